@@ -1,0 +1,17 @@
+//! ConsumerProtocolAssignment: what the group's leader gives a member of a classic group: its partitions.
+
+use bytes::Bytes;
+
+message! {
+    ConsumerProtocolAssignment: versions 0-3;
+
+    struct ConsumerProtocolAssignment {
+        assigned_partitions: Vec<TopicPartition> [0+],
+        user_data: Option<Bytes> [0+] nullable [0+],
+    }
+
+    struct TopicPartition {
+        topic: String [0+],
+        partitions: Vec<i32> [0+],
+    }
+}

@@ -1,0 +1,223 @@
+//! The notation in which each file of this folder writes down its messages.
+//!
+//! ```text
+//! message! {
+//!     MetadataRequest: versions 0-13, flexible 9+;
+//!
+//!     struct MetadataRequest {
+//!         topics: Option<Vec<MetadataRequestTopic>> [0+] nullable [1+],
+//!         allow_auto_topic_creation: bool [4+] = true,
+//!     }
+//!     …
+//! }
+//! ```
+//!
+//! `[4+]`, `[0-3]` and `[2]` are the versions that carry a field; `nullable [1+]` the versions in
+//! which it may be null; `tag 0` makes it a tagged field (KIP-482); `= true` is its default when a
+//! version does not carry it. A value that is not the default and that the version cannot carry is
+//! an error, unless the field is marked `[1+ ignorable]`. Names and order are those of Kafka's own
+//! schemas, which a test compares field by field with the ones inside the Java client.
+
+/// Whether a version lies in a range of the notation.
+macro_rules! in_versions {
+    ($v:expr; $lo:literal + $(ignorable)?) => {
+        $v >= $lo
+    };
+    ($v:expr; $lo:literal - $hi:literal $(ignorable)?) => {
+        ($lo..=$hi).contains(&$v)
+    };
+    ($v:expr; $only:literal $(ignorable)?) => {
+        $v == $only
+    };
+    ($v:expr;) => {
+        false
+    };
+}
+
+/// Whether the range of a field carries the mark `ignorable`.
+macro_rules! is_ignorable {
+    (ignorable) => { true };
+    ($head:tt $($rest:tt)*) => { is_ignorable!($($rest)*) };
+    () => { false };
+}
+
+/// Whether a field has a tag.
+macro_rules! is_tagged {
+    ($tag:literal) => {
+        true
+    };
+    () => {
+        false
+    };
+}
+
+/// A field's tag; only asked for fields that have one.
+macro_rules! tag_of {
+    ($tag:literal) => {
+        $tag
+    };
+    () => {
+        u32::MAX
+    };
+}
+
+/// Whether a field has the tag that was read.
+macro_rules! is_tag {
+    ($read:expr; $tag:literal) => {
+        $read == $tag
+    };
+    ($read:expr;) => {
+        false
+    };
+}
+
+/// A field's default.
+macro_rules! default_of {
+    ($default:expr) => {
+        $default
+    };
+    () => {
+        Default::default()
+    };
+}
+
+/// One struct of the notation: the Rust struct, its default, its reading and its writing.
+macro_rules! wire_struct {
+    ($name:ident { $(
+        $field:ident : $ty:ty [$($in:tt)+] $(nullable [$($null:tt)+])? $(tag $tag:literal)? $(= $default:expr)?,
+    )* }) => {
+        #[derive(Debug, Clone, PartialEq)]
+        pub struct $name { $(pub $field: $ty,)* }
+
+        impl Default for $name {
+            fn default() -> Self {
+                Self { $($field: default_of!($($default)?),)* }
+            }
+        }
+
+        impl $crate::wire::Field for $name {
+            fn read(r: &mut $crate::wire::Reader, cx: $crate::wire::Context) -> $crate::wire::Result<Self> {
+                let mut out = Self::default();
+                $(if !is_tagged!($($tag)?) && in_versions!(cx.version; $($in)+) {
+                    out.$field = $crate::wire::Field::read(r, cx.field(
+                        concat!(stringify!($name), ".", stringify!($field)),
+                        in_versions!(cx.version; $($($null)+)?),
+                    ))?;
+                })*
+                if cx.flexible {
+                    r.tagged(|tag, r| {
+                        let _ = (tag, &r);
+                        $(if is_tag!(tag; $($tag)?) && in_versions!(cx.version; $($in)+) {
+                            out.$field = $crate::wire::Field::read(r, cx.field(
+                                concat!(stringify!($name), ".", stringify!($field)),
+                                in_versions!(cx.version; $($($null)+)?),
+                            ))?;
+                        })*
+                        Ok(())
+                    })?;
+                }
+                Ok(out)
+            }
+
+            fn write(&self, w: &mut $crate::wire::Writer, cx: $crate::wire::Context) -> $crate::wire::Result<()> {
+                $(
+                    let in_version = in_versions!(cx.version; $($in)+);
+                    if in_version && !is_tagged!($($tag)?) {
+                        $crate::wire::Field::write(&self.$field, w, cx.field(
+                            concat!(stringify!($name), ".", stringify!($field)),
+                            in_versions!(cx.version; $($($null)+)?),
+                        ))?;
+                    } else if !in_version && !is_ignorable!($($in)+) {
+                        let default: $ty = default_of!($($default)?);
+                        if self.$field != default {
+                            return Err($crate::wire::WireError::FieldVersion {
+                                field: concat!(stringify!($name), ".", stringify!($field)),
+                                version: cx.version,
+                            });
+                        }
+                    }
+                )*
+                if cx.flexible {
+                    #[allow(unused_mut, reason = "most structs have no tagged field")]
+                    let mut tagged = Vec::new();
+                    $(if is_tagged!($($tag)?) && in_versions!(cx.version; $($in)+) {
+                        let default: $ty = default_of!($($default)?);
+                        if self.$field != default {
+                            let mut value = $crate::wire::Writer::new();
+                            $crate::wire::Field::write(&self.$field, &mut value, cx.field(
+                                concat!(stringify!($name), ".", stringify!($field)),
+                                in_versions!(cx.version; $($($null)+)?),
+                            ))?;
+                            tagged.push((tag_of!($($tag)?), value));
+                        }
+                    })*
+                    w.tagged(tagged)?;
+                }
+                Ok(())
+            }
+        }
+
+        impl $crate::wire::Nullable for $name {
+            fn read_nullable(r: &mut $crate::wire::Reader, cx: $crate::wire::Context) -> $crate::wire::Result<Option<Self>> {
+                if cx.nullable && r.i8()? < 0 {
+                    return Ok(None);
+                }
+                $crate::wire::Field::read(r, cx).map(Some)
+            }
+
+            fn write_nullable(value: Option<&Self>, w: &mut $crate::wire::Writer, cx: $crate::wire::Context) -> $crate::wire::Result<()> {
+                if cx.nullable {
+                    w.i8(if value.is_some() { 1 } else { -1 });
+                }
+                value.map_or(Ok(()), |value| $crate::wire::Field::write(value, w, cx))
+            }
+        }
+
+        #[cfg(feature = "describe")]
+        impl $crate::describe::Describe for $name {
+            fn describe(&self, version: i16) -> $crate::describe::Value {
+                $crate::describe::Value::Object(vec![$((
+                    stringify!($field),
+                    (in_versions!(version; $($in)+)).then(|| $crate::describe::Describe::describe(&self.$field, version)),
+                ),)*])
+            }
+        }
+
+        #[cfg(feature = "describe")]
+        impl $name {
+            const FIELDS: &'static [$crate::describe::FieldSchema] = &[$($crate::describe::FieldSchema {
+                name: stringify!($field),
+                ty: stringify!($ty),
+                versions: stringify!($($in)+),
+                nullable: stringify!($($($null)+)?),
+                tag: stringify!($($tag)?),
+                default: stringify!($($default)?),
+            },)*];
+        }
+    };
+}
+
+/// One message of the notation: its versions, then its structs, of which the first is the message.
+macro_rules! message {
+    ($name:ident : versions $min:literal - $max:literal $(, flexible $flexible:literal +)? ;
+     $(struct $struct:ident { $($body:tt)* })+) => {
+        $(wire_struct! { $struct { $($body)* } })+
+
+        impl $crate::messages::Message for $name {
+            const NAME: &'static str = stringify!($name);
+            const MIN_VERSION: i16 = $min;
+            const MAX_VERSION: i16 = $max;
+            const FLEXIBLE: fn(i16) -> bool = |version| {
+                let _ = version;
+                in_versions!(version; $($flexible +)?)
+            };
+            #[cfg(feature = "describe")]
+            const SCHEMA: $crate::describe::MessageSchema = $crate::describe::MessageSchema {
+                name: stringify!($name),
+                versions: stringify!($min - $max),
+                flexible: stringify!($($flexible +)?),
+                structs: &[$((stringify!($struct), $struct::FIELDS),)+],
+            };
+        }
+    };
+}

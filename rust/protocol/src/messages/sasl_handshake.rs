@@ -1,0 +1,18 @@
+//! SaslHandshake (API key 17): choose a SASL mechanism.
+
+message! {
+    SaslHandshakeRequest: versions 0-1;
+
+    struct SaslHandshakeRequest {
+        mechanism: String [0+],
+    }
+}
+
+message! {
+    SaslHandshakeResponse: versions 0-1;
+
+    struct SaslHandshakeResponse {
+        error_code: i16 [0+],
+        mechanisms: Vec<String> [0+],
+    }
+}

@@ -1,0 +1,54 @@
+//! Kafka's 128-bit ids (topic ids, directory ids, member ids), printed as Kafka prints them.
+
+use std::fmt;
+
+/// A 128-bit id; all zeroes means "none".
+#[derive(Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Uuid(pub [u8; 16]);
+
+impl Uuid {
+    /// The id that stands for "no id".
+    pub const ZERO: Self = Self([0; 16]);
+
+    /// Whether this is the "no id" id.
+    #[must_use]
+    pub fn is_zero(self) -> bool {
+        self == Self::ZERO
+    }
+}
+
+const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+impl fmt::Display for Uuid {
+    /// URL-safe base64 without padding: 22 characters, as in Kafka's tools and logs.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bits = u128::from_be_bytes(self.0);
+        // 128 bits are 21 digits of 6 bits and one of 2 bits, which is padded on the right.
+        let digits = (0..22).map(|i| if i < 21 { bits >> (122 - 6 * i) } else { bits << 4 });
+        for digit in digits {
+            let index = usize::try_from(digit & 63).unwrap_or(0);
+            write!(f, "{}", char::from(BASE64[index]))?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Uuid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Uuid;
+
+    #[test]
+    fn prints_as_kafka_does() {
+        assert_eq!(Uuid::ZERO.to_string(), "AAAAAAAAAAAAAAAAAAAAAA");
+        let mut one = [0; 16];
+        one[15] = 1;
+        assert_eq!(Uuid(one).to_string(), "AAAAAAAAAAAAAAAAAAAAAQ");
+        assert_eq!(Uuid([0xff; 16]).to_string(), "_____________________w");
+    }
+}

@@ -1,0 +1,184 @@
+//! Writing primitive values into a frame.
+//!
+//! Invariant: large byte fields (record batches) are never copied; the frame holds them by
+//! reference count until the socket has taken them, so nobody can reuse them early.
+
+use bytes::{BufMut, Bytes, BytesMut};
+
+use super::{Result, Uuid, WireError};
+
+/// Byte fields of at least this size become a segment of their own instead of being copied.
+const SEGMENT_MIN: usize = 4096;
+
+/// What goes to the socket: segments to be written in order.
+#[derive(Debug, Clone, Default)]
+pub struct Frame {
+    segments: Vec<Bytes>,
+}
+
+impl Frame {
+    /// The bytes in all segments together.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.segments.iter().map(Bytes::len).sum()
+    }
+
+    /// Whether there is nothing to write.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.segments.iter().all(Bytes::is_empty)
+    }
+
+    /// The segments, in order.
+    #[must_use]
+    pub fn segments(&self) -> &[Bytes] {
+        &self.segments
+    }
+
+    /// The same frame with a few bytes in front, as a segment of its own.
+    #[must_use]
+    pub fn prefixed(mut self, prefix: &[u8]) -> Self {
+        self.segments.insert(0, Bytes::copy_from_slice(prefix));
+        self
+    }
+
+    /// Takes the segments out, in order.
+    #[must_use]
+    pub fn into_segments(self) -> Vec<Bytes> {
+        self.segments
+    }
+
+    /// All bytes in one piece (a copy unless there is one segment).
+    #[must_use]
+    pub fn to_bytes(&self) -> Bytes {
+        match self.segments.as_slice() {
+            [] => Bytes::new(),
+            [one] => one.clone(),
+            many => Bytes::from(many.concat()),
+        }
+    }
+}
+
+/// Builds a [`Frame`] front to back.
+#[derive(Debug, Default)]
+pub struct Writer {
+    buffer: BytesMut,
+    segments: Vec<Bytes>,
+}
+
+macro_rules! fixed {
+    ($($name:ident($ty:ty), $put:ident;)*) => {$(
+        #[doc = concat!("Writes a big-endian `", stringify!($ty), "`.")]
+        pub fn $name(&mut self, value: $ty) {
+            self.buffer.$put(value);
+        }
+    )*};
+}
+
+impl Writer {
+    /// An empty writer.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    fixed! {
+        u8(u8), put_u8;
+        i8(i8), put_i8;
+        i16(i16), put_i16;
+        u16(u16), put_u16;
+        i32(i32), put_i32;
+        u32(u32), put_u32;
+        i64(i64), put_i64;
+        f64(f64), put_f64;
+    }
+
+    /// Writes an id of 16 bytes.
+    pub fn uuid(&mut self, value: Uuid) {
+        self.buffer.put_slice(&value.0);
+    }
+
+    /// Writes an unsigned variable-length integer.
+    pub fn uvarint(&mut self, mut value: u32) {
+        while value >= 0x80 {
+            self.buffer.put_u8((value & 0x7f) as u8 | 0x80);
+            value >>= 7;
+        }
+        self.buffer.put_u8(value as u8);
+    }
+
+    fn length(&mut self, what: &'static str, length: Option<usize>, wide: bool, compact: bool) -> Result<()> {
+        let too_long = |length| WireError::TooLong { what, length };
+        match length {
+            None if compact => self.uvarint(0),
+            None if wide => self.i32(-1),
+            None => self.i16(-1),
+            // Strings keep their 16-bit bound in the compact form too: brokers refuse longer ones.
+            Some(n) if !wide && n > 0x7fff => return Err(too_long(n)),
+            Some(n) if compact => match u32::try_from(n).ok().filter(|n| *n < 0x7fff_ffff) {
+                Some(n) => self.uvarint(n + 1),
+                None => return Err(too_long(n)),
+            },
+            Some(n) if wide => self.i32(i32::try_from(n).map_err(|_| too_long(n))?),
+            Some(n) => self.i16(i16::try_from(n).map_err(|_| too_long(n))?),
+        }
+        Ok(())
+    }
+
+    /// Writes a string, or null.
+    pub fn string(&mut self, value: Option<&str>, compact: bool) -> Result<()> {
+        self.length("string", value.map(str::len), false, compact)?;
+        self.buffer.put_slice(value.unwrap_or_default().as_bytes());
+        Ok(())
+    }
+
+    /// Writes bytes, or null.
+    pub fn bytes(&mut self, value: Option<&Bytes>, compact: bool) -> Result<()> {
+        self.length("bytes", value.map(Bytes::len), true, compact)?;
+        match value {
+            Some(bytes) if bytes.len() >= SEGMENT_MIN => {
+                self.cut();
+                self.segments.push(bytes.clone());
+            }
+            Some(bytes) => self.buffer.put_slice(bytes),
+            None => {}
+        }
+        Ok(())
+    }
+
+    /// Writes an array's count, or null.
+    pub fn count(&mut self, count: Option<usize>, compact: bool) -> Result<()> {
+        self.length("array", count, true, compact)
+    }
+
+    /// Writes the section of tagged fields; each is a tag and its encoded value. Kafka wants
+    /// them in ascending order of their tags.
+    pub fn tagged(&mut self, mut fields: Vec<(u32, Self)>) -> Result<()> {
+        fields.sort_by_key(|(tag, _)| *tag);
+        let too_long = |length| WireError::TooLong { what: "tagged fields", length };
+        self.uvarint(u32::try_from(fields.len()).map_err(|_| too_long(fields.len()))?);
+        for (tag, value) in fields {
+            let frame = value.finish();
+            let size = frame.len();
+            self.uvarint(tag);
+            self.uvarint(u32::try_from(size).map_err(|_| too_long(size))?);
+            for segment in frame.into_segments() {
+                self.buffer.put_slice(&segment);
+            }
+        }
+        Ok(())
+    }
+
+    fn cut(&mut self) {
+        if !self.buffer.is_empty() {
+            self.segments.push(self.buffer.split().freeze());
+        }
+    }
+
+    /// Ends the frame.
+    #[must_use]
+    pub fn finish(mut self) -> Frame {
+        self.cut();
+        Frame { segments: self.segments }
+    }
+}
