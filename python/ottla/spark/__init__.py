@@ -1,0 +1,31 @@
+"""``format("ottla")``: Kafka topics as Spark DataFrames, without a jar.
+
+Start at :mod:`ottla.spark.source`; ``planning`` runs on the driver, ``batch_reader`` on executors.
+Importing this package opens no connection and starts no thread.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ottla.spark.source import OttlaDataSource
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["OttlaDataSource", "register"]
+
+
+def register(spark: SparkSession) -> None:
+    """Make ``format("ottla")`` known to this session.
+
+    Sessions that can import ``pyspark_ottla`` know it already; calling this is then harmless.
+    """
+    from pyspark.errors import PySparkException
+
+    try:
+        spark.dataSource.register(OttlaDataSource)
+    except PySparkException as error:
+        # Spark refuses to replace a source that it discovered by itself: that one is ours.
+        if error.getCondition() != "DATA_SOURCE_ALREADY_EXISTS":
+            raise

@@ -1,0 +1,77 @@
+"""One core client per process and configuration, made at first use and kept between tasks.
+
+Called by ``planning``'s driver side and by readers in Python workers. Invariant: a client is used
+only in the process that made it; one inherited through ``fork()`` is neither used nor destroyed.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping
+
+from ottla.spark.core import Client
+
+_MAX_CLIENTS = 8
+
+_Key = tuple[int, frozenset[tuple[str, str]]]
+
+_clients: OrderedDict[_Key, Client] = OrderedDict()
+_inherited: list[Client] = []
+_lock = threading.Lock()
+_frozen_in: int | None = None
+
+
+def client_for(config: Mapping[str, str], hint: str | None = None) -> Client:
+    """The client of this process for this configuration.
+
+    ``hint`` is the address of one more broker that is likely to answer; it takes part only when
+    the client has to be made, so tasks with different hints share one client.
+    """
+    key = (os.getpid(), frozenset(config.items()))
+    with _lock:
+        client = _clients.get(key)
+        if client is None:
+            client = _clients[key] = _connect(config, hint)
+            while len(_clients) > _MAX_CLIENTS:
+                # Dropped, not closed: a read under way may still hold it.
+                _clients.popitem(last=False)
+        _clients.move_to_end(key)
+        return client
+
+
+def settle_worker() -> None:
+    """Once per process, take what was imported out of the garbage collector's sight.
+
+    Spark's workers run a full collection after every task, which otherwise walks all modules each
+    time and costs more than a small task itself.
+    """
+    global _frozen_in
+    if _frozen_in != os.getpid():
+        _frozen_in = os.getpid()
+        gc.collect()
+        gc.freeze()
+
+
+def _connect(config: Mapping[str, str], hint: str | None) -> Client:
+    import ottla
+
+    servers = config["bootstrap.servers"]
+    if hint is not None and hint not in servers.split(","):
+        servers = f"{hint},{servers}"
+    client: Client = ottla.Client(config={**config, "bootstrap.servers": servers})
+    return client
+
+
+def _forget_inherited() -> None:
+    # Kept alive on purpose: closing a parent's connections from the child would hurt the parent.
+    global _lock
+    _lock = threading.Lock()
+    _inherited.extend(_clients.values())
+    _clients.clear()
+
+
+if hasattr(os, "register_at_fork"):  # Windows has no fork
+    os.register_at_fork(after_in_child=_forget_inherited)

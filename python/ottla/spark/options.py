@@ -1,0 +1,223 @@
+"""The options of ``format("ottla")``: their names, values, defaults and what is refused.
+
+Called by ``source`` wherever Spark builds a reader, so parsing is pure and cheap. Invariant: an
+option that is not understood is an error, never ignored; a ``kafka.*`` value, which may be a
+secret, appears in no message and no ``repr``.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from ottla.errors import ConfigError
+from ottla.spark.offsets import (
+    EARLIEST,
+    LATEST,
+    Everywhere,
+    OffsetLimit,
+    check_batch_limits,
+    offset_limit,
+)
+from ottla.spark.subscription import Subscription, parse_subscription
+
+KAFKA_PREFIX = "kafka."
+BOOTSTRAP = "kafka.bootstrap.servers"
+
+GENERAL_OPTIONS = (
+    BOOTSTRAP,
+    "assign",
+    "subscribe",
+    "subscribePattern",
+    "startingOffsets",
+    "startingTimestamp",
+    "startingOffsetsByTimestamp",
+    "startingOffsetsByTimestampStrategy",
+    "failOnDataLoss",
+    "minPartitions",
+    "maxRecordsPerPartition",
+    "includeHeaders",
+    "groupIdPrefix",
+    "kafkaConsumer.pollTimeoutMs",
+    "fetchOffset.numRetries",
+    "fetchOffset.retryIntervalMs",
+)
+BATCH_OPTIONS = ("endingOffsets", "endingTimestamp", "endingOffsetsByTimestamp")
+STREAM_OPTIONS = ("maxOffsetsPerTrigger", "minOffsetsPerTrigger", "maxTriggerDelay")
+
+_NAMES = {name.lower(): name for name in (*GENERAL_OPTIONS, *BATCH_OPTIONS, *STREAM_OPTIONS)}
+
+# What a writer of another client's options would reach for, where spelling alone does not tell.
+_MEANT = {
+    "topic": "subscribe",
+    "topics": "subscribe",
+    "path": "subscribe",
+    "pattern": "subscribePattern",
+    "servers": BOOTSTRAP,
+}
+
+_REFUSED = {
+    "auto.offset.reset": "set startingOffsets to say where to start",
+    "key.deserializer": "keys are bytes; decode them with DataFrame operations",
+    "value.deserializer": "values are bytes; decode them with DataFrame operations",
+    "enable.auto.commit": "Spark keeps the offsets",
+    "interceptor.classes": "records are handed over as they are",
+}
+
+_INT32_MAX = 2**31 - 1
+_INT64_MAX = 2**63 - 1
+
+
+@dataclass(frozen=True)
+class SourceOptions:
+    """What batch and streaming reads have in common."""
+
+    subscription: Subscription
+    kafka: Mapping[str, str] = field(repr=False)
+    include_headers: bool = False
+    fail_on_data_loss: bool = True
+    latest_on_no_match: bool = False
+    min_partitions: int | None = None
+    max_records_per_partition: int | None = None
+    offset_attempts: int = 3
+    offset_retry_interval: float = 1.0
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def isolation_level(self) -> str:
+        return self.kafka.get("isolation.level", "read_uncommitted")
+
+
+@dataclass(frozen=True)
+class BatchOptions:
+    """A batch read: the common part, and where to start and to end."""
+
+    source: SourceOptions
+    start: OffsetLimit
+    end: OffsetLimit
+    warnings: tuple[str, ...] = ()
+
+
+def parse_batch(options: Mapping[str, str]) -> BatchOptions:
+    """Everything a batch read needs, or a ConfigError that names the option at fault."""
+    values = _lowered(options)
+    source = parse_source(values)
+    start = offset_limit(values, "starting", Everywhere(EARLIEST))
+    end = offset_limit(values, "ending", Everywhere(LATEST))
+    check_batch_limits(start, end)
+    ignored = tuple(
+        f"option {name} is for streaming and is ignored in a batch query"
+        for name in STREAM_OPTIONS
+        if name.lower() in values
+    )
+    return BatchOptions(source, start, end, source.warnings + ignored)
+
+
+def parse_source(options: Mapping[str, str]) -> SourceOptions:
+    """The part that does not depend on batch or streaming; checks every option's name."""
+    values = _lowered(options)
+    _check_names(values)
+    kafka, warnings = _kafka_config(values)
+    _check_trigger_limits(values)
+    # Checked for its form alone: no wait here is without a deadline of the client's own.
+    _number(values, "kafkaConsumer.pollTimeoutMs", minimum=0)
+    return SourceOptions(
+        subscription=parse_subscription(values),
+        kafka=kafka,
+        include_headers=_flag(values, "includeHeaders", default=False),
+        fail_on_data_loss=_flag(values, "failOnDataLoss", default=True),
+        latest_on_no_match=_latest_on_no_match(values),
+        min_partitions=_number(values, "minPartitions", maximum=_INT32_MAX),
+        max_records_per_partition=_number(values, "maxRecordsPerPartition"),
+        offset_attempts=_number(values, "fetchOffset.numRetries", maximum=_INT32_MAX) or 3,
+        offset_retry_interval=_seconds(values, "fetchOffset.retryIntervalMs", default=1.0),
+        warnings=warnings,
+    )
+
+
+def _lowered(options: Mapping[str, str]) -> dict[str, str]:
+    return {name.lower(): value for name, value in options.items()}
+
+
+def _check_names(values: Mapping[str, str]) -> None:
+    for name in values:
+        if name in _NAMES or name.startswith(KAFKA_PREFIX):
+            continue
+        nearest = _MEANT.get(name) or next(
+            (_NAMES[match] for match in difflib.get_close_matches(name, _NAMES, n=1)), None
+        )
+        hint = f"did you mean {nearest}?" if nearest else "Kafka's own settings start with kafka."
+        raise ConfigError(f"unknown option {name!r}: {hint}")
+
+
+def _kafka_config(values: Mapping[str, str]) -> tuple[dict[str, str], tuple[str, ...]]:
+    config = {
+        name[len(KAFKA_PREFIX) :]: value
+        for name, value in values.items()
+        if name.startswith(KAFKA_PREFIX)
+    }
+    for name, reason in _REFUSED.items():
+        if name in config:
+            raise ConfigError(f"option kafka.{name} is not supported: {reason}")
+    if not config.get("bootstrap.servers", "").strip():
+        raise ConfigError(f"option {BOOTSTRAP} must be set, for example to host1:9092,host2:9092")
+    warnings = []
+    # A read joins no group, so a group's name has nothing to act on.
+    if config.pop("group.id", None) is not None:
+        warnings.append("option kafka.group.id has no effect: a read joins no consumer group")
+    if "groupidprefix" in values:
+        warnings.append("option groupIdPrefix has no effect: a read joins no consumer group")
+    return config, tuple(warnings)
+
+
+def _check_trigger_limits(values: Mapping[str, str]) -> None:
+    least = _number(values, "minOffsetsPerTrigger", minimum=0)
+    most = _number(values, "maxOffsetsPerTrigger", minimum=0)
+    if least is not None and most is not None and least > most:
+        raise ConfigError(
+            f"minOffsetsPerTrigger ({least}) is higher than maxOffsetsPerTrigger ({most})"
+        )
+
+
+def _latest_on_no_match(values: Mapping[str, str]) -> bool:
+    name = "startingOffsetsByTimestampStrategy"
+    value = values.get(name.lower(), "error").strip().lower()
+    if value not in ("error", "latest"):
+        raise _wrong(name, values[name.lower()], "error or latest")
+    return value == "latest"
+
+
+def _flag(values: Mapping[str, str], name: str, *, default: bool) -> bool:
+    text = values.get(name.lower())
+    if text is None:
+        return default
+    match text.strip().lower():
+        case "true":
+            return True
+        case "false":
+            return False
+        case _:
+            raise _wrong(name, text, "true or false")
+
+
+def _number(
+    values: Mapping[str, str], name: str, *, minimum: int = 1, maximum: int = _INT64_MAX
+) -> int | None:
+    text = values.get(name.lower())
+    if text is None:
+        return None
+    number = int(text) if re.fullmatch(r"\s*[+-]?[0-9]{1,19}\s*", text) else minimum - 1
+    if not minimum <= number <= maximum:
+        raise _wrong(name, text, f"a whole number from {minimum} to {maximum}")
+    return number
+
+
+def _seconds(values: Mapping[str, str], name: str, *, default: float) -> float:
+    milliseconds = _number(values, name, minimum=0, maximum=_INT32_MAX)
+    return default if milliseconds is None else milliseconds / 1000
+
+
+def _wrong(name: str, text: str, expected: str) -> ConfigError:
+    return ConfigError(f"option {name} must be {expected}, got {text[:100]!r}")

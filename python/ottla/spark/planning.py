@@ -1,0 +1,155 @@
+"""From options to offset ranges, on the driver: which partitions, from where, to where.
+
+Called by readers with a live client. Invariant: every range returned lies within what the log
+held when it was planned, at its end; nothing waits for records that do not exist yet.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterable, Mapping
+
+from ottla.errors import ConfigError, DataLossError, KafkaError
+from ottla.spark.core import Client, TopicPartition
+from ottla.spark.offsets import (
+    EARLIEST,
+    LATEST,
+    Everywhere,
+    GlobalTimestamp,
+    OffsetLimit,
+    SpecificOffsets,
+    SpecificTimestamps,
+    show,
+    show_all,
+)
+from ottla.spark.options import BatchOptions, SourceOptions
+from ottla.spark.ranges import OffsetRange, split_ranges
+
+log = logging.getLogger(__name__)
+
+Offsets = dict[TopicPartition, int]
+
+
+def plan_batch(client: Client, options: BatchOptions) -> list[OffsetRange]:
+    """The ranges of one batch read; an empty list when there is nothing to read.
+
+    A passing failure is tried again as ``fetchOffset.numRetries`` and ``…retryIntervalMs`` say.
+    """
+    source = options.source
+    for attempt in range(1, source.offset_attempts + 1):
+        try:
+            return _plan_once(client, options)
+        except KafkaError as error:
+            if attempt == source.offset_attempts or not getattr(error, "retriable", False):
+                raise
+            log.warning("planning failed at attempt %d, trying again: %s", attempt, error)
+            time.sleep(source.offset_retry_interval)
+    raise AssertionError("unreachable: there is at least one attempt")
+
+
+def _plan_once(client: Client, options: BatchOptions) -> list[OffsetRange]:
+    source = options.source
+    leaders = source.subscription.find(client)
+    if not leaders:
+        return []
+    resolver = _Resolver(client, source, leaders.keys())
+    # Starts before ends: the log may grow in between, and must not seem to end before it starts.
+    starts = resolver.sentinels("starting", options.start)
+    first = _look_up(client, source, {p: "earliest" for p, o in starts.items() if o == EARLIEST})
+    ends = resolver.sentinels("ending", options.end)
+    latest = _look_up(client, source, dict.fromkeys(leaders, "latest"))
+    ranges = []
+    for partition, leader in leaders.items():
+        newest = latest[partition]
+        start = _resolve(starts[partition], first.get(partition), newest)
+        end = _resolve(ends[partition], None, newest)
+        end = _end_within_log(source, partition, start, end, newest)
+        ranges.append(OffsetRange(*partition, start, end, leader))
+    return split_ranges(
+        ranges,
+        min_partitions=source.min_partitions,
+        max_records_per_partition=source.max_records_per_partition,
+    )
+
+
+class _Resolver:
+    """Turns one side's limit into an offset or sentinel for every partition."""
+
+    def __init__(
+        self, client: Client, source: SourceOptions, partitions: Iterable[TopicPartition]
+    ) -> None:
+        self._client = client
+        self._source = source
+        self._partitions = frozenset(partitions)
+
+    def sentinels(self, side: str, limit: OffsetLimit) -> Offsets:
+        match limit:
+            case Everywhere(sentinel):
+                return dict.fromkeys(self._partitions, sentinel)
+            case SpecificOffsets(offsets):
+                self._check_named(f"{side}Offsets", offsets, "-1 is latest, -2 is earliest")
+                return dict(offsets)
+            case GlobalTimestamp(timestamp):
+                return self._at(side, dict.fromkeys(self._partitions, timestamp))
+            case SpecificTimestamps(timestamps):
+                self._check_named(f"{side}OffsetsByTimestamp", timestamps, "as of now")
+                return self._at(side, dict(timestamps))
+
+    def _at(self, side: str, timestamps: Offsets) -> Offsets:
+        offsets = _look_up(self._client, self._source, timestamps)
+        for partition, offset in offsets.items():
+            if offset >= 0:
+                continue
+            if side == "starting" and not self._source.latest_on_no_match:
+                raise ConfigError(
+                    f"{show(partition)} has no record at or after timestamp "
+                    f"{timestamps[partition]}; set startingOffsetsByTimestampStrategy to latest "
+                    "to start such partitions at their end"
+                )
+            offsets[partition] = LATEST
+        return offsets
+
+    def _check_named(self, option: str, offsets: Mapping[TopicPartition, int], note: str) -> None:
+        named = offsets.keys()
+        if named != self._partitions:
+            raise ConfigError(
+                f"{option} must name exactly the partitions that are read ({note}); "
+                f"missing: {show_all(self._partitions - named)}, "
+                f"not read: {show_all(named - self._partitions)}"
+            )
+
+
+def _look_up(
+    client: Client, source: SourceOptions, spec: dict[TopicPartition, str] | Offsets
+) -> Offsets:
+    if not spec:
+        return {}
+    answer = client.list_offsets(dict(spec), isolation_level=source.isolation_level)
+    return {partition: answer[partition].offset for partition in spec}
+
+
+def _resolve(offset: int, earliest: int | None, latest: int) -> int:
+    if offset == EARLIEST:
+        assert earliest is not None, "an end is never at the earliest offset"
+        return earliest
+    return latest if offset == LATEST else offset
+
+
+def _end_within_log(
+    source: SourceOptions, partition: TopicPartition, start: int, end: int, newest: int
+) -> int:
+    if end > newest:
+        # A task would wait in vain for these records.
+        lost = f"{show(partition)} was to be read up to offset {end}, but its log ends at {newest}"
+        if source.fail_on_data_loss:
+            raise DataLossError(f"{lost}; set failOnDataLoss to false to read what there is")
+        log.warning("%s: reading what there is", lost)
+        return max(newest, start)
+    if start > end:
+        raise ConfigError(
+            f"{show(partition)} was to be read from offset {start}, which is after the end of "
+            f"the range, {end}; its log ends at {newest}. Is the start beyond the end of the log, "
+            "a timestamp on the wrong side, or was the topic made anew?"
+        )
+    return end

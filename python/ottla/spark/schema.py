@@ -1,0 +1,101 @@
+"""The rows of a read: the full schema, the user's choice of it, and the exact Arrow schema.
+
+Called by ``source`` (schema) and ``batch_reader`` (columns, Arrow). Invariant: the Arrow schema is
+the one that Spark derives from the same StructType; Spark refuses any other batch.
+"""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING
+
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    DataType,
+    IntegerType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampType,
+)
+
+from ottla.errors import ConfigError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_HEADER = StructType([StructField("key", StringType()), StructField("value", BinaryType())])
+
+_TYPES: dict[str, DataType] = {
+    "key": BinaryType(),
+    "value": BinaryType(),
+    "topic": StringType(),
+    "partition": IntegerType(),
+    "offset": LongType(),
+    "timestamp": TimestampType(),
+    "timestampType": IntegerType(),
+    "headers": ArrayType(_HEADER),
+}
+
+_MAY_BE_NULL = ("key", "value", "headers")
+
+
+def full_schema(*, include_headers: bool) -> StructType:
+    """Every column, in the order of Spark's Kafka source, all nullable."""
+    names = [name for name in _TYPES if include_headers or name != "headers"]
+    return StructType([StructField(name, _TYPES[name]) for name in names])
+
+
+def check_schema(schema: StructType) -> None:
+    """Accept any choice and order of the columns; say what is wrong with any other schema."""
+    if not schema.fields:
+        raise ConfigError(f"the schema is empty; name one or more of: {', '.join(_TYPES)}")
+    seen: set[str] = set()
+    for column in schema.fields:
+        _check_column(column)
+        if column.name in seen:
+            raise ConfigError(f"column {column.name!r} is in the schema twice")
+        seen.add(column.name)
+
+
+def arrow_schema(schema: StructType) -> pa.Schema:
+    """The Arrow schema of a checked schema, to the last name and nullability."""
+    import pyarrow as pa
+
+    header = pa.struct([pa.field("key", pa.string()), pa.field("value", pa.binary())])
+    types: dict[str, pa.DataType] = {
+        "key": pa.binary(),
+        "value": pa.binary(),
+        "topic": pa.string(),
+        "partition": pa.int32(),
+        "offset": pa.int64(),
+        "timestamp": pa.timestamp("us", tz="UTC"),
+        "timestampType": pa.int32(),
+        "headers": pa.list_(pa.field("element", header)),
+    }
+    return pa.schema([pa.field(c.name, types[c.name], nullable=c.nullable) for c in schema.fields])
+
+
+def conform(batch: pa.RecordBatch, expected: pa.Schema) -> pa.RecordBatch:
+    """The same buffers under exactly the expected schema."""
+    # Names and nullability inside a list differ between Arrow producers and cost nothing to change.
+    if batch.schema.equals(expected, check_metadata=True):
+        return batch
+    return batch.cast(expected)
+
+
+def _check_column(column: StructField) -> None:
+    expected = _TYPES.get(column.name)
+    if expected is None:
+        near = difflib.get_close_matches(column.name, _TYPES, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"the columns are: {', '.join(_TYPES)}"
+        raise ConfigError(f"a Kafka record has no column {column.name!r}; {hint}")
+    if column.dataType != expected:
+        raise ConfigError(
+            f"column {column.name!r} is {expected.simpleString()}, "
+            f"not {column.dataType.simpleString()}; read it so and CAST it afterwards"
+        )
+    if not column.nullable and column.name in _MAY_BE_NULL:
+        raise ConfigError(f"column {column.name!r} can be null in Kafka; declare it nullable")

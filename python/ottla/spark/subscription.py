@@ -1,0 +1,125 @@
+"""Which topic-partitions a read covers: ``assign``, ``subscribe`` or ``subscribePattern``.
+
+Built by ``options``, asked by ``planning`` on the driver. Invariant: Kafka's internal topics are
+never read, and a topic that was named but does not exist is an error, never an empty result.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from ottla.errors import ConfigError, KafkaError
+from ottla.spark.core import Broker, Client, TopicPartition
+from ottla.spark.offsets import parse_partitions, show_all
+
+log = logging.getLogger(__name__)
+
+STRATEGIES = ("assign", "subscribe", "subscribePattern")
+
+Leaders = dict[TopicPartition, str | None]
+"""Each partition to read, with the address of its leader if it has one."""
+
+
+@dataclass(frozen=True)
+class Assign:
+    """Exactly these partitions."""
+
+    chosen: frozenset[TopicPartition]
+
+    def find(self, client: Client) -> Leaders:
+        found = _partitions_of(client, {topic for topic, _ in self.chosen})
+        if missing := self.chosen - found.keys():
+            # Spark's source passes over these without a word.
+            log.warning("assigned partitions that do not exist are not read: %s", show_all(missing))
+        return {
+            partition: leader for partition, leader in found.items() if partition in self.chosen
+        }
+
+
+@dataclass(frozen=True)
+class Subscribe:
+    """Every partition of these topics."""
+
+    topics: tuple[str, ...]
+
+    def find(self, client: Client) -> Leaders:
+        return _partitions_of(client, set(self.topics))
+
+
+@dataclass(frozen=True)
+class SubscribePattern:
+    """Every partition of the topics in whose name the pattern is found."""
+
+    pattern: str
+
+    def find(self, client: Client) -> Leaders:
+        # Found anywhere in the name, as in Spark's source: anchor with ^ and $ to match it whole.
+        wanted = re.compile(self.pattern).search
+        return _partitions_of(client, {name for name in client.list_topics() if wanted(name)})
+
+
+Subscription = Assign | Subscribe | SubscribePattern
+
+
+def parse_subscription(values: Mapping[str, str]) -> Subscription:
+    """The one strategy in ``values`` (lower-case keys); none or several is an error."""
+    given = [name for name in STRATEGIES if name.lower() in values]
+    if len(given) != 1:
+        problem = "one of" if not given else f"only one of (not {' and '.join(given)})"
+        raise ConfigError(f"{problem} the options {', '.join(STRATEGIES)} must be set")
+    name = given[0]
+    value = values[name.lower()].strip()
+    match name:
+        case "assign":
+            return Assign(parse_partitions(name, value))
+        case "subscribe":
+            topics = tuple(dict.fromkeys(filter(None, (t.strip() for t in value.split(",")))))
+            if not topics:
+                raise ConfigError("subscribe: no topic is named; give one or more, with commas")
+            return Subscribe(topics)
+        case _:
+            return SubscribePattern(_pattern(value))
+
+
+def _pattern(value: str) -> str:
+    if not value:
+        raise ConfigError("subscribePattern: the pattern is empty")
+    try:
+        re.compile(value)
+    except re.error as error:
+        raise ConfigError(
+            f"subscribePattern: {value!r} is not a regular expression of Python's re module "
+            f"({error}); Java's possessive quantifiers and \\p{{…}} classes are not known there"
+        ) from None
+    return value
+
+
+def _partitions_of(client: Client, topics: set[str]) -> Leaders:
+    if not topics:
+        return {}
+    cluster = client.cluster(sorted(topics), refresh=True)
+    if unknown := topics - cluster.topics.keys():
+        raise KafkaError(f"no such topic: {_names(unknown)}")
+    found: Leaders = {}
+    for name in sorted(topics):
+        topic = cluster.topics[name]
+        if topic.internal:
+            log.warning("topic %s is internal to Kafka and is not read", name)
+            continue
+        for number, partition in sorted(topic.partitions.items()):
+            found[name, number] = _address(cluster.brokers, partition.leader)
+    return found
+
+
+def _names(topics: Iterable[str]) -> str:
+    return ", ".join(sorted(topics))
+
+
+def _address(brokers: Mapping[int, Broker], leader: int | None) -> str | None:
+    if leader is None or (broker := brokers.get(leader)) is None:
+        return None
+    host = f"[{broker.host}]" if ":" in broker.host else broker.host
+    return f"{host}:{broker.port}"

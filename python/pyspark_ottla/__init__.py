@@ -1,0 +1,36 @@
+"""Lets Spark find ``format("ottla")`` by itself: it looks into every module named ``pyspark_*``.
+
+Spark imports this in every session that touches any Python data source. Invariant: importing it
+loads nothing beyond pyspark, so a broken installation of ottla can't break other sources.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql.datasource import DataSource, DataSourceReader
+from pyspark.sql.types import StructType
+
+if TYPE_CHECKING:
+    from ottla.spark.source import OttlaDataSource
+
+__all__ = ["DefaultSource"]
+
+
+class DefaultSource(DataSource):
+    """Stands in for ``ottla.spark.OttlaDataSource`` until a query really uses it."""
+
+    @classmethod
+    def name(cls) -> str:
+        return "ottla"
+
+    def schema(self) -> StructType:
+        return self._source().schema()
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        return self._source().reader(schema)
+
+    def _source(self) -> OttlaDataSource:
+        from ottla.spark.source import OttlaDataSource
+
+        return OttlaDataSource(self.options)
