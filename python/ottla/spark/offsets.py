@@ -164,7 +164,7 @@ def _timestamp(option: str, text: str) -> int:
 def _parse_object(option: str, text: str, expected: str) -> dict[str, Any]:
     try:
         parsed = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise _malformed(option, text, expected) from None
     if not isinstance(parsed, dict):
         raise _malformed(option, text, expected)

@@ -1,0 +1,163 @@
+"""Offsets: JSON shapes, sentinels, which option wins, and what a batch refuses."""
+
+from __future__ import annotations
+
+import pytest
+
+from ottla.errors import ConfigError
+from ottla.spark.offsets import (
+    EARLIEST,
+    LATEST,
+    Everywhere,
+    GlobalTimestamp,
+    OffsetLimit,
+    SpecificOffsets,
+    SpecificTimestamps,
+    check_batch_limits,
+    offset_limit,
+    offsets_to_json,
+    parse_offsets,
+    parse_timestamps,
+    show_all,
+)
+
+DEFAULT = Everywhere(EARLIEST)
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ({}, DEFAULT),
+        ({"startingoffsets": " Earliest "}, Everywhere(EARLIEST)),
+        ({"startingoffsets": "LATEST"}, Everywhere(LATEST)),
+        ({"startingoffsets": '{"a":{"0":7}}'}, SpecificOffsets({("a", 0): 7})),
+        ({"startingtimestamp": " 123 "}, GlobalTimestamp(123)),
+        ({"startingoffsetsbytimestamp": '{"a":{"0":7}}'}, SpecificTimestamps({("a", 0): 7})),
+    ],
+)
+def test_each_form(values: dict[str, str], expected: OffsetLimit) -> None:
+    assert offset_limit(values, "starting", DEFAULT) == expected
+
+
+def test_precedence_and_that_the_loser_is_not_parsed() -> None:
+    values = {
+        "endingtimestamp": "5",
+        "endingoffsetsbytimestamp": '{"a":{"0":6}}',
+        "endingoffsets": "nonsense",
+    }
+    assert offset_limit(values, "ending", DEFAULT) == GlobalTimestamp(5)
+    del values["endingtimestamp"]
+    assert offset_limit(values, "ending", DEFAULT) == SpecificTimestamps({("a", 0): 6})
+    del values["endingoffsetsbytimestamp"]
+    with pytest.raises(ConfigError, match="endingOffsets"):
+        offset_limit(values, "ending", DEFAULT)
+
+
+def test_offsets_with_sentinels_and_quoted_numbers() -> None:
+    text = '{"topicA":{"0":23,"1":-1},"topicB":{"0":-2,"10":"42"}}'
+    assert parse_offsets("startingOffsets", text) == {
+        ("topicA", 0): 23,
+        ("topicA", 1): LATEST,
+        ("topicB", 0): EARLIEST,
+        ("topicB", 10): 42,
+    }
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{",
+        "[]",
+        "null",
+        "7",
+        '{"a":[0]}',
+        '{"a":{"x":0}}',
+        '{"a":{"-1":0}}',
+        '{"a":{"2147483648":0}}',
+        '{"a":{"0":1.5}}',
+        '{"a":{"0":true}}',
+        '{"a":{"0":null}}',
+        '{"a":{"0":9223372036854775808}}',
+        "[" * 100_000,
+    ],
+)
+def test_malformed_json_is_refused_with_an_example(text: str) -> None:
+    with pytest.raises(
+        ConfigError, match=r'startingOffsets: expected .*"topicA":\{"0":23'
+    ) as caught:
+        parse_offsets("startingOffsets", text)
+    assert len(str(caught.value)) < 400
+
+
+def test_other_negative_offsets_and_timestamps_are_refused() -> None:
+    with pytest.raises(ConfigError, match="a-0 has offset -3"):
+        parse_offsets("startingOffsets", '{"a":{"0":-3}}')
+    with pytest.raises(ConfigError, match="a-0 has timestamp -1"):
+        parse_timestamps("startingOffsetsByTimestamp", '{"a":{"0":-1}}')
+
+
+@pytest.mark.parametrize("text", ["", "soon", "1.5", "-1", "9223372036854775808", "9" * 5000])
+def test_wrong_global_timestamp(text: str) -> None:
+    with pytest.raises(ConfigError, match="startingTimestamp: expected milliseconds"):
+        offset_limit({"startingtimestamp": text}, "starting", DEFAULT)
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "message"),
+    [
+        (Everywhere(LATEST), Everywhere(LATEST), "startingOffsets can't be 'latest'"),
+        (Everywhere(EARLIEST), Everywhere(EARLIEST), "endingOffsets can't be 'earliest'"),
+        (SpecificOffsets({("a", 3): -1}), Everywhere(LATEST), "of a-3 can't be latest"),
+        (Everywhere(EARLIEST), SpecificOffsets({("a", 3): -2}), "of a-3 can't be earliest"),
+        (
+            SpecificOffsets({("a", 0): 1}),
+            SpecificOffsets({("a", 1): 1}),
+            r"same partitions; starting: \[a-0\], ending: \[a-1\]",
+        ),
+        (
+            SpecificOffsets({("a", 0): 9}),
+            SpecificOffsets({("a", 0): 8}),
+            "starting offset 9 of a-0 is greater than its ending offset 8",
+        ),
+        (
+            SpecificTimestamps({("a", 0): 9}),
+            SpecificTimestamps({("a", 0): 8}),
+            "starting timestamp 9 of a-0 is greater than its ending timestamp 8",
+        ),
+        (
+            SpecificTimestamps({("a", 0): 9}),
+            SpecificTimestamps({("b", 0): 10}),
+            "same partitions",
+        ),
+    ],
+)
+def test_what_a_batch_refuses(start: OffsetLimit, end: OffsetLimit, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        check_batch_limits(start, end)
+
+
+@pytest.mark.parametrize(
+    ("start", "end"),
+    [
+        (SpecificOffsets({("a", 0): 9}), SpecificOffsets({("a", 0): 9})),
+        (SpecificOffsets({("a", 0): 9}), SpecificOffsets({("a", 0): -1})),
+        (SpecificOffsets({("a", 0): -2}), SpecificOffsets({("a", 0): 0})),
+        (GlobalTimestamp(9), GlobalTimestamp(8)),
+        (SpecificOffsets({("a", 0): 9}), SpecificTimestamps({("b", 0): 8})),
+    ],
+)
+def test_what_a_batch_leaves_to_planning(start: OffsetLimit, end: OffsetLimit) -> None:
+    check_batch_limits(start, end)
+
+
+def test_json_is_deterministic_and_comes_back() -> None:
+    offsets = {("b", 10): 5, ("b", 9): 4, ("a", 0): -1}
+    text = offsets_to_json(offsets)
+    assert text == '{"a":{"0":-1},"b":{"9":4,"10":5}}'
+    assert parse_offsets("x", text) == offsets
+
+
+def test_long_lists_of_partitions_are_cut() -> None:
+    assert show_all([("a", 1), ("a", 0)]) == "[a-0, a-1]"
+    assert show_all(("a", n) for n in range(1000)).endswith("… and 980 more]")

@@ -1,0 +1,195 @@
+"""Options: every name, every value's form, what is refused, and that no secret shows."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+from ottla.errors import ConfigError
+from ottla.spark.offsets import EARLIEST, LATEST, Everywhere
+from ottla.spark.options import BATCH_OPTIONS, STREAM_OPTIONS, parse_batch, parse_source
+from ottla.spark.subscription import Assign, Subscribe, SubscribePattern
+
+BASE = {"kafka.bootstrap.servers": "broker:9092", "subscribe": "orders"}
+
+
+def without(name: str) -> dict[str, str]:
+    return {key: value for key, value in BASE.items() if key != name}
+
+
+def refusal(options: dict[str, str]) -> str:
+    with pytest.raises(ConfigError) as caught:
+        parse_batch(options)
+    return str(caught.value)
+
+
+def test_defaults() -> None:
+    options = parse_batch(BASE)
+    assert options.start == Everywhere(EARLIEST)
+    assert options.end == Everywhere(LATEST)
+    assert options.warnings == ()
+    source = options.source
+    assert source.subscription == Subscribe(("orders",))
+    assert source.kafka == {"bootstrap.servers": "broker:9092"}
+    assert source.fail_on_data_loss
+    assert not source.include_headers
+    assert not source.latest_on_no_match
+    assert source.min_partitions is None
+    assert source.max_records_per_partition is None
+    assert (source.offset_attempts, source.offset_retry_interval) == (3, 1.0)
+    assert source.isolation_level == "read_uncommitted"
+
+
+def test_every_option_is_read_in_any_case() -> None:
+    options = {
+        **BASE,
+        "FAILONDATALOSS": "False",
+        "minpartitions": "7",
+        "MaxRecordsPerPartition": "5000000000",
+        "includeheaders": "TRUE",
+        "startingOffsetsByTimestampStrategy": "Latest",
+        "kafkaConsumer.pollTimeoutMs": "512",
+        "fetchoffset.numretries": "5",
+        "fetchOffset.retryIntervalMs": "250",
+        "kafka.isolation.level": "read_committed",
+    }
+    source = parse_batch(options).source
+    assert not source.fail_on_data_loss
+    assert source.min_partitions == 7
+    assert source.max_records_per_partition == 5_000_000_000
+    assert source.include_headers
+    assert source.latest_on_no_match
+    assert (source.offset_attempts, source.offset_retry_interval) == (5, 0.25)
+    assert source.isolation_level == "read_committed"
+
+
+@pytest.mark.parametrize(
+    ("option", "expected"),
+    [
+        (("assign", '{"a":[0,2],"b":[1]}'), Assign(frozenset({("a", 0), ("a", 2), ("b", 1)}))),
+        (("assign", "{}"), Assign(frozenset())),
+        (("subscribe", " a , b,,a"), Subscribe(("a", "b"))),
+        (("subscribePattern", " orders-.* "), SubscribePattern("orders-.*")),
+    ],
+)
+def test_subscription(option: tuple[str, str], expected: object) -> None:
+    values = {**without("subscribe"), option[0]: option[1]}
+    assert parse_batch(values).source.subscription == expected
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (without("subscribe"), ["one of", "assign", "subscribe", "subscribePattern"]),
+        ({**BASE, "assign": '{"a":[0]}'}, ["only one of", "assign and subscribe"]),
+        ({**BASE, "subscribe": " , "}, ["subscribe", "no topic"]),
+        ({**without("subscribe"), "subscribePattern": " "}, ["subscribePattern", "empty"]),
+        ({**without("subscribe"), "subscribePattern": "("}, ["subscribePattern", "'('", "re mod"]),
+        ({**without("subscribe"), "assign": "a"}, ["assign", '{"topicA":[0,1]', "'a'"]),
+        ({**without("subscribe"), "assign": '{"a":0}'}, ["assign", "topicA"]),
+        ({**without("subscribe"), "assign": '{"a":[-1]}'}, ["assign", "topicA"]),
+        (without("kafka.bootstrap.servers"), ["kafka.bootstrap.servers", "must be set"]),
+        ({**BASE, "kafka.bootstrap.servers": " "}, ["kafka.bootstrap.servers", "must be set"]),
+        ({**BASE, "minPartitions": "0"}, ["minPartitions", "from 1", "'0'"]),
+        ({**BASE, "minPartitions": "2147483648"}, ["minPartitions", "2147483647"]),
+        ({**BASE, "minPartitions": "1_0"}, ["minPartitions", "'1_0'"]),
+        ({**BASE, "maxRecordsPerPartition": "-1"}, ["maxRecordsPerPartition", "'-1'"]),
+        ({**BASE, "maxRecordsPerPartition": "many"}, ["maxRecordsPerPartition", "'many'"]),
+        ({**BASE, "includeHeaders": "yes"}, ["includeHeaders", "true or false", "'yes'"]),
+        ({**BASE, "failOnDataLoss": ""}, ["failOnDataLoss", "true or false"]),
+        ({**BASE, "fetchOffset.numRetries": "0"}, ["fetchOffset.numRetries", "'0'"]),
+        ({**BASE, "kafkaConsumer.pollTimeoutMs": "1s"}, ["kafkaConsumer.pollTimeoutMs", "'1s'"]),
+        (
+            {**BASE, "startingOffsetsByTimestampStrategy": "earliest"},
+            ["startingOffsetsByTimestampStrategy", "error or latest", "'earliest'"],
+        ),
+        (
+            {**BASE, "minOffsetsPerTrigger": "9", "maxOffsetsPerTrigger": "8"},
+            ["minOffsetsPerTrigger (9)", "maxOffsetsPerTrigger (8)"],
+        ),
+    ],
+)
+def test_wrong_values_name_the_option(options: dict[str, str], words: list[str]) -> None:
+    message = refusal(options)
+    assert [word for word in words if word not in message] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "nearest"),
+    [
+        ("startingoffset", "startingOffsets"),
+        ("bootstrap.servers", "kafka.bootstrap.servers"),
+        ("minpartition", "minPartitions"),
+        ("topic", "subscribe"),
+        ("path", "subscribe"),
+        ("failondataLoss2", "failOnDataLoss"),
+    ],
+)
+def test_unknown_option_names_the_nearest(name: str, nearest: str) -> None:
+    message = refusal({**BASE, name: "x"})
+    assert f"did you mean {nearest}?" in message
+
+
+def test_unknown_option_without_a_neighbour() -> None:
+    assert "start with kafka." in refusal({**BASE, "zzz": "x"})
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "auto.offset.reset",
+        "key.deserializer",
+        "value.deserializer",
+        "enable.auto.commit",
+        "interceptor.classes",
+    ],
+)
+def test_refused_kafka_options(name: str) -> None:
+    assert f"kafka.{name} is not supported" in refusal({**BASE, f"kafka.{name}": "x"})
+
+
+def test_other_kafka_options_pass_through() -> None:
+    options = {**BASE, "kafka.client.rack": "r1", "kafka.fetch.max.bytes": "1048576"}
+    assert parse_batch(options).source.kafka == {
+        "bootstrap.servers": "broker:9092",
+        "client.rack": "r1",
+        "fetch.max.bytes": "1048576",
+    }
+
+
+@pytest.mark.parametrize("name", STREAM_OPTIONS)
+def test_streaming_options_are_ignored_with_a_warning(name: str) -> None:
+    (warning,) = parse_batch({**BASE, name: "15"}).warnings
+    assert name in warning
+    assert "ignored" in warning
+
+
+def test_group_options_have_no_effect_and_say_so() -> None:
+    options = parse_batch({**BASE, "kafka.group.id": "g", "groupIdPrefix": "p"})
+    assert "group.id" not in options.source.kafka
+    assert [w.split()[1] for w in options.warnings] == ["kafka.group.id", "groupIdPrefix"]
+
+
+def test_the_common_part_leaves_batch_rules_to_batches() -> None:
+    for name in BATCH_OPTIONS:
+        parse_source({**BASE, name: "not checked here"})
+    parse_source({**BASE, "startingOffsets": "latest"})
+
+
+def test_secrets_show_nowhere() -> None:
+    secret = "hunter2-hunter2"
+    options = {**BASE, "kafka.sasl.password": secret, "kafka.sasl.jaas.config": secret}
+    parsed = parse_batch(options)
+    assert secret not in repr(parsed)
+    assert secret not in str(parsed.warnings)
+    wrong = [{"minPartitions": "0"}, {"unknown": "x"}, {"subscribe": ""}, {"assign": "{}"}]
+    wrong.append({"kafka.enable.auto.commit": secret})
+    for extra in wrong:
+        assert secret not in refusal({**options, **extra})
+    assert secret not in refusal({**options, "sasl.password": secret})
+
+
+def test_options_can_be_pickled() -> None:
+    options = parse_batch({**BASE, "startingOffsets": '{"orders":{"0":5}}'})
+    assert pickle.loads(pickle.dumps(options)) == options

@@ -1,0 +1,356 @@
+"""Planning and reading against a fake client: partitions, offsets, data loss, retries, clients."""
+
+from __future__ import annotations
+
+import logging
+import os
+import pickle
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import TracebackType
+
+import pyarrow as pa
+import pytest
+from pyspark.sql.datasource import InputPartition
+from pyspark.sql.types import StructType
+
+from ottla.errors import ConfigError, DataLossError, KafkaError
+from ottla.spark import OttlaDataSource, batch_reader, clients, core, planning
+from ottla.spark.batch_reader import BatchReader, RangesPartition
+from ottla.spark.options import parse_batch
+from ottla.spark.ranges import OffsetRange
+from ottla.spark.schema import arrow_schema, full_schema
+
+TopicPartition = tuple[str, int]
+
+
+@dataclass
+class FakeBroker:
+    host: str
+    port: int = 9092
+
+
+@dataclass
+class FakePartition:
+    leader: int | None
+
+
+@dataclass
+class FakeTopic:
+    partitions: dict[int, FakePartition]
+    internal: bool = False
+
+
+@dataclass
+class FakeCluster:
+    brokers: dict[int, FakeBroker]
+    topics: dict[str, FakeTopic]
+
+
+@dataclass
+class FakeOffset:
+    offset: int
+
+
+@dataclass
+class FakeScan:
+    batches: list[pa.RecordBatch]
+    closed: bool = False
+
+    def __iter__(self) -> Iterator[core.ArrowArray]:
+        return iter(self.batches)
+
+    def __enter__(self) -> FakeScan:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.closed = True
+
+
+@dataclass
+class FakeClient:
+    """Two brokers; logs given as (earliest, latest); timestamps equal offsets."""
+
+    logs: dict[TopicPartition, tuple[int, int]]
+    internal: set[str] = field(default_factory=set)
+    failures: list[Exception] = field(default_factory=list)
+    isolation: set[str] = field(default_factory=set)
+    scans: list[FakeScan] = field(default_factory=list)
+    asked: list[dict[str, object]] = field(default_factory=list)
+
+    def cluster(
+        self, topics: Sequence[str] | None = None, *, refresh: bool = False
+    ) -> core.Cluster:
+        found: dict[str, FakeTopic] = {}
+        for topic, partition in self.logs:
+            if topics is None or topic in topics:
+                entry = found.setdefault(topic, FakeTopic({}, topic in self.internal))
+                entry.partitions[partition] = FakePartition([1, 2, None][partition % 3])
+        cluster: core.Cluster = FakeCluster({1: FakeBroker("one"), 2: FakeBroker("::2")}, found)
+        return cluster
+
+    def list_topics(self) -> list[str]:
+        return sorted({topic for topic, _ in self.logs})
+
+    def list_offsets(
+        self,
+        spec: Mapping[TopicPartition, str | int],
+        *,
+        isolation_level: str = "read_uncommitted",
+    ) -> Mapping[TopicPartition, core.Offset]:
+        if self.failures:
+            raise self.failures.pop(0)
+        self.isolation.add(isolation_level)
+        return {partition: FakeOffset(self._offset(partition, w)) for partition, w in spec.items()}
+
+    def _offset(self, partition: TopicPartition, wanted: str | int) -> int:
+        earliest, latest = self.logs[partition]
+        if isinstance(wanted, str):
+            return {"earliest": earliest, "latest": latest}[wanted]
+        return -1 if wanted >= latest else max(wanted, earliest)
+
+    def scan(
+        self,
+        ranges: Sequence[tuple[str, int, int, int]],
+        *,
+        columns: Sequence[str] | None = None,
+        include_headers: bool = False,
+        fail_on_data_loss: bool = True,
+    ) -> core.Scan:
+        assert columns is not None
+        self.asked.append(
+            {"ranges": list(ranges), "headers": include_headers, "fail": fail_on_data_loss}
+        )
+        full = arrow_schema(full_schema(include_headers=True))
+        schema = pa.schema([full.field(name) for name in columns])
+        empty = [pa.nulls(3, column.type) for column in schema]
+        scan = FakeScan([pa.record_batch(empty, schema=schema)] * 2)
+        self.scans.append(scan)
+        return scan
+
+
+def plan(client: FakeClient, **options: str) -> list[OffsetRange]:
+    base = {"kafka.bootstrap.servers": "b:1"}
+    if not {"assign", "subscribePattern"} & options.keys():
+        base["subscribe"] = "t"
+    named = {name.replace("__", "."): value for name, value in options.items()}
+    return planning.plan_batch(client, parse_batch({**base, **named}))
+
+
+def ends(ranges: list[OffsetRange]) -> list[tuple[str, int, int, int]]:
+    return [(piece.topic, piece.partition, piece.start, piece.end) for piece in ranges]
+
+
+def log_of(*ends: tuple[int, int]) -> FakeClient:
+    return FakeClient({("t", number): end for number, end in enumerate(ends)})
+
+
+def test_everything_by_default_with_leader_hints() -> None:
+    client = log_of((3, 10), (0, 5), (0, 7), (4, 4))
+    assert plan(client) == [
+        OffsetRange("t", 0, 3, 10, "one:9092"),
+        OffsetRange("t", 1, 0, 5, "[::2]:9092"),
+        OffsetRange("t", 2, 0, 7, None),
+    ]
+    assert client.isolation == {"read_uncommitted"}
+
+
+def test_isolation_level_reaches_the_offsets() -> None:
+    client = log_of((0, 1))
+    plan(client, kafka__isolation__level="read_committed")
+    assert client.isolation == {"read_committed"}
+
+
+def test_pattern_is_found_anywhere_and_internal_topics_are_left_out() -> None:
+    logs = {(name, 0): (0, 1) for name in ("a-1", "a-10", "b-a-1", "__offsets-a-1", "other")}
+    client = FakeClient(logs, internal={"__offsets-a-1"})
+    found = plan(client, subscribePattern="a-1")
+    assert [piece.topic for piece in found] == ["a-1", "a-10", "b-a-1"]
+    found = plan(client, subscribePattern="^a-1$")
+    assert [piece.topic for piece in found] == ["a-1"]
+    assert plan(client, subscribePattern="nothing") == []
+
+
+def test_internal_topic_is_not_read_even_by_name() -> None:
+    assert plan(FakeClient({("t", 0): (0, 9)}, internal={"t"})) == []
+
+
+def test_assign_reads_what_exists(caplog: pytest.LogCaptureFixture) -> None:
+    client = log_of((0, 1), (0, 2))
+    with caplog.at_level(logging.WARNING):
+        assert ends(plan(client, assign='{"t":[1,7]}')) == [("t", 1, 0, 2)]
+    assert "[t-7]" in caplog.text
+
+
+def test_unknown_topic_is_an_error() -> None:
+    with pytest.raises(KafkaError, match="no such topic: gone"):
+        plan(log_of((0, 1)), assign='{"gone":[0],"t":[0]}')
+
+
+def test_specific_offsets_and_sentinels() -> None:
+    client = log_of((3, 10), (3, 10))
+    got = plan(
+        client,
+        startingOffsets='{"t":{"0":5,"1":-2}}',
+        endingOffsets='{"t":{"0":9,"1":-1}}',
+    )
+    assert ends(got) == [("t", 0, 5, 9), ("t", 1, 3, 10)]
+
+
+@pytest.mark.parametrize("option", ["startingOffsets", "startingOffsetsByTimestamp"])
+def test_every_partition_must_be_named_and_no_other(option: str) -> None:
+    client = log_of((0, 10), (0, 10))
+    with pytest.raises(ConfigError, match=rf"{option} must .*missing: \[t-1\], not read: \[t-2\]"):
+        plan(client, **{option: '{"t":{"0":5,"2":5}}'})
+
+
+def test_timestamps() -> None:
+    client = log_of((3, 10), (0, 20))
+    assert ends(plan(client, startingTimestamp="5", endingTimestamp="8")) == [
+        ("t", 0, 5, 8),
+        ("t", 1, 5, 8),
+    ]
+    by_partition = '{"t":{"0":4,"1":6}}'
+    assert ends(plan(client, startingOffsetsByTimestamp=by_partition, endingTimestamp="15")) == [
+        ("t", 0, 4, 10),
+        ("t", 1, 6, 15),
+    ]
+
+
+def test_timestamp_without_a_match() -> None:
+    client = log_of((3, 10), (0, 20))
+    with pytest.raises(ConfigError, match="t-0 has no record at or after timestamp 15"):
+        plan(client, startingTimestamp="15")
+    got = plan(client, startingTimestamp="15", startingOffsetsByTimestampStrategy="latest")
+    assert ends(got) == [("t", 1, 15, 20)]
+    assert ends(plan(client, endingTimestamp="1000")) == [("t", 0, 3, 10), ("t", 1, 0, 20)]
+
+
+def test_start_after_end() -> None:
+    with pytest.raises(ConfigError, match="t-0 was to be read from offset 11"):
+        plan(log_of((0, 10)), startingOffsets='{"t":{"0":11}}')
+    with pytest.raises(ConfigError, match="t-0 was to be read from offset 8"):
+        plan(log_of((0, 10)), startingTimestamp="8", endingTimestamp="7")
+
+
+def test_end_beyond_the_log_never_waits(caplog: pytest.LogCaptureFixture) -> None:
+    client = log_of((0, 10))
+    beyond = '{"t":{"0":12}}'
+    with pytest.raises(DataLossError, match="up to offset 12, but its log ends at 10"):
+        plan(client, endingOffsets=beyond)
+    with caplog.at_level(logging.WARNING):
+        assert ends(plan(client, endingOffsets=beyond, failOnDataLoss="false")) == [("t", 0, 0, 10)]
+    assert "log ends at 10" in caplog.text
+    start = '{"t":{"0":11}}'
+    assert plan(client, startingOffsets=start, endingOffsets=beyond, failOnDataLoss="false") == []
+
+
+def test_splitting_keeps_the_hint() -> None:
+    got = plan(log_of((0, 10)), minPartitions="2")
+    assert got == [OffsetRange("t", 0, 0, 5, "one:9092"), OffsetRange("t", 0, 5, 10, "one:9092")]
+
+
+class Passing(KafkaError):
+    retriable = True
+
+    def __init__(self) -> None:
+        Exception.__init__(self, "passing")
+
+
+def test_passing_failures_are_tried_again() -> None:
+    fast = {"fetchOffset__retryIntervalMs": "0"}
+    client = log_of((0, 1))
+    client.failures = [Passing(), Passing()]
+    assert len(plan(client, **fast)) == 1
+    client.failures = [Passing(), Passing()]
+    with pytest.raises(Passing):
+        plan(client, fetchOffset__numRetries="2", **fast)
+    client.failures = [ConfigError("lasting"), Passing()]
+    with pytest.raises(ConfigError, match="lasting"):
+        plan(client, **fast)
+
+
+def reader_of(client: FakeClient, monkeypatch: pytest.MonkeyPatch, **options: str) -> BatchReader:
+    monkeypatch.setattr(batch_reader, "client_for", lambda config, hint=None: client)
+    source = OttlaDataSource({"kafka.bootstrap.servers": "b:1", "subscribe": "t", **options})
+    reader = source.reader(source.schema())
+    assert isinstance(reader, BatchReader)
+    return reader
+
+
+def test_reader_yields_batches_in_sparks_schema(monkeypatch: pytest.MonkeyPatch) -> None:
+    client = log_of((0, 4), (2, 2))
+    reader = reader_of(client, monkeypatch, includeHeaders="true", failOnDataLoss="false")
+    (partition,) = pickle.loads(pickle.dumps(reader.partitions()))
+    batches = list(pickle.loads(pickle.dumps(reader)).read(partition))
+    assert [type(batch) for batch in batches] == [pa.RecordBatch] * 2
+    assert batches[0].schema == arrow_schema(full_schema(include_headers=True))
+    assert client.asked == [{"ranges": [("t", 0, 0, 4)], "headers": True, "fail": False}]
+    assert client.scans[0].closed
+
+
+def test_an_abandoned_read_closes_its_scan(monkeypatch: pytest.MonkeyPatch) -> None:
+    client = log_of((0, 4))
+    reader = reader_of(client, monkeypatch)
+    batches = reader.read(reader.partitions()[0])
+    next(batches)
+    del batches
+    assert client.scans[0].closed
+
+
+def test_an_empty_plan_reads_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    reader = reader_of(log_of((0, 0)), monkeypatch)
+    assert reader.partitions() == []
+    assert list(reader.read(InputPartition(None))) == []
+
+
+def test_wrong_options_and_schemas_fail_before_anything_connects() -> None:
+    source = OttlaDataSource({"kafka.bootstrap.servers": "b:1"})
+    with pytest.raises(ConfigError, match="one of the options"):
+        source.schema()
+    source = OttlaDataSource({"kafka.bootstrap.servers": "b:1", "subscribe": "t"})
+    with pytest.raises(ConfigError, match="schema is empty"):
+        source.reader(StructType())
+
+
+def test_partitions_show_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:
+    reader = reader_of(log_of((0, 4)), monkeypatch, **{"kafka.sasl.password": "hunter2"})
+    assert "hunter2" not in repr(reader.partitions()) + repr(reader)
+    assert isinstance(reader.partitions()[0], RangesPartition)
+
+
+def test_one_client_per_process_and_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[str | None] = []
+
+    def connect(config: Mapping[str, str], hint: str | None) -> core.Client:
+        made.append(hint)
+        return log_of((0, 1))
+
+    monkeypatch.setattr(clients, "_connect", connect)
+    monkeypatch.setattr(clients, "_clients", type(clients._clients)())
+    first = clients.client_for({"bootstrap.servers": "b:1"}, hint="one:9092")
+    assert clients.client_for({"bootstrap.servers": "b:1"}, hint="two:9092") is first
+    assert clients.client_for({"bootstrap.servers": "c:1"}) is not first
+    assert made == ["one:9092", None]
+    for number in range(20):
+        clients.client_for({"bootstrap.servers": f"d:{number}"})
+    assert len(clients._clients) == clients._MAX_CLIENTS
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork()")
+def test_a_client_is_not_used_after_fork(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clients, "_connect", lambda config, hint: log_of((0, 1)))
+    config = {"bootstrap.servers": "b:1"}
+    parents = clients.client_for(config)
+    child = os.fork()
+    if child == 0:
+        fresh = clients.client_for(config) is not parents
+        kept = any(client is parents for client in clients._inherited)
+        os._exit(0 if fresh and kept else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert clients.client_for(config) is parents
