@@ -1,0 +1,1 @@
+"""Benchmarks: Rust scenarios (criterion) and the same work done by other clients."""

@@ -1,0 +1,1 @@
+"""The suite, in tiers: unit, mock, cluster (real Kafka), fault, spark, network."""

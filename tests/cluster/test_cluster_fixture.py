@@ -1,0 +1,114 @@
+"""The real cluster keeps its promises: tests of faults stand on these."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from confluent_kafka import KafkaException
+
+from tests.support.jars import REPOSITORY, MissingPrerequisiteError, jar_directory
+from tests.support.kafka_cluster import KafkaCluster
+
+pytestmark = pytest.mark.cluster
+
+
+def test_brokers_have_racks(kafka: KafkaCluster) -> None:
+    assert kafka.brokers() == {1: "rack-a", 2: "rack-b", 3: "rack-c"}
+
+
+def test_topic_lives_and_dies(kafka: KafkaCluster, kafka_topic: Callable[..., str]) -> None:
+    topic = kafka_topic(partitions=3, config={"min.insync.replicas": "2"})
+    assert {kafka.leader_of(topic, p) for p in range(3)} <= {1, 2, 3}
+    assert kafka.end_offset(topic) == 0
+    kafka.delete_topic(topic)
+    assert kafka.leader_of(topic) == -1
+
+
+def test_topics_are_not_created_by_asking(kafka: KafkaCluster) -> None:
+    assert kafka.leader_of("never-created") == -1
+    with pytest.raises(KafkaException, match="UNKNOWN_TOPIC"):
+        kafka.delete_topic("never-created")
+
+
+@pytest.mark.fault
+def test_killed_leader_is_replaced_and_returns(
+    kafka: KafkaCluster, kafka_topic: Callable[..., str]
+) -> None:
+    topic = kafka_topic()
+    old = kafka.leader_of(topic)
+    kafka.kill(old)
+    started = time.monotonic()
+    assert kafka.wait_for_new_leader(topic, 0, old) != old
+    assert time.monotonic() - started < 15
+    assert kafka.members() == {1, 2, 3} - {old}
+    kafka.restart(old)
+    kafka.wait_for_isr(topic, 0, 3)
+    assert kafka.isr_of(topic) == [1, 2, 3]
+
+
+def test_java_tools_run(kafka: KafkaCluster, kafka_topic: Callable[..., str]) -> None:
+    topic = kafka_topic()
+    server = ["--bootstrap-server", kafka.bootstrap]
+    kafka.run_tool(
+        "org.apache.kafka.tools.ConsoleProducer", *server, "--topic", topic, stdin="one\ntwo\n"
+    )
+    assert kafka.end_offset(topic) == 2
+    listed = kafka.run_tool("org.apache.kafka.tools.TopicCommand", *server, "--list")
+    assert topic in listed.split()
+    with pytest.raises(RuntimeError, match="TopicCommand ended with 1"):
+        kafka.run_tool("org.apache.kafka.tools.TopicCommand", *server, "--describe", "--topic", "x")
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_brokers_never_outlive_their_owner(number: signal.Signals) -> None:
+    owner = subprocess.Popen(
+        [sys.executable, "-c", _OWNER], cwd=REPOSITORY, stdout=subprocess.PIPE, text=True
+    )
+    assert owner.stdout is not None
+    with owner, owner.stdout:
+        pid, directory = owner.stdout.readline().split()
+        owner.send_signal(number)
+        owner.wait(20)
+    deadline = time.monotonic() + 20
+    while (_runs(int(pid)) or Path(directory).exists()) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not _runs(int(pid))
+    assert not Path(directory).exists()
+
+
+def test_failed_start_shows_the_log() -> None:
+    cluster = KafkaCluster(brokers=1, config={"log.segment.bytes": "many"})
+    with pytest.raises(RuntimeError, match=r"(?s)broker 1 ended while starting.*log.segment.bytes"):
+        cluster.start()
+    assert not cluster.directory.exists()
+
+
+def test_missing_jars_name_their_repair(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OTTLA_JARS", "/nonexistent")
+    with pytest.raises(MissingPrerequisiteError, match="make test"):
+        jar_directory("brokers")
+
+
+_OWNER = """
+import time
+from pathlib import Path
+from tests.support.kafka_cluster import KafkaCluster
+kafka = KafkaCluster(brokers=1).start()
+print(kafka.nodes[1].pid, kafka.directory, flush=True)
+time.sleep(60)
+"""
+
+
+def _runs(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True

@@ -1,0 +1,1 @@
+"""What tests stand on: real Kafka brokers and the jars they come from."""

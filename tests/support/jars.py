@@ -1,0 +1,48 @@
+"""Where the Java artifacts are that `make test` fetched.
+
+A missing artifact is an error that names the repair, never a reason to skip.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+
+
+class MissingPrerequisiteError(RuntimeError):
+    """Something that a test needs is not on this machine; the message says how to get it."""
+
+
+def jar_directory(name: str) -> Path:
+    """The directory of one execution of tests/kafka/pom.xml: brokers, oracle or spark."""
+    base = Path(os.environ.get("OTTLA_JARS", REPOSITORY / ".ottla-build" / "jars"))
+    if not (base / f"{name}.stamp").is_file():
+        raise MissingPrerequisiteError(
+            f"no {name} jars in {base}: run `make test`, or `tools/jars.sh {name}` for these alone"
+        )
+    return base / name
+
+
+def jars(name: str) -> list[Path]:
+    """All jars of one directory, sorted."""
+    return sorted(jar_directory(name).glob("*.jar"))
+
+
+def spark_connector() -> str:
+    """Spark's own Kafka connector, as the value of `spark.jars`."""
+    return ",".join(str(jar) for jar in jars("spark"))
+
+
+def java() -> str:
+    """The Java launcher."""
+    home = os.environ.get("JAVA_HOME")
+    found = shutil.which("java", path=f"{home}/bin") if home else None
+    found = found or shutil.which("java")
+    if found is None:
+        raise MissingPrerequisiteError(
+            "no Java on PATH: `tools/prerequisites.sh test` says how to get it"
+        )
+    return found

@@ -1,0 +1,146 @@
+"""Topics of the real cluster, through confluent-kafka: a Java tool takes 1.5 s a call.
+
+The client under test is not used here, so that a bug in it cannot hide itself.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+from confluent_kafka import KafkaError, KafkaException, TopicPartition
+from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]  # not in its __all__
+from confluent_kafka.cimpl import NewTopic
+
+_PATIENCE = 30.0
+
+
+class ClusterTimeoutError(AssertionError):
+    """The cluster did not reach a state in time; the message says which, and what it was."""
+
+
+class KafkaAdmin:
+    """What tests ask of, and do to, the topics of a cluster.
+
+    Metadata reaches the brokers one after the other, so each live broker is asked, and a wait ends
+    when all of them agree.
+    """
+
+    def __init__(self, bootstrap: str, live: Callable[[], Sequence[str]]) -> None:
+        self._client = _connect(bootstrap)
+        self._live = live
+        self._views: dict[str, AdminClient] = {}
+
+    def brokers(self) -> dict[int, str | None]:
+        """The racks of the brokers that are alive, by id."""
+        nodes = self._client.describe_cluster(request_timeout=5).result().nodes
+        return {node.id: node.rack for node in nodes}
+
+    def create_topic(
+        self,
+        name: str,
+        partitions: int = 1,
+        replication: int = 3,
+        config: Mapping[str, str] | None = None,
+    ) -> None:
+        """Create a topic and wait until each partition has a leader and its full ISR."""
+        topic = NewTopic(name, partitions, replication, config=dict(config or {}))
+        self._client.create_topics([topic], operation_timeout=20)[name].result()
+        for partition in range(partitions):
+            self.wait_for_isr(name, partition, replication)
+
+    def delete_topic(self, name: str) -> None:
+        """Delete a topic and wait until it has gone."""
+        self._client.delete_topics([name], operation_timeout=20)[name].result()
+        wait_until(
+            lambda: not any(self._partitions(name, view) for view in self._live()),
+            lambda: f"{name} is still there",
+        )
+
+    def leader_of(self, topic: str, partition: int = 0) -> int:
+        """The leader's broker id, -1 if there is none or the brokers disagree."""
+        leaders = {leader for leader, _ in self._states(topic, partition)}
+        return leaders.pop() if len(leaders) == 1 else -1
+
+    def isr_of(self, topic: str, partition: int = 0) -> list[int]:
+        """The broker ids in sync by all accounts, sorted."""
+        views = [isr for _, isr in self._states(topic, partition)]
+        return sorted(set.intersection(*views)) if views else []
+
+    def end_offset(self, topic: str, partition: int = 0) -> int:
+        """The high watermark: the offset that the next record gets."""
+        where = TopicPartition(topic, partition)
+        latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
+        answer = self._client.list_offsets({where: latest}, request_timeout=10)
+        return int(answer[where].result().offset)
+
+    def wait_for_isr(
+        self, topic: str, partition: int = 0, size: int = 3, timeout: float = _PATIENCE
+    ) -> None:
+        """Wait until a partition has a leader and `size` in-sync replicas."""
+        wait_until(
+            lambda: (
+                self.leader_of(topic, partition) >= 0 and len(self.isr_of(topic, partition)) >= size
+            ),
+            lambda: (
+                f"{topic}-{partition}: leader {self.leader_of(topic, partition)}, "
+                f"in sync {self.isr_of(topic, partition)}, wanted {size}"
+            ),
+            timeout,
+        )
+
+    def wait_for_new_leader(
+        self, topic: str, partition: int, old: int, timeout: float = _PATIENCE
+    ) -> int:
+        """Wait until another broker than `old` leads a partition; its id."""
+        wait_until(
+            lambda: self.leader_of(topic, partition) not in (old, -1),
+            lambda: f"{topic}-{partition} is still led by {self.leader_of(topic, partition)}",
+            timeout,
+        )
+        return self.leader_of(topic, partition)
+
+    def members(self) -> set[int]:
+        """The brokers that all live brokers know as alive."""
+        views = [set(self._view(view).list_topics(timeout=5).brokers) for view in self._live()]
+        return set.intersection(*views) if views else set()
+
+    def _states(self, topic: str, partition: int) -> list[tuple[int, set[int]]]:
+        nothing: tuple[int, set[int]] = (-1, set())
+        return [self._partitions(topic, v).get(partition, nothing) for v in self._live()]
+
+    def _partitions(self, topic: str, view: str) -> dict[int, tuple[int, set[int]]]:
+        metadata = self._view(view).list_topics(topic, timeout=5).topics.get(topic)
+        if metadata is None or metadata.error is not None:
+            return {}
+        return {p.id: (p.leader, set(p.isrs)) for p in metadata.partitions.values()}
+
+    def _view(self, address: str) -> AdminClient:
+        # librdkafka connects to the brokers it has learnt of only when it needs them, so that a
+        # client with one bootstrap server goes on asking that one.
+        if address not in self._views:
+            self._views[address] = _connect(address)
+        return self._views[address]
+
+
+def wait_until(
+    condition: Callable[[], bool], state: Callable[[], str], timeout: float = _PATIENCE
+) -> None:
+    """Poll until the condition holds; a broker that does not answer counts as not yet."""
+    deadline = time.monotonic() + timeout
+    last: KafkaException | None = None
+    while time.monotonic() < deadline:
+        try:
+            if condition():
+                return
+        except KafkaException as error:
+            if isinstance(error.args[0], KafkaError) and error.args[0].fatal():
+                raise
+            last = error
+        time.sleep(0.05)
+    raise ClusterTimeoutError(f"after {timeout:g} s: {last or state()}")
+
+
+def _connect(bootstrap: str) -> AdminClient:
+    # Killed brokers are the suite's daily bread; librdkafka's word on each is noise.
+    return AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})

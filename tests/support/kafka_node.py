@@ -1,0 +1,126 @@
+"""One broker process: its configuration, its log, its life and death.
+
+A node never outlives the process that started it, however that one ends: a watcher in the
+node's process group sees the end of a pipe, kills the broker and removes its data.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO
+
+from tests.support.jars import java
+
+# $0 is the node's directory, "$@" the broker. After exec, $$ is the broker itself.
+_WATCHED = """
+exec 3<&0 </dev/null
+(cat <&3 >/dev/null; kill -9 $$; rm -rf "$0"; rmdir "$(dirname "$0")" 2>/dev/null) >/dev/null 2>&1 &
+exec 3<&-
+[ -e "$0/data/meta.properties" ] || {format_storage} || exit
+exec "$@"
+"""
+
+
+@dataclass
+class KafkaNode:
+    """A combined broker and controller on loopback."""
+
+    node_id: int
+    directory: Path
+    port: int
+    properties: dict[str, str]
+    cluster_id: str
+    jvm: list[str] = field(default_factory=list)
+    _process: subprocess.Popen[bytes] | None = None
+    _lifeline: IO[bytes] | None = None
+
+    @property
+    def address(self) -> str:
+        """What clients connect to."""
+        return f"127.0.0.1:{self.port}"
+
+    @property
+    def log(self) -> Path:
+        """All that the broker printed, of all its starts."""
+        return self.directory / "broker.log"
+
+    @property
+    def pid(self) -> int | None:
+        """The broker's process id while it runs."""
+        return self._process.pid if self._process and self._process.poll() is None else None
+
+    def start(self) -> None:
+        """Start the broker, formatting its storage before the first time; returns at once."""
+        if self.pid is not None:
+            return
+        self._reap()
+        self.directory.mkdir(parents=True, exist_ok=True)
+        config = self.directory / "server.properties"
+        config.write_text("".join(f"{key}={value}\n" for key, value in self.properties.items()))
+        format_storage = [*self.jvm, "kafka.tools.StorageTool", "format", "--ignore-formatted"]
+        format_storage += ["-t", self.cluster_id, "-c", str(config)]
+        serve = [*self.jvm, "kafka.Kafka", str(config)]
+        script = _WATCHED.replace("{format_storage}", shlex.join([java(), *format_storage]))
+        with self.log.open("ab") as log:
+            self._process = subprocess.Popen(
+                ["/bin/sh", "-c", script, str(self.directory), java(), *serve],
+                stdin=subprocess.PIPE,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        self._lifeline = self._process.stdin
+
+    def kill(self) -> None:
+        """SIGKILL, as a machine that loses power."""
+        if self._process is not None and self._process.poll() is None:
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._reap()
+
+    def shut_down(self, timeout: float = 30) -> None:
+        """SIGTERM: the broker moves its leaders away first."""
+        if self._process is not None and self._process.poll() is None:
+            self._process.terminate()
+            self._process.wait(timeout)
+        self._reap()
+
+    def pause(self) -> None:
+        """SIGSTOP: the sockets stay open and nothing answers."""
+        if self.pid is not None:
+            os.kill(self.pid, signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """Undo `pause`."""
+        if self.pid is not None:
+            os.kill(self.pid, signal.SIGCONT)
+
+    def remove(self) -> None:
+        """Kill the broker and delete all that it wrote."""
+        self.kill()
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+    def log_tail(self, lines: int = 30) -> str:
+        """The end of the log, for an error message."""
+        if not self.log.exists():
+            return "(no log)"
+        text = self.log.read_text(errors="replace")
+        return "\n".join(text.splitlines()[-lines:])
+
+    def _reap(self) -> None:
+        if self._process is None:
+            return
+        self._process.wait()
+        # The watcher is in the group too; it must go before its pipe is closed, or it would take
+        # the data of a broker that is to be restarted.
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        if self._lifeline is not None:
+            self._lifeline.close()
+        self._process = self._lifeline = None

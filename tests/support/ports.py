@@ -1,0 +1,35 @@
+"""Loopback ports for servers that are stopped and started again on the same port.
+
+They come from below the ephemeral range: there, an outgoing connection could take the port of a
+stopped server, or even connect to itself.
+"""
+
+from __future__ import annotations
+
+import random
+import socket
+from pathlib import Path
+
+_EPHEMERAL = Path("/proc/sys/net/ipv4/ip_local_port_range")
+
+
+def free_ports(count: int) -> list[int]:
+    """`count` distinct ports that nothing listens on."""
+    ceiling = int(_EPHEMERAL.read_text().split()[0]) if _EPHEMERAL.exists() else 49152
+    low = min(20000, ceiling // 2)
+    found: list[int] = []
+    for port in random.SystemRandom().sample(range(low, ceiling), k=min(1000, ceiling - low)):
+        if _is_free(port):
+            found.append(port)
+        if len(found) == count:
+            return found
+    raise OSError(f"found only {len(found)} of {count} free ports in {low}-{ceiling}")
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+        return True

@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# Runs every target of rust/fuzz for a bounded time: fuzz.sh [SECONDS] [TARGET...]. Without a
+# sanitizer, stable Rust is enough: the targets look for panics, hangs and memory, not for unsafety.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+seconds=${1:-30}
+shift || true
+readonly version=0.13.2 root=$PWD/.ottla-build/cargo
+export PATH=$root/bin:$PATH
+
+if [[ $(cargo fuzz --version 2>/dev/null) != "cargo-fuzz $version" ]]; then
+  echo "installing cargo-fuzz $version into .ottla-build"
+  cargo install --quiet --locked --root "$root" --version "$version" cargo-fuzz
+fi
+
+cd rust/fuzz
+targets=("$@")
+if ((${#targets[@]} == 0)); then
+  while IFS= read -r target; do targets+=("$target"); done < <(cargo fuzz list --fuzz-dir .)
+fi
+for target in "${targets[@]}"; do
+  printf '\n==> %s for %s s\n' "$target" "$seconds"
+  cargo fuzz run --fuzz-dir . --sanitizer none "$target" -- \
+    -max_total_time="$seconds" -timeout=10 -rss_limit_mb=1024 -print_final_stats=1
+done

@@ -1,0 +1,68 @@
+#!/usr/bin/env bash
+# Names every missing prerequisite at once, with how to get it.
+#   prerequisites.sh python   print a suitable interpreter, $PYTHON first
+#   prerequisites.sh build    check what `make demo` needs
+#   prerequisites.sh test     check what `make test` needs besides
+set -euo pipefail
+
+# $1 >= $2, as versions.
+at_least() { [[ $(printf '%s\n%s\n' "$2" "$1" | sort -V | head -n 1) == "$2" ]]; }
+
+find_python() {
+  local candidate
+  for candidate in ${PYTHON:-} python3 python3.14 python3.13 python3.12 python3.11 python3.10 python; do
+    if "$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null; then
+      command -v "$candidate"
+      return
+    fi
+  done
+  return 1
+}
+
+missing=()
+check_build() {
+  local python version
+  if ! python=$(find_python); then
+    missing+=("Python 3.10 or newer: https://www.python.org/downloads/, or your system's package 'python3' (then: make PYTHON=/path/to/python3)")
+  elif ! "$python" -c 'import venv, ensurepip' 2>/dev/null; then
+    missing+=("Python's venv module for $python: on Debian and Ubuntu 'apt install python3-venv'")
+  fi
+  version=$(rustc --version 2>/dev/null | cut -d' ' -f2 || true)
+  if [[ -z $version ]] || ! command -v cargo >/dev/null; then
+    missing+=("Rust 1.88 or newer: https://rustup.rs")
+  elif ! at_least "$version" 1.88; then
+    missing+=("Rust 1.88 or newer, found $version: 'rustup update stable', or https://rustup.rs")
+  fi
+  if ! command -v cc >/dev/null && ! command -v clang >/dev/null && ! command -v gcc >/dev/null; then
+    missing+=("a C compiler (zstd and TLS are built with it): 'apt install build-essential', 'dnf install gcc', 'xcode-select --install'")
+  fi
+}
+
+check_test() {
+  local version
+  # macOS has a `java` that only says it is none.
+  version=$(java -version 2>&1 | sed -n 's/.*version "\([0-9]*\).*/\1/p' | head -n 1 || true)
+  if [[ -z $version ]]; then
+    missing+=("Java 17 or newer, which runs the real brokers and Spark: 'apt install openjdk-17-jdk-headless', or https://adoptium.net")
+  elif ! at_least "$version" 17; then
+    missing+=("Java 17 or newer, found $version: 'apt install openjdk-17-jdk-headless', or https://adoptium.net")
+  elif [[ $(java --list-modules 2>/dev/null) != *jdk.compiler* ]]; then
+    missing+=("a JDK instead of the Java run-time alone: 'apt install openjdk-17-jdk-headless', or https://adoptium.net")
+  fi
+  if ! command -v mvn >/dev/null; then
+    missing+=("Maven, which fetches the brokers: 'apt install maven', 'brew install maven', or https://maven.apache.org")
+  fi
+}
+
+case ${1:-} in
+  python) find_python || { echo "no Python 3.10 or newer found" >&2; exit 1; }; exit ;;
+  build) check_build ;;
+  test) check_build; check_test ;;
+  *) echo "usage: $0 python|build|test" >&2; exit 2 ;;
+esac
+
+if ((${#missing[@]})); then
+  echo "missing:" >&2
+  printf '  - %s\n' "${missing[@]}" >&2
+  exit 1
+fi
