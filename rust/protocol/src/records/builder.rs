@@ -1,0 +1,277 @@
+//! Encode on append: a record goes straight into the open batch, and nowhere else.
+//!
+//! Invariant: the buffer always holds room for the header and then whole records, so that closing
+//! it is one compression, one header and one CRC.
+
+use bytes::Bytes;
+
+use super::layout::{
+    ATTRIBUTES, BASE_SEQUENCE, BASE_TIMESTAMP, CONTROL, COUNT, CRC, LAST_OFFSET_DELTA, LEADER_EPOCH, LENGTH, MAGIC,
+    MAX_TIMESTAMP, PREFIX, PRODUCER_EPOCH, PRODUCER_ID, RECORDS, TRANSACTIONAL, write_i8, write_i16, write_i32,
+    write_i64, write_u32,
+};
+use super::varint::{len_of, write, zigzag_32, zigzag_64};
+use super::{Compressor, Header, RecordError};
+
+/// A batch's length is 32 bits and signed, and so is everything in it.
+const LIMIT: usize = i32::MAX as usize;
+/// What a record takes beside its key, its value and its headers, at most: length, attributes,
+/// two deltas, two lengths, the number of headers.
+const RECORD_OVERHEAD: usize = 5 + 1 + 10 + 5 + 5 + 5 + 5;
+/// Where the body starts in the small array that a record's beginning is put together in: behind
+/// the longest length.
+const BODY: usize = 5;
+/// Copied as a whole, because a copy of known size is a few instructions and no call.
+const HEAD: usize = 32;
+
+/// What a producer knows only when a batch is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stamp {
+    /// The producer's id, -1 without idempotence.
+    pub producer_id: i64,
+    /// Its epoch, or -1.
+    pub producer_epoch: i16,
+    /// The sequence number of the first record, or -1.
+    pub base_sequence: i32,
+    /// Whether the batch belongs to a transaction.
+    pub transactional: bool,
+    /// Whether it holds markers: brokers only.
+    pub control: bool,
+}
+
+impl Default for Stamp {
+    fn default() -> Self {
+        Self { producer_id: -1, producer_epoch: -1, base_sequence: -1, transactional: false, control: false }
+    }
+}
+
+/// The open batch of a partition.
+#[derive(Debug)]
+pub struct BatchBuilder {
+    buffer: Vec<u8>,
+    capacity: usize,
+    count: u32,
+    next_delta: u32,
+    base_timestamp: i64,
+    max_timestamp: i64,
+}
+
+impl BatchBuilder {
+    /// With room for `capacity` bytes, taken at the first append.
+    #[must_use]
+    pub const fn new(capacity: usize) -> Self {
+        Self { buffer: Vec::new(), capacity, count: 0, next_delta: 0, base_timestamp: -1, max_timestamp: -1 }
+    }
+
+    /// Appends a record and returns the bytes it takes.
+    ///
+    /// `timestamp` is in milliseconds since the epoch, -1 for none.
+    ///
+    /// # Errors
+    /// [`RecordError::RecordTooLarge`] if no batch can hold it, [`RecordError::BatchFull`] if this
+    /// one cannot. The batch is as it was before.
+    #[inline]
+    pub fn append(
+        &mut self,
+        timestamp: i64,
+        key: Option<&[u8]>,
+        value: Option<&[u8]>,
+        headers: &[Header<'_>],
+    ) -> Result<usize, RecordError> {
+        if self.buffer.is_empty() || self.count == 0 {
+            self.open(timestamp);
+        }
+        let key_len = key.map_or(0, <[u8]>::len);
+        let value_len = value.map_or(0, <[u8]>::len);
+        let start = self.buffer.len();
+        let most = RECORD_OVERHEAD + key_len + value_len + headers_bound(headers);
+        // Sums of lengths of slices that exist cannot overflow; past this, every cast below is safe.
+        if start + most > LIMIT || self.next_delta >= i32::MAX as u32 {
+            return Err(self.refuse(most));
+        }
+
+        let mut head = [0u8; BODY + HEAD];
+        let mut at = BODY + 1;
+        at = write(&mut head, at, zigzag_64(timestamp.wrapping_sub(self.base_timestamp)));
+        at = write(&mut head, at, u64::from(zigzag_32(self.next_delta as i32)));
+        at = write(&mut head, at, length(key));
+        let value_head = length(value);
+        let mut body = at - BODY + key_len + len_of(value_head) + value_len;
+        body += if headers.is_empty() { 1 } else { headers_len(headers) };
+        let announced = u64::from(zigzag_32(body as i32));
+        let announced_len = len_of(announced);
+        let from = BODY - announced_len;
+        write(&mut head, from, announced);
+
+        self.buffer.reserve(most + HEAD);
+        if let Some(head) = head.get(from..from + HEAD) {
+            self.buffer.extend_from_slice(head);
+            self.buffer.truncate(start + at - from);
+        }
+        if let Some(key) = key {
+            self.buffer.extend_from_slice(key);
+        }
+        self.put_varint(value_head);
+        if let Some(value) = value {
+            self.buffer.extend_from_slice(value);
+        }
+        if headers.is_empty() {
+            self.buffer.push(0);
+        } else {
+            self.put_headers(headers);
+        }
+        self.count += 1;
+        self.next_delta += 1;
+        self.max_timestamp = self.max_timestamp.max(timestamp);
+        Ok(announced_len + body)
+    }
+
+    /// More than [`BatchBuilder::append`] would take for such a record, and cheaper to know.
+    #[inline]
+    #[must_use]
+    pub fn upper_bound(key: Option<&[u8]>, value: Option<&[u8]>, headers: &[Header<'_>]) -> usize {
+        RECORD_OVERHEAD + key.map_or(0, <[u8]>::len) + value.map_or(0, <[u8]>::len) + headers_bound(headers)
+    }
+
+    /// Leaves `offsets` offsets without a record, as compaction does. A log may hold such batches,
+    /// a producer cannot send them.
+    pub fn skip_offsets(&mut self, offsets: u32) {
+        self.next_delta = self.next_delta.saturating_add(offsets).min(i32::MAX as u32);
+    }
+
+    /// Bytes of header and records, before compression.
+    #[must_use]
+    pub fn size_in_bytes(&self) -> usize {
+        self.buffer.len().max(RECORDS)
+    }
+
+    /// Number of records.
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        self.count as usize
+    }
+
+    /// Whether there are no records.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// The greatest timestamp of the records, -1 if there is none.
+    #[must_use]
+    pub const fn max_timestamp(&self) -> i64 {
+        self.max_timestamp
+    }
+
+    /// Closes the batch: compresses it and writes header and CRC. The builder is empty again.
+    ///
+    /// # Errors
+    /// [`RecordError::NotABatch`] if nothing was appended, [`RecordError::Compress`] if the codec
+    /// fails; the records are still there then.
+    pub fn finish(&mut self, stamp: &Stamp, compressor: &mut Compressor) -> Result<Bytes, RecordError> {
+        if self.next_delta == 0 {
+            return Err(RecordError::NotABatch { why: "nothing was appended" });
+        }
+        if self.buffer.is_empty() {
+            self.buffer.resize(RECORDS, 0);
+        }
+        let mut attributes = i16::from(compressor.codec().id());
+        if stamp.transactional {
+            attributes |= TRANSACTIONAL;
+        }
+        if stamp.control {
+            attributes |= CONTROL;
+        }
+        let bytes = match compressor.compress(self.buffer.get(RECORDS..).unwrap_or_default(), RECORDS)? {
+            // The next batch gets a buffer of its own; this one leaves with its bytes.
+            None => {
+                let mut buffer = std::mem::take(&mut self.buffer);
+                self.write_header(&mut buffer, attributes, stamp);
+                Bytes::from(buffer)
+            }
+            // Compressed bytes are few: copied to their true size, both large buffers stay.
+            Some(buffer) => {
+                self.write_header(buffer, attributes, stamp);
+                self.buffer.clear();
+                Bytes::copy_from_slice(buffer)
+            }
+        };
+        self.reset();
+        Ok(bytes)
+    }
+
+    /// Drops the records and keeps the memory.
+    pub fn reset(&mut self) {
+        self.buffer.clear();
+        (self.count, self.next_delta) = (0, 0);
+        (self.base_timestamp, self.max_timestamp) = (-1, -1);
+    }
+
+    #[cold]
+    fn open(&mut self, timestamp: i64) {
+        self.buffer.reserve(self.capacity.max(RECORDS));
+        self.buffer.resize(RECORDS, 0);
+        self.base_timestamp = timestamp;
+    }
+
+    #[cold]
+    fn refuse(&self, most: usize) -> RecordError {
+        if most + RECORDS > LIMIT {
+            RecordError::RecordTooLarge { size: most, limit: LIMIT }
+        } else {
+            RecordError::BatchFull { count: self.count, size: self.size_in_bytes() }
+        }
+    }
+
+    #[inline]
+    fn put_varint(&mut self, value: u64) {
+        let mut bytes = [0u8; 8];
+        let end = self.buffer.len() + write(&mut bytes, 0, value);
+        self.buffer.extend_from_slice(&bytes);
+        self.buffer.truncate(end);
+    }
+
+    fn put_headers(&mut self, headers: &[Header<'_>]) {
+        self.put_varint(u64::from(zigzag_32(headers.len() as i32)));
+        for header in headers {
+            self.put_varint(length(Some(header.key)));
+            self.buffer.extend_from_slice(header.key);
+            self.put_varint(length(header.value));
+            self.buffer.extend_from_slice(header.value.unwrap_or_default());
+        }
+    }
+
+    fn write_header(&self, bytes: &mut [u8], attributes: i16, stamp: &Stamp) {
+        // Appending has kept all of these within 31 bits.
+        write_i64(bytes, 0, 0);
+        write_i32(bytes, LENGTH, (bytes.len() - PREFIX) as i32);
+        write_i32(bytes, LEADER_EPOCH, -1);
+        write_i8(bytes, MAGIC, 2);
+        write_i16(bytes, ATTRIBUTES, attributes);
+        write_i32(bytes, LAST_OFFSET_DELTA, self.next_delta as i32 - 1);
+        write_i64(bytes, BASE_TIMESTAMP, self.base_timestamp);
+        write_i64(bytes, MAX_TIMESTAMP, self.max_timestamp);
+        write_i64(bytes, PRODUCER_ID, stamp.producer_id);
+        write_i16(bytes, PRODUCER_EPOCH, stamp.producer_epoch);
+        write_i32(bytes, BASE_SEQUENCE, stamp.base_sequence);
+        write_i32(bytes, COUNT, self.count as i32);
+        write_u32(bytes, CRC, crc32c::crc32c(bytes.get(ATTRIBUTES..).unwrap_or_default()));
+    }
+}
+
+/// The zigzag form of a length, -1 for null.
+#[inline]
+fn length(bytes: Option<&[u8]>) -> u64 {
+    bytes.map_or(1, |bytes| (bytes.len() as u64) << 1)
+}
+
+#[inline]
+fn headers_bound(headers: &[Header<'_>]) -> usize {
+    headers.iter().map(|header| 10 + header.key.len() + header.value.map_or(0, <[u8]>::len)).sum()
+}
+
+fn headers_len(headers: &[Header<'_>]) -> usize {
+    let count = len_of(u64::from(zigzag_32(headers.len() as i32)));
+    let part = |bytes: Option<&[u8]>| len_of(length(bytes)) + bytes.map_or(0, <[u8]>::len);
+    headers.iter().fold(count, |sum, header| sum + part(Some(header.key)) + part(header.value))
+}

@@ -1,0 +1,179 @@
+//! LZ4: the frame format, written as Java's KafkaLZ4BlockOutputStream writes it.
+//!
+//! Frames are made here over a block codec that keeps its table between batches. Blocks that
+//! depend on the one before are read too, although no Kafka client writes them.
+
+use lz4_flex::block::{
+    CompressTable, DecompressError, compress_into_with_table, decompress_into, decompress_into_with_dict,
+    get_maximum_output_size,
+};
+
+use super::scratch::Output;
+use super::xxh32::xxh32;
+use crate::records::error::CodecError;
+
+const MAGIC: [u8; 4] = 0x184D_2204u32.to_le_bytes();
+/// The magic; version 1, independent blocks, no checksums; blocks of 64 KiB; the header's checksum.
+const HEADER: [u8; 7] = [0x04, 0x22, 0x4D, 0x18, 0x60, 0x40, 0x82];
+const BLOCK: usize = 64 << 10;
+/// In a block's length: the block is stored as it is.
+const STORED: u32 = 0x8000_0000;
+/// How far back a block may refer.
+const WINDOW: usize = 64 << 10;
+
+const VERSION_MASK: u8 = 0xC0;
+const VERSION_1: u8 = 0x40;
+const INDEPENDENT: u8 = 0x20;
+const BLOCK_CHECKSUM: u8 = 0x10;
+const CONTENT_SIZE: u8 = 0x08;
+const CONTENT_CHECKSUM: u8 = 0x04;
+const RESERVED: u8 = 0x03;
+
+pub(super) struct Encoder(Box<CompressTable>);
+
+impl Encoder {
+    pub(super) fn new() -> Self {
+        Self(Box::new(CompressTable::large()))
+    }
+
+    pub(super) fn append(&mut self, input: &[u8], output: &mut Vec<u8>) -> Result<(), String> {
+        output.extend_from_slice(&HEADER);
+        for block in input.chunks(BLOCK) {
+            let start = output.len();
+            output.resize(start + 4 + get_maximum_output_size(block.len()), 0);
+            let Some((len, body)) = output.get_mut(start..).and_then(|open| open.split_first_chunk_mut::<4>()) else {
+                return Err("no room for a block".to_owned());
+            };
+            let mut written =
+                compress_into_with_table(block, body, &mut self.0).map_err(|error| error.to_string())?;
+            // A block is far below 2 GiB.
+            let mut field = written as u32;
+            if written >= block.len() {
+                written = block.len();
+                field = written as u32 | STORED;
+                if let Some(target) = body.get_mut(..written) {
+                    target.copy_from_slice(block);
+                }
+            }
+            *len = field.to_le_bytes();
+            output.truncate(start + 4 + written);
+        }
+        output.extend_from_slice(&[0; 4]);
+        Ok(())
+    }
+}
+
+pub(super) fn decompress(mut input: &[u8], old_checksum: bool, output: &mut Output) -> Result<(), CodecError> {
+    loop {
+        input = decompress_frame(input, old_checksum, output)?;
+        if input.is_empty() {
+            return Ok(());
+        }
+    }
+}
+
+struct Descriptor {
+    flags: u8,
+    block: usize,
+}
+
+/// Reads one frame and returns what follows it.
+fn decompress_frame<'a>(
+    mut input: &'a [u8],
+    old_checksum: bool,
+    output: &mut Output,
+) -> Result<&'a [u8], CodecError> {
+    let frame_start = output.len();
+    let descriptor = read_descriptor(&mut input, old_checksum)?;
+    loop {
+        let field = u32::from_le_bytes(*take(&mut input, "a block length is cut short")?);
+        if field == 0 {
+            break;
+        }
+        // 31 bits fit.
+        let len = (field & !STORED) as usize;
+        if len > descriptor.block {
+            return Err(corrupt("a block is larger than its frame allows"));
+        }
+        let (block, rest) = input.split_at_checked(len).ok_or_else(|| corrupt("a block is cut short"))?;
+        input = rest;
+        if descriptor.flags & BLOCK_CHECKSUM != 0 {
+            let sum = u32::from_le_bytes(*take(&mut input, "a block checksum is cut short")?);
+            if sum != xxh32(block) {
+                return Err(corrupt("a block checksum is wrong"));
+            }
+        }
+        if field & STORED != 0 {
+            output.extend(block)?;
+        } else {
+            decompress_block(block, &descriptor, frame_start, output)?;
+        }
+    }
+    if descriptor.flags & CONTENT_CHECKSUM != 0 {
+        let sum = u32::from_le_bytes(*take(&mut input, "the content checksum is cut short")?);
+        if sum != xxh32(output.filled().get(frame_start..).unwrap_or_default()) {
+            return Err(corrupt("the content checksum is wrong"));
+        }
+    }
+    Ok(input)
+}
+
+fn read_descriptor(input: &mut &[u8], old_checksum: bool) -> Result<Descriptor, CodecError> {
+    if *take::<4>(input, "the frame is cut short")? != MAGIC {
+        return Err(corrupt("not an LZ4 frame"));
+    }
+    let start = *input;
+    let [flags, sizes] = *take::<2>(input, "the frame is cut short")?;
+    if flags & VERSION_MASK != VERSION_1 || flags & RESERVED != 0 || sizes & 0x8F != 0 {
+        return Err(corrupt("unknown frame flags"));
+    }
+    let block = match sizes >> 4 {
+        id @ 4..=7 => 1usize << (8 + 2 * id),
+        _ => return Err(corrupt("unknown block size")),
+    };
+    if flags & CONTENT_SIZE != 0 {
+        // What it announces is not believed, so it is not read.
+        take::<8>(input, "the frame is cut short")?;
+    }
+    let described = start.get(..start.len() - input.len()).unwrap_or_default();
+    let [sum] = *take::<1>(input, "the frame is cut short")?;
+    // The second byte of the hash. Writers of magic 0 and 1 hashed the frame's magic as well.
+    if !old_checksum && sum != xxh32(described).to_le_bytes()[1] {
+        return Err(corrupt("the header checksum is wrong"));
+    }
+    Ok(Descriptor { flags, block })
+}
+
+fn decompress_block(
+    block: &[u8],
+    descriptor: &Descriptor,
+    frame_start: usize,
+    output: &mut Output,
+) -> Result<(), CodecError> {
+    // A byte of a block makes at most 255: small blocks ask for less than the frame allows.
+    let most = descriptor.block.min(block.len().saturating_mul(255));
+    let room = output.room();
+    let (done, open) = output.split(most);
+    let open = open.get_mut(..most.min(room)).unwrap_or_default();
+    let made = if descriptor.flags & INDEPENDENT != 0 {
+        decompress_into(block, open)
+    } else {
+        let from = frame_start.max(done.len().saturating_sub(WINDOW));
+        decompress_into_with_dict(block, open, done.get(from..).unwrap_or_default())
+    };
+    match made {
+        Ok(written) => output.advance(written),
+        Err(DecompressError::OutputTooSmall { .. }) if room < most => Err(CodecError::TooLarge),
+        Err(error) => Err(corrupt(&error.to_string())),
+    }
+}
+
+fn take<'a, const N: usize>(input: &mut &'a [u8], cut: &str) -> Result<&'a [u8; N], CodecError> {
+    let (taken, rest) = input.split_first_chunk::<N>().ok_or_else(|| corrupt(cut))?;
+    *input = rest;
+    Ok(taken)
+}
+
+fn corrupt(cause: &str) -> CodecError {
+    CodecError::Corrupt(cause.to_owned())
+}

@@ -1,0 +1,74 @@
+//! Snappy: written in the xerial framing of Java's SnappyOutputStream, read with and without it.
+
+use super::scratch::Output;
+use crate::records::error::CodecError;
+
+const MAGIC: [u8; 8] = [0x82, b'S', b'N', b'A', b'P', b'P', b'Y', 0];
+/// The magic, then the version and the oldest compatible version, both 1.
+const HEADER: [u8; 16] = [0x82, b'S', b'N', b'A', b'P', b'P', b'Y', 0, 0, 0, 0, 1, 0, 0, 0, 1];
+/// Snappy's own window: a larger chunk finds nothing more.
+const CHUNK: usize = 64 << 10;
+/// A copy of at most 64 bytes takes at least 3: no input can grow by more.
+const GREATEST_RATIO: usize = 22;
+
+pub(super) struct Encoder(Box<snap::raw::Encoder>);
+
+impl Encoder {
+    pub(super) fn new() -> Self {
+        Self(Box::new(snap::raw::Encoder::new()))
+    }
+
+    pub(super) fn append(&mut self, input: &[u8], output: &mut Vec<u8>) -> Result<(), String> {
+        output.extend_from_slice(&HEADER);
+        for chunk in input.chunks(CHUNK) {
+            let start = output.len();
+            output.resize(start + 4 + snap::raw::max_compress_len(chunk.len()), 0);
+            let Some((len, body)) = output.get_mut(start..).and_then(|open| open.split_first_chunk_mut::<4>()) else {
+                return Err("no room for a chunk".to_owned());
+            };
+            let written = self.0.compress(chunk, body).map_err(|error| error.to_string())?;
+            // A chunk is far below 2 GiB.
+            *len = (written as u32).to_be_bytes();
+            output.truncate(start + 4 + written);
+        }
+        Ok(())
+    }
+}
+
+pub(super) fn decompress(input: &[u8], output: &mut Output) -> Result<(), CodecError> {
+    if !input.starts_with(&MAGIC) {
+        return decompress_chunk(input, output);
+    }
+    let mut rest = input;
+    while !rest.is_empty() {
+        // A stream may be several, one after another, each with its header.
+        if rest.starts_with(&MAGIC) {
+            rest = rest.get(HEADER.len()..).ok_or_else(|| corrupt("the framing header is cut short"))?;
+            continue;
+        }
+        let (len, after) = rest.split_first_chunk::<4>().ok_or_else(|| corrupt("a chunk length is cut short"))?;
+        let len = usize::try_from(i32::from_be_bytes(*len)).map_err(|_| corrupt("a chunk length is negative"))?;
+        let (chunk, after) = after.split_at_checked(len).ok_or_else(|| corrupt("a chunk is cut short"))?;
+        decompress_chunk(chunk, output)?;
+        rest = after;
+    }
+    Ok(())
+}
+
+fn decompress_chunk(input: &[u8], output: &mut Output) -> Result<(), CodecError> {
+    let len = snap::raw::decompress_len(input).map_err(|error| corrupt(&error.to_string()))?;
+    if len > input.len().saturating_mul(GREATEST_RATIO) {
+        return Err(corrupt("the announced size is more than the bytes can hold"));
+    }
+    if len > output.room() {
+        return Err(CodecError::TooLarge);
+    }
+    let (_, open) = output.split(len);
+    let target = open.get_mut(..len).unwrap_or_default();
+    let written = snap::raw::Decoder::new().decompress(input, target).map_err(|error| corrupt(&error.to_string()))?;
+    output.advance(written)
+}
+
+fn corrupt(cause: &str) -> CodecError {
+    CodecError::Corrupt(cause.to_owned())
+}

@@ -1,0 +1,206 @@
+//! Zigzag varints, as records hold them.
+//!
+//! Invariant: a varint that runs past its type's longest form, or holds bits that the type has no
+//! room for, is an error and not a number.
+
+use super::Flaw;
+
+/// The longest form of a 64-bit varint.
+pub(super) const MAX_LEN_64: usize = 10;
+
+#[inline]
+pub(super) const fn zigzag_32(value: i32) -> u32 {
+    ((value << 1) ^ (value >> 31)) as u32
+}
+
+#[inline]
+pub(super) const fn zigzag_64(value: i64) -> u64 {
+    ((value << 1) ^ (value >> 63)) as u64
+}
+
+#[inline]
+const fn unzigzag_32(value: u32) -> i32 {
+    ((value >> 1) as i32) ^ -((value & 1) as i32)
+}
+
+#[inline]
+const fn unzigzag_64(value: u64) -> i64 {
+    ((value >> 1) as i64) ^ -((value & 1) as i64)
+}
+
+/// Bytes that `value`, already in zigzag form, takes: one for every seven bits, at least one.
+#[inline]
+pub(super) const fn len_of(value: u64) -> usize {
+    let bits = 64 - (value | 1).leading_zeros();
+    // (bits + 6) / 7 for 1..=64 bits, without a division.
+    ((bits * 9 + 64) >> 6) as usize
+}
+
+/// Writes into `out` at `at` and returns where it ends. `out` must have room for ten more bytes.
+#[inline]
+pub(super) fn write<const N: usize>(out: &mut [u8; N], at: usize, value: u64) -> usize {
+    if value < 0x80 {
+        if let Some(byte) = out.get_mut(at) {
+            *byte = value as u8;
+        }
+        return at + 1;
+    }
+    write_long(out, at, value)
+}
+
+#[inline]
+fn write_long<const N: usize>(out: &mut [u8; N], mut at: usize, mut value: u64) -> usize {
+    while value >= 0x80 {
+        if let Some(byte) = out.get_mut(at) {
+            *byte = (value as u8) | 0x80;
+        }
+        at += 1;
+        value >>= 7;
+    }
+    if let Some(byte) = out.get_mut(at) {
+        *byte = value as u8;
+    }
+    at + 1
+}
+
+/// A position in the bytes of one record.
+#[derive(Clone, Copy)]
+pub(super) struct Cursor<'a> {
+    bytes: &'a [u8],
+}
+
+impl<'a> Cursor<'a> {
+    #[inline]
+    pub(super) const fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes }
+    }
+
+    #[inline]
+    pub(super) const fn rest(&self) -> &'a [u8] {
+        self.bytes
+    }
+
+    #[inline]
+    pub(super) fn byte(&mut self) -> Result<u8, Flaw> {
+        let (&byte, rest) = self.bytes.split_first().ok_or(Flaw::Truncated)?;
+        self.bytes = rest;
+        Ok(byte)
+    }
+
+    #[inline]
+    pub(super) fn take(&mut self, len: usize) -> Result<&'a [u8], Flaw> {
+        let (taken, rest) = self.bytes.split_at_checked(len).ok_or(Flaw::Truncated)?;
+        self.bytes = rest;
+        Ok(taken)
+    }
+
+    /// A 32-bit varint; one and two bytes, nearly all there are, without a loop.
+    #[inline]
+    pub(super) fn varint(&mut self) -> Result<i32, Flaw> {
+        match self.bytes {
+            [a, rest @ ..] if *a < 0x80 => {
+                self.bytes = rest;
+                Ok(unzigzag_32(u32::from(*a)))
+            }
+            [a, b, rest @ ..] if *b < 0x80 => {
+                self.bytes = rest;
+                Ok(unzigzag_32(u32::from(*a & 0x7f) | u32::from(*b) << 7))
+            }
+            _ => {
+                let value = self.long(5)?;
+                u32::try_from(value).map(unzigzag_32).map_err(|_| Flaw::Varint)
+            }
+        }
+    }
+
+    /// A 64-bit varint.
+    #[inline]
+    pub(super) fn varlong(&mut self) -> Result<i64, Flaw> {
+        match self.bytes {
+            [a, rest @ ..] if *a < 0x80 => {
+                self.bytes = rest;
+                Ok(unzigzag_64(u64::from(*a)))
+            }
+            [a, b, rest @ ..] if *b < 0x80 => {
+                self.bytes = rest;
+                Ok(unzigzag_64(u64::from(*a & 0x7f) | u64::from(*b) << 7))
+            }
+            _ => self.long(MAX_LEN_64).map(unzigzag_64),
+        }
+    }
+
+    /// A length where -1 is null, and the bytes it counts.
+    #[inline]
+    pub(super) fn nullable(&mut self) -> Result<Option<&'a [u8]>, Flaw> {
+        let len = self.varint()?;
+        match usize::try_from(len) {
+            Ok(len) => self.take(len).map(Some),
+            Err(_) if len == -1 => Ok(None),
+            Err(_) => Err(Flaw::Negative),
+        }
+    }
+
+    /// A length or count that cannot be null.
+    #[inline]
+    pub(super) fn length(&mut self) -> Result<usize, Flaw> {
+        usize::try_from(self.varint()?).map_err(|_| Flaw::Negative)
+    }
+
+    fn long(&mut self, longest: usize) -> Result<u64, Flaw> {
+        let mut value = 0u64;
+        for (index, &byte) in self.bytes.iter().take(longest).enumerate() {
+            let bits = u64::from(byte & 0x7f);
+            if index == 9 && bits > 1 {
+                return Err(Flaw::Varint);
+            }
+            value |= bits << (7 * index);
+            if byte < 0x80 {
+                self.bytes = self.bytes.get(index + 1..).unwrap_or_default();
+                return Ok(value);
+            }
+        }
+        Err(if self.bytes.len() < longest { Flaw::Truncated } else { Flaw::Varint })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(value: i64) -> Vec<u8> {
+        let mut out = [0u8; 16];
+        let end = write(&mut out, 0, zigzag_64(value));
+        out[..end].to_vec()
+    }
+
+    #[test]
+    fn every_width_round_trips_and_is_measured() {
+        for shift in 0..64 {
+            for near in [-1i64, 0, 1] {
+                for value in [(1i64 << shift).wrapping_add(near), (i64::MIN >> shift).wrapping_add(near)] {
+                    let bytes = written(value);
+                    assert_eq!(bytes.len(), len_of(zigzag_64(value)), "{value}");
+                    let mut cursor = Cursor::new(&bytes);
+                    assert_eq!(cursor.varlong(), Ok(value));
+                    assert!(cursor.rest().is_empty());
+                    let narrow = Cursor::new(&bytes).varint();
+                    match i32::try_from(value) {
+                        Ok(value) => assert_eq!(narrow, Ok(value)),
+                        Err(_) => assert_eq!(narrow, Err(Flaw::Varint), "{value}"),
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn too_long_and_cut_short_are_told_apart() {
+        assert_eq!(Cursor::new(&[0x80; 5]).varint(), Err(Flaw::Varint));
+        assert_eq!(Cursor::new(&[0x80; 4]).varint(), Err(Flaw::Truncated));
+        assert_eq!(Cursor::new(&[0xff; 10]).varlong(), Err(Flaw::Varint));
+        assert_eq!(Cursor::new(&[0xff; 9]).varlong(), Err(Flaw::Truncated));
+        assert_eq!(Cursor::new(&[]).varint(), Err(Flaw::Truncated));
+        let over = [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x02];
+        assert_eq!(Cursor::new(&over).varlong(), Err(Flaw::Varint));
+    }
+}
