@@ -119,7 +119,9 @@ impl Output {
         let wanted = self.len.saturating_add(more).min(self.limit + 1);
         if self.buffer.len() < wanted {
             let doubled = self.buffer.len().saturating_mul(2).min(self.limit + 1);
-            self.buffer.resize(wanted.max(doubled), 0);
+            let target = wanted.max(doubled);
+            self.buffer.reserve_exact(target - self.buffer.len());
+            self.buffer.resize(target, 0);
         }
         let end = self.buffer.len().min(self.limit + 1);
         match self.buffer.get_mut(..end).and_then(|all| all.split_at_mut_checked(self.len)) {
