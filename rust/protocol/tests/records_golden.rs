@@ -26,7 +26,8 @@ fn all(bytes: Bytes) -> Result<Vec<Owned>, RecordError> {
     for batch in Batches::new(bytes) {
         for record in batch?.records(&mut scratch)? {
             let record = record?;
-            let headers = record.headers.iter().map(|h| (h.key.to_vec(), h.value.map(<[u8]>::to_vec))).collect();
+            let headers =
+                record.headers.iter().map(|h| (h.key.to_vec(), h.value.map(<[u8]>::to_vec))).collect();
             out.push((
                 record.offset,
                 record.timestamp,

@@ -101,7 +101,7 @@ proptest! {
         let mut bytes = build(Compression::ALL[which], &[b"one", b"two"]);
         let width = [1, 4, 8][width].min(61 - at);
         bytes[at..at + width].copy_from_slice(&value.to_be_bytes()[8 - width..]);
-        if at < 17 || at > 20 {
+        if !(17..=20).contains(&at) {
             seal(&mut bytes);
         }
         exhaust(Bytes::from(bytes), true);
@@ -151,7 +151,10 @@ fn counts_and_lengths_must_match_exactly() {
         bytes[at] = byte;
         seal(&mut bytes);
         let error = read(&bytes).unwrap_err();
-        assert!(matches!(error, RecordError::Record { index: 0, flaw: found, .. } if found == flaw), "{at} {error}");
+        assert!(
+            matches!(error, RecordError::Record { index: 0, flaw: found, .. } if found == flaw),
+            "{at} {error}"
+        );
     }
 }
 
@@ -196,7 +199,8 @@ fn compressed_data_cut_anywhere_is_corrupt() {
             seal(&mut bytes);
             let batch = Batches::new(Bytes::from(bytes)).next().unwrap().unwrap();
             let mut scratch = Scratch::new();
-            let outcome = batch.records(&mut scratch).and_then(|records| records.collect::<Result<Vec<_>, _>>());
+            let outcome =
+                batch.records(&mut scratch).and_then(|records| records.collect::<Result<Vec<_>, _>>());
             assert!(outcome.is_err(), "{codec} cut to {keep}");
         }
     }

@@ -4,8 +4,8 @@
 use bytes::Bytes;
 use ottla_protocol::records::control::{ControlType, Marker, build_marker, read_control_type};
 use ottla_protocol::records::{
-    AbortedTransaction, AbortedTransactions, BATCH_OVERHEAD, Batch, BatchBuilder, Batches, Compression, Compressor,
-    Header, RecordError, Scratch, Stamp, TimestampType, rewrite,
+    AbortedTransaction, AbortedTransactions, BATCH_OVERHEAD, Batch, BatchBuilder, Batches, Compression,
+    Compressor, Header, RecordError, Scratch, Stamp, TimestampType, rewrite,
 };
 use proptest::collection::vec;
 use proptest::option;
@@ -30,7 +30,12 @@ fn record() -> impl Strategy<Value = Record> {
         option::of(vec(any::<u8>(), 0..300)),
         option::weighted(0.9, vec(any::<u8>(), 8000..9000)),
     ];
-    (timestamp, option::of(vec(any::<u8>(), 0..200)), value, vec((key, option::of(vec(any::<u8>(), 0..70))), 0..5))
+    (
+        timestamp,
+        option::of(vec(any::<u8>(), 0..200)),
+        value,
+        vec((key, option::of(vec(any::<u8>(), 0..70))), 0..5),
+    )
         .prop_map(|(timestamp, key, value, headers)| Record { timestamp, key, value, headers })
 }
 
@@ -121,8 +126,13 @@ fn names_numbers_and_levels() {
     }
     assert_eq!(Compression::from_id(5), None);
     let error = "brotli".parse::<Compression>().unwrap_err();
-    assert_eq!(error.to_string(), "unknown compression type \"brotli\": one of none, gzip, snappy, lz4, zstd");
-    for (codec, level) in [(Compression::Gzip, 0), (Compression::Gzip, 10), (Compression::Lz4, 18), (Compression::Zstd, 23)] {
+    assert_eq!(
+        error.to_string(),
+        "unknown compression type \"brotli\": one of none, gzip, snappy, lz4, zstd"
+    );
+    for (codec, level) in
+        [(Compression::Gzip, 0), (Compression::Gzip, 10), (Compression::Lz4, 18), (Compression::Zstd, 23)]
+    {
         assert!(matches!(Compressor::with_level(codec, level), Err(RecordError::Level { .. })));
     }
 }
@@ -136,10 +146,12 @@ fn finished(stamp: &Stamp) -> Bytes {
 
 #[test]
 fn a_finished_batch_takes_a_new_stamp_place_and_time() {
-    let first = Stamp { producer_id: 9, producer_epoch: 1, base_sequence: 5, transactional: true, control: false };
+    let first =
+        Stamp { producer_id: 9, producer_epoch: 1, base_sequence: 5, transactional: true, control: false };
     let bytes = finished(&first);
     let shared = bytes.clone();
-    let second = Stamp { producer_id: 11, producer_epoch: 0, base_sequence: 0, transactional: false, control: false };
+    let second =
+        Stamp { producer_id: 11, producer_epoch: 0, base_sequence: 0, transactional: false, control: false };
     let restamped = rewrite::restamp(bytes, &second).unwrap();
     assert_eq!(only(shared).producer_id(), 9);
     assert_eq!(restamped, finished(&second));
@@ -149,7 +161,8 @@ fn a_finished_batch_takes_a_new_stamp_place_and_time() {
     assert_eq!((batch.base_offset(), batch.last_offset()), (1 << 40, (1 << 40) + 1));
     assert_eq!((batch.partition_leader_epoch(), batch.timestamp_type()), (8, TimestampType::LogAppendTime));
     let mut scratch = Scratch::new();
-    let times: Vec<_> = batch.records(&mut scratch).unwrap().map(|record| record.unwrap().timestamp).collect();
+    let times: Vec<_> =
+        batch.records(&mut scratch).unwrap().map(|record| record.unwrap().timestamp).collect();
     assert_eq!(times, [77, 77]);
     assert!(rewrite::restamp(Bytes::from_static(b"short"), &first).is_err());
     let mut two = finished(&first).to_vec();
@@ -170,7 +183,8 @@ fn an_empty_builder_does_not_finish_but_an_emptied_batch_does() {
     builder.append(1, None, None, &[]).unwrap();
     builder.skip_offsets(1);
     let batch = only(builder.finish(&Stamp::default(), &mut compressor).unwrap());
-    let offsets: Vec<_> = batch.records(&mut Scratch::new()).unwrap().map(|record| record.unwrap().offset).collect();
+    let offsets: Vec<_> =
+        batch.records(&mut Scratch::new()).unwrap().map(|record| record.unwrap().offset).collect();
     assert_eq!((offsets, batch.last_offset()), (vec![2], 3));
 }
 
@@ -178,7 +192,8 @@ fn an_empty_builder_does_not_finish_but_an_emptied_batch_does() {
 #[test]
 fn aborted_transactions_in_any_order_and_twice() {
     let data = |offset, producer_id| {
-        let stamp = Stamp { producer_id, producer_epoch: 0, base_sequence: 0, transactional: true, control: false };
+        let stamp =
+            Stamp { producer_id, producer_epoch: 0, base_sequence: 0, transactional: true, control: false };
         only(rewrite::place(finished(&stamp), offset, 0).unwrap())
     };
     let marker = |offset, producer_id, control| {

@@ -6,9 +6,9 @@
 use bytes::Bytes;
 
 use super::layout::{
-    ATTRIBUTES, BASE_SEQUENCE, BASE_TIMESTAMP, CONTROL, COUNT, CRC, LAST_OFFSET_DELTA, LEADER_EPOCH, LENGTH, MAGIC,
-    MAX_TIMESTAMP, PREFIX, PRODUCER_EPOCH, PRODUCER_ID, RECORDS, TRANSACTIONAL, write_i8, write_i16, write_i32,
-    write_i64, write_u32,
+    ATTRIBUTES, BASE_SEQUENCE, BASE_TIMESTAMP, CONTROL, COUNT, CRC, LAST_OFFSET_DELTA, LEADER_EPOCH, LENGTH,
+    MAGIC, MAX_TIMESTAMP, PREFIX, PRODUCER_EPOCH, PRODUCER_ID, RECORDS, TRANSACTIONAL, write_i8, write_i16,
+    write_i32, write_i64, write_u32,
 };
 use super::varint::{len_of, write, zigzag_32, zigzag_64};
 use super::{Compressor, Header, RecordError};

@@ -7,8 +7,8 @@
 use flate2::Crc;
 
 use super::layout::{
-    LEGACY_ATTRIBUTES, LEGACY_CRC, LEGACY_MIN_V0, LEGACY_MIN_V1, LEGACY_TIMESTAMP, LENGTH, LOG_APPEND_TIME, MAGIC,
-    PREFIX, read_i8, read_i32, read_i64, read_u32,
+    LEGACY_ATTRIBUTES, LEGACY_CRC, LEGACY_MIN_V0, LEGACY_MIN_V1, LEGACY_TIMESTAMP, LENGTH, LOG_APPEND_TIME,
+    MAGIC, PREFIX, read_i8, read_i32, read_i64, read_u32,
 };
 use super::{Compression, Flaw, Headers, RecordError, RecordRef, Scratch};
 
@@ -46,7 +46,10 @@ pub(super) fn records<'a>(
         index: 0,
     };
     if codec != Compression::None {
-        let payload = Message::parse(entry).map_err(|flaw| flawed(0, flaw))?.value.ok_or_else(|| flawed(0, Flaw::Negative))?;
+        let payload = Message::parse(entry)
+            .map_err(|flaw| flawed(0, flaw))?
+            .value
+            .ok_or_else(|| flawed(0, Flaw::Negative))?;
         records.rest = scratch.decompress(codec, payload, true, offset)?;
         (records.nested, records.check_crc) = (true, check_crc);
         if magic == 1 {

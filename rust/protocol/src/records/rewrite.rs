@@ -7,9 +7,9 @@
 use bytes::{Bytes, BytesMut};
 
 use super::layout::{
-    ATTRIBUTES, BASE_OFFSET, BASE_SEQUENCE, CONTROL, CRC, LEADER_EPOCH, LENGTH, LOG_APPEND_TIME, MAGIC, MAX_TIMESTAMP,
-    PREFIX, PRODUCER_EPOCH, PRODUCER_ID, RECORDS, TRANSACTIONAL, read_i8, read_i16, read_i32, write_i16, write_i32,
-    write_i64, write_u32,
+    ATTRIBUTES, BASE_OFFSET, BASE_SEQUENCE, CONTROL, CRC, LEADER_EPOCH, LENGTH, LOG_APPEND_TIME, MAGIC,
+    MAX_TIMESTAMP, PREFIX, PRODUCER_EPOCH, PRODUCER_ID, RECORDS, TRANSACTIONAL, read_i8, read_i16, read_i32,
+    write_i16, write_i32, write_i64, write_u32,
 };
 use super::{RecordError, Stamp};
 

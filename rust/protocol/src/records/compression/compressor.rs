@@ -57,7 +57,11 @@ impl Compressor {
 
     /// The compressed form of `input` behind `room` bytes for a header, or `None` if the codec
     /// leaves the input as it is. What is returned is good until the next call.
-    pub(in crate::records) fn compress(&mut self, input: &[u8], room: usize) -> Result<Option<&mut [u8]>, RecordError> {
+    pub(in crate::records) fn compress(
+        &mut self,
+        input: &[u8],
+        room: usize,
+    ) -> Result<Option<&mut [u8]>, RecordError> {
         let output = &mut self.output;
         output.clear();
         output.resize(room, 0);

@@ -14,7 +14,8 @@ pub(super) struct Encoder(Compress);
 impl Encoder {
     /// `level` is 1 to 9, or -1 for the default.
     pub(super) fn new(level: i32) -> Self {
-        let level = u32::try_from(level).map_or_else(|_| flate2::Compression::default(), flate2::Compression::new);
+        let level =
+            u32::try_from(level).map_or_else(|_| flate2::Compression::default(), flate2::Compression::new);
         Self(Compress::new_gzip(level, WINDOW_BITS))
     }
 

@@ -41,7 +41,9 @@ impl Encoder {
         for block in input.chunks(BLOCK) {
             let start = output.len();
             output.resize(start + 4 + get_maximum_output_size(block.len()), 0);
-            let Some((len, body)) = output.get_mut(start..).and_then(|open| open.split_first_chunk_mut::<4>()) else {
+            let Some((len, body)) =
+                output.get_mut(start..).and_then(|open| open.split_first_chunk_mut::<4>())
+            else {
                 return Err("no room for a block".to_owned());
             };
             let mut written =
@@ -63,7 +65,11 @@ impl Encoder {
     }
 }
 
-pub(super) fn decompress(mut input: &[u8], old_checksum: bool, output: &mut Output) -> Result<(), CodecError> {
+pub(super) fn decompress(
+    mut input: &[u8],
+    old_checksum: bool,
+    output: &mut Output,
+) -> Result<(), CodecError> {
     loop {
         input = decompress_frame(input, old_checksum, output)?;
         if input.is_empty() {

@@ -66,7 +66,9 @@ impl Scratch {
             Compression::Lz4 => lz4::decompress(input, old_lz4, output),
             Compression::Zstd => match &mut self.zstd {
                 Some(decoder) => decoder.decompress(input, output),
-                none => zstd::Decoder::new().and_then(|decoder| none.insert(decoder).decompress(input, output)),
+                none => {
+                    zstd::Decoder::new().and_then(|decoder| none.insert(decoder).decompress(input, output))
+                }
             },
         };
         match done {

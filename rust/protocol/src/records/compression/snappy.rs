@@ -23,7 +23,9 @@ impl Encoder {
         for chunk in input.chunks(CHUNK) {
             let start = output.len();
             output.resize(start + 4 + snap::raw::max_compress_len(chunk.len()), 0);
-            let Some((len, body)) = output.get_mut(start..).and_then(|open| open.split_first_chunk_mut::<4>()) else {
+            let Some((len, body)) =
+                output.get_mut(start..).and_then(|open| open.split_first_chunk_mut::<4>())
+            else {
                 return Err("no room for a chunk".to_owned());
             };
             let written = self.0.compress(chunk, body).map_err(|error| error.to_string())?;
@@ -46,8 +48,10 @@ pub(super) fn decompress(input: &[u8], output: &mut Output) -> Result<(), CodecE
             rest = rest.get(HEADER.len()..).ok_or_else(|| corrupt("the framing header is cut short"))?;
             continue;
         }
-        let (len, after) = rest.split_first_chunk::<4>().ok_or_else(|| corrupt("a chunk length is cut short"))?;
-        let len = usize::try_from(i32::from_be_bytes(*len)).map_err(|_| corrupt("a chunk length is negative"))?;
+        let (len, after) =
+            rest.split_first_chunk::<4>().ok_or_else(|| corrupt("a chunk length is cut short"))?;
+        let len =
+            usize::try_from(i32::from_be_bytes(*len)).map_err(|_| corrupt("a chunk length is negative"))?;
         let (chunk, after) = after.split_at_checked(len).ok_or_else(|| corrupt("a chunk is cut short"))?;
         decompress_chunk(chunk, output)?;
         rest = after;
@@ -65,7 +69,8 @@ fn decompress_chunk(input: &[u8], output: &mut Output) -> Result<(), CodecError>
     }
     let (_, open) = output.split(len);
     let target = open.get_mut(..len).unwrap_or_default();
-    let written = snap::raw::Decoder::new().decompress(input, target).map_err(|error| corrupt(&error.to_string()))?;
+    let written =
+        snap::raw::Decoder::new().decompress(input, target).map_err(|error| corrupt(&error.to_string()))?;
     output.advance(written)
 }
 
