@@ -39,7 +39,8 @@ public final class MessageVectors {
     private static final JsonMapper JSON =
         JsonMapper.builder().enable(JsonReadFeature.ALLOW_JAVA_COMMENTS).build();
     private static final Set<String> WITHOUT_LISTENERS = Set.of(
-        "RequestHeader", "ResponseHeader", "ConsumerProtocolSubscription", "ConsumerProtocolAssignment");
+        "RequestHeader", "ResponseHeader", "ConsumerProtocolSubscription", "ConsumerProtocolAssignment",
+        "EndTxnMarker");
 
     public static void main(String[] args) throws Exception {
         Map<String, JsonNode> schemas = readSchemas();
