@@ -1,0 +1,9 @@
+//! What the tests of messages share: every message behind one table ([`known`]), its schema taken
+//! apart ([`notation`]), random encodings of it ([`generate`]), and what Java says ([`oracle`]).
+
+#![allow(dead_code, unreachable_pub, reason = "each test uses its part")]
+
+pub mod generate;
+pub mod known;
+pub mod notation;
+pub mod oracle;
