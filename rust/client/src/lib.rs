@@ -1,1 +1,31 @@
-//! ottla-client
+//! A topology-aware Kafka client.
+//!
+//! - [`cluster`]: the [`Client`], its routes, and the one path that every request takes.
+//! - [`bootstrap`](Client::connect): finding the cluster from a few addresses.
+//! - [`metadata`]: who leads what, as an immutable snapshot.
+//! - [`connection`]: one pipelined connection per broker, and the pool of them.
+//! - [`recovery`]: what to do about each error code; [`backoff`]: how long to wait.
+//! - [`producer`]: records into batches, batches to leaders.
+//! - [`consumer`]: reading from many leaders.
+//! - [`environment`]: names, sockets and randomness, injected.
+//!
+//! The engine runs on the tokio runtime that it is called on, and starts nothing by itself before.
+
+pub mod backoff;
+mod bootstrap;
+mod cluster;
+pub mod config;
+pub mod connection;
+pub mod consumer;
+pub mod environment;
+pub mod error;
+mod list_offsets;
+pub mod metadata;
+pub mod producer;
+pub mod recovery;
+mod retry;
+
+pub use cluster::{Client, Route};
+pub use config::Config;
+pub use error::{Error, Kind, Result};
+pub use list_offsets::{ListedOffset, OffsetSpec, TopicPartition};

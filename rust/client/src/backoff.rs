@@ -1,0 +1,38 @@
+//! Waiting longer after each failure: exponential, bounded, with jitter so that clients which
+//! failed together do not come back together. The source of randomness is the caller's.
+
+use std::time::Duration;
+
+/// How long to wait between attempts.
+#[derive(Debug, Clone, Copy)]
+pub struct Backoff {
+    /// After the first failure.
+    pub first: Duration,
+    /// At most.
+    pub max: Duration,
+}
+
+impl Backoff {
+    /// The wait after `failures` failures in a row: doubled each time up to the maximum, then
+    /// changed by at most 20 %, as KIP-580 has it. `random` lies in `0.0..1.0`.
+    #[must_use]
+    pub fn after(self, failures: u32, random: f64) -> Duration {
+        let doubled = self.first.saturating_mul(1_u32 << failures.saturating_sub(1).min(20));
+        doubled.min(self.max).mul_f64(0.8 + 0.4 * random)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn doubles_up_to_the_maximum_within_the_jitter() {
+        let backoff = Backoff { first: Duration::from_millis(100), max: Duration::from_secs(1) };
+        assert_eq!(backoff.after(1, 0.5), Duration::from_millis(100));
+        assert_eq!(backoff.after(3, 0.5), Duration::from_millis(400));
+        assert_eq!(backoff.after(60, 0.5), Duration::from_secs(1));
+        assert_eq!(backoff.after(60, 0.0), Duration::from_millis(800));
+        assert!(backoff.after(60, 1.0) <= Duration::from_millis(1200));
+    }
+}

@@ -1,0 +1,85 @@
+//! Finding the cluster: a shuffled list of addresses, of which one answer is enough.
+//!
+//! Bootstrap is discovery, not traffic: from the first metadata on, the brokers in it are used and
+//! the list rests until none of them can be reached (KIP-899).
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use ottla_protocol::messages::metadata::{MetadataRequest, MetadataResponse};
+use ottla_protocol::{ErrorCode, Request};
+
+use crate::connection::{Connection, Endpoint, Settings, connect};
+use crate::environment::Environment;
+use crate::error::{Error, Kind, Phase, Result};
+
+/// Reads the list of `bootstrap.servers`.
+pub(crate) fn parse(servers: &[String]) -> Result<Vec<Endpoint>> {
+    if servers.is_empty() {
+        return Err(Error::new(
+            Kind::Config,
+            "bootstrap.servers is empty: name at least one broker as host:port",
+        ));
+    }
+    servers.iter().map(|server| server.parse()).collect()
+}
+
+/// Asks the servers one after the other, in random order, until one gives its metadata.
+pub(crate) async fn bootstrap(
+    servers: &[Endpoint],
+    request: &MetadataRequest,
+    settings: &Settings,
+    environment: &Environment,
+) -> Result<(Endpoint, Arc<Connection>, MetadataResponse)> {
+    let mut order: Vec<&Endpoint> = servers.iter().collect();
+    environment.shuffle(&mut order);
+    let mut failures = Vec::new();
+    for server in order {
+        let asked = async {
+            let connection = Arc::new(connect(server, settings, environment).await?);
+            let response = ask(&connection, request).await?;
+            if response.brokers.is_empty() {
+                let words = "the broker knows of no brokers yet: it is starting, or not part of a cluster";
+                return Err(Error::new(Kind::Broker, words)
+                    .phase(Phase::Metadata)
+                    .address(server.to_string()));
+            }
+            Ok((connection, response))
+        };
+        match asked.await {
+            Ok((connection, response)) => return Ok((server.clone(), connection, response)),
+            Err(error) => {
+                tracing::info!(target: "ottla.connection", %server, %error, "bootstrap server failed");
+                failures.push(error);
+            }
+        }
+    }
+    Err(summary(failures))
+}
+
+/// Asks one broker for metadata.
+pub(crate) async fn ask(connection: &Connection, request: &MetadataRequest) -> Result<MetadataResponse> {
+    let version = connection.version::<MetadataRequest>(i16::MAX)?;
+    let response =
+        connection.request(request, version).await.map_err(|error| error.phase(Phase::Metadata))?;
+    match ErrorCode::from(response.error_code).ok() {
+        Ok(()) => Ok(response),
+        Err(code) => Err(Error::from_code(code).api(MetadataRequest::API).address(connection.address())),
+    }
+}
+
+/// One error of all failures: what was tried, where it ended, and why.
+fn summary(failures: Vec<Error>) -> Error {
+    let mut words = String::from(match failures.len() {
+        1 => "the bootstrap server cannot be used",
+        _ => "none of the bootstrap servers can be used",
+    });
+    for (n, failure) in failures.iter().enumerate() {
+        let _ = write!(words, "{}{failure}", if n == 0 { ": " } else { "; " });
+    }
+    let error = Error::new(Kind::Bootstrap, words);
+    match failures.first().and_then(|failure| failure.context().phase) {
+        Some(phase) => error.phase(phase),
+        None => error,
+    }
+}

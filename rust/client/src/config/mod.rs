@@ -1,0 +1,69 @@
+//! The configuration: Kafka's dotted names, one row per key (`table.rs`), values of any source.
+//!
+//! Invariant: an unknown or ill-typed key is an error that names the nearest key; nothing is
+//! ignored silently.
+
+mod nearest;
+mod table;
+mod value;
+
+pub use table::{Acks, Config, ROWS, Row};
+pub use value::Value;
+
+use crate::error::{Error, Kind, Result};
+
+impl Config {
+    /// A configuration of `pairs` over the defaults. Names may be dotted (`linger.ms`) or, as
+    /// keyword arguments have to be, with underscores (`linger_ms`).
+    pub fn from_pairs<'a>(pairs: impl IntoIterator<Item = (&'a str, Value)>) -> Result<Self> {
+        let mut config = Self::default();
+        for (name, value) in pairs {
+            config.set(name, &value)?;
+        }
+        config.check()?;
+        Ok(config)
+    }
+
+    /// Sets one key.
+    pub fn set(&mut self, name: &str, value: &Value) -> Result<()> {
+        let dotted = name.replace('_', ".");
+        match self.set_row(&dotted, value) {
+            Some(Ok(())) => Ok(()),
+            Some(Err(why)) => Err(Error::new(
+                Kind::Config,
+                format!("{dotted}={}: {why}", value.shown(Row::is_secret(&dotted))),
+            )),
+            None if table::is_inert(&dotted) => {
+                tracing::debug!(target: "ottla.config", key = %dotted, "accepted for Java's sake, without effect here");
+                Ok(())
+            }
+            None => {
+                let known = ROWS.iter().map(|row| row.name).chain(table::INERT.iter().copied());
+                let hint = match nearest::nearest(&dotted, known) {
+                    Some(near) => format!("; did you mean {near}?"),
+                    None => String::new(),
+                };
+                Err(Error::new(Kind::Config, format!("unknown configuration key {name:?}{hint}")))
+            }
+        }
+    }
+
+    /// What single rows cannot check.
+    fn check(&self) -> Result<()> {
+        let wrong = |message: String| Err(Error::new(Kind::Config, message));
+        if self.delivery_timeout < self.linger + self.request_timeout {
+            return wrong(format!(
+                "delivery.timeout.ms ({}) must be at least linger.ms + request.timeout.ms ({})",
+                self.delivery_timeout.as_millis(),
+                (self.linger + self.request_timeout).as_millis()
+            ));
+        }
+        if self.security_protocol != "PLAINTEXT" {
+            return wrong(format!(
+                "security.protocol={}: only PLAINTEXT is supported by this version",
+                self.security_protocol
+            ));
+        }
+        Ok(())
+    }
+}

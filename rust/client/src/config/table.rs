@@ -1,0 +1,135 @@
+//! The rows of the configuration: field, type, default, dotted name, bounds, meaning. The struct,
+//! its defaults, its parsing and the docs table all come from here.
+
+use std::time::Duration;
+
+use ottla_protocol::records::Compression;
+
+use super::value::{Setting, Value};
+
+/// How many replicas must have a record before the broker answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Acks {
+    /// All that are in sync.
+    All,
+    /// The leader.
+    Leader,
+    /// None: the broker does not answer.
+    None,
+}
+
+/// A row of the table, for documentation.
+#[derive(Debug, Clone, Copy)]
+pub struct Row {
+    /// The dotted name.
+    pub name: &'static str,
+    /// The type, in words.
+    pub ty: &'static str,
+    /// The default, as Rust writes it.
+    pub default: &'static str,
+    /// The smallest and the largest number allowed.
+    pub bounds: (i64, i64),
+    /// What it means.
+    pub doc: &'static str,
+}
+
+impl Row {
+    /// Whether the value of a key must never be shown.
+    pub(super) fn is_secret(name: &str) -> bool {
+        ["password", "secret", "jaas", "token", "key.pem", "ssl.keystore.key"]
+            .iter()
+            .any(|part| name.contains(part))
+    }
+}
+
+const fn ms(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}
+
+const INT: i64 = i32::MAX as i64;
+
+macro_rules! rows {
+    ($($field:ident: $ty:ty = $default:expr, $name:literal, $bounds:expr, $doc:literal;)*) => {
+        /// The configuration of a client, its producers and its consumers.
+        #[derive(Debug, Clone, PartialEq)]
+        pub struct Config {
+            $(#[doc = $doc] pub $field: $ty,)*
+        }
+
+        impl Default for Config {
+            fn default() -> Self {
+                Self { $($field: $default,)* }
+            }
+        }
+
+        /// Every row.
+        pub const ROWS: &[Row] = &[$(Row {
+            name: $name, ty: <$ty as Setting>::TYPE, default: stringify!($default), bounds: $bounds, doc: $doc,
+        },)*];
+
+        impl Config {
+            /// Sets the row of this name; `None` if there is none.
+            pub(super) fn set_row(&mut self, name: &str, value: &Value) -> Option<Result<(), String>> {
+                match name {
+                    $($name => Some(Setting::parse(value, $bounds).map(|value| self.$field = value)),)*
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
+rows! {
+    bootstrap_servers: Vec<String> = Vec::new(), "bootstrap.servers", (0, 0), "Addresses (host:port) to find the cluster from; one that answers is enough.";
+    client_id: String = "ottla".to_owned(), "client.id", (0, 0), "Name of this client in the brokers' logs and quotas.";
+    client_rack: String = String::new(), "client.rack", (0, 0), "Rack or zone in which this client runs.";
+    security_protocol: String = "PLAINTEXT".to_owned(), "security.protocol", (0, 0), "How to talk to brokers; this version speaks PLAINTEXT.";
+    metadata_max_age: Duration = ms(300_000), "metadata.max.age.ms", (0, INT), "Metadata older than this is refreshed even when nothing seems to have changed.";
+    request_timeout: Duration = ms(30_000), "request.timeout.ms", (1, INT), "A broker that has not answered a request for this long is taken for dead.";
+    default_api_timeout: Duration = ms(60_000), "default.api.timeout.ms", (1, INT), "How long a call that names no time-out may take.";
+    connection_setup_timeout: Duration = ms(10_000), "socket.connection.setup.timeout.ms", (1, INT), "How long one address may take to accept a connection and to answer first.";
+    reconnect_backoff: Duration = ms(50), "reconnect.backoff.ms", (0, INT), "Wait before connecting again to a broker after a failure; doubles with each.";
+    reconnect_backoff_max: Duration = ms(1_000), "reconnect.backoff.max.ms", (0, INT), "The longest such wait.";
+    retry_backoff: Duration = ms(100), "retry.backoff.ms", (0, INT), "Wait before a failed request is tried again; doubles with each failure.";
+    retry_backoff_max: Duration = ms(1_000), "retry.backoff.max.ms", (0, INT), "The longest such wait.";
+    max_in_flight: usize = 5, "max.in.flight.requests.per.connection", (1, 1_000_000), "Requests that may wait for an answer on one connection.";
+    send_buffer: i32 = -1, "send.buffer.bytes", (-1, INT), "The socket's send buffer; -1 leaves it to the system, which adapts it to the link.";
+    receive_buffer: i32 = -1, "receive.buffer.bytes", (-1, INT), "The socket's receive buffer; -1 leaves it to the system, which adapts it to the link.";
+    receive_message_max: usize = 100_000_000, "receive.message.max.bytes", (1_000, INT), "The largest answer that is accepted from a broker.";
+
+    acks: Acks = Acks::All, "acks", (0, 0), "Which replicas must have a record before it counts as written.";
+    linger: Duration = ms(5), "linger.ms", (0, INT), "How long a batch waits for more records.";
+    batch_size: usize = 16_384, "batch.size", (0, INT), "Bytes of records at which a batch is sent without waiting longer.";
+    buffer_memory: usize = 33_554_432, "buffer.memory", (0, i64::MAX), "Bytes of records that may wait to be written; beyond, sending blocks.";
+    max_request_size: usize = 1_048_576, "max.request.size", (0, INT), "The largest record, and the largest request, that is sent.";
+    max_block: Duration = ms(60_000), "max.block.ms", (0, i64::MAX / 2), "How long sending may block for metadata or for buffer memory.";
+    delivery_timeout: Duration = ms(120_000), "delivery.timeout.ms", (0, INT), "How long a record may take from sending to being acknowledged or failed.";
+    compression_type: Compression = Compression::None, "compression.type", (0, 0), "How batches are compressed.";
+    compression_gzip_level: i32 = -1, "compression.gzip.level", (-1, 9), "Level of gzip; -1 is its default.";
+    compression_lz4_level: i32 = 9, "compression.lz4.level", (1, 17), "Level of lz4; accepted as Java does, one fast mode is used.";
+    compression_zstd_level: i32 = 3, "compression.zstd.level", (-131_072, 22), "Level of zstd.";
+
+    check_crcs: bool = true, "check.crcs", (0, 0), "Check the checksum of each batch that is read.";
+    fetch_min_bytes: i32 = 1, "fetch.min.bytes", (0, INT), "Bytes that a broker waits for before it answers a fetch.";
+    fetch_max_bytes: i32 = 52_428_800, "fetch.max.bytes", (0, INT), "Bytes of records that one answer may bring.";
+    fetch_max_wait: Duration = ms(500), "fetch.max.wait.ms", (0, INT), "How long a broker waits for fetch.min.bytes.";
+    max_partition_fetch_bytes: i32 = 1_048_576, "max.partition.fetch.bytes", (0, INT), "Bytes of records that one answer may bring for one partition.";
+    isolation_level: String = "read_uncommitted".to_owned(), "isolation.level", (0, 0), "Whether records of open and aborted transactions are read.";
+}
+
+/// Keys of the Java client that change nothing here, so that its configurations can be brought
+/// along: they tune what this client does not have (its Java threads, its metrics reporters).
+pub(super) const INERT: &[&str] = &[
+    "auto.include.jmx.reporter",
+    "enable.metrics.push",
+    "max.poll.records",
+    "metric.reporters",
+    "metrics.num.samples",
+    "metrics.recording.level",
+    "metrics.sample.window.ms",
+];
+
+/// Whether a key is accepted without effect.
+pub(super) fn is_inert(name: &str) -> bool {
+    INERT.contains(&name)
+}

@@ -1,0 +1,7 @@
+//! Reading: for now bounded reads of ranges (`scan.rs`); subscriptions and groups find their place
+//! here.
+
+mod fetch;
+mod scan;
+
+pub use scan::{Chunk, Range, Scan, ScanOptions};

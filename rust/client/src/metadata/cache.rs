@@ -1,0 +1,125 @@
+//! The current snapshot and its refreshing: single-flight, generation-checked.
+//!
+//! Invariants: reading is one atomic load. A caller who saw an old generation and asks for a
+//! refresh gets the newer snapshot that is there already. An answer is merged into the snapshot
+//! that is current when it comes, never into the one that was current when it was asked for.
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use ottla_protocol::messages::metadata::{MetadataRequest, MetadataRequestTopic, MetadataResponse};
+use parking_lot::Mutex;
+use tokio::time::Instant;
+
+use super::{Broker, Snapshot};
+
+/// Which topics a caller wants to know about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Want<'a> {
+    /// Those that the client uses anyway.
+    Known,
+    /// These, from now on too.
+    Topics(&'a [Arc<str>]),
+    /// These, which the broker may make if it makes topics on its own: for producers, as in Java.
+    Create(&'a [Arc<str>]),
+    /// All that there are, this once.
+    All,
+}
+
+/// The metadata of one client.
+#[derive(Debug, Default)]
+pub struct Cache {
+    current: ArcSwap<Snapshot>,
+    /// Topics that are in use and so belong into each refresh.
+    used: Mutex<HashSet<Arc<str>>>,
+    refreshed: Mutex<Option<Instant>>,
+    /// Held while a refresh is under way.
+    turn: tokio::sync::Mutex<()>,
+}
+
+impl Cache {
+    /// The current snapshot.
+    #[must_use]
+    pub fn snapshot(&self) -> Arc<Snapshot> {
+        self.current.load_full()
+    }
+
+    /// The current snapshot without counting a reference: for lookups.
+    #[must_use]
+    pub fn peek(&self) -> arc_swap::Guard<Arc<Snapshot>> {
+        self.current.load()
+    }
+
+    /// When the metadata was last refreshed.
+    #[must_use]
+    pub fn refreshed(&self) -> Option<Instant> {
+        *self.refreshed.lock()
+    }
+
+    /// Waits for this caller's turn to refresh. `None` means that somebody else has refreshed
+    /// since the caller saw `stale`, and that what is wanted is there.
+    pub async fn turn(&self, stale: u64, want: Want<'_>) -> Option<tokio::sync::MutexGuard<'_, ()>> {
+        if let Want::Topics(topics) | Want::Create(topics) = want {
+            self.used.lock().extend(topics.iter().cloned());
+        }
+        let turn = self.turn.lock().await;
+        let snapshot = self.peek();
+        let satisfied = match want {
+            Want::Known => true,
+            Want::Topics(topics) | Want::Create(topics) => {
+                topics.iter().all(|topic| snapshot.topic(topic).is_some())
+            }
+            Want::All => false,
+        };
+        (snapshot.generation <= stale || !satisfied).then_some(turn)
+    }
+
+    /// The request that a refresh sends.
+    #[must_use]
+    pub fn build_request(&self, want: Want<'_>) -> MetadataRequest {
+        let topics = match want {
+            Want::All => None,
+            Want::Known | Want::Topics(_) | Want::Create(_) => Some(
+                self.used
+                    .lock()
+                    .iter()
+                    .map(|name| MetadataRequestTopic { name: Some(name.to_string()), ..Default::default() })
+                    .collect(),
+            ),
+        };
+        MetadataRequest {
+            topics,
+            allow_auto_topic_creation: matches!(want, Want::Create(_)),
+            ..Default::default()
+        }
+    }
+
+    /// Takes in the answer to a refresh.
+    ///
+    /// The answer to `Want::All` replaces what is known; topics that are missing from it are gone.
+    pub fn process_response(&self, response: &MetadataResponse, want: Want<'_>) -> Arc<Snapshot> {
+        self.current.rcu(|current| current.updated(response.clone(), want == Want::All));
+        *self.refreshed.lock() = Some(Instant::now());
+        self.snapshot()
+    }
+
+    /// Takes in a new leader that an answer told of (KIP-951).
+    pub fn process_leader(
+        &self,
+        topic: &str,
+        partition: i32,
+        leader: i32,
+        epoch: i32,
+        brokers: &BTreeMap<i32, Broker>,
+    ) -> bool {
+        let before = self.peek().generation;
+        self.current.rcu(|current| {
+            match current.with_leader(topic, partition, leader, epoch, brokers.get(&leader).cloned()) {
+                Some(next) => Arc::new(next),
+                None => Arc::clone(current),
+            }
+        });
+        self.peek().generation > before
+    }
+}

@@ -1,0 +1,334 @@
+//! The accumulator: records go straight into the open batch of their partition, and batches come
+//! out when they are full, old, or flushed. No I/O, and the time is an argument.
+//!
+//! Invariants: per partition, batches leave in the order in which they were opened, one at a time,
+//! so that a retry cannot overtake. The bytes of all batches together stay within `buffer.memory`.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+
+use ottla_protocol::records::{BatchBuilder, Header, RecordError};
+use parking_lot::{Mutex, RwLock};
+use tokio::time::{Duration, Instant};
+
+use super::batch::{Batch, Completion, Written};
+use super::memory::Memory;
+use crate::config::Config;
+use crate::error::{Error, Kind, Result};
+use crate::list_offsets::TopicPartition;
+
+/// A record as the caller has it.
+#[derive(Debug, Clone, Copy)]
+pub struct Record<'a> {
+    /// Milliseconds since 1970.
+    pub timestamp: i64,
+    /// The key.
+    pub key: Option<&'a [u8]>,
+    /// The value.
+    pub value: Option<&'a [u8]>,
+    /// The headers.
+    pub headers: &'a [Header<'a>],
+}
+
+impl Record<'_> {
+    /// At most what the record takes in a batch.
+    pub(super) fn size(&self) -> usize {
+        BatchBuilder::upper_bound(self.key, self.value, self.headers)
+    }
+}
+
+/// What came of an attempt to append.
+pub(super) enum Append {
+    /// It is in a batch, at this place.
+    Done { completion: Arc<Completion>, index: usize, ready: bool },
+    /// `buffer.memory` is used up; this many bytes are needed.
+    Full(usize),
+}
+
+/// The batches of one partition.
+#[derive(Debug)]
+pub(super) struct Queue {
+    partition: TopicPartition,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    open: Option<Batch>,
+    ready: VecDeque<Batch>,
+    /// A batch of this partition is on its way.
+    busy: bool,
+}
+
+#[derive(Debug)]
+pub(super) struct Accumulator {
+    queues: RwLock<HashMap<TopicPartition, Arc<Queue>>>,
+    pub(super) memory: Memory,
+    batch_size: usize,
+    max_record: usize,
+    linger: Duration,
+    delivery_timeout: Duration,
+    /// The batches that are not complete, for flush to wait for.
+    incomplete: Mutex<BTreeMap<u64, Arc<Completion>>>,
+    next_id: AtomicU64,
+    /// Calls of flush under way: while there are any, nothing lingers.
+    flushing: AtomicUsize,
+    closed: AtomicBool,
+}
+
+impl Accumulator {
+    pub(super) fn new(config: &Config) -> Self {
+        Self {
+            queues: RwLock::default(),
+            memory: Memory::new(config.buffer_memory),
+            batch_size: config.batch_size,
+            max_record: config.max_request_size,
+            linger: config.linger,
+            delivery_timeout: config.delivery_timeout,
+            incomplete: Mutex::default(),
+            next_id: AtomicU64::new(0),
+            flushing: AtomicUsize::new(0),
+            closed: AtomicBool::new(false),
+        }
+    }
+
+    /// The queue of a partition.
+    pub(super) fn queue(&self, topic: &Arc<str>, partition: i32) -> Arc<Queue> {
+        let key = (Arc::clone(topic), partition);
+        if let Some(queue) = self.queues.read().get(&key) {
+            return Arc::clone(queue);
+        }
+        let empty = || Arc::new(Queue { partition: key.clone(), state: Mutex::default() });
+        Arc::clone(self.queues.write().entry(key.clone()).or_insert_with(empty))
+    }
+
+    /// Appends a record to its partition.
+    pub(super) fn append(&self, queue: &Queue, record: &Record<'_>, now: Instant) -> Result<Append> {
+        let bytes = record.size();
+        if bytes > self.max_record || bytes > self.memory.limit() {
+            let words = format!(
+                "a record of {bytes} bytes is larger than max.request.size ({}) or buffer.memory ({})",
+                self.max_record,
+                self.memory.limit()
+            );
+            return Err(Error::new(Kind::Config, words).at(&queue.partition.0, queue.partition.1));
+        }
+        if !self.memory.try_reserve(bytes) {
+            return Ok(Append::Full(bytes));
+        }
+        let mut state = queue.state.lock();
+        // Checked under the lock, so that closing cannot miss a record.
+        if self.closed.load(Ordering::Acquire) {
+            self.memory.release(bytes);
+            return Err(closed());
+        }
+        let full = state.open.as_ref().is_some_and(|open| open.size() + bytes > self.batch_size);
+        if full && let Some(open) = state.open.take() {
+            state.ready.push_back(open);
+        }
+        let first = state.open.is_none();
+        let capacity = self.batch_size.max(bytes);
+        let batch = state.open.get_or_insert_with(|| self.open_batch(queue, capacity, now));
+        let appended = match batch.builder() {
+            Some(builder) => builder.append(record.timestamp, record.key, record.value, record.headers),
+            None => Err(RecordError::NotABatch { why: "the open batch was closed" }),
+        };
+        if let Err(error) = appended {
+            self.memory.release(bytes);
+            return Err(Error::from(error).at(&queue.partition.0, queue.partition.1));
+        }
+        batch.reserved += bytes;
+        let index = batch.builder().map_or(0, |builder| builder.len() - 1);
+        let completion = Arc::clone(&batch.completion);
+        Ok(Append::Done { completion, index, ready: full || first })
+    }
+
+    fn open_batch(&self, queue: &Queue, capacity: usize, now: Instant) -> Batch {
+        let id = self.next_id.fetch_add(1, Ordering::Relaxed);
+        let batch = Batch::new(id, queue.partition.clone(), capacity, now);
+        self.incomplete.lock().insert(id, Arc::clone(&batch.completion));
+        batch
+    }
+
+    /// The batches that are not complete yet.
+    pub(super) fn incomplete(&self) -> Vec<Arc<Completion>> {
+        self.incomplete.lock().values().cloned().collect()
+    }
+
+    /// Whether a batch has waited long enough, or is not to wait.
+    fn is_due(&self, batch: &Batch, now: Instant) -> bool {
+        self.flushing.load(Ordering::Acquire) > 0
+            || self.closed.load(Ordering::Acquire)
+            || batch.size() >= self.batch_size
+            || now >= batch.created + self.linger
+    }
+
+    /// Takes the next batch of each partition that is ready, by leader. A request holds at most
+    /// `max_bytes` of records, and a broker gets at most `room(broker)` requests.
+    pub(super) fn drain(
+        &self,
+        now: Instant,
+        max_bytes: usize,
+        leader: impl Fn(&TopicPartition) -> Option<i32>,
+        room: impl Fn(i32) -> usize,
+    ) -> Drained {
+        let mut drained = Drained::default();
+        let mut sizes: HashMap<i32, usize> = HashMap::new();
+        for queue in self.queues.read().values() {
+            let mut state = queue.state.lock();
+            self.expire(&mut state, now, &mut drained.expired);
+            if state.busy {
+                continue;
+            }
+            let due = state.open.as_ref().is_some_and(|open| self.is_due(open, now));
+            if due
+                && state.ready.is_empty()
+                && let Some(open) = state.open.take()
+            {
+                state.ready.push_back(open);
+            }
+            let Some(front) = state.ready.front() else {
+                drained.wake_at(state.open.as_ref().map(|open| open.created + self.linger));
+                continue;
+            };
+            if let Some(not_before) = front.not_before.filter(|not_before| *not_before > now) {
+                drained.wake_at(Some(not_before));
+                continue;
+            }
+            let Some(broker) = leader(&queue.partition) else {
+                drained.leaderless = true;
+                drained.wake_at(Some(front.created + self.delivery_timeout));
+                continue;
+            };
+            let requests = drained.requests.entry(broker).or_default();
+            let size = sizes.entry(broker).or_default();
+            if requests.is_empty() || *size + front.size() > max_bytes {
+                if requests.len() >= room(broker) {
+                    continue;
+                }
+                requests.push(Vec::new());
+                *size = 0;
+            }
+            if let Some(batch) = state.ready.pop_front() {
+                *size += batch.size();
+                state.busy = true;
+                if let Some(request) = requests.last_mut() {
+                    request.push(batch);
+                }
+            }
+        }
+        drained.requests.retain(|_, requests| !requests.is_empty());
+        drained
+    }
+
+    /// Takes out what has been waiting longer than `delivery.timeout.ms`.
+    fn expire(&self, state: &mut State, now: Instant, expired: &mut Vec<Batch>) {
+        let late = |batch: &Batch| now >= batch.created + self.delivery_timeout;
+        while state.ready.front().is_some_and(late) {
+            expired.extend(state.ready.pop_front());
+        }
+        if state.ready.is_empty() && state.open.as_ref().is_some_and(late) {
+            expired.extend(state.open.take());
+        }
+    }
+
+    /// A batch is back: written, or failed for good.
+    pub(super) fn complete(&self, batch: Batch, result: Result<Written>) {
+        let (topic, partition) = batch.completion.partition();
+        self.queue(topic, *partition).state.lock().busy = false;
+        self.finish(batch, result);
+    }
+
+    fn finish(&self, batch: Batch, result: Result<Written>) {
+        self.memory.release(batch.reserved);
+        self.incomplete.lock().remove(&batch.id);
+        batch.complete(result);
+    }
+
+    /// A batch is back and goes first when its time comes.
+    pub(super) fn retry(&self, mut batch: Batch, not_before: Instant, error: Error) {
+        batch.failures += 1;
+        batch.not_before = Some(not_before);
+        batch.last_error = Some(error);
+        let (topic, partition) = batch.completion.partition();
+        let queue = self.queue(topic, *partition);
+        let mut state = queue.state.lock();
+        state.busy = false;
+        state.ready.push_front(batch);
+    }
+
+    /// Fails a batch that never left its queue, or that ran out of time.
+    pub(super) fn expire_batch(&self, batch: Batch) {
+        let millis = self.delivery_timeout.as_millis();
+        let words = format!("not acknowledged within delivery.timeout.ms ({millis} ms)");
+        let error = match &batch.last_error {
+            Some(last) => last.clone().because(words).as_kind(Kind::Timeout),
+            None => Error::new(Kind::Timeout, words),
+        };
+        self.finish(batch, Err(error));
+    }
+
+    /// Fails a batch that waits in its queue.
+    pub(super) fn fail_unsent(&self, batch: Batch, error: Error) {
+        self.finish(batch, Err(error));
+    }
+
+    /// From now until the guard goes, nothing lingers.
+    pub(super) fn flush(&self) -> Flushing<'_> {
+        self.flushing.fetch_add(1, Ordering::AcqRel);
+        Flushing(self)
+    }
+
+    /// From now on nothing is accepted.
+    pub(super) fn close(&self) {
+        self.closed.store(true, Ordering::Release);
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Acquire)
+    }
+
+    /// Takes out everything that still waits in a queue.
+    pub(super) fn take_all(&self) -> Vec<Batch> {
+        let mut all = Vec::new();
+        for queue in self.queues.read().values() {
+            let mut state = queue.state.lock();
+            all.extend(state.ready.drain(..));
+            all.extend(state.open.take());
+        }
+        all
+    }
+}
+
+/// Keeps batches from lingering.
+pub(super) struct Flushing<'a>(&'a Accumulator);
+
+impl Drop for Flushing<'_> {
+    fn drop(&mut self) {
+        self.0.flushing.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+/// What came out of the accumulator.
+#[derive(Debug, Default)]
+pub(super) struct Drained {
+    /// Requests by broker: each a list of batches, one a partition.
+    pub(super) requests: BTreeMap<i32, Vec<Vec<Batch>>>,
+    /// Batches whose time is over.
+    pub(super) expired: Vec<Batch>,
+    /// A ready partition has no leader.
+    pub(super) leaderless: bool,
+    /// When something will be due.
+    pub(super) next: Option<Instant>,
+}
+
+impl Drained {
+    fn wake_at(&mut self, at: Option<Instant>) {
+        self.next = [self.next, at].into_iter().flatten().min();
+    }
+}
+
+pub(super) fn closed() -> Error {
+    Error::new(Kind::Closed, "this producer was closed")
+}

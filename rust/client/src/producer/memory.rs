@@ -1,0 +1,54 @@
+//! `buffer.memory`: the bytes that may wait to be written, as a bound and a wait.
+//!
+//! Invariant: what is reserved is released exactly once, when its batch is complete; a wait that
+//! is given up takes nothing.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use tokio::sync::Notify;
+
+#[derive(Debug)]
+pub(super) struct Memory {
+    limit: usize,
+    used: AtomicUsize,
+    released: Notify,
+}
+
+impl Memory {
+    pub(super) fn new(limit: usize) -> Self {
+        Self { limit, used: AtomicUsize::new(0), released: Notify::new() }
+    }
+
+    pub(super) fn limit(&self) -> usize {
+        self.limit
+    }
+
+    pub(super) fn used(&self) -> usize {
+        self.used.load(Ordering::Acquire)
+    }
+
+    /// Takes `bytes` if there is room for them.
+    pub(super) fn try_reserve(&self, bytes: usize) -> bool {
+        let take = |used: usize| used.checked_add(bytes).filter(|total| *total <= self.limit);
+        self.used.fetch_update(Ordering::AcqRel, Ordering::Acquire, take).is_ok()
+    }
+
+    pub(super) fn release(&self, bytes: usize) {
+        self.used.fetch_sub(bytes, Ordering::AcqRel);
+        self.released.notify_waiters();
+    }
+
+    /// Waits until there is room for `bytes`, without taking them.
+    pub(super) async fn room_for(&self, bytes: usize) {
+        loop {
+            let released = self.released.notified();
+            tokio::pin!(released);
+            // Registered before looking, so that a release in between is not missed.
+            released.as_mut().enable();
+            if self.used() + bytes <= self.limit {
+                return;
+            }
+            released.await;
+        }
+    }
+}

@@ -1,0 +1,285 @@
+//! The producer: `send` puts a record into its partition's open batch and returns a promise.
+//!
+//! `partitioner.rs` chooses the partition, `accumulator.rs` holds the batches, `sender.rs` takes
+//! them to the leaders, `batch.rs` is the promise, `memory.rs` the bound.
+//!
+//! Invariant: a record that was accepted is acknowledged or fails with a reason, on close too.
+
+mod accumulator;
+mod batch;
+mod memory;
+mod partitioner;
+mod sender;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use ottla_protocol::records::{Compression, Compressor};
+use parking_lot::RwLock;
+use tokio::task::AbortHandle;
+use tokio::time::{Duration, Instant, timeout_at};
+
+pub use accumulator::Record;
+pub use batch::{Completion, Written};
+pub use partitioner::{murmur2, partition_for_key};
+
+use crate::cluster::Client;
+use crate::config::Config;
+use crate::error::{Error, Kind, Result};
+use crate::metadata::Topic;
+use accumulator::{Accumulator, Append, Queue, closed};
+use partitioner::Sticky;
+use sender::Shared;
+
+/// The promise of one record.
+#[derive(Debug, Clone)]
+pub struct Delivery {
+    /// What becomes of the record's batch.
+    pub completion: Arc<Completion>,
+    /// The record's place in the batch.
+    pub index: usize,
+}
+
+impl Delivery {
+    /// The record's offset, once its batch is written.
+    #[must_use]
+    pub fn offset(&self, written: Written) -> i64 {
+        if written.base_offset < 0 { -1 } else { written.base_offset + self.index as i64 }
+    }
+}
+
+/// What came of an attempt to send without waiting.
+#[derive(Debug)]
+pub enum Sent {
+    /// Accepted.
+    Accepted(Delivery),
+    /// `buffer.memory` has no room for this many bytes now: wait with [`Producer::room_for`].
+    Full(usize),
+}
+
+/// A topic that a producer writes to: what a record's way needs, looked up once.
+#[derive(Debug)]
+pub struct Target {
+    topic: Arc<Topic>,
+    sticky: Arc<Sticky>,
+    queues: Box<[Arc<Queue>]>,
+}
+
+impl Target {
+    /// How many partitions the topic has.
+    #[must_use]
+    pub fn partitions(&self) -> usize {
+        self.queues.len()
+    }
+}
+
+/// A producer. Dropping it fails what is unsent; [`Producer::close`] waits for it first.
+#[derive(Debug)]
+pub struct Producer {
+    shared: Arc<Shared>,
+    sender: AbortHandle,
+    targets: RwLock<HashMap<Arc<str>, Arc<Target>>>,
+}
+
+impl Drop for Producer {
+    fn drop(&mut self) {
+        self.shared.accumulator.close();
+        self.sender.abort();
+        self.fail_unsent();
+    }
+}
+
+/// A compressor as the configuration wants it.
+fn compressor(config: &Config) -> Result<Compressor> {
+    let codec = config.compression_type;
+    let level = match codec {
+        Compression::Gzip if config.compression_gzip_level >= 1 => Some(config.compression_gzip_level),
+        Compression::Lz4 => Some(config.compression_lz4_level),
+        Compression::Zstd => Some(config.compression_zstd_level),
+        Compression::None | Compression::Gzip | Compression::Snappy => None,
+    };
+    let made = match level {
+        Some(level) => Compressor::with_level(codec, level),
+        None => Compressor::new(codec),
+    };
+    made.map_err(|error| Error::new(Kind::Config, error.to_string()))
+}
+
+impl Producer {
+    /// A producer on a client, with its sender running on the current runtime.
+    pub fn new(client: Client) -> Result<Self> {
+        // A wrong level is told now and not with the first record.
+        compressor(client.config())?;
+        let accumulator = Accumulator::new(client.config());
+        let shared = Arc::new(Shared::new(client, accumulator));
+        let sender = tokio::spawn(sender::run(Arc::clone(&shared))).abort_handle();
+        Ok(Self { shared, sender, targets: RwLock::default() })
+    }
+
+    /// The client underneath.
+    #[must_use]
+    pub fn client(&self) -> &Client {
+        &self.shared.client
+    }
+
+    /// Bytes that wait to be written.
+    #[must_use]
+    pub fn buffered(&self) -> usize {
+        self.shared.accumulator.memory.used()
+    }
+
+    /// What is known of a topic, without waiting; `None` if it has to be looked up first.
+    #[must_use]
+    pub fn known_target(&self, topic: &str) -> Option<Arc<Target>> {
+        let target = Arc::clone(self.targets.read().get(topic)?);
+        // Partitions may have been added, or leaders changed, since it was made.
+        let current = Arc::clone(self.client().inner.metadata.peek().topic(topic)?);
+        if Arc::ptr_eq(&current, &target.topic) {
+            return Some(target);
+        }
+        if current.partitions.is_empty() {
+            // A moment's gap in the metadata is no reason to fail what can wait.
+            return Some(target);
+        }
+        Some(self.remember(current, Some(&target)))
+    }
+
+    /// Looks a topic up, for up to `max.block.ms`.
+    pub async fn target(&self, topic: &str) -> Result<Arc<Target>> {
+        if let Some(target) = self.known_target(topic) {
+            return Ok(target);
+        }
+        let name: Arc<str> = topic.into();
+        let client = self.client();
+        let found = client.topics(std::slice::from_ref(&name), true, client.config().max_block).await?;
+        let found = found.into_iter().next();
+        let found =
+            found.ok_or_else(|| Error::new(Kind::UnknownTopic, "the topic has vanished").topic(topic))?;
+        Ok(self.remember(found, None))
+    }
+
+    fn remember(&self, topic: Arc<Topic>, before: Option<&Target>) -> Arc<Target> {
+        let accumulator = &self.shared.accumulator;
+        let queues = topic
+            .partitions
+            .iter()
+            .map(|partition| accumulator.queue(&topic.name, partition.index))
+            .collect();
+        let sticky = before.map_or_else(Default::default, |before| Arc::clone(&before.sticky));
+        let target = Arc::new(Target { sticky, queues, topic });
+        self.targets.write().insert(Arc::clone(&target.topic.name), Arc::clone(&target));
+        target
+    }
+
+    /// Sends a record without waiting. `partition` overrides the partitioner.
+    pub fn try_send(&self, target: &Target, partition: Option<i32>, record: &Record<'_>) -> Result<Sent> {
+        let partitions = target.partitions();
+        let index = match (partition, record.key) {
+            (Some(index), _) => index,
+            (None, Some(key)) => partition_for_key(key, partitions),
+            (None, None) => {
+                let client = self.client();
+                let batch_size = client.config().batch_size;
+                target.sticky.partition(&target.topic, record.size(), batch_size, &client.inner.environment)
+            }
+        };
+        let queue =
+            usize::try_from(index).ok().and_then(|index| target.queues.get(index)).ok_or_else(|| {
+                let words = format!(
+                    "partition {index} does not exist: the topic has {partitions} (0 to {})",
+                    partitions.saturating_sub(1)
+                );
+                Error::new(Kind::UnknownTopic, words).at(&target.topic.name, index)
+            })?;
+        match self.shared.accumulator.append(queue, record, Instant::now())? {
+            Append::Full(bytes) => {
+                self.shared.wake.notify_one();
+                Ok(Sent::Full(bytes))
+            }
+            Append::Done { completion, index, ready } => {
+                if ready {
+                    self.shared.wake.notify_one();
+                }
+                Ok(Sent::Accepted(Delivery { completion, index }))
+            }
+        }
+    }
+
+    /// Waits until the buffer has room for `bytes`, for up to `max.block.ms`.
+    pub async fn room_for(&self, bytes: usize) -> Result<()> {
+        let config = self.client().config();
+        let deadline = Instant::now() + config.max_block;
+        match timeout_at(deadline, self.shared.accumulator.memory.room_for(bytes)).await {
+            Ok(()) => Ok(()),
+            Err(_) => Err(Error::new(
+                Kind::Timeout,
+                format!(
+                    "buffer.memory ({} bytes) stayed full for max.block.ms ({} ms): records come faster than the brokers take them",
+                    config.buffer_memory,
+                    config.max_block.as_millis()
+                ),
+            )),
+        }
+    }
+
+    /// Sends a record, waiting for metadata and for room.
+    pub async fn send(&self, topic: &str, partition: Option<i32>, record: &Record<'_>) -> Result<Delivery> {
+        let target = self.target(topic).await?;
+        loop {
+            match self.try_send(&target, partition, record)? {
+                Sent::Accepted(delivery) => return Ok(delivery),
+                Sent::Full(bytes) => self.room_for(bytes).await?,
+            }
+        }
+    }
+
+    /// Sends everything without lingering and waits until all that was sent before is
+    /// acknowledged or failed.
+    pub async fn flush(&self, timeout: Duration) -> Result<()> {
+        let deadline = Instant::now() + timeout;
+        let accumulator = &self.shared.accumulator;
+        let _flushing = accumulator.flush();
+        self.shared.wake.notify_one();
+        let all = async {
+            // What is sent from now on is not waited for, or a busy producer could never flush.
+            for completion in accumulator.incomplete() {
+                // How it went is told to whoever sent the records.
+                let _ = completion.wait().await;
+            }
+        };
+        match timeout_at(deadline, all).await {
+            Ok(()) => Ok(()),
+            Err(_) => Err(Error::new(
+                Kind::Timeout,
+                format!(
+                    "flush: {} bytes are still unacknowledged after {} ms",
+                    self.buffered(),
+                    timeout.as_millis()
+                ),
+            )),
+        }
+    }
+
+    /// Accepts nothing more, waits for what was sent, and fails what is still unsent at the end.
+    pub async fn close(&self, timeout: Duration) -> Result<()> {
+        self.shared.accumulator.close();
+        let flushed = self.flush(timeout).await;
+        self.sender.abort();
+        self.fail_unsent();
+        flushed
+    }
+
+    fn fail_unsent(&self) {
+        for batch in self.shared.accumulator.take_all() {
+            self.shared.accumulator.fail_unsent(batch, closed().because("not sent"));
+        }
+    }
+}
+
+/// The current time as records carry it: milliseconds since 1970.
+#[must_use]
+pub fn now_millis() -> i64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(now.as_millis()).unwrap_or(i64::MAX)
+}

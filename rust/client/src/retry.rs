@@ -1,0 +1,100 @@
+//! Trying again within a deadline: the one loop that all calls share.
+//!
+//! Invariant: no wait passes the deadline, and the error that ends it says what failed last.
+
+use std::future::Future;
+
+use tokio::time::{Duration, Instant, sleep, timeout_at};
+
+use crate::backoff::Backoff;
+use crate::environment::Environment;
+use crate::error::{Error, Kind, Result};
+
+/// The attempts of one call.
+#[derive(Debug)]
+pub(crate) struct Retry {
+    what: String,
+    started: Instant,
+    deadline: Instant,
+    backoff: Backoff,
+    environment: Environment,
+    failures: u32,
+    last: Option<Error>,
+}
+
+impl Retry {
+    pub(crate) fn new(
+        what: impl Into<String>,
+        timeout: Duration,
+        backoff: Backoff,
+        environment: &Environment,
+    ) -> Self {
+        let started = Instant::now();
+        Self {
+            what: what.into(),
+            started,
+            deadline: started + timeout,
+            backoff,
+            environment: environment.clone(),
+            failures: 0,
+            last: None,
+        }
+    }
+
+    /// Runs one attempt, but not past the deadline.
+    pub(crate) async fn attempt<T>(&self, attempt: impl Future<Output = Result<T>>) -> Result<T> {
+        match timeout_at(self.deadline, attempt).await {
+            Ok(result) => result,
+            Err(_) => Err(self.timed_out()),
+        }
+    }
+
+    /// Takes note of a failure and waits before the next attempt; an error if there can be none.
+    pub(crate) async fn pause(&mut self, error: Error) -> Result<()> {
+        if self.is_over(&error) {
+            return Err(error);
+        }
+        self.failures += 1;
+        let wait = self.backoff.after(self.failures, self.environment.random());
+        tracing::debug!(target: "ottla.retry", what = %self.what, failures = self.failures, ?wait, %error, "trying again");
+        self.last = Some(error);
+        if Instant::now() + wait >= self.deadline {
+            tokio::time::sleep_until(self.deadline).await;
+            return Err(self.timed_out());
+        }
+        sleep(wait).await;
+        Ok(())
+    }
+
+    /// Whether `error` is the end of the call's own time.
+    fn is_over(&self, error: &Error) -> bool {
+        error.kind() == Kind::Timeout && Instant::now() >= self.deadline
+    }
+
+    /// Forgets the failures: something went on.
+    pub(crate) fn progress(&mut self) {
+        self.failures = 0;
+    }
+
+    /// Forgets the failures and starts the time anew: for calls that are bounded by their lack of
+    /// progress rather than by their length.
+    pub(crate) fn restart(&mut self) {
+        self.failures = 0;
+        let timeout = self.deadline - self.started;
+        self.started = Instant::now();
+        self.deadline = self.started + timeout;
+    }
+
+    pub(crate) fn timed_out(&self) -> Error {
+        let millis = (self.deadline - self.started).as_millis();
+        let message = format!("{} did not succeed within {millis} ms", self.what);
+        match &self.last {
+            // The last failure brings its place and code along.
+            Some(last) => last.clone().because(message).as_kind(match last.kind() {
+                kind @ (Kind::UnknownTopic | Kind::Authorization | Kind::DataLoss) => kind,
+                _ => Kind::Timeout,
+            }),
+            None => Error::new(Kind::Timeout, message),
+        }
+    }
+}
