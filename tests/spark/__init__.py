@@ -1,0 +1,1 @@
+"""Spark: the reader's pure parts with a fake client, and parity with Spark's own connector."""
