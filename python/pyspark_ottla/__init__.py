@@ -22,12 +22,15 @@ class DefaultSource(DataSource):
 
     @classmethod
     def name(cls) -> str:
+        """The name that users give to ``format``."""
         return "ottla"
 
     def schema(self) -> StructType:
+        """The columns of a read whose schema the user did not choose."""
         return self._source().schema()
 
     def reader(self, schema: StructType) -> DataSourceReader:
+        """Make the reader of a batch query."""
         return self._source().reader(schema)
 
     def _source(self) -> OttlaDataSource:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -17,13 +16,11 @@ if TYPE_CHECKING:
 def spark() -> Iterator[SparkSession]:
     """A session on two local cores that listens on loopback alone."""
     from pyspark.sql import SparkSession
-    from tests.support.jars import spark_connector
 
     import ottla.spark
+    from tests.support.jars import spark_connector
 
-    # Before the JVM starts: its address, and the interpreter that its workers run.
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
-    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     session = (
         SparkSession.builder.master("local[2]")
         .appName("ottla-tests")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient
-from py4j.protocol import Py4JJavaError
+from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 from pyspark.sql.types import IntegerType, Row, StructType
 
@@ -23,7 +23,10 @@ from ottla.spark.schema import full_schema
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
     from tests.support.kafka_cluster import KafkaCluster
+
+pytestmark = [pytest.mark.spark, pytest.mark.cluster]
 
 CODECS = ["none", "gzip", "snappy", "lz4", "zstd"]
 EPOCH = 1_600_000_000_000
@@ -290,7 +293,8 @@ def test_number_of_tasks(
 ) -> None:
     options = {"assign": '{"parity-events":[0,1,2]}', **options}
     theirs, ours = (
-        load(spark, source, kafka, **options).rdd.getNumPartitions() for source in ("kafka", "ottla")
+        load(spark, source, kafka, **options).rdd.getNumPartitions()
+        for source in ("kafka", "ottla")
     )
     assert ours == theirs
 

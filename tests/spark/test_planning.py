@@ -84,7 +84,10 @@ class FakeClient:
     asked: list[dict[str, object]] = field(default_factory=list)
 
     def cluster(
-        self, topics: Sequence[str] | None = None, *, refresh: bool = False
+        self,
+        topics: Sequence[str] | None = None,
+        *,
+        refresh: bool = False,  # noqa: ARG002
     ) -> core.Cluster:
         found: dict[str, FakeTopic] = {}
         for topic, partition in self.logs:
@@ -255,7 +258,7 @@ def test_splitting_keeps_the_hint() -> None:
     assert got == [OffsetRange("t", 0, 0, 5, "one:9092"), OffsetRange("t", 0, 5, 10, "one:9092")]
 
 
-class Passing(KafkaError):
+class PassingError(KafkaError):
     retriable = True
 
     def __init__(self) -> None:
@@ -265,18 +268,18 @@ class Passing(KafkaError):
 def test_passing_failures_are_tried_again() -> None:
     fast = {"fetchOffset__retryIntervalMs": "0"}
     client = log_of((0, 1))
-    client.failures = [Passing(), Passing()]
+    client.failures = [PassingError(), PassingError()]
     assert len(plan(client, **fast)) == 1
-    client.failures = [Passing(), Passing()]
-    with pytest.raises(Passing):
+    client.failures = [PassingError(), PassingError()]
+    with pytest.raises(PassingError):
         plan(client, fetchOffset__numRetries="2", **fast)
-    client.failures = [ConfigError("lasting"), Passing()]
+    client.failures = [ConfigError("lasting"), PassingError()]
     with pytest.raises(ConfigError, match="lasting"):
         plan(client, **fast)
 
 
 def reader_of(client: FakeClient, monkeypatch: pytest.MonkeyPatch, **options: str) -> BatchReader:
-    monkeypatch.setattr(batch_reader, "client_for", lambda config, hint=None: client)
+    monkeypatch.setattr(batch_reader, "client_for", lambda *_, **__: client)
     source = OttlaDataSource({"kafka.bootstrap.servers": "b:1", "subscribe": "t", **options})
     reader = source.reader(source.schema())
     assert isinstance(reader, BatchReader)
@@ -343,8 +346,9 @@ def test_one_client_per_process_and_configuration(monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork()")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # other tests leave threads
 def test_a_client_is_not_used_after_fork(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(clients, "_connect", lambda config, hint: log_of((0, 1)))
+    monkeypatch.setattr(clients, "_connect", lambda *_: log_of((0, 1)))
     config = {"bootstrap.servers": "b:1"}
     parents = clients.client_for(config)
     child = os.fork()

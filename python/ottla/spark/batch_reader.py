@@ -42,12 +42,14 @@ class BatchReader(DataSourceReader):
         self._schema = schema
 
     def partitions(self) -> Sequence[InputPartition]:
+        """Plan on the driver; the leader of each range goes with it as a hint."""
         for warning in self._options.warnings:
             log.warning(warning)
         client = client_for(self._options.source.kafka)
         return [RangesPartition((piece,)) for piece in plan_batch(client, self._options)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """Yield the records of one partition of the plan."""
         # An empty plan reaches here as a partition without ranges.
         if isinstance(partition, RangesPartition):
             yield from self._scan(partition.ranges)

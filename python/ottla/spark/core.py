@@ -14,41 +14,66 @@ TopicPartition = tuple[str, int]
 
 
 class Broker(Protocol):
+    """Where a broker listens."""
+
     @property
-    def host(self) -> str: ...
+    def host(self) -> str:
+        """Its advertised name or address."""
+
     @property
-    def port(self) -> int: ...
+    def port(self) -> int:
+        """Its advertised port."""
 
 
 class Partition(Protocol):
+    """One partition of a topic."""
+
     @property
-    def leader(self) -> int | None: ...
+    def leader(self) -> int | None:
+        """The leader's broker id, or None while there is none."""
 
 
 class Topic(Protocol):
+    """One topic."""
+
     @property
-    def internal(self) -> bool: ...
+    def internal(self) -> bool:
+        """Whether it is Kafka's own."""
+
     @property
-    def partitions(self) -> Mapping[int, Partition]: ...
+    def partitions(self) -> Mapping[int, Partition]:
+        """Its partitions by number."""
 
 
 class Cluster(Protocol):
+    """The cluster as of one moment."""
+
     @property
-    def brokers(self) -> Mapping[int, Broker]: ...
+    def brokers(self) -> Mapping[int, Broker]:
+        """The brokers by id."""
+
     @property
-    def topics(self) -> Mapping[str, Topic]: ...
+    def topics(self) -> Mapping[str, Topic]:
+        """The topics by name; one that does not exist is not in it."""
 
 
 class Offset(Protocol):
+    """One answer to a question for an offset."""
+
     @property
-    def offset(self) -> int: ...
+    def offset(self) -> int:
+        """The offset, -1 when no record matches."""
 
 
 class ArrowArray(Protocol):
+    """A batch that exports itself through the Arrow PyCapsule interface."""
+
     def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[Any, Any]: ...
 
 
 class Scan(Protocol):
+    """A bounded read under way; leaving its ``with`` block ends it."""
+
     def __iter__(self) -> Iterator[ArrowArray]: ...
     def __enter__(self) -> Scan: ...
     def __exit__(
@@ -60,16 +85,21 @@ class Scan(Protocol):
 
 
 class Client(Protocol):
-    def cluster(self, topics: Sequence[str] | None = None, *, refresh: bool = False) -> Cluster: ...
+    """A connected client."""
 
-    def list_topics(self) -> list[str]: ...
+    def cluster(self, topics: Sequence[str] | None = None, *, refresh: bool = False) -> Cluster:
+        """The cluster with these topics, asked for anew if ``refresh``."""
+
+    def list_topics(self) -> list[str]:
+        """The names of all topics."""
 
     def list_offsets(
         self,
         spec: Mapping[TopicPartition, str | int],
         *,
         isolation_level: str = "read_uncommitted",
-    ) -> Mapping[TopicPartition, Offset]: ...
+    ) -> Mapping[TopicPartition, Offset]:
+        """The offsets at ``"earliest"``, ``"latest"`` or a timestamp in milliseconds."""
 
     def scan(
         self,
@@ -78,4 +108,5 @@ class Client(Protocol):
         columns: Sequence[str] | None = None,
         include_headers: bool = False,
         fail_on_data_loss: bool = True,
-    ) -> Scan: ...
+    ) -> Scan:
+        """Read ranges of (topic, partition, start, end) in the columns and order wished."""

@@ -87,6 +87,7 @@ class SourceOptions:
 
     @property
     def isolation_level(self) -> str:
+        """Whether offsets end at the log's end or at its last stable offset."""
         return self.kafka.get("isolation.level", "read_uncommitted")
 
 

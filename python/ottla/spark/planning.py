@@ -40,7 +40,7 @@ def plan_batch(client: Client, options: BatchOptions) -> list[OffsetRange]:
     for attempt in range(1, source.offset_attempts + 1):
         try:
             return _plan_once(client, options)
-        except KafkaError as error:
+        except KafkaError as error:  # noqa: PERF203 - this loop is there to catch
             if attempt == source.offset_attempts or not getattr(error, "retriable", False):
                 raise
             log.warning("planning failed at attempt %d, trying again: %s", attempt, error)
@@ -62,8 +62,8 @@ def _plan_once(client: Client, options: BatchOptions) -> list[OffsetRange]:
     ranges = []
     for partition, leader in leaders.items():
         newest = latest[partition]
-        start = _resolve(starts[partition], first.get(partition), newest)
-        end = _resolve(ends[partition], None, newest)
+        start = _resolve(starts[partition], first.get(partition, newest), newest)
+        end = newest if ends[partition] == LATEST else ends[partition]
         end = _end_within_log(source, partition, start, end, newest)
         ranges.append(OffsetRange(*partition, start, end, leader))
     return split_ranges(
@@ -129,11 +129,8 @@ def _look_up(
     return {partition: answer[partition].offset for partition in spec}
 
 
-def _resolve(offset: int, earliest: int | None, latest: int) -> int:
-    if offset == EARLIEST:
-        assert earliest is not None, "an end is never at the earliest offset"
-        return earliest
-    return latest if offset == LATEST else offset
+def _resolve(offset: int, earliest: int, latest: int) -> int:
+    return {EARLIEST: earliest, LATEST: latest}.get(offset, offset)
 
 
 def _end_within_log(

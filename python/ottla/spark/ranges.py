@@ -29,10 +29,12 @@ class OffsetRange:
 
     @property
     def size(self) -> int:
+        """The number of offsets, at least that of records."""
         return self.end - self.start
 
     @property
     def topic_partition(self) -> TopicPartition:
+        """The partition that the range is part of."""
         return self.topic, self.partition
 
 

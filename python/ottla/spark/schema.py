@@ -80,10 +80,13 @@ def arrow_schema(schema: StructType) -> pa.Schema:
 
 def conform(batch: pa.RecordBatch, expected: pa.Schema) -> pa.RecordBatch:
     """The same buffers under exactly the expected schema."""
+    import pyarrow as pa
+
     # Names and nullability inside a list differ between Arrow producers and cost nothing to change.
     if batch.schema.equals(expected, check_metadata=True):
         return batch
-    return batch.cast(expected)
+    columns = [batch.column(place).cast(field.type) for place, field in enumerate(expected)]
+    return pa.RecordBatch.from_arrays(columns, schema=expected)
 
 
 def _check_column(column: StructField) -> None:

@@ -19,11 +19,14 @@ class OttlaDataSource(DataSource):
 
     @classmethod
     def name(cls) -> str:
+        """The name that users give to ``format``."""
         return "ottla"
 
     def schema(self) -> StructType:
+        """The columns of a read whose schema the user did not choose."""
         # Also asked for streams, so what only batches refuse waits for the reader.
         return full_schema(include_headers=parse_source(self.options).include_headers)
 
     def reader(self, schema: StructType) -> DataSourceReader:
+        """Make the reader of a batch query."""
         return BatchReader(parse_batch(self.options), schema)

@@ -30,6 +30,7 @@ class Assign:
     chosen: frozenset[TopicPartition]
 
     def find(self, client: Client) -> Leaders:
+        """Ask the cluster for the partitions that this names."""
         found = _partitions_of(client, {topic for topic, _ in self.chosen})
         if missing := self.chosen - found.keys():
             # Spark's source passes over these without a word.
@@ -46,6 +47,7 @@ class Subscribe:
     topics: tuple[str, ...]
 
     def find(self, client: Client) -> Leaders:
+        """Ask the cluster for the partitions that this names."""
         return _partitions_of(client, set(self.topics))
 
 
@@ -56,6 +58,7 @@ class SubscribePattern:
     pattern: str
 
     def find(self, client: Client) -> Leaders:
+        """Ask the cluster for the partitions that this names."""
         # Found anywhere in the name, as in Spark's source: anchor with ^ and $ to match it whole.
         wanted = re.compile(self.pattern).search
         return _partitions_of(client, {name for name in client.list_topics() if wanted(name)})
