@@ -41,7 +41,7 @@ test-rust: oracle ## the Rust tests alone
 	$(STEP) 'cargo test'
 	@cargo test --locked --workspace --exclude ottla-python $(CARGO_TEST_ARGS)
 
-test-python: $(EXTENSION) .ottla-build/dev.stamp jars ## the Python tests alone
+test-python: $(EXTENSION) .venv/dev.stamp jars ## the Python tests alone
 	$(STEP) 'pytest'
 	@$(PY) -m pytest $(PYTEST_ARGS)
 
@@ -53,7 +53,7 @@ oracle: ## what Kafka's Java classes say about the protocol, for the Rust tests
 jars: ## Kafka's brokers and Spark's own connector, for the Python tests
 	@tools/jars.sh brokers spark
 
-lint: $(EXTENSION) .ottla-build/dev.stamp ## formatting, clippy, ruff, mypy, and the stubs against the binary
+lint: $(EXTENSION) .venv/dev.stamp ## formatting, clippy, ruff, mypy, and the stubs against the binary
 	$(STEP) 'cargo fmt, clippy'
 	@cargo fmt --all --check
 	@cargo clippy --locked --workspace --all-targets -- -D warnings
@@ -63,12 +63,12 @@ lint: $(EXTENSION) .ottla-build/dev.stamp ## formatting, clippy, ruff, mypy, and
 	@$(PY) -m mypy
 	@$(PY) -m mypy.stubtest ottla._core
 
-fmt: .ottla-build/dev.stamp ## format Rust and Python
+fmt: .venv/dev.stamp ## format Rust and Python
 	@cargo fmt --all
 	@$(PY) -m ruff check --fix --select I
 	@$(PY) -m ruff format
 
-bench: $(EXTENSION) .ottla-build/dev.stamp jars ## the Rust scenarios, then ottla beside its peers on real brokers
+bench: $(EXTENSION) .venv/dev.stamp jars ## the Rust scenarios, then ottla beside its peers on real brokers
 	$(STEP) 'cargo bench'
 	@cargo bench --locked -p ottla-benches
 	$(STEP) 'peers'
@@ -84,16 +84,16 @@ clean: ## everything this Makefile made
 	@rm -rf .venv .ottla-build target rust/fuzz/target .pytest_cache .mypy_cache .ruff_cache
 	@rm -f python/ottla/_core.*.so
 
-.ottla-build/build.stamp: requirements-build.txt tools/venv.sh
+.venv/build.stamp: requirements-build.txt tools/venv.sh
 	@tools/prerequisites.sh build
 	@tools/venv.sh requirements-build.txt
 	@touch $@
 
-.ottla-build/dev.stamp: requirements-dev.txt .ottla-build/build.stamp
+.venv/dev.stamp: requirements-dev.txt .venv/build.stamp
 	@tools/venv.sh requirements-dev.txt
 	@touch $@
 
-$(EXTENSION): $(RUST_SOURCES) pyproject.toml .ottla-build/build.stamp
+$(EXTENSION): $(RUST_SOURCES) pyproject.toml .venv/build.stamp
 	$(STEP) 'building the extension (the first time takes minutes)'
 	@.venv/bin/maturin develop --release --locked
 	@touch $@

@@ -31,7 +31,7 @@ Schema = dict[str, Any]
 def load(jar: zipfile.ZipFile, name: str) -> Schema:
     """A schema without the comments that Kafka's JSON dialect allows."""
     text = jar.read(f"common/message/{name}.json").decode()
-    schema: Schema = json.loads(re.sub(r"^\s*//.*$", "", text, flags=re.M))
+    schema: Schema = json.loads(re.sub(r"^\s*//.*$", "", text, flags=re.MULTILINE))
     return schema
 
 
