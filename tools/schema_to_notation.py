@@ -41,8 +41,6 @@ def snake(name: str) -> str:
     return f"r#{out}" if out in KEYWORDS else out
 
 
-
-
 def rust_type(field: Schema, rename: dict[str, str]) -> str:
     """The Rust type of a field."""
     kind: str = field["type"]
@@ -97,7 +95,9 @@ def notation(schema: Schema, taken: set[str]) -> str:
     taken |= {rename.get(s, s) for s in own}
     lo, _, hi = schema["validVersions"].partition("-")
     flexible = schema["flexibleVersions"]
-    head = f"    {name}: versions {lo}-{hi or lo}" + (f", flexible {flexible}" if flexible != "none" else "")
+    head = f"    {name}: versions {lo}-{hi or lo}" + (
+        f", flexible {flexible}" if flexible != "none" else ""
+    )
     body = structs(name, schema["fields"], rename)
     for common in schema.get("commonStructs", []):
         body += ["", *structs(common["name"], common["fields"], rename)]

@@ -44,6 +44,7 @@ def _scan(job: Job) -> int:
 
 
 PROFILES = [
-    Profile("send_batch, scan", _send_batch, _scan),
-    Profile("send, scan", _send, _scan),
+    Profile("send", _send, None),
+    Profile("send_batch", _send_batch, None),
+    Profile("scan", None, _scan),
 ]

@@ -10,6 +10,7 @@ CPU is shown: the others measured the machine.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib
 import json
 import resource
@@ -17,6 +18,7 @@ import subprocess
 import sys
 import time
 import uuid
+from collections.abc import Iterator
 from pathlib import Path
 
 from benches.peers.scenario import Job, Result, Scenario
@@ -38,13 +40,14 @@ def main() -> int:
         for base in SCENARIOS:
             records = max(10_000, int(base.records * options.scale))
             scenario = Scenario(base.value_bytes, records, base.partitions)
-            for client in options.clients.split(","):
-                for run in _runs(client, scenario, kafka, options.repeat):
-                    if isinstance(run, str):
-                        failures += 1
-                        print(run, file=sys.stderr, flush=True)
-                    else:
-                        results.append(run)
+            with _filled_topic(kafka, scenario) as topic:
+                for client in options.clients.split(","):
+                    for run in _runs(client, scenario, kafka, topic, options.repeat):
+                        if isinstance(run, str):
+                            failures += 1
+                            print(run, file=sys.stderr, flush=True)
+                        else:
+                            results.append(run)
     print(render(results))
     options.json.parent.mkdir(parents=True, exist_ok=True)
     options.json.write_text(json.dumps([r.as_json() for r in results], indent=2) + "\n")
@@ -52,37 +55,62 @@ def main() -> int:
     return 1 if failures else 0
 
 
-def _runs(client: str, scenario: Scenario, kafka: KafkaCluster, repeat: int) -> list[Result | str]:
+@contextlib.contextmanager
+def _filled_topic(kafka: KafkaCluster, scenario: Scenario) -> Iterator[str]:
+    """What all clients consume, so that none profits from another's batches."""
+    with _topic(kafka, scenario) as topic:
+        filled = _start_child("confluent", 0, "produce", scenario, topic, kafka.bootstrap)
+        if isinstance(filled, str):
+            raise SystemExit(filled)
+        yield topic
+
+
+@contextlib.contextmanager
+def _topic(kafka: KafkaCluster, scenario: Scenario) -> Iterator[str]:
+    name = f"peers-{uuid.uuid4().hex[:8]}"
+    kafka.create_topic(name, scenario.partitions, 1)
+    yield name
+    kafka.delete_topic(name)
+
+
+def _runs(
+    client: str, scenario: Scenario, kafka: KafkaCluster, filled: str, repeat: int
+) -> Iterator[Result | str]:
     """The best of `repeat` runs of each profile and operation, or what went wrong."""
-    shown: list[Result | str] = []
-    for number in range(_profile_count(client)):
-        best: dict[str, Result] = {}
+    operations = _operations(client)
+    if isinstance(operations, str):
+        yield operations
+        return
+    for profile, operation in operations:
+        runs: list[Result] = []
         for _ in range(repeat):
-            topic = f"peers-{uuid.uuid4().hex[:8]}"
-            kafka.create_topic(topic, scenario.partitions, 1)
-            for operation in ("produce", "consume"):
-                child = _start_child(client, number, operation, scenario, topic, kafka.bootstrap)
-                if isinstance(child, str):
-                    return [*shown, *best.values(), child]
-                print(
-                    f"  {child.client} ({child.profile}) {operation} {scenario.name}: "
-                    f"{child.cpu_per_million:.2f} CPU s/M",
-                    flush=True,
-                )
-                if operation not in best or child.cpu_seconds < best[operation].cpu_seconds:
-                    best[operation] = child
-            kafka.delete_topic(topic)
-        shown += best.values()
-    return shown
+            if operation == "consume":
+                run = _start_child(client, profile, operation, scenario, filled, kafka.bootstrap)
+            else:
+                with _topic(kafka, scenario) as own:
+                    run = _start_child(client, profile, operation, scenario, own, kafka.bootstrap)
+            if isinstance(run, str):
+                yield run
+                break
+            print(f"  {run.summary}", flush=True)
+            runs.append(run)
+        if runs:
+            yield min(runs, key=lambda run: run.cpu_seconds)
 
 
-def _profile_count(client: str) -> int:
-    counting = f"import {CLIENTS[client]} as client; print(len(client.PROFILES))"
-    done = subprocess.run(
-        [sys.executable, "-c", counting], capture_output=True, text=True, check=False
+def _operations(client: str) -> list[tuple[int, str]] | str:
+    """The profiles' numbers with what each can run; asked of a process of its own."""
+    asking = (
+        f"import json, {CLIENTS[client]} as client\n"
+        "print(json.dumps([(i, o) for i, p in enumerate(client.PROFILES)"
+        " for o in ('produce', 'consume') if getattr(p, o)]))"
     )
-    # A client that cannot be imported is one failing run, with its own traceback.
-    return int(done.stdout) if done.returncode == 0 else 1
+    done = subprocess.run(
+        [sys.executable, "-c", asking], capture_output=True, text=True, check=False
+    )
+    if done.returncode != 0:
+        return f"{client} cannot be imported:\n{done.stderr}"
+    return [(number, operation) for number, operation in json.loads(done.stdout)]
 
 
 def _start_child(

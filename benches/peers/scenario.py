@@ -1,7 +1,7 @@
 """What every client is asked to do, and what a client's file must offer.
 
-A client is a module with a `NAME`, a list of `PROFILES` (its tunings, the best first) and two
-functions. Each runs alone in a process of its own, whose CPU seconds are counted.
+A client is a module with a `NAME` and a list of `PROFILES`, its ways and tunings. Each run is alone
+in a process of its own, whose CPU seconds are counted. All consume the same topic.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ class Job:
 
 @dataclass(frozen=True)
 class Profile:
-    """One tuning of a client: its name in the table, and the two runs."""
+    """One tuning of a client: its name in the table, and what it can run."""
 
     name: str
-    produce: Callable[[Job], int]
-    consume: Callable[[Job], int]
+    produce: Callable[[Job], int] | None
+    consume: Callable[[Job], int] | None
 
 
 @dataclass(frozen=True)
@@ -71,6 +71,13 @@ class Result:
     @property
     def cpu_per_million(self) -> float:
         return self.cpu_seconds / self.records * 1e6
+
+    @property
+    def summary(self) -> str:
+        return (
+            f"{self.client} ({self.profile}) {self.operation} {self.value_bytes} B: "
+            f"{self.records_per_second:,.0f} records/s, {self.cpu_per_million:.2f} CPU s/M"
+        )
 
     def as_json(self) -> Mapping[str, object]:
         return {
