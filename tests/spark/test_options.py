@@ -86,6 +86,7 @@ def test_subscription(option: tuple[str, str], expected: object) -> None:
         ({**BASE, "subscribe": " , "}, ["subscribe", "no topic"]),
         ({**without("subscribe"), "subscribePattern": " "}, ["subscribePattern", "empty"]),
         ({**without("subscribe"), "subscribePattern": "("}, ["subscribePattern", "'('", "re mod"]),
+        ({**without("subscribe"), "subscribePattern": "[a-z&&[^q]]"}, ["class arithmetic"]),
         ({**without("subscribe"), "assign": "a"}, ["assign", '{"topicA":[0,1]', "'a'"]),
         ({**without("subscribe"), "assign": '{"a":0}'}, ["assign", "topicA"]),
         ({**without("subscribe"), "assign": '{"a":[-1]}'}, ["assign", "topicA"]),

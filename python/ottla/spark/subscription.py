@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import re
+import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -91,11 +92,14 @@ def _pattern(value: str) -> str:
     if not value:
         raise ConfigError("subscribePattern: the pattern is empty")
     try:
-        re.compile(value)
-    except re.error as error:
+        with warnings.catch_warnings():
+            # Python only warns of [a-z&&[^q]], which means something else there than in Java.
+            warnings.simplefilter("error", FutureWarning)
+            re.compile(value)
+    except (re.error, FutureWarning) as error:
         raise ConfigError(
             f"subscribePattern: {value!r} is not a regular expression of Python's re module "
-            f"({error}); Java's possessive quantifiers and \\p{{…}} classes are not known there"
+            f"({error}); Java's \\p{{…}}, \\Q…\\E and class arithmetic are not known there"
         ) from None
     return value
 
