@@ -1,1 +1,29 @@
-//! ottla-mock
+//! A Kafka cluster in the process: brokers on loopback TCP, real partition logs, faults as data.
+//!
+//! - [`MockCluster`] starts and stops brokers and is what tests hold; [`MockConfig`] says how big.
+//! - `state` is the cluster without I/O: brokers, topics, leaders; `log` is one partition's batches.
+//! - `api` has one file per API, a plain function from request and state to response.
+//! - `broker` accepts, `connection` reads and writes frames, `dispatch` takes one request from its
+//!   bytes to its answer.
+//! - [`fault`] says what goes wrong, and when.
+//!
+//! Invariant: whatever a client sends, the mock answers or closes that connection; it never panics.
+
+mod api;
+mod broker;
+mod cluster;
+mod config;
+mod connection;
+mod dispatch;
+pub mod fault;
+mod log;
+mod seen;
+mod shared;
+mod state;
+
+pub use cluster::{BrokerInfo, LogView, MockCluster, PartitionInfo, TopicInfo};
+pub use config::{ApiLimit, MockConfig, TopicSpec};
+pub use fault::{Fault, FaultId, Match, Reaction, When};
+pub use log::StoredBatch;
+pub use seen::SeenRequest;
+pub use state::Refusal;

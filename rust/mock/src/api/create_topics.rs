@@ -1,0 +1,111 @@
+//! CreateTopics (19), versions 2–7: create topics, by counts or by assignment.
+//!
+//! The answer names counts and configuration from 5 on and the id from 7 on.
+
+use std::collections::BTreeMap;
+
+use ottla_protocol::ErrorCode;
+use ottla_protocol::messages::create_topics::{
+    CreatableTopic, CreatableTopicConfigs, CreatableTopicResult, CreateTopicsRequest, CreateTopicsResponse,
+};
+use ottla_protocol::wire::Uuid;
+
+use super::{Call, Serve, Served};
+use crate::fault::Target;
+use crate::state::{ClusterState, NewTopic, Refusal, TopicConfig, known_configs};
+
+/// Where a value comes from: the topic itself, or the defaults.
+const DYNAMIC_TOPIC: i8 = 1;
+const DEFAULT: i8 = 5;
+
+impl Serve for CreateTopicsRequest {
+    fn targets(&self, _version: i16, _state: &ClusterState) -> Vec<Target> {
+        self.topics.iter().map(|topic| Target { topic: topic.name.clone(), partition: None }).collect()
+    }
+
+    fn serve(&self, call: &mut Call<'_>) -> Served<CreateTopicsResponse> {
+        let mut response = CreateTopicsResponse::default();
+        let mut named: BTreeMap<&str, usize> = BTreeMap::new();
+        self.topics.iter().for_each(|topic| *named.entry(&topic.name).or_default() += 1);
+        for (name, times) in &named {
+            let Some(topic) = self.topics.iter().find(|topic| topic.name == *name) else { continue };
+            let outcome = if *times > 1 {
+                Err(Refusal::new(ErrorCode::InvalidRequest, "Duplicate topic name."))
+            } else {
+                create(call, topic, self.validate_only)
+            };
+            response.topics.push(outcome.unwrap_or_else(|refusal| CreatableTopicResult {
+                name: topic.name.clone(),
+                error_code: refusal.code.code(),
+                error_message: Some(refusal.message),
+                configs: Some(Vec::new()),
+                ..CreatableTopicResult::default()
+            }));
+        }
+        Served::Answer(response)
+    }
+
+    fn throttle_time(response: &mut CreateTopicsResponse) -> &mut i32 {
+        &mut response.throttle_time_ms
+    }
+}
+
+fn create(
+    call: &mut Call<'_>,
+    topic: &CreatableTopic,
+    validate_only: bool,
+) -> Result<CreatableTopicResult, Refusal> {
+    let plain = |code: ErrorCode| Refusal::new(code, code.meaning());
+    call.check_fault(&topic.name, None).map_err(plain)?;
+    call.check_controller().map_err(plain)?;
+    let config = TopicConfig::new(topic.configs.iter().map(|c| (c.name.as_str(), c.value.as_deref())))?;
+    let new = NewTopic {
+        name: &topic.name,
+        partitions: topic.num_partitions,
+        replication: topic.replication_factor,
+        assignments: assignments(topic)?,
+        config: config.clone(),
+    };
+    let plan = call.state.plan_topic(&new)?;
+    let mut id = Uuid::ZERO;
+    if !validate_only {
+        id = call.state.create_topic(new)?.id;
+        call.changed = true;
+    }
+    let replication = plan.first().map_or(0, Vec::len);
+    Ok(CreatableTopicResult {
+        name: topic.name.clone(),
+        topic_id: id,
+        num_partitions: i32::try_from(plan.len()).unwrap_or(i32::MAX),
+        replication_factor: i16::try_from(replication).unwrap_or(i16::MAX),
+        configs: Some(known_configs().iter().map(|(key, default)| shown(&config, key, default)).collect()),
+        ..CreatableTopicResult::default()
+    })
+}
+
+fn assignments(topic: &CreatableTopic) -> Result<Option<Vec<Vec<i32>>>, Refusal> {
+    if topic.assignments.is_empty() {
+        return Ok(None);
+    }
+    if topic.num_partitions != -1 || topic.replication_factor != -1 {
+        let text = "Counts and a replica assignment cannot both be given.";
+        return Err(Refusal::new(ErrorCode::InvalidRequest, text));
+    }
+    let by_index: BTreeMap<i32, _> =
+        topic.assignments.iter().map(|a| (a.partition_index, a.broker_ids.clone())).collect();
+    if by_index.len() != topic.assignments.len() || by_index.keys().zip(0..).any(|(index, at)| *index != at) {
+        let text = "The assigned partitions must be numbered 0, 1, 2, … without gaps.";
+        return Err(Refusal::new(ErrorCode::InvalidReplicaAssignment, text));
+    }
+    Ok(Some(by_index.into_values().collect()))
+}
+
+fn shown(config: &TopicConfig, key: &str, default: &str) -> CreatableTopicConfigs {
+    CreatableTopicConfigs {
+        name: key.to_owned(),
+        value: Some(config.get(key).unwrap_or(default).to_owned()),
+        read_only: false,
+        config_source: if config.get(key).is_some() { DYNAMIC_TOPIC } else { DEFAULT },
+        is_sensitive: false,
+    }
+}

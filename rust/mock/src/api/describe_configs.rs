@@ -1,0 +1,74 @@
+//! DescribeConfigs (32), versions 1–4: the configuration of topics. Brokers have none to show.
+
+use ottla_protocol::ErrorCode;
+use ottla_protocol::messages::describe_configs::{
+    DescribeConfigsRequest, DescribeConfigsResource, DescribeConfigsResourceResult, DescribeConfigsResponse,
+    DescribeConfigsResult,
+};
+
+use super::{Call, Serve, Served};
+use crate::fault::Target;
+use crate::state::{ClusterState, TopicConfig, known_configs};
+
+const TOPIC: i8 = 2;
+const BROKER: i8 = 4;
+const DYNAMIC_TOPIC: i8 = 1;
+const DEFAULT: i8 = 5;
+
+impl Serve for DescribeConfigsRequest {
+    fn targets(&self, _version: i16, _state: &ClusterState) -> Vec<Target> {
+        let topics = self.resources.iter().filter(|resource| resource.resource_type == TOPIC);
+        topics.map(|r| Target { topic: r.resource_name.clone(), partition: None }).collect()
+    }
+
+    fn serve(&self, call: &mut Call<'_>) -> Served<DescribeConfigsResponse> {
+        let results = self.resources.iter().map(|resource| {
+            let outcome = describe(call, resource);
+            let code = outcome.as_ref().map_or_else(|code| *code, |_| ErrorCode::None);
+            DescribeConfigsResult {
+                error_code: code.code(),
+                error_message: (code != ErrorCode::None).then(|| code.meaning().to_owned()),
+                resource_type: resource.resource_type,
+                resource_name: resource.resource_name.clone(),
+                configs: outcome.unwrap_or_default(),
+            }
+        });
+        Served::Answer(DescribeConfigsResponse {
+            results: results.collect(),
+            ..DescribeConfigsResponse::default()
+        })
+    }
+
+    fn throttle_time(response: &mut DescribeConfigsResponse) -> &mut i32 {
+        &mut response.throttle_time_ms
+    }
+}
+
+fn describe(
+    call: &Call<'_>,
+    resource: &DescribeConfigsResource,
+) -> Result<Vec<DescribeConfigsResourceResult>, ErrorCode> {
+    call.check_fault(&resource.resource_name, None)?;
+    match resource.resource_type {
+        TOPIC => {
+            let topic =
+                call.state.topic(&resource.resource_name).ok_or(ErrorCode::UnknownTopicOrPartition)?;
+            let wanted = |key: &str| {
+                resource.configuration_keys.as_ref().is_none_or(|keys| keys.iter().any(|k| k == key))
+            };
+            let rows = known_configs().iter().filter(|(key, _)| wanted(key));
+            Ok(rows.map(|(key, default)| shown(&topic.config, key, default)).collect())
+        }
+        BROKER => Ok(Vec::new()),
+        _ => Err(ErrorCode::InvalidRequest),
+    }
+}
+
+fn shown(config: &TopicConfig, key: &str, default: &str) -> DescribeConfigsResourceResult {
+    DescribeConfigsResourceResult {
+        name: key.to_owned(),
+        value: Some(config.get(key).unwrap_or(default).to_owned()),
+        config_source: if config.get(key).is_some() { DYNAMIC_TOPIC } else { DEFAULT },
+        ..DescribeConfigsResourceResult::default()
+    }
+}

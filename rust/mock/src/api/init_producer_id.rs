@@ -1,0 +1,26 @@
+//! InitProducerId (22), versions 0–5: a producer id.
+//!
+//! Each request gets a new id with epoch 0; the epochs of known ids, transactional ids and fencing
+//! come with the state of producers.
+
+use ottla_protocol::messages::init_producer_id::{InitProducerIdRequest, InitProducerIdResponse};
+
+use super::{Call, Serve, Served};
+
+impl Serve for InitProducerIdRequest {
+    fn serve(&self, call: &mut Call<'_>) -> Served<InitProducerIdResponse> {
+        let mut response = InitProducerIdResponse::default();
+        match call.whole_fault() {
+            Ok(()) => response.producer_id = call.state.new_producer_id(),
+            Err(code) => {
+                response.error_code = code.code();
+                response.producer_epoch = -1;
+            }
+        }
+        Served::Answer(response)
+    }
+
+    fn throttle_time(response: &mut InitProducerIdResponse) -> &mut i32 {
+        &mut response.throttle_time_ms
+    }
+}

@@ -1,0 +1,140 @@
+//! The APIs that the mock serves: one file each, a plain function from a request and the state to a
+//! response. A new API is a file here and a row in the table below.
+//!
+//! Groups, transactions and idempotence bring their own state beside `ClusterState`'s topics, and
+//! their waiting (JoinGroup) is the [`Served::Wait`] that Fetch uses.
+
+pub(crate) mod api_versions;
+mod create_partitions;
+mod create_topics;
+mod delete_records;
+mod delete_topics;
+mod describe_cluster;
+mod describe_configs;
+mod fetch;
+mod hints;
+mod init_producer_id;
+mod list_offsets;
+mod metadata;
+mod produce;
+
+use std::time::Duration;
+
+use ottla_protocol::{ApiKey, ErrorCode, Request};
+
+use crate::config::{ApiLimit, MockConfig};
+use crate::fault::{Match, Target};
+use crate::state::ClusterState;
+
+/// What a handler makes of a request.
+#[derive(Debug)]
+pub(crate) enum Served<R> {
+    /// This is the answer.
+    Answer(R),
+    /// No answer is wanted.
+    Nothing,
+    /// The connection ends.
+    Close,
+    /// There is too little yet: ask again when the state has changed, and answer this when so much
+    /// time has passed since the request came.
+    Wait(R, Duration),
+}
+
+/// A request on its way through its handler.
+#[derive(Debug)]
+pub(crate) struct Call<'a> {
+    pub(crate) state: &'a mut ClusterState,
+    pub(crate) broker: i32,
+    pub(crate) version: i16,
+    pub(crate) now: i64,
+    /// Errors that faults put into the answer.
+    pub(crate) errors: &'a [(Match, ErrorCode)],
+    /// Whose fetched records a fault damages.
+    pub(crate) corrupt: Option<&'a Match>,
+    /// Whether that happened.
+    pub(crate) corrupted: bool,
+    /// Whether something changed that others wait for.
+    pub(crate) changed: bool,
+}
+
+impl Call<'_> {
+    /// Fails if a fault wants an error at this topic or partition.
+    pub(crate) fn check_fault(&self, topic: &str, partition: Option<i32>) -> Result<(), ErrorCode> {
+        match self.errors.iter().find(|(on, _)| on.covers(topic, partition)) {
+            Some((_, code)) => Err(*code),
+            None => Ok(()),
+        }
+    }
+
+    /// The error that a fault wants for the request as a whole.
+    pub(crate) fn whole_fault(&self) -> Result<(), ErrorCode> {
+        self.errors.first().map_or(Ok(()), |(_, code)| Err(*code))
+    }
+
+    /// Fails on a broker that may not change topics because it is not the controller.
+    pub(crate) fn check_controller(&self) -> Result<(), ErrorCode> {
+        let elsewhere = self.state.config.controller_only && self.state.controller != self.broker;
+        if elsewhere { Err(ErrorCode::NotController) } else { Ok(()) }
+    }
+}
+
+/// A request that the mock serves.
+pub(crate) trait Serve: Request + Sync {
+    /// What the request concerns, for faults that are for one topic or partition.
+    fn targets(&self, _version: i16, _state: &ClusterState) -> Vec<Target> {
+        Vec::new()
+    }
+
+    /// Handles the request. It is called again after [`Served::Wait`].
+    fn serve(&self, call: &mut Call<'_>) -> Served<Self::Response>;
+
+    /// Where the response says for how long the client is to hold back.
+    fn throttle_time(response: &mut Self::Response) -> &mut i32;
+}
+
+macro_rules! served {
+    ($($api:ident: $module:ident::$request:ident;)*) => {
+        /// Every API that the mock serves.
+        const SERVED: &[ApiKey] = &[$(ApiKey::$api,)*];
+
+        /// Runs a generic async function for the request type of an API; `None` if it is not served.
+        macro_rules! with_request_type {
+            ($key:expr, $run:ident, $args:expr) => {
+                match $key {
+                    $(ottla_protocol::ApiKey::$api =>
+                        Some($run::<ottla_protocol::messages::$module::$request>($args).await),)*
+                    _ => None,
+                }
+            };
+        }
+        pub(crate) use with_request_type;
+    };
+}
+
+served! {
+    Produce: produce::ProduceRequest;
+    Fetch: fetch::FetchRequest;
+    ListOffsets: list_offsets::ListOffsetsRequest;
+    Metadata: metadata::MetadataRequest;
+    ApiVersions: api_versions::ApiVersionsRequest;
+    CreateTopics: create_topics::CreateTopicsRequest;
+    DeleteTopics: delete_topics::DeleteTopicsRequest;
+    DeleteRecords: delete_records::DeleteRecordsRequest;
+    InitProducerId: init_producer_id::InitProducerIdRequest;
+    DescribeConfigs: describe_configs::DescribeConfigsRequest;
+    CreatePartitions: create_partitions::CreatePartitionsRequest;
+    DescribeCluster: describe_cluster::DescribeClusterRequest;
+}
+
+/// The versions that a cluster serves of an API; `None` if it does not serve it.
+pub(crate) fn served_versions(config: &MockConfig, api: ApiKey) -> Option<(i16, i16)> {
+    if !SERVED.contains(&api) {
+        return None;
+    }
+    let (min, max) = (api.versions().0, api.client_max());
+    match config.api_limits.get(&api) {
+        None => Some((min, max)),
+        Some(ApiLimit::Max(limit)) if *limit >= min => Some((min, max.min(*limit))),
+        Some(ApiLimit::Max(_) | ApiLimit::Absent) => None,
+    }
+}

@@ -1,0 +1,310 @@
+//! [`MockCluster`]: what a test or a demo holds. It starts and stops brokers and looks inside.
+//!
+//! Invariant: dropping it ends every task and closes every socket.
+
+use std::collections::{BTreeMap, HashMap};
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use ottla_protocol::wire::Uuid;
+use ottla_protocol::{ApiKey, ErrorCode};
+use parking_lot::Mutex;
+use tokio::runtime::Handle;
+
+use crate::broker::{self, Listening, Reserved};
+use crate::config::{MockConfig, TopicSpec};
+use crate::fault::{Fault, FaultId};
+use crate::log::StoredBatch;
+use crate::seen::SeenRequest;
+use crate::shared::Shared;
+use crate::state::{ClusterState, NewTopic, Node, Refusal, TopicConfig};
+
+static CLUSTERS: AtomicU64 = AtomicU64::new(1);
+
+/// A broker.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BrokerInfo {
+    /// Its id.
+    pub id: i32,
+    /// Where it listens, or will when it is started again.
+    pub address: SocketAddr,
+    /// Its rack.
+    pub rack: Option<String>,
+    /// Whether it runs.
+    pub alive: bool,
+}
+
+/// A topic.
+#[derive(Debug, Clone)]
+pub struct TopicInfo {
+    /// Its id.
+    pub id: Uuid,
+    /// Its partitions, by index.
+    pub partitions: Vec<PartitionInfo>,
+}
+
+/// A partition.
+#[derive(Debug, Clone)]
+pub struct PartitionInfo {
+    /// Its leader; `None` if it has none.
+    pub leader: Option<i32>,
+    /// The leader's epoch.
+    pub leader_epoch: i32,
+    /// Its replicas.
+    pub replicas: Vec<i32>,
+    /// Those in sync.
+    pub isr: Vec<i32>,
+}
+
+/// What a partition's log holds.
+#[derive(Debug, Clone)]
+pub struct LogView {
+    /// The first offset that can be read.
+    pub start_offset: i64,
+    /// The offset after the last record.
+    pub high_watermark: i64,
+    /// The batches, in order.
+    pub batches: Vec<StoredBatch>,
+}
+
+#[derive(Debug)]
+enum Process {
+    Running(Listening),
+    Stopped(Reserved),
+}
+
+/// A Kafka cluster in this process.
+#[derive(Debug)]
+pub struct MockCluster {
+    shared: Arc<Shared>,
+    runtime: Handle,
+    addresses: BTreeMap<i32, SocketAddr>,
+    /// A broker that is being stopped or started is in neither state and not in here.
+    processes: Mutex<HashMap<i32, Process>>,
+}
+
+impl MockCluster {
+    /// Starts a cluster on the current tokio runtime.
+    pub async fn start(config: MockConfig) -> io::Result<Self> {
+        Self::start_on(config, &Handle::current())
+    }
+
+    /// Starts a cluster on a given tokio runtime.
+    pub fn start_on(config: MockConfig, runtime: &Handle) -> io::Result<Self> {
+        let ip = broker::resolve(&config.host)?;
+        let host = config.advertised_host.as_ref().unwrap_or(&config.host);
+        let mut reserved = Vec::with_capacity(config.brokers);
+        let mut nodes = BTreeMap::new();
+        for (id, number) in (1..).zip(0..config.brokers) {
+            let port = broker::reserve(SocketAddr::new(ip, 0))?;
+            let rack = number.checked_rem(config.racks.len()).and_then(|i| config.racks.get(i)).cloned();
+            let node = Node { id, host: host.clone(), port: port.address.port(), rack, alive: true };
+            nodes.insert(id, node);
+            reserved.push((id, port));
+        }
+        let config = Arc::new(config);
+        let seed = CLUSTERS.fetch_add(1, Ordering::Relaxed);
+        let state = ClusterState::new(Arc::clone(&config), nodes, seed);
+        let shared = Arc::new(Shared::new(&config, state));
+        let addresses = reserved.iter().map(|(id, port)| (*id, port.address)).collect();
+        // Made before the listeners, so that one that fails drops those before it.
+        let cluster =
+            Self { shared, runtime: runtime.clone(), addresses, processes: Mutex::new(HashMap::new()) };
+        for (id, port) in reserved {
+            let listening = broker::listen(port, id, Arc::clone(&cluster.shared), runtime)?;
+            cluster.processes.lock().insert(id, Process::Running(listening));
+        }
+        Ok(cluster)
+    }
+
+    /// The addresses of all brokers, as `bootstrap.servers` wants them.
+    #[must_use]
+    pub fn bootstrap(&self) -> String {
+        let addresses: Vec<String> = self.addresses.values().map(ToString::to_string).collect();
+        addresses.join(",")
+    }
+
+    /// All brokers, stopped ones included.
+    #[must_use]
+    pub fn brokers(&self) -> Vec<BrokerInfo> {
+        let state = self.shared.state.lock();
+        let info = |(id, address): (&i32, &SocketAddr)| {
+            let node = state.brokers.get(id);
+            BrokerInfo {
+                id: *id,
+                address: *address,
+                rack: node.and_then(|node| node.rack.clone()),
+                alive: node.is_some_and(|node| node.alive),
+            }
+        };
+        self.addresses.iter().map(info).collect()
+    }
+
+    /// The cluster's id.
+    #[must_use]
+    pub fn cluster_id(&self) -> String {
+        self.shared.state.lock().cluster_id.clone()
+    }
+
+    /// The controller's broker id; -1 if no broker runs.
+    #[must_use]
+    pub fn controller(&self) -> i32 {
+        self.shared.state.lock().controller
+    }
+
+    /// Makes a broker the controller.
+    pub fn elect_controller(&self, broker: i32) -> Result<(), Refusal> {
+        self.shared.change(|state| state.elect_controller(broker))
+    }
+
+    /// Creates a topic.
+    pub fn create_topic(&self, spec: TopicSpec) -> Result<Uuid, Refusal> {
+        let pairs = spec.configs.iter().map(|(key, value)| (key.as_str(), Some(value.as_str())));
+        let new = NewTopic {
+            name: &spec.name,
+            partitions: spec.partitions.unwrap_or(-1),
+            replication: spec.replication.unwrap_or(-1),
+            assignments: None,
+            config: TopicConfig::new(pairs)?,
+        };
+        self.shared.change(|state| state.create_topic(new).map(|topic| topic.id))
+    }
+
+    /// Deletes a topic.
+    pub fn delete_topic(&self, name: &str) -> Result<(), Refusal> {
+        let deleted = self.shared.change(|state| state.delete_topic(name));
+        deleted.map(|_| ()).map_err(|code| Refusal::new(code, format!("There is no topic {name}.")))
+    }
+
+    /// A topic, if there is one of this name.
+    #[must_use]
+    pub fn topic(&self, name: &str) -> Option<TopicInfo> {
+        let state = self.shared.state.lock();
+        let topic = state.topic(name)?;
+        let info = |p: &crate::state::Partition| PartitionInfo {
+            leader: (p.leader >= 0).then_some(p.leader),
+            leader_epoch: p.leader_epoch,
+            replicas: p.replicas.clone(),
+            isr: p.isr.clone(),
+        };
+        Some(TopicInfo { id: topic.id, partitions: topic.partitions.iter().map(info).collect() })
+    }
+
+    /// The leader of a partition, if there is one.
+    #[must_use]
+    pub fn leader(&self, topic: &str, partition: i32) -> Option<i32> {
+        let state = self.shared.state.lock();
+        state.partition(topic, partition).ok().map(|p| p.leader).filter(|id| *id >= 0)
+    }
+
+    /// Makes an in-sync replica the leader of a partition.
+    pub fn move_leader(&self, topic: &str, partition: i32, to: i32) -> Result<(), Refusal> {
+        self.shared.change(|state| state.move_leader(topic, partition, to))
+    }
+
+    /// Moves the start of a log forward, as retention does; -1 empties it.
+    pub fn delete_records(&self, topic: &str, partition: i32, before: i64) -> Result<i64, Refusal> {
+        let refusal = |code: ErrorCode| Refusal::new(code, format!("{topic}-{partition}"));
+        let change =
+            |state: &mut ClusterState| state.partition_mut(topic, partition)?.log.delete_before(before);
+        self.shared.change(change).map_err(refusal)
+    }
+
+    /// What a partition's log holds.
+    pub fn partition_log(&self, topic: &str, partition: i32) -> Result<LogView, Refusal> {
+        let state = self.shared.state.lock();
+        let refusal = |code: ErrorCode| Refusal::new(code, format!("{topic}-{partition}"));
+        let log = &state.partition(topic, partition).map_err(refusal)?.log;
+        Ok(LogView {
+            start_offset: log.start_offset(),
+            high_watermark: log.high_watermark(),
+            batches: log.batches().cloned().collect(),
+        })
+    }
+
+    /// Stops a broker as a crash does: its sockets close, then others lead in its place. A stopped
+    /// broker stays stopped. Its port stays reserved and refuses connections.
+    pub async fn stop_broker(&self, id: i32) -> io::Result<()> {
+        let process = self.processes.lock().remove(&id).ok_or_else(|| unknown(id))?;
+        let reserved = match process {
+            Process::Running(listening) => listening.stop().await?,
+            Process::Stopped(reserved) => reserved,
+        };
+        self.processes.lock().insert(id, Process::Stopped(reserved));
+        self.shared.change(|state| state.broker_down(id)).map_err(io::Error::other)
+    }
+
+    /// Starts a broker again, on the same port.
+    pub async fn start_broker(&self, id: i32) -> io::Result<()> {
+        let process = self.processes.lock().remove(&id).ok_or_else(|| unknown(id))?;
+        let listening = match process {
+            Process::Running(listening) => listening,
+            Process::Stopped(reserved) => {
+                self.shared.change(|state| state.broker_up(id)).map_err(io::Error::other)?;
+                broker::listen(reserved, id, Arc::clone(&self.shared), &self.runtime)?
+            }
+        };
+        self.processes.lock().insert(id, Process::Running(listening));
+        Ok(())
+    }
+
+    /// How many connections a broker has.
+    #[must_use]
+    pub fn connections(&self, broker: i32) -> usize {
+        self.shared.open_connections(broker)
+    }
+
+    /// The last requests, oldest first; no more than [`MockConfig::request_log`].
+    #[must_use]
+    pub fn requests(&self) -> Vec<SeenRequest> {
+        self.shared.seen.lock().all()
+    }
+
+    /// How many requests of an API came, to one broker or to all.
+    #[must_use]
+    pub fn request_count(&self, broker: Option<i32>, api: ApiKey) -> u64 {
+        self.shared.seen.lock().count(broker, api)
+    }
+
+    /// Forgets the requests and their counts.
+    pub fn clear_requests(&self) {
+        self.shared.seen.lock().clear();
+    }
+
+    /// Makes something go wrong.
+    pub fn inject(&self, fault: Fault) -> FaultId {
+        self.shared.faults.lock().inject(fault)
+    }
+
+    /// How many requests a fault has hit; 0 after it was removed.
+    #[must_use]
+    pub fn fault_hits(&self, id: FaultId) -> u64 {
+        self.shared.faults.lock().hits(id)
+    }
+
+    /// Removes one fault.
+    pub fn remove_fault(&self, id: FaultId) {
+        self.shared.faults.lock().remove(id);
+    }
+
+    /// Removes all faults.
+    pub fn clear_faults(&self) {
+        self.shared.faults.lock().clear();
+    }
+}
+
+fn unknown(id: i32) -> io::Error {
+    io::Error::new(io::ErrorKind::NotFound, format!("there is no broker {id}, or it is being changed"))
+}
+
+impl Drop for MockCluster {
+    fn drop(&mut self) {
+        for process in self.processes.lock().values() {
+            if let Process::Running(listening) = process {
+                listening.abort();
+            }
+        }
+    }
+}

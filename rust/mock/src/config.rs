@@ -1,0 +1,105 @@
+//! What a mock cluster looks like when it starts, and what a topic looks like when it is created.
+
+use std::collections::BTreeMap;
+
+use ottla_protocol::ApiKey;
+
+/// How far a broker speaks one API, to imitate older brokers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ApiLimit {
+    /// Up to this version.
+    Max(i16),
+    /// Not at all: it is not announced, and a request for it ends the connection.
+    Absent,
+}
+
+/// The shape of a cluster.
+#[derive(Debug, Clone)]
+pub struct MockConfig {
+    /// How many brokers; their ids are 1, 2, ….
+    pub brokers: usize,
+    /// Racks, given to the brokers in turn; none if empty.
+    pub racks: Vec<String>,
+    /// Where the brokers listen.
+    pub host: String,
+    /// The host that metadata names, if it is another one than `host`: a cluster whose advertised
+    /// addresses do not fit the client's network.
+    pub advertised_host: Option<String>,
+    /// Whether a metadata request for an unknown topic creates it.
+    pub auto_create_topics: bool,
+    /// Partitions of a topic that does not say how many.
+    pub default_partitions: i32,
+    /// Replicas of a topic that does not say how many; never more than there are brokers.
+    pub default_replication: i16,
+    /// The largest batch a topic takes that does not say so itself (`message.max.bytes`).
+    pub max_message_bytes: usize,
+    /// The largest request (`socket.request.max.bytes`); a longer frame ends the connection.
+    pub max_request_bytes: usize,
+    /// Limits of APIs, to imitate older brokers; the others are served as far as the mock knows them.
+    pub api_limits: BTreeMap<ApiKey, ApiLimit>,
+    /// Whether brokers other than the controller refuse to change topics, as they did before KRaft.
+    pub controller_only: bool,
+    /// How many requests [`crate::MockCluster::requests`] remembers.
+    pub request_log: usize,
+}
+
+impl Default for MockConfig {
+    fn default() -> Self {
+        Self {
+            brokers: 3,
+            racks: ["rack-a", "rack-b", "rack-c"].map(str::to_owned).to_vec(),
+            host: "127.0.0.1".to_owned(),
+            advertised_host: None,
+            auto_create_topics: true,
+            default_partitions: 1,
+            default_replication: 3,
+            max_message_bytes: 1_048_588,
+            max_request_bytes: 100 * 1024 * 1024,
+            api_limits: BTreeMap::new(),
+            controller_only: false,
+            request_log: 10_000,
+        }
+    }
+}
+
+/// A topic to create.
+#[derive(Debug, Clone, Default)]
+pub struct TopicSpec {
+    /// Its name.
+    pub name: String,
+    /// How many partitions; the cluster's default if `None`.
+    pub partitions: Option<i32>,
+    /// How many replicas; the cluster's default if `None`.
+    pub replication: Option<i16>,
+    /// Its configuration, by Kafka's names.
+    pub configs: Vec<(String, String)>,
+}
+
+impl TopicSpec {
+    /// A topic with the cluster's defaults.
+    #[must_use]
+    pub fn new(name: impl Into<String>) -> Self {
+        Self { name: name.into(), ..Self::default() }
+    }
+
+    /// The same with `count` partitions.
+    #[must_use]
+    pub fn partitions(mut self, count: i32) -> Self {
+        self.partitions = Some(count);
+        self
+    }
+
+    /// The same with `count` replicas of each partition.
+    #[must_use]
+    pub fn replication(mut self, count: i16) -> Self {
+        self.replication = Some(count);
+        self
+    }
+
+    /// The same with one more configuration key.
+    #[must_use]
+    pub fn config(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
+        self.configs.push((key.into(), value.into()));
+        self
+    }
+}

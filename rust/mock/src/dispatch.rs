@@ -1,0 +1,188 @@
+//! From one request's bytes to its answer: versions, faults, the handler, and its waiting.
+//!
+//! Invariant: a request is handled under the state's lock in one piece, so that one that is cut off
+//! by a stopping broker was applied whole or not at all.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use ottla_protocol::header::{RequestHeader, response_frame};
+use ottla_protocol::wire::{Frame, Reader, Result as WireResult};
+use ottla_protocol::{ApiKey, Request};
+use tokio::time::Instant;
+
+use crate::api::{self, Call, Serve, Served, served_versions, with_request_type};
+use crate::fault::{Arrival, Plan, When};
+use crate::shared::{Shared, now_ms};
+
+/// A request as it came in.
+pub(crate) struct Incoming<'a> {
+    pub(crate) shared: &'a Shared,
+    pub(crate) broker: i32,
+    pub(crate) header: &'a RequestHeader,
+    pub(crate) body: Reader,
+}
+
+/// What goes back.
+#[derive(Debug)]
+pub(crate) enum Verdict {
+    /// A response.
+    Answer(Frame),
+    /// Bytes that are none.
+    Raw(Bytes),
+    /// Half of a response, and then the end.
+    Half(Frame),
+    /// Nothing, since none is wanted.
+    Nothing,
+    /// Nothing, ever again.
+    Silence,
+    /// The end of the connection.
+    Close,
+}
+
+/// Answers one request. Like Kafka, it ends the connection on an unknown API or version.
+pub(crate) async fn answer(incoming: Incoming<'_>) -> Verdict {
+    let version = incoming.header.api_version;
+    let Ok(api) = ApiKey::try_from(incoming.header.api_key) else { return Verdict::Close };
+    let config = incoming.shared.state.lock().config.clone();
+    let Some((min, max)) = served_versions(&config, api) else { return Verdict::Close };
+    if !(min..=max).contains(&version) {
+        if api != ApiKey::ApiVersions {
+            return Verdict::Close;
+        }
+        let refusal = api::api_versions::unsupported(&config);
+        return response_frame(api, 0, incoming.header.correlation_id, &refusal)
+            .map_or(Verdict::Close, Verdict::Answer);
+    }
+    with_request_type!(api, run, incoming).unwrap_or(Verdict::Close)
+}
+
+async fn run<R: Serve>(mut incoming: Incoming<'_>) -> Verdict {
+    let request = match decode::<R>(&mut incoming.body, incoming.header.api_version) {
+        Ok(request) => request,
+        Err(error) => {
+            tracing::debug!(broker = incoming.broker, request = R::NAME, %error, "unreadable request");
+            return Verdict::Close;
+        }
+    };
+    let arrived = Instant::now();
+    let plan = meet_faults(&incoming, &request);
+    if !plan.delay.is_zero() {
+        tokio::time::sleep(plan.delay).await;
+    }
+    if plan.silence {
+        return Verdict::Silence;
+    }
+    if plan.disconnect == Some(When::BeforeHandling) {
+        return Verdict::Close;
+    }
+    if let Some(bytes) = plan.raw {
+        return Verdict::Raw(bytes);
+    }
+    let served = wait_for(&incoming, &request, &plan, arrived).await;
+    if plan.disconnect == Some(When::AfterHandling) {
+        return Verdict::Close;
+    }
+    let mut response = match served {
+        Served::Answer(response) | Served::Wait(response, _) => response,
+        Served::Nothing => return Verdict::Nothing,
+        Served::Close => return Verdict::Close,
+    };
+    if let Some(ms) = plan.throttle {
+        *R::throttle_time(&mut response) = ms;
+    }
+    let header = incoming.header;
+    match response_frame(R::API, header.api_version, header.correlation_id, &response) {
+        Ok(frame) if plan.truncate => Verdict::Half(frame),
+        Ok(frame) => Verdict::Answer(frame),
+        Err(error) => {
+            tracing::error!(broker = incoming.broker, request = R::NAME, %error, "unwritable response");
+            Verdict::Close
+        }
+    }
+}
+
+/// Reads a request that must fill its frame: what is left over is a mistake of the client's that a
+/// real broker would let pass.
+fn decode<R: Request>(body: &mut Reader, version: i16) -> WireResult<R> {
+    R::from_bytes(body.rest().clone(), version)
+}
+
+fn meet_faults<R: Serve>(incoming: &Incoming<'_>, request: &R) -> Plan {
+    let shared = incoming.shared;
+    if shared.faults.lock().is_empty() {
+        return Plan::default();
+    }
+    let version = incoming.header.api_version;
+    let targets = request.targets(version, &shared.state.lock());
+    let plan = shared.faults.lock().plan(&Arrival {
+        broker: incoming.broker,
+        api: R::API,
+        version,
+        client_id: incoming.header.client_id.as_deref(),
+        targets: &targets,
+    });
+    for (on, to) in &plan.moves {
+        for target in targets.iter().filter(|target| on.covers(&target.topic, target.partition)) {
+            let partition = target.partition.or(on.partition).unwrap_or(0);
+            let moved = shared.change(|state| state.move_leader(&target.topic, partition, *to));
+            if let Err(refusal) = moved {
+                tracing::warn!(%refusal, "a fault could not move a leader");
+            }
+        }
+    }
+    plan
+}
+
+/// Calls the handler until it has an answer or its time is over.
+async fn wait_for<R: Serve>(
+    incoming: &Incoming<'_>,
+    request: &R,
+    plan: &Plan,
+    arrived: Instant,
+) -> Served<R::Response> {
+    let shared = incoming.shared;
+    // Heard from before the first look at the state, so that no change is missed.
+    let mut changes = shared.listen();
+    loop {
+        let served = serve_once(incoming, request, plan);
+        let Served::Wait(response, longest) = served else { return served };
+        // Tokio's clock ends after some years; a wait that long is a wait for a change alone.
+        let deadline = arrived + longest.min(Duration::from_secs(86_400 * 365));
+        if Instant::now() >= deadline {
+            return Served::Answer(response);
+        }
+        let last = tokio::time::timeout_at(deadline, changes.changed()).await;
+        if matches!(last, Ok(Err(_))) {
+            return Served::Close;
+        }
+    }
+}
+
+fn serve_once<R: Serve>(incoming: &Incoming<'_>, request: &R, plan: &Plan) -> Served<R::Response> {
+    let shared = incoming.shared;
+    let (served, changed, corrupted) = {
+        let mut state = shared.state.lock();
+        let mut call = Call {
+            state: &mut state,
+            broker: incoming.broker,
+            version: incoming.header.api_version,
+            now: now_ms(),
+            errors: &plan.errors,
+            corrupt: plan.corrupt.as_ref().map(|(_, on)| on),
+            corrupted: false,
+            changed: false,
+        };
+        (request.serve(&mut call), call.changed, call.corrupted)
+    };
+    if changed {
+        shared.ring();
+    }
+    if let Some((id, _)) = &plan.corrupt
+        && !corrupted
+        && !matches!(served, Served::Wait(..))
+    {
+        shared.faults.lock().take_back(*id);
+    }
+    served
+}

@@ -1,0 +1,151 @@
+//! One partition's log: batches in offset order, the log's start, and where each leader epoch began.
+//!
+//! Invariant: offsets only grow; `start_offset <= high_watermark <= end_offset`. Replicas of the mock
+//! are always in sync, so the high watermark is the end of the log.
+
+mod header;
+mod read;
+
+use std::collections::VecDeque;
+
+use bytes::Bytes;
+use ottla_protocol::ErrorCode;
+
+pub(crate) use header::Header;
+pub(crate) use read::Found;
+
+/// A batch as the log holds it.
+#[derive(Debug, Clone)]
+pub struct StoredBatch {
+    /// The offset of its first record.
+    pub base_offset: i64,
+    /// The offset of its last record.
+    pub last_offset: i64,
+    /// The epoch of the leader that appended it.
+    pub leader_epoch: i32,
+    /// The largest timestamp of its records.
+    pub max_timestamp: i64,
+    /// How many records it holds.
+    pub count: i32,
+    /// The idempotent producer that wrote it, or -1.
+    pub producer_id: i64,
+    /// That producer's epoch, or -1.
+    pub producer_epoch: i16,
+    /// The sequence number of its first record, or -1.
+    pub base_sequence: i32,
+    /// The whole batch as fetched.
+    pub bytes: Bytes,
+}
+
+#[derive(Debug, Clone)]
+struct Entry {
+    batch: StoredBatch,
+    /// The largest timestamp in the log up to and including this batch: sorted, unlike the batches'
+    /// own, so that a search by timestamp can halve.
+    max_timestamp_so_far: i64,
+}
+
+/// What an append did.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Appended {
+    pub(crate) base_offset: i64,
+    /// -1 unless the topic uses the broker's time.
+    pub(crate) append_time: i64,
+    pub(crate) start_offset: i64,
+}
+
+/// What the topic and the moment say about an append.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct AppendRules {
+    pub(crate) max_message_bytes: usize,
+    pub(crate) leader_epoch: i32,
+    /// The broker's clock, if the topic wants records stamped with it.
+    pub(crate) append_time: Option<i64>,
+}
+
+/// One partition's log.
+#[derive(Debug, Default)]
+pub(crate) struct PartitionLog {
+    entries: VecDeque<Entry>,
+    start_offset: i64,
+    end_offset: i64,
+    /// Each leader epoch and the offset at which it began, ascending in both.
+    epochs: Vec<(i32, i64)>,
+}
+
+impl PartitionLog {
+    pub(crate) fn start_offset(&self) -> i64 {
+        self.start_offset
+    }
+
+    pub(crate) fn high_watermark(&self) -> i64 {
+        self.end_offset
+    }
+
+    /// The end of what is not part of an open transaction. There are none yet.
+    pub(crate) fn last_stable_offset(&self) -> i64 {
+        self.end_offset
+    }
+
+    pub(crate) fn batches(&self) -> impl Iterator<Item = &StoredBatch> {
+        self.entries.iter().map(|entry| &entry.batch)
+    }
+
+    /// Notes that a leader took over; what it appends begins here.
+    pub(crate) fn begin_epoch(&mut self, epoch: i32) {
+        self.epochs.push((epoch, self.end_offset));
+    }
+
+    /// Appends one batch. The state of idempotent producers will be checked here, before anything
+    /// changes.
+    pub(crate) fn append(
+        &mut self,
+        records: &Bytes,
+        rules: AppendRules,
+    ) -> Result<Appended, (ErrorCode, &'static str)> {
+        let header = Header::read(records)?;
+        if records.len() > rules.max_message_bytes {
+            return Err((
+                ErrorCode::MessageTooLarge,
+                "the batch is larger than the topic's max.message.bytes",
+            ));
+        }
+        let base_offset = self.end_offset;
+        let stamped = header::stamped(records, base_offset, rules.leader_epoch, rules.append_time);
+        self.push(StoredBatch {
+            base_offset,
+            last_offset: base_offset + i64::from(header.last_offset_delta),
+            leader_epoch: rules.leader_epoch,
+            max_timestamp: rules.append_time.unwrap_or(header.max_timestamp),
+            count: header.count,
+            producer_id: header.producer_id,
+            producer_epoch: header.producer_epoch,
+            base_sequence: header.base_sequence,
+            bytes: stamped,
+        });
+        Ok(Appended {
+            base_offset,
+            append_time: rules.append_time.unwrap_or(-1),
+            start_offset: self.start_offset,
+        })
+    }
+
+    fn push(&mut self, batch: StoredBatch) {
+        let so_far = self.entries.back().map_or(i64::MIN, |entry| entry.max_timestamp_so_far);
+        self.end_offset = batch.last_offset + 1;
+        self.entries.push_back(Entry { max_timestamp_so_far: so_far.max(batch.max_timestamp), batch });
+    }
+
+    /// Moves the start of the log forward and forgets the batches before it. -1 is the high watermark.
+    pub(crate) fn delete_before(&mut self, offset: i64) -> Result<i64, ErrorCode> {
+        let offset = if offset == -1 { self.high_watermark() } else { offset };
+        if offset < 0 || offset > self.high_watermark() {
+            return Err(ErrorCode::OffsetOutOfRange);
+        }
+        self.start_offset = self.start_offset.max(offset);
+        while self.entries.front().is_some_and(|entry| entry.batch.last_offset < self.start_offset) {
+            self.entries.pop_front();
+        }
+        Ok(self.start_offset)
+    }
+}

@@ -1,0 +1,91 @@
+//! Reading a log: by offset and size, by timestamp, by leader epoch.
+
+use bytes::{Bytes, BytesMut};
+
+use super::{Header, PartitionLog, StoredBatch};
+
+/// An offset that ListOffsets found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Found {
+    pub(crate) offset: i64,
+    pub(crate) timestamp: i64,
+    pub(crate) leader_epoch: i32,
+}
+
+impl PartitionLog {
+    /// Whether a fetch may start at `offset`.
+    pub(crate) fn contains(&self, offset: i64) -> bool {
+        (self.start_offset..=self.end_offset).contains(&offset)
+    }
+
+    /// The batches from the one that holds `offset` on, at most `max_bytes`. As in Kafka the last
+    /// batch may be cut off, and the first may start before `offset`; a first batch that does not
+    /// fit comes whole if `at_least_one`, else nothing comes.
+    pub(crate) fn read(&self, offset: i64, max_bytes: usize, at_least_one: bool) -> Bytes {
+        let from = self.entries.partition_point(|entry| entry.batch.last_offset < offset);
+        let mut batches = self.entries.range(from..).map(|entry| &entry.batch.bytes);
+        let Some(first) = batches.next() else { return Bytes::new() };
+        if first.len() > max_bytes {
+            return if at_least_one { first.clone() } else { Bytes::new() };
+        }
+        let mut size = first.len();
+        let mut chosen = vec![first.clone()];
+        for batch in batches {
+            let room = max_bytes - size;
+            if room == 0 {
+                break;
+            }
+            let part = batch.slice(..batch.len().min(room));
+            size += part.len();
+            chosen.push(part);
+        }
+        match chosen.as_slice() {
+            [one] => one.clone(),
+            many => {
+                let mut joined = BytesMut::with_capacity(size);
+                many.iter().for_each(|part| joined.extend_from_slice(part));
+                joined.freeze()
+            }
+        }
+    }
+
+    /// The first record at or after `timestamp`.
+    pub(crate) fn find_timestamp(&self, timestamp: i64) -> Option<Found> {
+        let from = self.entries.partition_point(|entry| entry.max_timestamp_so_far < timestamp);
+        let batch =
+            self.entries.range(from..).map(|entry| &entry.batch).find(|b| b.max_timestamp >= timestamp)?;
+        self.first_record(batch, timestamp)
+    }
+
+    /// The first record with the largest timestamp of the log.
+    pub(crate) fn find_max_timestamp(&self) -> Option<Found> {
+        let mut batches = self.batches();
+        let first = batches.next()?;
+        let latest =
+            batches.fold(first, |best, b| if b.max_timestamp > best.max_timestamp { b } else { best });
+        self.first_record(latest, latest.max_timestamp)
+    }
+
+    fn first_record(&self, batch: &StoredBatch, timestamp: i64) -> Option<Found> {
+        let header = Header::read(&batch.bytes).ok()?;
+        let at = if header.base_timestamp >= timestamp { header.base_timestamp } else { batch.max_timestamp };
+        Some(Found {
+            offset: batch.base_offset.max(self.start_offset),
+            timestamp: at,
+            leader_epoch: batch.leader_epoch,
+        })
+    }
+
+    /// The epoch under which the record at `offset` was written, or the last one at the log's end.
+    pub(crate) fn epoch_at(&self, offset: i64) -> i32 {
+        let after = self.epochs.partition_point(|(_, start)| *start <= offset);
+        after.checked_sub(1).and_then(|i| self.epochs.get(i)).map_or(-1, |(epoch, _)| *epoch)
+    }
+
+    /// The largest epoch not above `epoch`, and where it ended.
+    pub(crate) fn epoch_end(&self, epoch: i32) -> Option<(i32, i64)> {
+        let after = self.epochs.partition_point(|(known, _)| *known <= epoch);
+        let (known, _) = self.epochs.get(after.checked_sub(1)?)?;
+        Some((*known, self.epochs.get(after).map_or(self.end_offset, |(_, start)| *start)))
+    }
+}

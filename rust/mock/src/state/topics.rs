@@ -1,0 +1,219 @@
+//! Topics and partitions: their creation, growth, deletion and look-up.
+//!
+//! Leaders are spread: each new topic starts one broker further, each partition one further still.
+
+use std::collections::BTreeSet;
+
+use ottla_protocol::ErrorCode;
+use ottla_protocol::wire::Uuid;
+
+use super::{ClusterState, NO_LEADER, Refusal, TopicConfig, make_id};
+use crate::log::PartitionLog;
+
+/// What one topic may have at most: a request for two billion partitions is not to be honoured.
+const MAX_PARTITIONS: i32 = 100_000;
+const MAX_NAME: usize = 249;
+
+/// A topic.
+#[derive(Debug)]
+pub(crate) struct Topic {
+    pub(crate) id: Uuid,
+    pub(crate) config: TopicConfig,
+    pub(crate) partitions: Vec<Partition>,
+}
+
+/// A partition and its log, which all replicas share.
+#[derive(Debug)]
+pub(crate) struct Partition {
+    pub(crate) leader: i32,
+    pub(crate) leader_epoch: i32,
+    pub(crate) replicas: Vec<i32>,
+    pub(crate) isr: Vec<i32>,
+    pub(crate) log: PartitionLog,
+}
+
+/// A topic to create; -1 stands for the cluster's default, as on the wire.
+#[derive(Debug, Default)]
+pub(crate) struct NewTopic<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) partitions: i32,
+    pub(crate) replication: i16,
+    /// Replicas by partition, in place of the two counts.
+    pub(crate) assignments: Option<Vec<Vec<i32>>>,
+    pub(crate) config: TopicConfig,
+}
+
+impl Partition {
+    fn new(replicas: Vec<i32>, alive: impl Fn(i32) -> bool) -> Self {
+        let isr: Vec<i32> = replicas.iter().copied().filter(|id| alive(*id)).collect();
+        let leader = isr.first().copied().unwrap_or(NO_LEADER);
+        let mut log = PartitionLog::default();
+        log.begin_epoch(0);
+        Self { leader, leader_epoch: 0, replicas, isr, log }
+    }
+}
+
+/// Kafka's rule for names.
+pub(crate) fn check_name(name: &str) -> Result<(), Refusal> {
+    let legal = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+    if name.is_empty() || name == "." || name == ".." || name.len() > MAX_NAME || !name.chars().all(legal) {
+        let text = format!("Topic name is invalid: {name:?}");
+        return Err(Refusal::new(ErrorCode::InvalidTopicException, text));
+    }
+    Ok(())
+}
+
+impl ClusterState {
+    pub(crate) fn topics(&self) -> impl Iterator<Item = (&str, &Topic)> {
+        self.topics.iter().map(|(name, topic)| (name.as_str(), topic))
+    }
+
+    pub(crate) fn topic(&self, name: &str) -> Option<&Topic> {
+        self.topics.get(name)
+    }
+
+    /// The name of the topic that a request names by name, or by id in newer versions.
+    pub(crate) fn topic_name(&self, name: &str, id: Uuid, by_id: bool) -> Result<String, ErrorCode> {
+        if by_id { self.ids.get(&id).cloned().ok_or(ErrorCode::UnknownTopicId) } else { Ok(name.to_owned()) }
+    }
+
+    pub(crate) fn partition(&self, topic: &str, index: i32) -> Result<&Partition, ErrorCode> {
+        let index = usize::try_from(index).ok();
+        self.topics
+            .get(topic)
+            .and_then(|topic| topic.partitions.get(index?))
+            .ok_or(ErrorCode::UnknownTopicOrPartition)
+    }
+
+    pub(crate) fn partition_mut(&mut self, topic: &str, index: i32) -> Result<&mut Partition, ErrorCode> {
+        let index = usize::try_from(index).ok();
+        self.topics
+            .get_mut(topic)
+            .and_then(|topic| topic.partitions.get_mut(index?))
+            .ok_or(ErrorCode::UnknownTopicOrPartition)
+    }
+
+    /// Checks a new topic and says which replicas its partitions would have.
+    pub(crate) fn plan_topic(&self, new: &NewTopic<'_>) -> Result<Vec<Vec<i32>>, Refusal> {
+        check_name(new.name)?;
+        if self.topics.contains_key(new.name) {
+            let text = format!("Topic '{}' already exists.", new.name);
+            return Err(Refusal::new(ErrorCode::TopicAlreadyExists, text));
+        }
+        if let Some(assignments) = &new.assignments {
+            assignments.iter().try_for_each(|replicas| self.check_assignment(replicas))?;
+            return Ok(assignments.clone());
+        }
+        let partitions = if new.partitions == -1 { self.config.default_partitions } else { new.partitions };
+        let partitions = match usize::try_from(partitions) {
+            Ok(count @ 1..) if partitions <= MAX_PARTITIONS => count,
+            _ => {
+                let text = "Number of partitions must be larger than 0, and not absurd.";
+                return Err(Refusal::new(ErrorCode::InvalidPartitions, text));
+            }
+        };
+        let alive: Vec<i32> = self.alive().map(|node| node.id).collect();
+        let replication = match new.replication {
+            -1 => usize::try_from(self.config.default_replication).unwrap_or(1).clamp(1, alive.len().max(1)),
+            count => usize::try_from(count).unwrap_or(0),
+        };
+        if replication == 0 || replication > alive.len() {
+            let text = format!("Replication factor {} with {} brokers.", new.replication, alive.len());
+            return Err(Refusal::new(ErrorCode::InvalidReplicationFactor, text));
+        }
+        Ok(self.place(&alive, self.created, 0, partitions, replication))
+    }
+
+    fn place(
+        &self,
+        alive: &[i32],
+        shift: u64,
+        from: usize,
+        count: usize,
+        replication: usize,
+    ) -> Vec<Vec<i32>> {
+        let start = usize::try_from(shift % alive.len().max(1) as u64).unwrap_or(0) + from;
+        let replicas =
+            |p: usize| alive.iter().cycle().skip((start + p) % alive.len().max(1)).take(replication);
+        (0..count).map(|partition| replicas(partition).copied().collect()).collect()
+    }
+
+    fn check_assignment(&self, replicas: &[i32]) -> Result<(), Refusal> {
+        let known = replicas.iter().all(|id| self.brokers.contains_key(id));
+        let distinct = replicas.iter().collect::<BTreeSet<_>>().len() == replicas.len();
+        if replicas.is_empty() || !known || !distinct {
+            let text = format!("Invalid replica assignment {replicas:?}");
+            return Err(Refusal::new(ErrorCode::InvalidReplicaAssignment, text));
+        }
+        Ok(())
+    }
+
+    /// Creates a topic.
+    pub(crate) fn create_topic(&mut self, new: NewTopic<'_>) -> Result<&Topic, Refusal> {
+        let plan = self.plan_topic(&new)?;
+        self.created += 1;
+        let id = make_id(self.seed, self.created);
+        let partitions = plan.into_iter().map(|replicas| Partition::new(replicas, |id| self.is_alive(id)));
+        let topic = Topic { id, config: new.config, partitions: partitions.collect() };
+        self.ids.insert(id, new.name.to_owned());
+        Ok(self.topics.entry(new.name.to_owned()).or_insert(topic))
+    }
+
+    /// Deletes a topic and says which id it had.
+    pub(crate) fn delete_topic(&mut self, name: &str) -> Result<Uuid, ErrorCode> {
+        let topic = self.topics.remove(name).ok_or(ErrorCode::UnknownTopicOrPartition)?;
+        self.ids.remove(&topic.id);
+        Ok(topic.id)
+    }
+
+    /// Gives a topic more partitions, `count` in all.
+    pub(crate) fn grow_topic(
+        &mut self,
+        name: &str,
+        count: i32,
+        assignments: Option<Vec<Vec<i32>>>,
+        validate_only: bool,
+    ) -> Result<(), Refusal> {
+        let Some(topic) = self.topics.get(name) else {
+            return Err(Refusal::new(
+                ErrorCode::UnknownTopicOrPartition,
+                "This server does not host this topic.",
+            ));
+        };
+        let now = topic.partitions.len();
+        let wanted = match usize::try_from(count) {
+            Ok(wanted) if count <= MAX_PARTITIONS && wanted > now => wanted,
+            _ => {
+                let text = format!("Topic has {now} partitions, so {count} would not be an increase.");
+                return Err(Refusal::new(ErrorCode::InvalidPartitions, text));
+            }
+        };
+        let plan = match assignments {
+            Some(plan) if plan.len() == wanted - now => {
+                plan.iter().try_for_each(|replicas| self.check_assignment(replicas))?;
+                plan
+            }
+            Some(_) => {
+                let text = "The assignments are not as many as the new partitions.";
+                return Err(Refusal::new(ErrorCode::InvalidReplicaAssignment, text));
+            }
+            None => {
+                let alive: Vec<i32> = self.alive().map(|node| node.id).collect();
+                let replication = topic.partitions.first().map_or(1, |p| p.replicas.len()).min(alive.len());
+                self.place(&alive, self.created, now, wanted - now, replication)
+            }
+        };
+        if !validate_only {
+            let new: Vec<_> = plan.into_iter().map(|r| Partition::new(r, |id| self.is_alive(id))).collect();
+            if let Some(topic) = self.topics.get_mut(name) {
+                topic.partitions.extend(new);
+            }
+        }
+        Ok(())
+    }
+
+    /// Every partition of every topic.
+    pub(super) fn partitions_mut(&mut self) -> impl Iterator<Item = &mut Partition> {
+        self.topics.values_mut().flat_map(|topic| &mut topic.partitions)
+    }
+}
