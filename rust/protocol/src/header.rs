@@ -50,7 +50,7 @@ impl RequestHeader {
             header.client_id = r.string(false)?;
         }
         if header_version >= 2 {
-            r.tagged(|_, _| Ok(()))?;
+            r.tagged(|_, _| Ok(false))?;
         }
         Ok(header)
     }
@@ -100,7 +100,7 @@ pub fn response_frame<M: Message>(
 pub fn decode_response_header(r: &mut Reader, header_version: i16) -> Result<i32> {
     let correlation_id = r.i32()?;
     if header_version >= 1 {
-        r.tagged(|_, _| Ok(()))?;
+        r.tagged(|_, _| Ok(false))?;
     }
     Ok(correlation_id)
 }

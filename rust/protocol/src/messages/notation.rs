@@ -112,8 +112,9 @@ macro_rules! wire_struct {
                                 concat!(stringify!($name), ".", stringify!($field)),
                                 in_versions!(cx.version; $($($null)+)?),
                             ))?;
+                            return Ok(true);
                         })*
-                        Ok(())
+                        Ok(false)
                     })?;
                 }
                 Ok(out)

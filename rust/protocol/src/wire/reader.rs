@@ -13,6 +13,9 @@ const BUDGET_PER_BYTE: usize = 32;
 /// What even the smallest frame may take.
 const BUDGET_FLOOR: usize = 64 * 1024;
 
+/// Strings keep their 16-bit bound in the compact form too: neither side of Kafka takes longer ones.
+pub(super) const STRING_MAX: usize = 0x7fff;
+
 /// A cursor over the bytes of one frame. Byte fields are slices of the frame, not copies.
 #[derive(Debug)]
 pub struct Reader {
@@ -120,6 +123,12 @@ impl Reader {
     /// Reads a string, or null.
     pub fn string(&mut self, compact: bool) -> Result<Option<String>> {
         let Some(length) = self.length("string", false, compact)? else { return Ok(None) };
+        if length > STRING_MAX {
+            return Err(WireError::Length {
+                what: "string",
+                length: i64::try_from(length).unwrap_or(i64::MAX),
+            });
+        }
         let bytes = self.take("string", length)?;
         match std::str::from_utf8(&bytes) {
             Ok(text) => Ok(Some(text.to_owned())),
@@ -149,15 +158,21 @@ impl Reader {
     }
 
     /// Reads the section of tagged fields that ends each flexible struct. `field` gets each tag
-    /// with a reader over just its bytes; what it does not know, it ignores (KIP-482).
-    pub fn tagged(&mut self, mut field: impl FnMut(u32, &mut Self) -> Result<()>) -> Result<()> {
+    /// with a reader over just its bytes and says whether it knows the tag: then it must have read
+    /// all of them. Other tags are skipped (KIP-482).
+    pub fn tagged(&mut self, mut field: impl FnMut(u32, &mut Self) -> Result<bool>) -> Result<()> {
         for _ in 0..self.uvarint()? {
             let tag = self.uvarint()?;
             let size = usize::try_from(self.uvarint()?).unwrap_or(usize::MAX);
             let bytes = self.take("tagged field", size)?;
             let mut inner = Self { bytes, frame: self.frame, budget: self.budget };
-            field(tag, &mut inner)?;
-            self.budget = inner.budget;
+            let known = field(tag, &mut inner)?;
+            match inner.remaining() {
+                left if known && left > 0 => {
+                    return Err(WireError::Trailing { message: "a tagged field", left });
+                }
+                _ => self.budget = inner.budget,
+            }
         }
         Ok(())
     }

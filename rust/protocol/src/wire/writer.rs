@@ -5,6 +5,7 @@
 
 use bytes::{BufMut, Bytes, BytesMut};
 
+use super::reader::STRING_MAX;
 use super::{Result, Uuid, WireError};
 
 /// Byte fields of at least this size become a segment of their own instead of being copied.
@@ -113,8 +114,7 @@ impl Writer {
             None if compact => self.uvarint(0),
             None if wide => self.i32(-1),
             None => self.i16(-1),
-            // Strings keep their 16-bit bound in the compact form too: brokers refuse longer ones.
-            Some(n) if !wide && n > 0x7fff => return Err(too_long(n)),
+            Some(n) if !wide && n > STRING_MAX => return Err(too_long(n)),
             Some(n) if compact => match u32::try_from(n).ok().filter(|n| *n < 0x7fff_ffff) {
                 Some(n) => self.uvarint(n + 1),
                 None => return Err(too_long(n)),
