@@ -7,8 +7,8 @@ use bytes::{Buf, Bytes};
 
 use super::{Result, Uuid, WireError};
 
-/// Decoded collections may take this many bytes of memory for each byte of the frame. Honest
-/// messages stay under 16; a frame of empty structs would reach over 100.
+/// Decoded collections may take this many bytes of memory for each byte of the frame. No message
+/// needs more, even if all its strings are empty; a new one that does fails a test.
 const BUDGET_PER_BYTE: usize = 32;
 /// What even the smallest frame may take.
 const BUDGET_FLOOR: usize = 64 * 1024;

@@ -1,6 +1,8 @@
 //! Random encodings of any message, written straight from its schema, with nothing of the crate's
 //! own writer in the way.
 
+use std::cmp::Ordering;
+
 use super::notation::{Field, Schema, Ty};
 
 /// A small seeded generator (SplitMix64): the same bytes for the same seed, everywhere.
@@ -29,11 +31,11 @@ impl Random {
 pub enum Shape {
     /// Everything random: short arrays, some nulls, some defaults.
     Varied,
-    /// As large as the bytes on the wire can make it: arrays of this many of the smallest items
-    /// that an honest peer sends (an empty array inside, names of one letter).
-    Wide(u32),
+    /// Arrays at this depth hold so many of the smallest items that an honest peer sends (empty
+    /// arrays inside, names of one letter); those above hold one.
+    Wide { depth: u32, count: u32 },
     /// As [`Shape::Wide`], of items that say nothing at all: empty strings, nulls.
-    Hollow(u32),
+    Hollow { depth: u32, count: u32 },
 }
 
 /// One encoding of `schema` in `version`.
@@ -99,7 +101,9 @@ impl Generator<'_> {
             && match self.shape {
                 Shape::Varied => !self.random.chance(),
                 // The array that is to be large must be there.
-                Shape::Wide(_) | Shape::Hollow(_) => depth > 0 || !matches!(field.ty, Ty::Array(_)),
+                Shape::Wide { depth: to, .. } | Shape::Hollow { depth: to, .. } => {
+                    depth > to || !matches!(field.ty, Ty::Array(_) | Ty::Struct(_))
+                }
             };
         match &field.ty {
             Ty::Struct(_) if null => self.out.push(0xff),
@@ -120,8 +124,8 @@ impl Generator<'_> {
                 let length = match self.shape {
                     Shape::Varied if self.random.below(20) == 0 => 100 + self.random.below(100),
                     Shape::Varied => self.random.below(8),
-                    Shape::Wide(_) => u32::from(*ty == Ty::Str),
-                    Shape::Hollow(_) => 0,
+                    Shape::Wide { .. } => u32::from(*ty == Ty::Str),
+                    Shape::Hollow { .. } => 0,
                 };
                 self.length(ty, Some(length));
                 for _ in 0..length {
@@ -133,8 +137,13 @@ impl Generator<'_> {
                 let count = match self.shape {
                     Shape::Varied if depth > 2 => self.random.below(2),
                     Shape::Varied => self.random.below(4),
-                    Shape::Wide(count) | Shape::Hollow(count) if depth == 0 => count,
-                    Shape::Wide(_) | Shape::Hollow(_) => 0,
+                    Shape::Wide { depth: to, count } | Shape::Hollow { depth: to, count } => {
+                        match depth.cmp(&to) {
+                            Ordering::Less => 1,
+                            Ordering::Equal => count,
+                            Ordering::Greater => 0,
+                        }
+                    }
                 };
                 self.length(ty, Some(count));
                 for _ in 0..count {

@@ -19,8 +19,6 @@ pub struct Known {
     pub read: fn(Bytes, i16) -> Result<Read, WireError>,
     /// Reads and forgets.
     pub probe: fn(Bytes, i16) -> Result<(), WireError>,
-    /// Writes the message with every field at its default.
-    pub write_default: fn(i16) -> Result<Bytes, WireError>,
 }
 
 /// A message that was read.
@@ -66,6 +64,5 @@ fn known<M: Message + Describe>() -> Known {
             Ok(Read { value: message.describe(version), written })
         },
         probe: |bytes, version| M::from_bytes(bytes, version).map(drop),
-        write_default: |version| Ok(M::default().to_frame(version)?.to_bytes()),
     }
 }
