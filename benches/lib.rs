@@ -1,1 +1,51 @@
 //! Inputs shared by the benchmark scenarios.
+#![allow(clippy::unwrap_used, reason = "an input that cannot be made ends the run")]
+
+use bytes::Bytes;
+use ottla_protocol::records::{BatchBuilder, Compression, Compressor, Stamp, rewrite};
+
+/// The sizes of a record's value, in bytes.
+pub const SIZES: [usize; 2] = [100, 1000];
+
+/// Values that look like log lines and compress about as well, `total` bytes of them.
+#[must_use]
+pub fn values(size: usize, total: usize) -> Vec<Vec<u8>> {
+    let mut seed = 0x9E37_79B9_7F4A_7C15_u64;
+    let line = |row: usize| {
+        let mut line = Vec::with_capacity(size + 100);
+        while line.len() < size {
+            seed ^= seed << 13;
+            seed ^= seed >> 7;
+            seed ^= seed << 17;
+            let (user, code) = (seed % 100_000, 200 + seed % 5);
+            line.extend_from_slice(
+                format!(
+                    "{{\"n\":{row},\"user\":\"u{user}\",\"path\":\"/orders/{seed:x}\",\"code\":{code}}} "
+                )
+                .as_bytes(),
+            );
+        }
+        line.truncate(size);
+        line
+    };
+    (0..total / size).map(line).collect()
+}
+
+/// What a fetch brings: batches of 64 KiB before compression, and the number of records in them.
+#[must_use]
+pub fn fetched(codec: Compression, size: usize, total: usize) -> (Bytes, u64) {
+    let values = values(size, total);
+    let mut compressor = Compressor::new(codec).unwrap();
+    let mut builder = BatchBuilder::new(64 << 10);
+    let (mut blob, mut base) = (Vec::new(), 0);
+    for (row, value) in values.iter().enumerate() {
+        builder.append(1_700_000_000_000 + row as i64, Some(b"some-key"), Some(value), &[]).unwrap();
+        if builder.size_in_bytes() > (64 << 10) - size || row + 1 == values.len() {
+            let count = builder.len() as i64;
+            let batch = builder.finish(&Stamp::default(), &mut compressor).unwrap();
+            blob.extend_from_slice(&rewrite::place(batch, base, 0).unwrap());
+            base += count;
+        }
+    }
+    (blob.into(), values.len() as u64)
+}

@@ -1,0 +1,47 @@
+//! Fetched bytes to Arrow columns, CRC checked: the consumer's and Spark's hot path.
+#![allow(
+    missing_docs,
+    clippy::unwrap_used,
+    reason = "a benchmark's macros document nothing; a failure may panic"
+)]
+
+use std::hint::black_box;
+
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use ottla_arrow::{ArrowDecoder, Column, DecoderConfig, OffsetRange, PushOptions};
+use ottla_benches::{SIZES, fetched};
+use ottla_protocol::records::Compression;
+
+fn decode_to_arrow(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("decode_to_arrow");
+    let columns = [
+        Column::Key,
+        Column::Value,
+        Column::Topic,
+        Column::Partition,
+        Column::Offset,
+        Column::Timestamp,
+        Column::TimestampType,
+    ];
+    for codec in Compression::ALL {
+        for size in SIZES {
+            let (blob, records) = fetched(codec, size, 1 << 20);
+            let mut decoder = ArrowDecoder::new(&columns, DecoderConfig::default());
+            let range = OffsetRange { topic: "orders", partition: 0, start: 0, end: i64::MAX };
+            group.throughput(Throughput::Elements(records));
+            group.bench_function(BenchmarkId::new(codec.name(), size), |bencher| {
+                bencher.iter(|| {
+                    decoder.push(black_box(&blob), &range, PushOptions::default()).unwrap();
+                    decoder.flush().unwrap();
+                    while let Some(done) = decoder.pop() {
+                        black_box(done);
+                    }
+                });
+            });
+        }
+    }
+    group.finish();
+}
+
+criterion_group!(benches, decode_to_arrow);
+criterion_main!(benches);

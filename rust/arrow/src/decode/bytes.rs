@@ -1,0 +1,48 @@
+//! A binary column while it is being filled.
+
+use std::mem;
+
+use arrow_array::BinaryArray;
+use arrow_buffer::{Buffer, NullBufferBuilder, OffsetBuffer};
+use arrow_schema::ArrowError;
+
+/// Offsets and values in their final form. The bits for nulls exist from the first null on.
+#[derive(Debug)]
+pub(super) struct BytesColumn {
+    offsets: Vec<i32>,
+    values: Vec<u8>,
+    nulls: NullBufferBuilder,
+}
+
+impl BytesColumn {
+    pub(super) fn new() -> Self {
+        Self { offsets: vec![0], values: Vec::new(), nulls: NullBufferBuilder::new(0) }
+    }
+
+    pub(super) fn reserve(&mut self, rows: usize, bytes: usize) {
+        self.offsets.reserve(rows);
+        self.values.reserve(bytes);
+    }
+
+    /// The caller keeps the sum of all bytes within 31 bits.
+    #[inline]
+    pub(super) fn push(&mut self, bytes: Option<&[u8]>) {
+        if let Some(bytes) = bytes {
+            self.values.extend_from_slice(bytes);
+            self.nulls.append_non_null();
+        } else {
+            self.nulls.append_null();
+        }
+        self.offsets.push(self.values.len() as i32);
+    }
+
+    /// The array, leaving an empty column with room for as much again.
+    pub(super) fn finish(&mut self) -> Result<BinaryArray, ArrowError> {
+        let mut fresh = Vec::with_capacity(self.offsets.len());
+        fresh.push(0);
+        let offsets = mem::replace(&mut self.offsets, fresh);
+        let room = self.values.len();
+        let values = mem::replace(&mut self.values, Vec::with_capacity(room + room / 16));
+        BinaryArray::try_new(OffsetBuffer::new(offsets.into()), Buffer::from_vec(values), self.nulls.finish())
+    }
+}
