@@ -16,7 +16,9 @@ fn rows(columns: Vec<(&str, ArrayRef)>) -> RecordBatch {
     RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays).unwrap()
 }
 
-fn headers(rows: &[Option<&[(Option<&str>, Option<&[u8]>)]>]) -> ArrayRef {
+type Entry<'a> = (Option<&'a str>, Option<&'a [u8]>);
+
+fn headers(rows: &[Option<&[Entry<'_>]>]) -> ArrayRef {
     let fields = vec![Field::new("key", DataType::Utf8, true), Field::new("value", DataType::Binary, true)];
     let entry =
         StructBuilder::new(fields, vec![Box::new(StringBuilder::new()), Box::new(BinaryBuilder::new())]);
