@@ -21,6 +21,7 @@ if ((${#targets[@]} == 0)); then
 fi
 for target in "${targets[@]}"; do
   printf '\n==> %s for %s s\n' "$target" "$seconds"
-  cargo fuzz run --fuzz-dir . --sanitizer none "$target" -- \
+  mkdir -p "corpus/$target" # what the run finds; seeds/ is only read
+  cargo fuzz run --fuzz-dir . --sanitizer none "$target" "corpus/$target" "seeds/$target" -- \
     -max_total_time="$seconds" -timeout=10 -rss_limit_mb=1024 -print_final_stats=1
 done

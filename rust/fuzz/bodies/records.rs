@@ -1,0 +1,127 @@
+//! Record batches as a broker sends them, and what the codecs make of any bytes.
+
+use bytes::{BufMut, Bytes};
+use ottla_protocol::records::control::read_control_type;
+use ottla_protocol::records::{
+    AbortedTransaction, AbortedTransactions, Batch, BatchBuilder, Batches, Compression, Compressor,
+    RecordError, Scratch, Stamp,
+};
+
+/// Small, so that a bomb shows without taking long.
+const LIMIT: usize = 1 << 20;
+/// The least that an allocator gives.
+const SLACK: usize = 64;
+
+/// The first byte says whether CRCs are checked; the rest is a fetched blob.
+pub fn batches(data: &[u8]) {
+    let [flags, blob @ ..] = data else { return };
+    let mut scratch = Scratch::with_limit(LIMIT);
+    let list = (0..4).map(|n| AbortedTransaction { first_offset: 2 * n, producer_id: n });
+    let mut aborted = AbortedTransactions::new(list);
+    let mut all = Batches::new(Bytes::copy_from_slice(blob)).check_crc(flags & 1 == 1);
+    while let Some(Ok(batch)) = all.next() {
+        assert!(batch.size_in_bytes() <= blob.len());
+        let _ = (read_control_type(&batch, &mut scratch), aborted.admits(&batch, &mut scratch));
+        let _ =
+            (batch.timestamp_type(), batch.max_timestamp(), batch.delete_horizon(), batch.base_sequence());
+        read(&batch, &mut scratch);
+    }
+    assert!(all.announced_size().is_none_or(|size| size > all.rest().len()) || all.rest().is_empty());
+}
+
+/// Reads all records, in both ways; gives how many there are before the first that is wrong.
+fn read(batch: &Batch, scratch: &mut Scratch) -> usize {
+    let mut records = 0;
+    if let Ok(all) = batch.records(scratch) {
+        let at_most = all.at_most();
+        for record in all.map_while(Result::ok) {
+            assert!(record.offset <= batch.last_offset());
+            assert_eq!(record.headers.iter().count(), record.headers.len());
+            records += 1;
+        }
+        assert!(records <= at_most);
+    }
+    assert!(scratch.capacity() <= LIMIT + SLACK, "{} bytes are kept", scratch.capacity());
+    if let Ok(all) = batch.records(scratch) {
+        let mut visited = 0;
+        let _ = all.try_visit(|_| {
+            visited += 1;
+            Ok::<(), RecordError>(())
+        });
+        assert_eq!(visited, records);
+    }
+    records
+}
+
+/// The first byte says which codec and which magic; the rest is what a batch holds, compressed by
+/// somebody. With the highest bit set, it is compressed here first and must come back.
+pub fn decompress(data: &[u8]) {
+    let [flags, payload @ ..] = data else { return };
+    let codec = Compression::ALL[1 + usize::from(flags & 3)];
+    if flags & 0x80 != 0 {
+        return there_and_back(codec, payload);
+    }
+    let entry = match flags >> 2 & 3 {
+        0 | 1 => current(codec, payload),
+        magic => legacy(codec, magic - 2, payload),
+    };
+    let mut scratch = Scratch::with_limit(LIMIT);
+    for batch in Batches::new(entry).check_crc(false).map_while(Result::ok) {
+        read(&batch, &mut scratch);
+    }
+}
+
+/// A batch of magic 2 around compressed records.
+fn current(codec: Compression, payload: &[u8]) -> Bytes {
+    let mut out = Vec::new();
+    out.put_i64(0);
+    out.put_i32(49 + payload.len() as i32);
+    out.put_i32(0);
+    out.put_i8(2);
+    out.put_u32(0);
+    out.put_i16(i16::from(codec.id()));
+    out.put_i32(999); // last offset delta
+    out.put_i64(0);
+    out.put_i64(0);
+    out.put_i64(-1);
+    out.put_i16(-1);
+    out.put_i32(-1);
+    out.put_i32(1000); // count
+    out.put_slice(payload);
+    out.into()
+}
+
+/// A message of magic 0 or 1 around compressed messages.
+fn legacy(codec: Compression, magic: u8, payload: &[u8]) -> Bytes {
+    let mut message = Vec::new();
+    message.put_u32(0);
+    message.put_u8(magic);
+    message.put_u8(codec.id());
+    if magic == 1 {
+        message.put_i64(0);
+    }
+    message.put_i32(-1);
+    message.put_i32(payload.len() as i32);
+    message.put_slice(payload);
+    let mut out = Vec::new();
+    out.put_i64(1000);
+    out.put_i32(message.len() as i32);
+    out.put_slice(&message);
+    out.into()
+}
+
+fn there_and_back(codec: Compression, value: &[u8]) {
+    if value.len() > LIMIT / 2 {
+        return;
+    }
+    let mut builder = BatchBuilder::new(0);
+    builder.append(0, None, Some(value), &[]).expect("a value is appended");
+    let mut compressor = Compressor::new(codec).expect("a compressor");
+    let batch = builder.finish(&Stamp::default(), &mut compressor).expect("a batch is closed");
+    let mut scratch = Scratch::with_limit(LIMIT);
+    let batch = Batches::new(batch).next().expect("a batch").expect("a good one");
+    let mut records = batch.records(&mut scratch).expect("it can be decompressed");
+    let record = records.next().expect("a record").expect("a good one");
+    assert_eq!(record.value, Some(value));
+    assert!(records.next().is_none());
+}

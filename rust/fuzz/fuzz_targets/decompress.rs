@@ -1,0 +1,5 @@
+//! Fuzzes `bodies::decompress`, which says what must hold.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| bodies::decompress(data));
