@@ -97,9 +97,9 @@ def test_missing_jars_name_their_repair(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 _OWNER = """
-import time
-from pathlib import Path
+import signal, time
 from tests.support.kafka_cluster import KafkaCluster
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a suite in the background ignores it
 kafka = KafkaCluster(brokers=1).start()
 print(kafka.nodes[1].pid, kafka.directory, flush=True)
 time.sleep(60)
