@@ -146,4 +146,4 @@ pub enum When {
 
 /// Names an injected fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct FaultId(pub(crate) u64);
+pub struct FaultId(pub u64);
