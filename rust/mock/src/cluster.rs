@@ -16,58 +16,12 @@ use tokio::runtime::Handle;
 use crate::broker::{self, Listening, Reserved};
 use crate::config::{MockConfig, TopicSpec};
 use crate::fault::{Fault, FaultId};
-use crate::log::StoredBatch;
 use crate::seen::SeenRequest;
 use crate::shared::Shared;
 use crate::state::{ClusterState, NewTopic, Node, Refusal, TopicConfig};
+use crate::view::{BrokerInfo, LogView, PartitionInfo, TopicInfo};
 
 static CLUSTERS: AtomicU64 = AtomicU64::new(1);
-
-/// A broker.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BrokerInfo {
-    /// Its id.
-    pub id: i32,
-    /// Where it listens, or will when it is started again.
-    pub address: SocketAddr,
-    /// Its rack.
-    pub rack: Option<String>,
-    /// Whether it runs.
-    pub alive: bool,
-}
-
-/// A topic.
-#[derive(Debug, Clone)]
-pub struct TopicInfo {
-    /// Its id.
-    pub id: Uuid,
-    /// Its partitions, by index.
-    pub partitions: Vec<PartitionInfo>,
-}
-
-/// A partition.
-#[derive(Debug, Clone)]
-pub struct PartitionInfo {
-    /// Its leader; `None` if it has none.
-    pub leader: Option<i32>,
-    /// The leader's epoch.
-    pub leader_epoch: i32,
-    /// Its replicas.
-    pub replicas: Vec<i32>,
-    /// Those in sync.
-    pub isr: Vec<i32>,
-}
-
-/// What a partition's log holds.
-#[derive(Debug, Clone)]
-pub struct LogView {
-    /// The first offset that can be read.
-    pub start_offset: i64,
-    /// The offset after the last record.
-    pub high_watermark: i64,
-    /// The batches, in order.
-    pub batches: Vec<StoredBatch>,
-}
 
 #[derive(Debug)]
 enum Process {
@@ -107,7 +61,7 @@ impl MockCluster {
         let config = Arc::new(config);
         let seed = CLUSTERS.fetch_add(1, Ordering::Relaxed);
         let state = ClusterState::new(Arc::clone(&config), nodes, seed);
-        let shared = Arc::new(Shared::new(&config, state));
+        let shared = Arc::new(Shared::new(config, state));
         let addresses = reserved.iter().map(|(id, port)| (*id, port.address)).collect();
         // Made before the listeners, so that one that fails drops those before it.
         let cluster =

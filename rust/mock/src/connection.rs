@@ -3,6 +3,7 @@
 //! Invariant: no memory is taken because a frame announces it; what is not a frame ends the connection.
 
 use std::io;
+use std::pin::pin;
 use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
@@ -33,14 +34,13 @@ async fn serve(stream: TcpStream, broker: i32, connection: u64, shared: &Shared)
     stream.set_nodelay(true)?;
     let (input, output) = stream.into_split();
     let (mut input, mut output) = (BufReader::new(input), BufWriter::new(output));
-    while let Some(bytes) = read_frame(&mut input, shared.max_request_bytes).await? {
+    while let Some(bytes) = read_frame(&mut input, shared.config.max_request_bytes).await? {
         let (header, body) = RequestHeader::decode_any(&bytes).map_err(io::Error::other)?;
         drop(bytes);
         shared.seen.lock().note(broker, connection, &header);
-        let incoming = Incoming { shared, broker, header: &header, body };
-        let verdict = tokio::select! {
-            verdict = dispatch::answer(incoming) => verdict,
-            () = hung_up(&mut input) => return Ok(()),
+        let verdict = {
+            let gone = pin!(hung_up(&mut input));
+            dispatch::answer(Incoming { shared, broker, header: &header, body, gone }).await
         };
         match verdict {
             Verdict::Answer(frame) => write_frame(&mut output, &frame).await?,

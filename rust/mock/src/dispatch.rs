@@ -3,7 +3,7 @@
 //! Invariant: a request is handled under the state's lock in one piece, so that one that is cut off
 //! by a stopping broker was applied whole or not at all.
 
-use std::time::Duration;
+use std::pin::Pin;
 
 use bytes::Bytes;
 use ottla_protocol::header::{RequestHeader, response_frame};
@@ -13,6 +13,7 @@ use tokio::time::Instant;
 
 use crate::api::{self, Call, Serve, Served, served_versions, with_request_type};
 use crate::fault::{Arrival, Plan, When};
+use crate::log::{Checked, Refused};
 use crate::shared::{Shared, now_ms};
 
 /// A request as it came in.
@@ -21,6 +22,9 @@ pub(crate) struct Incoming<'a> {
     pub(crate) broker: i32,
     pub(crate) header: &'a RequestHeader,
     pub(crate) body: Reader,
+    /// Ends when the client has hung up. Only a wait for something to happen is given up then: a
+    /// request that was read is handled, as in Kafka.
+    pub(crate) gone: Pin<&'a mut (dyn Future<Output = ()> + Send)>,
 }
 
 /// What goes back.
@@ -44,13 +48,13 @@ pub(crate) enum Verdict {
 pub(crate) async fn answer(incoming: Incoming<'_>) -> Verdict {
     let version = incoming.header.api_version;
     let Ok(api) = ApiKey::try_from(incoming.header.api_key) else { return Verdict::Close };
-    let config = incoming.shared.state.lock().config.clone();
-    let Some((min, max)) = served_versions(&config, api) else { return Verdict::Close };
+    let config = &incoming.shared.config;
+    let Some((min, max)) = served_versions(config, api) else { return Verdict::Close };
     if !(min..=max).contains(&version) {
         if api != ApiKey::ApiVersions {
             return Verdict::Close;
         }
-        let refusal = api::api_versions::unsupported(&config);
+        let refusal = api::api_versions::unsupported(config);
         return response_frame(api, 0, incoming.header.correlation_id, &refusal)
             .map_or(Verdict::Close, Verdict::Answer);
     }
@@ -79,7 +83,12 @@ async fn run<R: Serve>(mut incoming: Incoming<'_>) -> Verdict {
     if let Some(bytes) = plan.raw {
         return Verdict::Raw(bytes);
     }
-    let served = wait_for(&incoming, &request, &plan, arrived).await;
+    let (served, corrupted) = wait_for(&mut incoming, &request, &plan, arrived).await;
+    if let Some((id, _)) = &plan.corrupt
+        && !corrupted
+    {
+        incoming.shared.faults.lock().take_back(*id);
+    }
     if plan.disconnect == Some(When::AfterHandling) {
         return Verdict::Close;
     }
@@ -102,10 +111,14 @@ async fn run<R: Serve>(mut incoming: Incoming<'_>) -> Verdict {
     }
 }
 
-/// Reads a request that must fill its frame: what is left over is a mistake of the client's that a
-/// real broker would let pass.
+/// Reads a request. Bytes after it are ignored, as in Kafka: librdkafka sends some (after a Metadata
+/// request for all topics).
 fn decode<R: Request>(body: &mut Reader, version: i16) -> WireResult<R> {
-    R::from_bytes(body.rest().clone(), version)
+    let request = R::decode(body, version)?;
+    if body.remaining() > 0 {
+        tracing::warn!(request = R::NAME, version, left = body.remaining(), "bytes after a request");
+    }
+    Ok(request)
 }
 
 fn meet_faults<R: Serve>(incoming: &Incoming<'_>, request: &R) -> Plan {
@@ -134,32 +147,41 @@ fn meet_faults<R: Serve>(incoming: &Incoming<'_>, request: &R) -> Plan {
     plan
 }
 
-/// Calls the handler until it has an answer or its time is over.
+/// Calls the handler until it has an answer or its time is over. Also says whether the answer's
+/// records were damaged.
 async fn wait_for<R: Serve>(
-    incoming: &Incoming<'_>,
+    incoming: &mut Incoming<'_>,
     request: &R,
     plan: &Plan,
     arrived: Instant,
-) -> Served<R::Response> {
+) -> (Served<R::Response>, bool) {
     let shared = incoming.shared;
     // Heard from before the first look at the state, so that no change is missed.
     let mut changes = shared.listen();
+    let checked = request.check_records(incoming.header.api_version);
     loop {
-        let served = serve_once(incoming, request, plan);
-        let Served::Wait(response, longest) = served else { return served };
-        // Tokio's clock ends after some years; a wait that long is a wait for a change alone.
-        let deadline = arrived + longest.min(Duration::from_secs(86_400 * 365));
-        if Instant::now() >= deadline {
-            return Served::Answer(response);
-        }
-        let last = tokio::time::timeout_at(deadline, changes.changed()).await;
-        if matches!(last, Ok(Err(_))) {
-            return Served::Close;
+        let (served, corrupted) = serve_once(incoming, request, plan, &checked);
+        let Served::Wait(response, longest) = served else { return (served, corrupted) };
+        tokio::select! {
+            // The deadline first: on a busy cluster something changes all the time.
+            biased;
+            () = tokio::time::sleep_until(arrived + longest) => {
+                return (Served::Answer(response), corrupted);
+            }
+            changed = changes.changed() => if changed.is_err() {
+                return (Served::Close, corrupted);
+            },
+            () = incoming.gone.as_mut() => return (Served::Close, corrupted),
         }
     }
 }
 
-fn serve_once<R: Serve>(incoming: &Incoming<'_>, request: &R, plan: &Plan) -> Served<R::Response> {
+fn serve_once<R: Serve>(
+    incoming: &Incoming<'_>,
+    request: &R,
+    plan: &Plan,
+    checked: &[Result<Checked, Refused>],
+) -> (Served<R::Response>, bool) {
     let shared = incoming.shared;
     let (served, changed, corrupted) = {
         let mut state = shared.state.lock();
@@ -168,6 +190,7 @@ fn serve_once<R: Serve>(incoming: &Incoming<'_>, request: &R, plan: &Plan) -> Se
             broker: incoming.broker,
             version: incoming.header.api_version,
             now: now_ms(),
+            checked,
             errors: &plan.errors,
             corrupt: plan.corrupt.as_ref().map(|(_, on)| on),
             corrupted: false,
@@ -178,11 +201,5 @@ fn serve_once<R: Serve>(incoming: &Incoming<'_>, request: &R, plan: &Plan) -> Se
     if changed {
         shared.ring();
     }
-    if let Some((id, _)) = &plan.corrupt
-        && !corrupted
-        && !matches!(served, Served::Wait(..))
-    {
-        shared.faults.lock().take_back(*id);
-    }
-    served
+    (served, corrupted)
 }

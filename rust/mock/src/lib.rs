@@ -20,10 +20,12 @@ mod log;
 mod seen;
 mod shared;
 mod state;
+mod view;
 
-pub use cluster::{BrokerInfo, LogView, MockCluster, PartitionInfo, TopicInfo};
+pub use cluster::MockCluster;
 pub use config::{ApiLimit, MockConfig, TopicSpec};
 pub use fault::{Fault, FaultId, Match, Reaction, When};
 pub use log::StoredBatch;
 pub use seen::SeenRequest;
 pub use state::Refusal;
+pub use view::{BrokerInfo, LogView, PartitionInfo, TopicInfo};

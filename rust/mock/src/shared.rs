@@ -4,6 +4,7 @@
 //! Invariant: no lock is held across an await, and never two at once.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -20,20 +21,20 @@ pub(crate) struct Shared {
     pub(crate) state: Mutex<ClusterState>,
     pub(crate) faults: Mutex<FaultBook>,
     pub(crate) seen: Mutex<SeenLog>,
-    pub(crate) max_request_bytes: usize,
+    pub(crate) config: Arc<MockConfig>,
     connections: HashMap<i32, AtomicUsize>,
     next_connection: AtomicU64,
     changes: watch::Sender<()>,
 }
 
 impl Shared {
-    pub(crate) fn new(config: &MockConfig, state: ClusterState) -> Self {
+    pub(crate) fn new(config: Arc<MockConfig>, state: ClusterState) -> Self {
         let connections = state.brokers.keys().map(|id| (*id, AtomicUsize::new(0))).collect();
         Self {
             state: Mutex::new(state),
             faults: Mutex::new(FaultBook::default()),
             seen: Mutex::new(SeenLog::new(config.request_log)),
-            max_request_bytes: config.max_request_bytes,
+            config,
             connections,
             next_connection: AtomicU64::new(0),
             changes: watch::Sender::new(()),

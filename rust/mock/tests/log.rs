@@ -226,14 +226,14 @@ async fn list_offsets_by_place_and_time() {
     for version in 1..=11 {
         assert_eq!(list(&mut raw, -1, version).await.offset, 6);
         assert_eq!(list(&mut raw, -2, version).await.offset, 0);
-        let found = list(&mut raw, 100, version).await;
-        assert_eq!((found.offset, found.timestamp), (0, 100));
+        let found = list(&mut raw, 105, version).await;
+        assert_eq!((found.offset, found.timestamp), (1, 110));
         let found = list(&mut raw, 200, version).await;
         assert_eq!((found.offset, found.timestamp), (2, 300));
         assert_eq!(list(&mut raw, 351, version).await.offset, -1);
         let max = list(&mut raw, -3, version).await;
         if version >= 7 {
-            assert_eq!(max.timestamp, 350);
+            assert_eq!((max.offset, max.timestamp), (3, 350));
         } else {
             is(max.error_code, ErrorCode::UnsupportedVersion);
         }

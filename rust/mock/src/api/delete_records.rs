@@ -41,9 +41,7 @@ impl Serve for DeleteRecordsRequest {
 
 fn delete(call: &mut Call<'_>, topic: &str, wanted: &DeleteRecordsPartition) -> Result<i64, ErrorCode> {
     call.check_fault(topic, Some(wanted.partition_index))?;
-    let compacted = |config: &str| !config.split(',').any(|policy| policy.trim() == "delete");
-    let policy = call.state.topic(topic).and_then(|topic| topic.config.get("cleanup.policy"));
-    if policy.is_some_and(compacted) {
+    if call.state.topic(topic).is_some_and(|topic| !topic.config.may_delete()) {
         return Err(ErrorCode::PolicyViolation);
     }
     let partition = call.state.partition_mut(topic, wanted.partition_index)?;

@@ -24,6 +24,7 @@ use ottla_protocol::{ApiKey, ErrorCode, Request};
 
 use crate::config::{ApiLimit, MockConfig};
 use crate::fault::{Match, Target};
+use crate::log::{Checked, Refused};
 use crate::state::ClusterState;
 
 /// What a handler makes of a request.
@@ -47,6 +48,8 @@ pub(crate) struct Call<'a> {
     pub(crate) broker: i32,
     pub(crate) version: i16,
     pub(crate) now: i64,
+    /// What [`Serve::check_records`] found.
+    pub(crate) checked: &'a [Result<Checked, Refused>],
     /// Errors that faults put into the answer.
     pub(crate) errors: &'a [(Match, ErrorCode)],
     /// Whose fetched records a fault damages.
@@ -82,6 +85,11 @@ impl Call<'_> {
 pub(crate) trait Serve: Request + Sync {
     /// What the request concerns, for faults that are for one topic or partition.
     fn targets(&self, _version: i16, _state: &ClusterState) -> Vec<Target> {
+        Vec::new()
+    }
+
+    /// Checks the records in the request, partition by partition; done before the state is locked.
+    fn check_records(&self, _version: i16) -> Vec<Result<Checked, Refused>> {
         Vec::new()
     }
 

@@ -5,23 +5,18 @@
 
 use ottla_protocol::ErrorCode;
 use ottla_protocol::messages::produce::{
-    LeaderIdAndEpoch, NodeEndpoint, PartitionProduceData, PartitionProduceResponse, ProduceRequest,
-    ProduceResponse, TopicProduceResponse,
+    LeaderIdAndEpoch, NodeEndpoint, PartitionProduceResponse, ProduceRequest, ProduceResponse,
+    TopicProduceResponse,
 };
 
 use super::hints::Hints;
 use super::{Call, Serve, Served};
 use crate::fault::Target;
-use crate::log::{AppendRules, Appended, Header};
+use crate::log::{self, AppendRules, Appended, Checked, Refused};
 use crate::state::ClusterState;
 
 const BY_ID: i16 = 13;
 const HINTS: i16 = 10;
-/// Before this version a client may not know zstd.
-const ZSTD: i16 = 7;
-const ZSTD_CODEC: i16 = 4;
-
-type Refused = (ErrorCode, &'static str);
 
 impl Serve for ProduceRequest {
     fn targets(&self, version: i16, state: &ClusterState) -> Vec<Target> {
@@ -34,17 +29,24 @@ impl Serve for ProduceRequest {
         targets
     }
 
+    fn check_records(&self, version: i16) -> Vec<Result<Checked, Refused>> {
+        let partitions = self.topic_data.iter().flat_map(|topic| &topic.partition_data);
+        partitions.map(|data| log::check(data.records.as_ref(), version)).collect()
+    }
+
     fn serve(&self, call: &mut Call<'_>) -> Served<ProduceResponse> {
         let mut hints = Hints::default();
         let mut failed = false;
         let mut response = ProduceResponse::default();
+        let mut checked = call.checked.iter();
         for topic in &self.topic_data {
             let name = call.state.topic_name(&topic.name, topic.topic_id, call.version >= BY_ID);
             let mut answers = Vec::with_capacity(topic.partition_data.len());
             for data in &topic.partition_data {
-                let outcome = match &name {
-                    Ok(name) => append(call, name, self.acks, data),
-                    Err(code) => Err((*code, "")),
+                let outcome = match (&name, checked.next()) {
+                    (Ok(name), Some(checked)) => append(call, name, data.index, self.acks, checked),
+                    (Ok(_), None) => Err((ErrorCode::UnknownServerError, "")),
+                    (Err(code), _) => Err((*code, "")),
                 };
                 let mut answer = build_partition(data.index, outcome);
                 failed |= outcome.is_err();
@@ -86,34 +88,34 @@ impl Serve for ProduceRequest {
 fn append(
     call: &mut Call<'_>,
     topic: &str,
+    index: i32,
     acks: i16,
-    data: &PartitionProduceData,
+    checked: &Result<Checked, Refused>,
 ) -> Result<Appended, Refused> {
     let plain = |code: ErrorCode| (code, "");
-    call.check_fault(topic, Some(data.index)).map_err(plain)?;
+    call.check_fault(topic, Some(index)).map_err(plain)?;
     if !(-1..=1).contains(&acks) {
         return Err(plain(ErrorCode::InvalidRequiredAcks));
     }
-    let Some(records) = data.records.as_ref().filter(|records| !records.is_empty()) else {
-        return Err((ErrorCode::InvalidRecord, "a partition has no records"));
-    };
+    let checked = checked.as_ref().map_err(|refused| *refused)?;
     let cluster_max = call.state.config.max_message_bytes;
-    let Some(found) = call.state.topic(topic) else {
+    let Some(config) = call.state.topic(topic).map(|topic| &topic.config) else {
         return Err(plain(ErrorCode::UnknownTopicOrPartition));
     };
-    let (max_message_bytes, min_insync) =
-        (found.config.max_message_bytes(cluster_max), found.config.min_insync());
-    let append_time = found.config.log_append_time().then_some(call.now);
-    let partition = call.state.partition_mut(topic, data.index).map_err(plain)?;
+    let mut rules = AppendRules {
+        max_message_bytes: config.max_message_bytes(cluster_max),
+        leader_epoch: -1,
+        keys_needed: config.is_compacted(),
+        append_time: config.log_append_time().then_some(call.now),
+    };
+    let min_insync = config.min_insync();
+    let partition = call.state.partition_mut(topic, index).map_err(plain)?;
     partition.check_leader(call.broker, -1).map_err(plain)?;
     if acks == -1 && partition.isr.len() < min_insync {
         return Err(plain(ErrorCode::NotEnoughReplicas));
     }
-    if call.version < ZSTD && Header::read(records)?.codec() == ZSTD_CODEC {
-        return Err(plain(ErrorCode::UnsupportedCompressionType));
-    }
-    let rules = AppendRules { max_message_bytes, leader_epoch: partition.leader_epoch, append_time };
-    let appended = partition.log.append(records, rules)?;
+    rules.leader_epoch = partition.leader_epoch;
+    let appended = partition.log.append(checked, rules)?;
     call.changed = true;
     Ok(appended)
 }

@@ -3,15 +3,16 @@
 //! Invariant: offsets only grow; `start_offset <= high_watermark <= end_offset`. Replicas of the mock
 //! are always in sync, so the high watermark is the end of the log.
 
-mod header;
+mod incoming;
 mod read;
 
 use std::collections::VecDeque;
 
 use bytes::Bytes;
 use ottla_protocol::ErrorCode;
+use ottla_protocol::records::rewrite;
 
-pub(crate) use header::Header;
+pub(crate) use incoming::{Checked, Refused, check};
 pub(crate) use read::Found;
 
 /// A batch as the log holds it.
@@ -59,6 +60,8 @@ pub(crate) struct Appended {
 pub(crate) struct AppendRules {
     pub(crate) max_message_bytes: usize,
     pub(crate) leader_epoch: i32,
+    /// Whether the topic is compacted.
+    pub(crate) keys_needed: bool,
     /// The broker's clock, if the topic wants records stamped with it.
     pub(crate) append_time: Option<i64>,
 }
@@ -98,30 +101,35 @@ impl PartitionLog {
 
     /// Appends one batch. The state of idempotent producers will be checked here, before anything
     /// changes.
-    pub(crate) fn append(
-        &mut self,
-        records: &Bytes,
-        rules: AppendRules,
-    ) -> Result<Appended, (ErrorCode, &'static str)> {
-        let header = Header::read(records)?;
-        if records.len() > rules.max_message_bytes {
+    pub(crate) fn append(&mut self, checked: &Checked, rules: AppendRules) -> Result<Appended, Refused> {
+        let Checked { batch, count, keyed } = checked;
+        if batch.size_in_bytes() > rules.max_message_bytes {
             return Err((
                 ErrorCode::MessageTooLarge,
                 "the batch is larger than the topic's max.message.bytes",
             ));
         }
+        if rules.keys_needed && !keyed {
+            return Err((ErrorCode::InvalidRecord, "a compacted topic needs a key in each record"));
+        }
         let base_offset = self.end_offset;
-        let stamped = header::stamped(records, base_offset, rules.leader_epoch, rules.append_time);
+        // The request still holds these bytes, so that placing them copies the batch: a small one
+        // does not keep the whole request's frame in memory.
+        let placed = rewrite::place(batch.as_bytes().clone(), base_offset, rules.leader_epoch);
+        let bytes = placed.and_then(|bytes| match rules.append_time {
+            Some(time) => rewrite::set_log_append_time(bytes, time),
+            None => Ok(bytes),
+        });
         self.push(StoredBatch {
             base_offset,
-            last_offset: base_offset + i64::from(header.last_offset_delta),
+            last_offset: base_offset + i64::from(*count) - 1,
             leader_epoch: rules.leader_epoch,
-            max_timestamp: rules.append_time.unwrap_or(header.max_timestamp),
-            count: header.count,
-            producer_id: header.producer_id,
-            producer_epoch: header.producer_epoch,
-            base_sequence: header.base_sequence,
-            bytes: stamped,
+            max_timestamp: rules.append_time.unwrap_or_else(|| batch.max_timestamp()),
+            count: *count,
+            producer_id: batch.producer_id(),
+            producer_epoch: batch.producer_epoch(),
+            base_sequence: batch.base_sequence(),
+            bytes: bytes.map_err(|_| (ErrorCode::CorruptMessage, "the bytes are not one batch"))?,
         });
         Ok(Appended {
             base_offset,

@@ -2,7 +2,9 @@
 
 use bytes::{Bytes, BytesMut};
 
-use super::{Header, PartitionLog, StoredBatch};
+use ottla_protocol::records::{Batches, RecordRef, Scratch};
+
+use super::{PartitionLog, StoredBatch};
 
 /// An offset that ListOffsets found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,9 +54,11 @@ impl PartitionLog {
     /// The first record at or after `timestamp`.
     pub(crate) fn find_timestamp(&self, timestamp: i64) -> Option<Found> {
         let from = self.entries.partition_point(|entry| entry.max_timestamp_so_far < timestamp);
-        let batch =
-            self.entries.range(from..).map(|entry| &entry.batch).find(|b| b.max_timestamp >= timestamp)?;
-        self.first_record(batch, timestamp)
+        let late_enough = |record: &RecordRef<'_>| record.timestamp >= timestamp;
+        let batches = self.entries.range(from..).map(|entry| &entry.batch);
+        batches
+            .filter(|batch| batch.max_timestamp >= timestamp)
+            .find_map(|batch| self.find_record(batch, late_enough))
     }
 
     /// The first record with the largest timestamp of the log.
@@ -63,17 +67,16 @@ impl PartitionLog {
         let first = batches.next()?;
         let latest =
             batches.fold(first, |best, b| if b.max_timestamp > best.max_timestamp { b } else { best });
-        self.first_record(latest, latest.max_timestamp)
+        self.find_record(latest, |record| record.timestamp == latest.max_timestamp)
     }
 
-    fn first_record(&self, batch: &StoredBatch, timestamp: i64) -> Option<Found> {
-        let header = Header::read(&batch.bytes).ok()?;
-        let at = if header.base_timestamp >= timestamp { header.base_timestamp } else { batch.max_timestamp };
-        Some(Found {
-            offset: batch.base_offset.max(self.start_offset),
-            timestamp: at,
-            leader_epoch: batch.leader_epoch,
-        })
+    /// The first record of a batch that is still in the log and is `wanted`.
+    fn find_record(&self, stored: &StoredBatch, wanted: impl Fn(&RecordRef<'_>) -> bool) -> Option<Found> {
+        let batch = Batches::new(stored.bytes.clone()).check_crc(false).next()?.ok()?;
+        let mut scratch = Scratch::new();
+        let mut records = batch.records(&mut scratch).ok()?.map_while(Result::ok);
+        let record = records.find(|record| record.offset >= self.start_offset && wanted(record))?;
+        Some(Found { offset: record.offset, timestamp: record.timestamp, leader_epoch: stored.leader_epoch })
     }
 
     /// The epoch under which the record at `offset` was written, or the last one at the log's end.

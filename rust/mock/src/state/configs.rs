@@ -10,7 +10,7 @@ use super::Refusal;
 
 /// Kafka's topic keys and their defaults.
 const KNOWN: &[(&str, &str)] = &[
-    ("cleanup.policy", "delete"),
+    (CLEANUP_POLICY, "delete"),
     ("compression.gzip.level", "-1"),
     ("compression.lz4.level", "9"),
     ("compression.type", "producer"),
@@ -45,6 +45,7 @@ const KNOWN: &[(&str, &str)] = &[
     ("unclean.leader.election.enable", "false"),
 ];
 
+const CLEANUP_POLICY: &str = "cleanup.policy";
 const MAX_MESSAGE_BYTES: &str = "max.message.bytes";
 const TIMESTAMP_TYPE: &str = "message.timestamp.type";
 const MIN_INSYNC: &str = "min.insync.replicas";
@@ -109,6 +110,20 @@ impl TopicConfig {
 
     pub(crate) fn log_append_time(&self) -> bool {
         self.log_append_time
+    }
+
+    /// Whether records need keys.
+    pub(crate) fn is_compacted(&self) -> bool {
+        self.policies().any(|policy| policy == "compact")
+    }
+
+    /// Whether records may be deleted before they are superseded.
+    pub(crate) fn may_delete(&self) -> bool {
+        self.policies().any(|policy| policy == "delete")
+    }
+
+    fn policies(&self) -> impl Iterator<Item = &str> {
+        self.get(CLEANUP_POLICY).unwrap_or("delete").split(',').map(str::trim)
     }
 
     pub(crate) fn min_insync(&self) -> usize {

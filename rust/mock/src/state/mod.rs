@@ -59,6 +59,8 @@ pub(crate) struct ClusterState {
     seed: u64,
     /// How many topics were ever created: the next one's id and first leader come from it.
     created: u64,
+    /// Of all topics together.
+    partition_count: usize,
     next_producer_id: i64,
 }
 
@@ -73,6 +75,7 @@ impl ClusterState {
             ids: HashMap::new(),
             seed,
             created: 0,
+            partition_count: 0,
             next_producer_id: 1000,
         }
     }

@@ -10,8 +10,8 @@ use ottla_protocol::wire::Uuid;
 use super::{ClusterState, NO_LEADER, Refusal, TopicConfig, make_id};
 use crate::log::PartitionLog;
 
-/// What one topic may have at most: a request for two billion partitions is not to be honoured.
-const MAX_PARTITIONS: i32 = 100_000;
+/// What all topics may have together: a request for two billion partitions is not to be honoured.
+const MAX_PARTITIONS: usize = 1_000_000;
 const MAX_NAME: usize = 249;
 
 /// A topic.
@@ -102,13 +102,16 @@ impl ClusterState {
         }
         if let Some(assignments) = &new.assignments {
             assignments.iter().try_for_each(|replicas| self.check_assignment(replicas))?;
+            if !self.has_room(assignments.len()) {
+                return Err(Refusal::new(ErrorCode::InvalidPartitions, "Too many partitions."));
+            }
             return Ok(assignments.clone());
         }
         let partitions = if new.partitions == -1 { self.config.default_partitions } else { new.partitions };
         let partitions = match usize::try_from(partitions) {
-            Ok(count @ 1..) if partitions <= MAX_PARTITIONS => count,
+            Ok(count @ 1..) if self.has_room(count) => count,
             _ => {
-                let text = "Number of partitions must be larger than 0, and not absurd.";
+                let text = "Number of partitions must be larger than 0 and fit into the cluster.";
                 return Err(Refusal::new(ErrorCode::InvalidPartitions, text));
             }
         };
@@ -122,6 +125,10 @@ impl ClusterState {
             return Err(Refusal::new(ErrorCode::InvalidReplicationFactor, text));
         }
         Ok(self.place(&alive, self.created, 0, partitions, replication))
+    }
+
+    fn has_room(&self, partitions: usize) -> bool {
+        partitions <= MAX_PARTITIONS - self.partition_count.min(MAX_PARTITIONS)
     }
 
     fn place(
@@ -155,6 +162,7 @@ impl ClusterState {
         let id = make_id(self.seed, self.created);
         let partitions = plan.into_iter().map(|replicas| Partition::new(replicas, |id| self.is_alive(id)));
         let topic = Topic { id, config: new.config, partitions: partitions.collect() };
+        self.partition_count += topic.partitions.len();
         self.ids.insert(id, new.name.to_owned());
         Ok(self.topics.entry(new.name.to_owned()).or_insert(topic))
     }
@@ -163,6 +171,7 @@ impl ClusterState {
     pub(crate) fn delete_topic(&mut self, name: &str) -> Result<Uuid, ErrorCode> {
         let topic = self.topics.remove(name).ok_or(ErrorCode::UnknownTopicOrPartition)?;
         self.ids.remove(&topic.id);
+        self.partition_count -= topic.partitions.len();
         Ok(topic.id)
     }
 
@@ -182,7 +191,7 @@ impl ClusterState {
         };
         let now = topic.partitions.len();
         let wanted = match usize::try_from(count) {
-            Ok(wanted) if count <= MAX_PARTITIONS && wanted > now => wanted,
+            Ok(wanted) if wanted > now && self.has_room(wanted - now) => wanted,
             _ => {
                 let text = format!("Topic has {now} partitions, so {count} would not be an increase.");
                 return Err(Refusal::new(ErrorCode::InvalidPartitions, text));
@@ -205,6 +214,7 @@ impl ClusterState {
         };
         if !validate_only {
             let new: Vec<_> = plan.into_iter().map(|r| Partition::new(r, |id| self.is_alive(id))).collect();
+            self.partition_count += new.len();
             if let Some(topic) = self.topics.get_mut(name) {
                 topic.partitions.extend(new);
             }

@@ -4,13 +4,14 @@
 
 use std::time::Duration;
 
-use bytes::{BufMut, Bytes, BytesMut};
+use bytes::Bytes;
 use ottla_mock::{MockCluster, MockConfig, TopicSpec};
 use ottla_protocol::header::{RequestHeader, decode_response_header, request_frame};
 use ottla_protocol::messages::fetch::{FetchPartition, FetchRequest, FetchTopic, PartitionData};
 use ottla_protocol::messages::produce::{
     PartitionProduceData, PartitionProduceResponse, ProduceRequest, TopicProduceData,
 };
+use ottla_protocol::records::{BatchBuilder, Batches, Compression, Compressor, Stamp};
 use ottla_protocol::wire::{Reader, Uuid};
 use ottla_protocol::{Message, Request};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -139,61 +140,20 @@ pub(crate) fn fetch_request(topic: &str, partition: i32, offset: i64) -> FetchRe
 
 /// One batch: a record with this value for each timestamp.
 pub(crate) fn batch(timestamps: &[i64], value: &[u8]) -> Bytes {
-    let base = timestamps[0];
-    let mut body = BytesMut::new();
-    body.put_i16(0);
-    body.put_i32(i32::try_from(timestamps.len()).expect("few") - 1);
-    body.put_i64(base);
-    body.put_i64(*timestamps.iter().max().expect("one"));
-    body.put_i64(-1);
-    body.put_i16(-1);
-    body.put_i32(-1);
-    body.put_i32(i32::try_from(timestamps.len()).expect("few"));
-    for (delta, timestamp) in (0..).zip(timestamps) {
-        let mut record = BytesMut::new();
-        record.put_i8(0);
-        varint(&mut record, timestamp - base);
-        varint(&mut record, delta);
-        varint(&mut record, -1);
-        varint(&mut record, i64::try_from(value.len()).expect("small"));
-        record.put_slice(value);
-        varint(&mut record, 0);
-        varint(&mut body, i64::try_from(record.len()).expect("small"));
-        body.put_slice(&record);
-    }
-    let mut whole = BytesMut::new();
-    whole.put_i64(0);
-    whole.put_i32(i32::try_from(body.len()).expect("small") + 9);
-    whole.put_i32(-1);
-    whole.put_i8(2);
-    whole.put_u32(crc32c::crc32c(&body));
-    whole.put_slice(&body);
-    whole.freeze()
+    batch_with(timestamps, value, Compression::None)
 }
 
-/// The offsets of the whole batches in fetched records, as (base, last).
+/// The same, compressed.
+pub(crate) fn batch_with(timestamps: &[i64], value: &[u8], codec: Compression) -> Bytes {
+    let mut builder = BatchBuilder::new(1 << 20);
+    for timestamp in timestamps {
+        builder.append(*timestamp, None, Some(value), &[]).expect("room");
+    }
+    builder.finish(&Stamp::default(), &mut Compressor::new(codec).expect("a codec")).expect("a batch")
+}
+
+/// The offsets of the whole batches in fetched records, as (first, last).
 pub(crate) fn offsets(records: &Bytes) -> Vec<(i64, i64)> {
-    let mut found = Vec::new();
-    let mut at = 0;
-    while records.len() >= at + 61 {
-        let field = |from: usize, to: usize| {
-            records[at + from..at + to].iter().fold(0_i64, |value, byte| (value << 8) | i64::from(*byte))
-        };
-        let size = usize::try_from(field(8, 12)).expect("a size") + 12;
-        if records.len() < at + size {
-            break;
-        }
-        found.push((field(0, 8), field(0, 8) + field(23, 27)));
-        at += size;
-    }
-    found
-}
-
-fn varint(out: &mut BytesMut, value: i64) {
-    let mut bits = ((value << 1) ^ (value >> 63)).cast_unsigned();
-    while bits >= 0x80 {
-        out.put_u8((bits & 0x7f) as u8 | 0x80);
-        bits >>= 7;
-    }
-    out.put_u8(bits as u8);
+    let batches = Batches::new(records.clone()).map(|batch| batch.expect("a sound batch"));
+    batches.map(|batch| (batch.base_offset(), batch.last_offset())).collect()
 }
