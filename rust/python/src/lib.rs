@@ -1,1 +1,41 @@
-//! ottla-python
+//! The Python module `ottla._core`: convert, release the GIL, call, convert back.
+//!
+//! One file per noun. Nothing starts at import: no thread, no runtime; the first client makes the
+//! process's runtime (`runtime.rs`). The typed face of all this is `python/ottla/_core.pyi`.
+
+mod arrow;
+mod client;
+mod cluster;
+mod config;
+mod errors;
+mod mock;
+mod offsets;
+mod producer;
+mod record;
+mod runtime;
+mod scan;
+mod send_batch;
+
+use pyo3::prelude::*;
+
+#[pymodule(gil_used = false)]
+fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_class::<arrow::RecordBatch>()?;
+    module.add_class::<client::Client>()?;
+    module.add_class::<client::ConnectionStatus>()?;
+    module.add_class::<cluster::Broker>()?;
+    module.add_class::<cluster::Cluster>()?;
+    module.add_class::<cluster::Partition>()?;
+    module.add_class::<cluster::Topic>()?;
+    module.add_class::<mock::MockCluster>()?;
+    module.add_class::<offsets::OffsetAndTimestamp>()?;
+    module.add_class::<producer::Delivery>()?;
+    module.add_class::<producer::Producer>()?;
+    module.add_class::<producer::RecordMetadata>()?;
+    module.add_class::<scan::Scan>()?;
+    module.add_class::<send_batch::BatchDelivery>()?;
+    module.add_function(wrap_pyfunction!(config::config_rows, module)?)?;
+    module.add_function(wrap_pyfunction!(producer::partition_for_key, module)?)?;
+    Ok(())
+}

@@ -1,0 +1,48 @@
+"""ottla: a topology-aware Apache Kafka client.
+
+``Client`` knows the cluster, ``Producer`` writes, ``scan`` reads a bounded part of a topic as
+Arrow, ``ottla.testing`` runs a cluster in the process, ``ottla.spark`` reads from PySpark.
+Nothing starts at import; what is made before a fork refuses to work after it, and a new one works.
+"""
+
+from ottla import errors
+from ottla._core import (
+    BatchDelivery,
+    Broker,
+    Client,
+    Cluster,
+    ConnectionStatus,
+    Delivery,
+    OffsetAndTimestamp,
+    Partition,
+    Producer,
+    RecordBatch,
+    RecordMetadata,
+    Scan,
+    Topic,
+    __version__,
+    partition_for_key,
+)
+from ottla.errors import KafkaError
+from ottla.scanning import scan
+
+__all__ = [
+    "BatchDelivery",
+    "Broker",
+    "Client",
+    "Cluster",
+    "ConnectionStatus",
+    "Delivery",
+    "KafkaError",
+    "OffsetAndTimestamp",
+    "Partition",
+    "Producer",
+    "RecordBatch",
+    "RecordMetadata",
+    "Scan",
+    "Topic",
+    "__version__",
+    "errors",
+    "partition_for_key",
+    "scan",
+]

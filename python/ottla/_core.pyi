@@ -1,0 +1,429 @@
+"""The Rust core. What users import comes from ``ottla``; the docstrings are here."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from types import TracebackType
+from typing import Any, final
+
+__version__: str
+
+_Bytes = bytes | bytearray | memoryview | str
+_Headers = Sequence[tuple[str | bytes, _Bytes | None]] | Mapping[str, _Bytes | None]
+
+@final
+class Broker:
+    """A broker of the cluster."""
+
+    @property
+    def id(self) -> int: ...
+    @property
+    def host(self) -> str: ...
+    @property
+    def port(self) -> int: ...
+    @property
+    def rack(self) -> str | None: ...
+
+@final
+class Partition:
+    """A partition: who leads it, who has replicas, which of them are in sync."""
+
+    @property
+    def index(self) -> int: ...
+    @property
+    def leader(self) -> int | None: ...
+    @property
+    def leader_epoch(self) -> int: ...
+    @property
+    def replicas(self) -> list[int]: ...
+    @property
+    def isr(self) -> list[int]: ...
+    @property
+    def offline_replicas(self) -> list[int]: ...
+    @property
+    def error(self) -> str | None: ...
+
+@final
+class Topic:
+    """A topic and its partitions by index."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def id(self) -> str | None: ...
+    @property
+    def internal(self) -> bool: ...
+    @property
+    def error(self) -> str | None: ...
+    @property
+    def partitions(self) -> dict[int, Partition]: ...
+
+@final
+class Cluster:
+    """The cluster as a client knew it at one moment; it does not change."""
+
+    @property
+    def cluster_id(self) -> str | None: ...
+    @property
+    def controller(self) -> int | None: ...
+    @property
+    def generation(self) -> int: ...
+    @property
+    def brokers(self) -> dict[int, Broker]: ...
+    @property
+    def topics(self) -> dict[str, Topic]: ...
+
+@final
+class ConnectionStatus:
+    """A connection as it was when asked for. ``state`` is connected or disconnected."""
+
+    @property
+    def broker(self) -> int: ...
+    @property
+    def address(self) -> str: ...
+    @property
+    def state(self) -> str: ...
+    @property
+    def in_flight(self) -> int: ...
+    @property
+    def last_error(self) -> str | None: ...
+
+@final
+class OffsetAndTimestamp:
+    """An offset (-1 if no record fits), its record's timestamp in ms and leader epoch (-1 if unknown)."""
+
+    @property
+    def offset(self) -> int: ...
+    @property
+    def timestamp(self) -> int: ...
+    @property
+    def leader_epoch(self) -> int: ...
+    def __eq__(self, other: object) -> bool: ...
+    def __ne__(self, other: object) -> bool: ...
+
+@final
+class RecordBatch:
+    """Rows as Arrow columns, for any library that speaks Arrow's PyCapsule interface."""
+
+    @property
+    def num_rows(self) -> int: ...
+    @property
+    def num_columns(self) -> int: ...
+    @property
+    def column_names(self) -> list[str]: ...
+    @property
+    def nbytes(self) -> int: ...
+    def __len__(self) -> int: ...
+    def __arrow_c_schema__(self) -> object: ...
+    def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]: ...
+
+@final
+class Scan:
+    """A bounded read: an iterator of ``RecordBatch``, and an Arrow stream. It can be read once."""
+
+    @property
+    def column_names(self) -> list[str]: ...
+    def __iter__(self) -> Iterator[RecordBatch]: ...
+    def __next__(self) -> RecordBatch: ...
+    def __arrow_c_schema__(self) -> object: ...
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+    def close(self) -> None: ...
+    def __enter__(self) -> Scan: ...
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None: ...
+
+@final
+class Client:
+    """A client of one cluster.
+
+    Args:
+        bootstrap: addresses as ``host:port``, in one text or a list; one that answers is enough.
+        config: configuration by Kafka's dotted names; ``kwargs`` are the same with underscores.
+        timeout: seconds for connecting. Default: ``default.api.timeout.ms``, 60 s.
+        connect: whether to connect now; otherwise the first call does.
+
+    Raises:
+        BootstrapError: no bootstrap server could be used; the message lists each with its cause.
+        ConfigError: a key or a value is wrong.
+    """
+
+    def __new__(
+        cls,
+        bootstrap: str | Sequence[str] | None = None,
+        config: Mapping[str, Any] | None = None,
+        *,
+        timeout: float | None = None,
+        connect: bool = True,
+        **kwargs: Any,
+    ) -> Client: ...
+    def cluster(
+        self,
+        topics: Sequence[str] | None = None,
+        *,
+        refresh: bool = False,
+        timeout: float | None = None,
+    ) -> Cluster:
+        """Return what is known of the cluster.
+
+        Args:
+            topics: topics that must be in it; they are looked up if they are not known yet, and
+                remembered from then on.
+            refresh: whether to ask the cluster even if everything is known.
+            timeout: seconds. Default: ``default.api.timeout.ms``.
+
+        Raises:
+            UnknownTopicError: a topic does not exist.
+        """
+
+    def list_topics(self, *, timeout: float | None = None) -> list[str]:
+        """Return the names of all topics, internal ones included, in order."""
+
+    def leader(self, topic: str, partition: int) -> int | None:
+        """Return the id of the broker that leads a partition, from what is known, without waiting."""
+
+    def connections(self) -> list[ConnectionStatus]:
+        """Return the state of each connection, by broker."""
+
+    def list_offsets(
+        self,
+        spec: Mapping[tuple[str, int], str | int],
+        *,
+        isolation_level: str = "read_uncommitted",
+        timeout: float | None = None,
+    ) -> dict[tuple[str, int], OffsetAndTimestamp]:
+        """Return offsets of partitions.
+
+        Args:
+            spec: by topic and partition: ``"earliest"``, ``"latest"``, ``"max_timestamp"``, or
+                milliseconds since 1970 for the first record at or after.
+            isolation_level: ``read_committed`` has latest mean the last stable offset.
+            timeout: seconds. Default: ``default.api.timeout.ms``.
+        """
+
+    def scan(
+        self,
+        ranges: Sequence[tuple[str, int, int, int]],
+        *,
+        columns: Sequence[str] | None = None,
+        include_headers: bool = False,
+        max_rows: int = 50_000,
+        target_bytes: int = 4194304,
+        fail_on_data_loss: bool = True,
+        timeout: float | None = None,
+    ) -> Scan:
+        """Read ranges of offsets: (topic, partition, start, end), the end not included.
+
+        See ``ottla.scan`` for the other arguments.
+        """
+
+    def close(self, timeout: float | None = None) -> None:
+        """End all connections. What waits on them fails with that as the cause."""
+
+    def __enter__(self) -> Client: ...
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None: ...
+
+@final
+class RecordMetadata:
+    """Where a record was written. ``offset`` is None with ``acks=0``; ``timestamp`` is in ms."""
+
+    @property
+    def topic(self) -> str: ...
+    @property
+    def partition(self) -> int: ...
+    @property
+    def offset(self) -> int | None: ...
+    @property
+    def timestamp(self) -> int: ...
+
+@final
+class Delivery:
+    """The promise of one record: acknowledged or failed, exactly once."""
+
+    @property
+    def topic(self) -> str: ...
+    @property
+    def partition(self) -> int: ...
+    def done(self) -> bool:
+        """Whether it is known what became of the record."""
+
+    def result(self, timeout: float | None = None) -> RecordMetadata:
+        """Wait, and return where the record was written, or raise why it was not.
+
+        Raises:
+            TimeoutError: it is not known yet after ``timeout`` seconds; the record is still under way.
+            KafkaError: it failed; ``maybe_done`` tells whether it may have been written.
+        """
+
+    def exception(self, timeout: float | None = None) -> BaseException | None:
+        """Wait, and return why the record failed, or None if it was written."""
+
+@final
+class BatchDelivery:
+    """The promise of many records."""
+
+    def __len__(self) -> int: ...
+    def done(self) -> bool:
+        """Whether it is known what became of every record."""
+
+    def result(self, timeout: float | None = None) -> int:
+        """Wait for all, and return how many there are, or raise the first failure."""
+
+    def errors(self, timeout: float | None = None) -> list[tuple[int, int, BaseException]]:
+        """Wait for all, and return what failed: index of the first record, how many, why."""
+
+@final
+class Producer:
+    """A producer. Use it in a ``with`` block, or ``close()`` it, to be sure that all is written.
+
+    Args:
+        bootstrap: addresses, or a ``Client`` to share its connections.
+        config: configuration by Kafka's dotted names; ``kwargs`` are the same with underscores.
+        timeout: seconds for connecting.
+    """
+
+    def __new__(
+        cls,
+        bootstrap: str | Sequence[str] | Client | None = None,
+        config: Mapping[str, Any] | None = None,
+        *,
+        timeout: float | None = None,
+        **kwargs: Any,
+    ) -> Producer: ...
+    def send(
+        self,
+        topic: str,
+        value: _Bytes | None = None,
+        key: _Bytes | None = None,
+        *,
+        headers: _Headers | None = None,
+        timestamp: int | datetime | None = None,
+        partition: int | None = None,
+    ) -> Delivery:
+        """Put a record into its partition's batch; returns at once unless the buffer is full.
+
+        Args:
+            topic: the topic.
+            value: bytes, text (sent as UTF-8), or None for a tombstone.
+            key: bytes, text, or None; records of the same key go to the same partition.
+            headers: pairs of a name and a value; the same name may come more than once.
+            timestamp: milliseconds since 1970, or a datetime. Default: now.
+            partition: the partition. Default: by the key as the Java client does, or spread.
+
+        Raises:
+            UnknownTopicError: the topic did not appear within ``max.block.ms``.
+            TimeoutError: the buffer stayed full for ``max.block.ms``.
+            ConfigError: the record is larger than ``max.request.size``.
+        """
+
+    def send_batch(
+        self,
+        topic: str,
+        values: Any,
+        keys: Any = None,
+        *,
+        headers: Sequence[_Headers | None] | None = None,
+        timestamps: Sequence[int | datetime | None] | None = None,
+        partitions: Sequence[int | None] | None = None,
+    ) -> BatchDelivery:
+        """Put many records into their batches; waits while the buffer is full.
+
+        Args:
+            topic: the topic.
+            values: a list of bytes, text or None; or anything that speaks Arrow: an array of
+                values, or a batch or table with columns ``value`` and, if wished, ``key``,
+                ``headers``, ``timestamp`` and ``partition``.
+            keys: a list, or an Arrow array, as long as the values.
+            headers: headers for each record of a list.
+            timestamps: a timestamp for each record of a list.
+            partitions: a partition for each record of a list.
+        """
+
+    def flush(self, timeout: float | None = None) -> None:
+        """Send what waits, and wait until all that was sent before is acknowledged or failed.
+
+        Failures are told by each record's ``Delivery``, not here.
+        """
+
+    @property
+    def buffered_bytes(self) -> int:
+        """Bytes of records that are not acknowledged yet."""
+
+    def close(self, timeout: float | None = None) -> None:
+        """Flush for up to ``timeout`` seconds (60), then fail what is unsent with a reason."""
+
+    def __enter__(self) -> Producer: ...
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None: ...
+
+@final
+class MockCluster:
+    """The engine of ``ottla.testing.MockCluster``."""
+
+    def __new__(
+        cls,
+        brokers: int = 3,
+        *,
+        racks: list[str] | None = None,
+        auto_create_topics: bool = True,
+        default_partitions: int = 1,
+        max_message_bytes: int = 1_048_588,
+    ) -> MockCluster: ...
+    @property
+    def bootstrap(self) -> str: ...
+    @property
+    def brokers(self) -> dict[int, str]: ...
+    def create_topic(
+        self,
+        name: str,
+        partitions: int | None = None,
+        replication: int | None = None,
+        configs: dict[str, str] | None = None,
+    ) -> None: ...
+    def delete_topic(self, name: str) -> None: ...
+    def leader(self, topic: str, partition: int) -> int | None: ...
+    def move_leader(self, topic: str, partition: int, to: int) -> None: ...
+    def delete_records(self, topic: str, partition: int, before: int) -> int: ...
+    def end_offset(self, topic: str, partition: int) -> int: ...
+    def stop_broker(self, broker: int) -> None: ...
+    def start_broker(self, broker: int) -> None: ...
+    def connections(self, broker: int) -> int: ...
+    def request_count(self, api: str, broker: int | None = None) -> int: ...
+    def inject(
+        self,
+        reaction: dict[str, object],
+        *,
+        api: str | None = None,
+        broker: int | None = None,
+        topic: str | None = None,
+        partition: int | None = None,
+        skip: int = 0,
+        times: int | None = None,
+    ) -> int: ...
+    def fault_hits(self, fault: int) -> int: ...
+    def clear_faults(self) -> None: ...
+    def close(self) -> None: ...
+    def __enter__(self) -> MockCluster: ...
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None: ...
+
+def config_rows() -> list[tuple[str, str, str, tuple[int, int] | None, str]]:
+    """Return every key of the configuration: name, type, default, bounds, meaning."""
+
+def partition_for_key(key: _Bytes, partitions: int) -> int:
+    """Return the partition of a key among so many, as the Java client chooses it."""

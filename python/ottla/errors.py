@@ -1,0 +1,123 @@
+"""What can go wrong, as exceptions.
+
+Every error of ottla is a ``KafkaError``. Its message says what happened, where, and what to do;
+its fields say the same for programs. No secret is ever part of either.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Mapping
+from typing import Any
+
+__all__ = [
+    "AuthenticationError",
+    "AuthorizationError",
+    "BootstrapError",
+    "BrokerError",
+    "ClosedError",
+    "ConfigError",
+    "ConnectionError",
+    "DataLossError",
+    "FencedError",
+    "KafkaError",
+    "ProtocolError",
+    "SerializationError",
+    "TimeoutError",
+    "UnknownTopicError",
+]
+
+
+class KafkaError(Exception):
+    """An error of ottla.
+
+    Attributes:
+        code: Kafka's error code, where a broker gave one.
+        name: Kafka's name of that code, such as ``NOT_LEADER_OR_FOLLOWER``.
+        retriable: whether the same call may succeed later.
+        fatal: whether the object that raised it is of no use any more.
+        maybe_done: whether what was asked for may have happened all the same, as with a record
+            whose acknowledgement was lost.
+        context: where it happened; those of ``topic``, ``partition``, ``broker``, ``address``,
+            ``api`` and ``phase`` that are known.
+    """
+
+    code: int | None = None
+    name: str | None = None
+    retriable: bool = False
+    fatal: bool = False
+    maybe_done: bool = False
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(message)
+        self.context: dict[str, Any] = {}
+
+
+class ConfigError(KafkaError, ValueError):
+    """A configuration key or an argument is wrong."""
+
+
+class BootstrapError(KafkaError):
+    """None of the bootstrap servers could be used; the message lists each with its cause."""
+
+
+class ConnectionError(KafkaError, builtins.ConnectionError):
+    """A connection could not be made, or ended."""
+
+
+class AuthenticationError(KafkaError):
+    """Credentials were refused."""
+
+
+class AuthorizationError(KafkaError):
+    """The principal may not do this."""
+
+
+class TimeoutError(KafkaError, builtins.TimeoutError):
+    """A deadline passed; the message says what failed last."""
+
+
+class BrokerError(KafkaError):
+    """A broker answered with an error that has no class of its own."""
+
+
+class UnknownTopicError(KafkaError):
+    """A topic or a partition does not exist."""
+
+
+class DataLossError(KafkaError):
+    """Records that were asked for are gone."""
+
+
+class FencedError(KafkaError):
+    """Somebody newer has taken this client's place."""
+
+
+class ProtocolError(KafkaError):
+    """Bytes do not hold what they should."""
+
+
+class SerializationError(KafkaError):
+    """A value cannot be turned into bytes, or bytes into a value."""
+
+
+class ClosedError(KafkaError):
+    """The object was closed, or belongs to another process."""
+
+
+def _from_core(
+    class_name: str,
+    message: str,
+    code: tuple[int, str] | None,
+    retriable: bool,
+    fatal: bool,
+    maybe_done: bool,
+    context: Mapping[str, Any],
+) -> KafkaError:
+    """The exception for an error of the Rust core."""
+    error: KafkaError = globals()[class_name](message)
+    if code is not None:
+        error.code, error.name = code
+    error.retriable, error.fatal, error.maybe_done = retriable, fatal, maybe_done
+    error.context = {name: value for name, value in context.items() if value is not None}
+    return error

@@ -1,0 +1,138 @@
+"""``scan``: a bounded read of a topic as an Arrow stream.
+
+The offsets are settled when it is called: what is written later is not read, and the stream ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from ottla._core import Client, Scan
+from ottla.errors import ConfigError, UnknownTopicError
+
+# Where a scan starts or ends: "earliest", "latest", a time, an offset for all partitions, or an
+# offset by partition.
+Bound = str | int | datetime | Mapping[int, int]
+
+
+def scan(
+    topics: str | Sequence[str],
+    bootstrap: str | Sequence[str] | Client | None = None,
+    config: Mapping[str, Any] | None = None,
+    *,
+    start: Bound = "earliest",
+    end: Bound = "latest",
+    partitions: Iterable[int] | None = None,
+    columns: Sequence[str] | None = None,
+    include_headers: bool = False,
+    max_rows: int = 50_000,
+    target_bytes: int = 4 << 20,
+    fail_on_data_loss: bool = True,
+    timeout: float | None = None,
+    **kwargs: Any,
+) -> Scan:
+    """Read topics from ``start`` up to ``end`` as a stream of Arrow batches.
+
+    The result speaks Arrow's PyCapsule interface (``pyarrow.RecordBatchReader.from_stream(scan)``,
+    ``polars.from_arrow(scan)``, ``duckdb``, …), and iterating over it gives batches that do.
+    Partitions are read in parallel from their leaders; rows of one partition keep their order.
+
+    Args:
+        topics: the topic, or several.
+        bootstrap: addresses as ``host:port``, or a ``Client``.
+        config: configuration by Kafka's dotted names; ``kwargs`` are the same with underscores.
+        start: where to start: ``"earliest"``, ``"latest"``, a ``datetime`` (the first record at or
+            after it), an offset, or offsets by partition. Default: the earliest record.
+        end: where to end, without it: the same forms. Default: the end at the time of the call.
+        partitions: the partitions to read. Default: all.
+        columns: any of ``key, value, topic, partition, offset, timestamp, timestampType, headers``,
+            in the order wished; fewer columns are faster. Default: all, without headers.
+        include_headers: add the column ``headers`` to the default ones.
+        max_rows: rows in a batch, at most.
+        target_bytes: bytes of keys, values and headers at which a batch ends.
+        fail_on_data_loss: raise when records of the range are gone; otherwise they are skipped
+            with a warning.
+        timeout: seconds for looking up topics and offsets, and without any progress in reading.
+            Default: ``default.api.timeout.ms``, 60 s.
+
+    Raises:
+        BootstrapError: no bootstrap server could be used.
+        UnknownTopicError: a topic or a partition does not exist.
+        DataLossError: records of the range are gone and ``fail_on_data_loss`` is set.
+        ConfigError: an argument or a configuration key is wrong.
+        TimeoutError: no progress within ``timeout``.
+    """
+    if isinstance(bootstrap, Client):
+        if config or kwargs:
+            raise ConfigError("a scan on a Client takes its configuration from it")
+        client = bootstrap
+    else:
+        client = Client(bootstrap, config, timeout=timeout, **kwargs)
+    names = [topics] if isinstance(topics, str) else list(topics)
+    chosen = _partitions(client, names, partitions, timeout)
+    # One request for both ends where both need one.
+    starts = _offsets(client, chosen, start, "start", timeout)
+    ends = _offsets(client, chosen, end, "end", timeout)
+    return client.scan(
+        [(topic, index, starts[topic, index], ends[topic, index]) for topic, index in chosen],
+        columns=columns,
+        include_headers=include_headers,
+        max_rows=max_rows,
+        target_bytes=target_bytes,
+        fail_on_data_loss=fail_on_data_loss,
+        timeout=timeout,
+    )
+
+
+def _partitions(
+    client: Client, topics: list[str], wanted: Iterable[int] | None, timeout: float | None
+) -> list[tuple[str, int]]:
+    """Return the partitions to read, all of which exist."""
+    known = client.cluster(topics, timeout=timeout).topics
+    if wanted is None:
+        return [(topic, index) for topic in topics for index in known[topic].partitions]
+    indexes = list(dict.fromkeys(wanted))
+    for topic in topics:
+        count = len(known[topic].partitions)
+        for index in indexes:
+            if index not in known[topic].partitions:
+                raise UnknownTopicError(
+                    f"partition {index} of topic {topic} does not exist: it has {count} (0 to {count - 1})"
+                )
+    return [(topic, index) for topic in topics for index in indexes]
+
+
+def _offsets(
+    client: Client,
+    partitions: list[tuple[str, int]],
+    bound: Bound,
+    what: str,
+    timeout: float | None,
+) -> dict[tuple[str, int], int]:
+    """Return one end of the range as offsets."""
+    if isinstance(bound, bool) or not isinstance(bound, (str, int, datetime, Mapping)):
+        raise ConfigError(
+            f"{what}={bound!r}: expected 'earliest', 'latest', a datetime, an offset, or offsets by partition"
+        )
+    if isinstance(bound, int):
+        if bound < 0:
+            raise ConfigError(f"{what}={bound}: an offset is 0 or more")
+        return dict.fromkeys(partitions, bound)
+    if isinstance(bound, Mapping):
+        missing = [index for _, index in partitions if index not in bound]
+        if missing:
+            raise ConfigError(f"{what}: no offset is given for partition {missing[0]}")
+        return {(topic, index): bound[index] for topic, index in partitions}
+    if isinstance(bound, str) and bound not in {"earliest", "latest"}:
+        raise ConfigError(f"{what}={bound!r}: expected 'earliest' or 'latest'")
+    spec: str | int = bound if isinstance(bound, str) else round(bound.timestamp() * 1000)
+    listed = client.list_offsets(dict.fromkeys(partitions, spec), timeout=timeout)
+    offsets = {partition: found.offset for partition, found in listed.items()}
+    # No record is that late: the range starts, or ends, at the end.
+    late: dict[tuple[str, int], str | int] = {p: "latest" for p, offset in offsets.items() if offset < 0}
+    if late:
+        ends = client.list_offsets(late, timeout=timeout)
+        offsets |= {partition: found.offset for partition, found in ends.items()}
+    return offsets

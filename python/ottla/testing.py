@@ -1,0 +1,222 @@
+"""A Kafka cluster in the process, for tests: real TCP on loopback, real logs, faults on demand.
+
+```python
+with ottla.testing.MockCluster(brokers=3) as cluster:
+    cluster.create_topic("orders", partitions=6)
+    producer = ottla.Producer(cluster.bootstrap)
+```
+
+With pytest, the fixture ``mock_cluster`` gives a fresh one to each test.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import Literal
+
+from ottla import _core
+
+__all__ = ["Fault", "MockCluster"]
+
+
+class Fault:
+    """What goes wrong with a request: make one with the class methods, inject it into a cluster."""
+
+    def __init__(self, reaction: dict[str, object]) -> None:
+        self._reaction = reaction
+
+    def __repr__(self) -> str:
+        (kind, value), *_ = self._reaction.items()
+        return f"Fault.{kind}({value!r})"
+
+    @classmethod
+    def error(cls, name: str) -> Fault:
+        """Answer with an error code, by Kafka's name; nothing of the request is applied."""
+        return cls({"error": name})
+
+    @classmethod
+    def disconnect(cls, when: Literal["before", "after"] = "before") -> Fault:
+        """Close the connection before the request is applied, or after, so that its answer is lost."""
+        return cls({"disconnect": when})
+
+    @classmethod
+    def delay(cls, seconds: float) -> Fault:
+        """Handle the request this much later."""
+        return cls({"delay": float(seconds)})
+
+    @classmethod
+    def throttle(cls, milliseconds: int) -> Fault:
+        """Answer with this ``throttle_time_ms``."""
+        return cls({"throttle": milliseconds})
+
+    @classmethod
+    def silence(cls) -> Fault:
+        """Never answer, and keep the connection open."""
+        return cls({"silence": True})
+
+    @classmethod
+    def move_leader(cls, to: int) -> Fault:
+        """Give the request's partitions another leader before it is handled."""
+        return cls({"move_leader": to})
+
+    @classmethod
+    def corrupt_records(cls) -> Fault:
+        """Flip one bit of the records in the answer."""
+        return cls({"corrupt_records": True})
+
+    @classmethod
+    def truncate_frame(cls) -> Fault:
+        """Send half of the answer, then close the connection."""
+        return cls({"truncate_frame": True})
+
+    @classmethod
+    def bytes(cls, data: bytes) -> Fault:
+        """Send these bytes instead of an answer."""
+        return cls({"bytes": data})
+
+
+class MockCluster:
+    """A Kafka cluster of ``brokers`` brokers, with ids from 1, until ``close()``.
+
+    Args:
+        brokers: how many brokers.
+        racks: racks, given to the brokers in turn. Default: rack-a, rack-b, rack-c.
+        auto_create_topics: whether producing to an unknown topic makes it.
+        default_partitions: partitions of topics that do not say how many.
+        max_message_bytes: the largest batch that is accepted.
+    """
+
+    def __init__(
+        self,
+        brokers: int = 3,
+        *,
+        racks: Sequence[str] | None = None,
+        auto_create_topics: bool = True,
+        default_partitions: int = 1,
+        max_message_bytes: int = 1_048_588,
+    ) -> None:
+        self._core = _core.MockCluster(
+            brokers,
+            racks=None if racks is None else list(racks),
+            auto_create_topics=auto_create_topics,
+            default_partitions=default_partitions,
+            max_message_bytes=max_message_bytes,
+        )
+
+    @property
+    def bootstrap(self) -> str:
+        """The brokers' addresses, as a client wants them."""
+        return self._core.bootstrap
+
+    @property
+    def brokers(self) -> dict[int, str]:
+        """Each broker's address."""
+        return self._core.brokers
+
+    def create_topic(
+        self,
+        name: str,
+        partitions: int | None = None,
+        replication: int | None = None,
+        configs: Mapping[str, str] | None = None,
+    ) -> None:
+        """Make a topic; its leaders are spread over the brokers."""
+        self._core.create_topic(name, partitions, replication, dict(configs or {}))
+
+    def delete_topic(self, name: str) -> None:
+        """Delete a topic."""
+        self._core.delete_topic(name)
+
+    def leader(self, topic: str, partition: int) -> int | None:
+        """Return the broker that leads a partition."""
+        return self._core.leader(topic, partition)
+
+    def move_leader(self, topic: str, partition: int, to: int) -> None:
+        """Make another broker the leader of a partition."""
+        self._core.move_leader(topic, partition, to)
+
+    def delete_records(self, topic: str, partition: int, before: int) -> int:
+        """Delete what lies before an offset, as retention would; returns the new start."""
+        return self._core.delete_records(topic, partition, before)
+
+    def end_offset(self, topic: str, partition: int) -> int:
+        """Return the offset that the next record will get."""
+        return self._core.end_offset(topic, partition)
+
+    def stop_broker(self, broker: int) -> None:
+        """Stop a broker as a crash would: connections break, its leaderships move."""
+        self._core.stop_broker(broker)
+
+    def start_broker(self, broker: int) -> None:
+        """Start a stopped broker at its old address."""
+        self._core.start_broker(broker)
+
+    def connections(self, broker: int) -> int:
+        """Return how many connections a broker has."""
+        return self._core.connections(broker)
+
+    def request_count(self, api: str, broker: int | None = None) -> int:
+        """Return how many requests of an API have come, to one broker or to all."""
+        return self._core.request_count(api, broker)
+
+    def inject(
+        self,
+        fault: Fault,
+        *,
+        api: str | None = None,
+        broker: int | None = None,
+        topic: str | None = None,
+        partition: int | None = None,
+        skip: int = 0,
+        times: int | None = None,
+    ) -> int:
+        """Have a fault happen to the requests that agree with all that is given.
+
+        Args:
+            fault: what happens.
+            api: the API's name, such as ``Produce``.
+            broker: the broker's id.
+            topic: the topic.
+            partition: the partition.
+            skip: how many matching requests pass unharmed first.
+            times: how often it happens; always if not given.
+
+        Returns:
+            A number for ``fault_hits``.
+        """
+        return self._core.inject(
+            fault._reaction,
+            api=api,
+            broker=broker,
+            topic=topic,
+            partition=partition,
+            skip=skip,
+            times=times,
+        )
+
+    def fault_hits(self, fault: int) -> int:
+        """Return how often an injected fault has happened."""
+        return self._core.fault_hits(fault)
+
+    def clear_faults(self) -> None:
+        """End all faults."""
+        self._core.clear_faults()
+
+    def close(self) -> None:
+        """End the cluster."""
+        self._core.close()
+
+    def __enter__(self) -> MockCluster:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return repr(self._core)

@@ -1,0 +1,64 @@
+//! `RecordBatch`: rows that any Arrow library can take over without a copy, by the PyCapsule
+//! interface. The wheel itself needs no Arrow library.
+
+use std::sync::Arc;
+
+use arrow_array::{RecordBatch as ArrowBatch, StructArray};
+use arrow_schema::{DataType, Field, FieldRef, SchemaRef};
+use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyTuple};
+use pyo3_arrow::ffi::{to_array_pycapsules, to_schema_pycapsule};
+
+/// Rows as Arrow columns.
+#[pyclass(frozen, module = "ottla")]
+pub(crate) struct RecordBatch(pub(crate) ArrowBatch);
+
+/// A batch's columns as the fields of one struct, which is how Arrow's C interface hands it over.
+pub(crate) fn as_struct_field(schema: &SchemaRef) -> FieldRef {
+    Arc::new(Field::new_struct("", schema.fields().clone(), false).with_metadata(schema.metadata().clone()))
+}
+
+#[pymethods]
+impl RecordBatch {
+    #[getter]
+    fn num_rows(&self) -> usize {
+        self.0.num_rows()
+    }
+
+    #[getter]
+    fn num_columns(&self) -> usize {
+        self.0.num_columns()
+    }
+
+    #[getter]
+    fn column_names(&self) -> Vec<String> {
+        self.0.schema_ref().fields().iter().map(|field| field.name().clone()).collect()
+    }
+
+    #[getter]
+    fn nbytes(&self) -> usize {
+        self.0.get_array_memory_size()
+    }
+
+    fn __len__(&self) -> usize {
+        self.0.num_rows()
+    }
+
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        Ok(to_schema_pycapsule(py, DataType::Struct(self.0.schema_ref().fields().clone()))?)
+    }
+
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_array__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyCapsule>>,
+    ) -> PyResult<Bound<'py, PyTuple>> {
+        let field = as_struct_field(self.0.schema_ref());
+        Ok(to_array_pycapsules(py, field, &StructArray::from(self.0.clone()), requested_schema)?)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("RecordBatch(num_rows={}, columns={:?})", self.0.num_rows(), self.column_names())
+    }
+}

@@ -1,0 +1,251 @@
+//! `Client`: the cluster, its topology, offsets, scans.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ottla_client::consumer::{Range, ScanOptions};
+use ottla_client::environment::Environment;
+use ottla_client::metadata::Want;
+use ottla_client::{Client as Core, Kind};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::cluster::Cluster;
+use crate::runtime::{Owned, runtime, seconds, wait_for};
+use crate::scan::Scan;
+use crate::{config, errors, offsets, scan};
+
+/// A connection as it is now.
+#[pyclass(frozen, get_all, module = "ottla")]
+pub(crate) struct ConnectionStatus {
+    broker: i32,
+    address: String,
+    state: &'static str,
+    in_flight: usize,
+    last_error: Option<String>,
+}
+
+#[pymethods]
+impl ConnectionStatus {
+    fn __repr__(&self) -> String {
+        format!(
+            "ConnectionStatus(broker={}, address={:?}, state={:?})",
+            self.broker, self.address, self.state
+        )
+    }
+}
+
+/// A client of one cluster.
+#[pyclass(frozen, module = "ottla")]
+pub(crate) struct Client {
+    core: Owned<Core>,
+}
+
+impl Client {
+    pub(crate) fn core(&self) -> PyResult<&Core> {
+        self.core.get()
+    }
+
+    /// Connects a new core.
+    pub(crate) fn connect_core(
+        py: Python<'_>,
+        bootstrap: Option<&Bound<'_, PyAny>>,
+        config: Option<&Bound<'_, PyAny>>,
+        timeout: Option<f64>,
+        connect: bool,
+        kwargs: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Core> {
+        let config = config::config(py, bootstrap, config, kwargs)?;
+        let timeout = seconds(timeout, config.default_api_timeout)?;
+        let core = if connect {
+            wait_for(py, Core::connect(config, Environment::default(), timeout))
+        } else {
+            Core::new(config, Environment::default()).map_err(|error| errors::raise(py, &error))
+        }?;
+        Ok(core)
+    }
+
+    fn timeout(&self, timeout: Option<f64>) -> PyResult<Duration> {
+        seconds(timeout, self.core()?.config().default_api_timeout)
+    }
+}
+
+#[pymethods]
+impl Client {
+    #[new]
+    #[pyo3(signature = (bootstrap=None, config=None, *, timeout=None, connect=true, **kwargs))]
+    fn new(
+        py: Python<'_>,
+        bootstrap: Option<&Bound<'_, PyAny>>,
+        config: Option<&Bound<'_, PyAny>>,
+        timeout: Option<f64>,
+        connect: bool,
+        kwargs: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Self> {
+        let core = Self::connect_core(py, bootstrap, config, timeout, connect, kwargs)?;
+        Ok(Self { core: Owned::new(core) })
+    }
+
+    #[pyo3(signature = (topics=None, *, refresh=false, timeout=None))]
+    fn cluster(
+        &self,
+        py: Python<'_>,
+        topics: Option<Vec<String>>,
+        refresh: bool,
+        timeout: Option<f64>,
+    ) -> PyResult<Cluster> {
+        let core = self.core()?;
+        let timeout = self.timeout(timeout)?;
+        if let Some(topics) = topics {
+            let names: Vec<Arc<str>> = topics.iter().map(|topic| topic.as_str().into()).collect();
+            let snapshot = core.snapshot();
+            let known = |name: &Arc<str>| {
+                snapshot.topic(name).is_some_and(|topic| topic.error == ottla_protocol::ErrorCode::None)
+            };
+            if refresh || !names.iter().all(known) {
+                wait_for(py, async {
+                    core.retrying("looking up topics", timeout, || async {
+                        core.refresh(core.snapshot().generation, Want::Topics(&names)).await.map(drop)
+                    })
+                    .await?;
+                    core.topics(&names, false, timeout).await.map(drop)
+                })?;
+            }
+        } else if refresh || core.snapshot().generation == 0 {
+            wait_for(
+                py,
+                core.retrying("refreshing metadata", timeout, || {
+                    core.refresh(core.snapshot().generation, Want::Known)
+                }),
+            )?;
+        }
+        Ok(Cluster(core.snapshot()))
+    }
+
+    #[pyo3(signature = (*, timeout=None))]
+    fn list_topics(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<Vec<String>> {
+        let core = self.core()?;
+        let timeout = self.timeout(timeout)?;
+        let snapshot = wait_for(
+            py,
+            core.retrying("listing topics", timeout, || core.refresh(core.snapshot().generation, Want::All)),
+        )?;
+        let existing = snapshot.topics().filter(|topic| topic.error == ottla_protocol::ErrorCode::None);
+        let mut names: Vec<String> = existing.map(|topic| topic.name.to_string()).collect();
+        names.sort();
+        Ok(names)
+    }
+
+    fn leader(&self, topic: &str, partition: i32) -> PyResult<Option<i32>> {
+        Ok(self.core()?.leader(topic, partition))
+    }
+
+    fn connections(&self) -> PyResult<Vec<ConnectionStatus>> {
+        let status = |status: ottla_client::connection::Status| ConnectionStatus {
+            broker: status.broker,
+            address: status.address,
+            state: if status.connected { "connected" } else { "disconnected" },
+            in_flight: status.in_flight,
+            last_error: status.last_error.map(|error| error.to_string()),
+        };
+        Ok(self.core()?.connections().into_iter().map(status).collect())
+    }
+
+    #[pyo3(signature = (spec, *, isolation_level="read_uncommitted", timeout=None))]
+    fn list_offsets<'py>(
+        &self,
+        py: Python<'py>,
+        spec: &Bound<'py, PyAny>,
+        isolation_level: &str,
+        timeout: Option<f64>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let core = self.core()?;
+        let wanted = offsets::specs(spec)?;
+        let read_committed = read_committed(py, isolation_level)?;
+        let found = wait_for(py, core.list_offsets(wanted, read_committed, self.timeout(timeout)?))?;
+        offsets::to_dict(py, found)
+    }
+
+    #[pyo3(signature = (ranges, *, columns=None, include_headers=false, max_rows=50_000, target_bytes=4<<20, fail_on_data_loss=true, timeout=None))]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
+    fn scan(
+        &self,
+        py: Python<'_>,
+        ranges: Vec<(String, i32, i64, i64)>,
+        columns: Option<Vec<String>>,
+        include_headers: bool,
+        max_rows: usize,
+        target_bytes: usize,
+        fail_on_data_loss: bool,
+        timeout: Option<f64>,
+    ) -> PyResult<Scan> {
+        let core = self.core()?;
+        let columns = scan::columns(py, columns, include_headers)?;
+        let mut names: HashMap<String, Arc<str>> = HashMap::new();
+        let ranges = ranges
+            .into_iter()
+            .map(|(topic, partition, start, end)| {
+                if start < 0 {
+                    let words = format!(
+                        "{topic}-{partition}: the range starts at {start}; expected an offset, 0 or more"
+                    );
+                    return Err(errors::config(py, words));
+                }
+                let topic = names.entry(topic).or_insert_with_key(|name| name.as_str().into());
+                Ok(Range { partition: (Arc::clone(topic), partition), start, end })
+            })
+            .collect::<PyResult<Vec<_>>>()?;
+        let config = core.config();
+        let options = ScanOptions {
+            fail_on_data_loss,
+            read_committed: read_committed(py, &config.isolation_level)?,
+            // Large answers cost the least CPU a record; the whole answer is bounded all the same.
+            max_bytes: config.fetch_max_bytes.min(scan::FETCH_BYTES),
+            timeout: self.timeout(timeout)?,
+        };
+        let runtime = runtime()?;
+        let _entered = runtime.enter();
+        Scan::start(core.clone(), ranges, options, columns, max_rows, target_bytes)
+    }
+
+    #[pyo3(signature = (timeout=None))]
+    fn close(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<()> {
+        // Nothing of a client needs time to close; the argument is for symmetry with producers.
+        let _ = timeout;
+        let core = self.core()?;
+        py.detach(|| core.close());
+        Ok(())
+    }
+
+    fn __enter__(this: Py<Self>) -> Py<Self> {
+        this
+    }
+
+    #[pyo3(signature = (*_args))]
+    fn __exit__(&self, py: Python<'_>, _args: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.close(py, None)
+    }
+
+    fn __repr__(&self) -> PyResult<String> {
+        let core = self.core()?;
+        let snapshot = core.snapshot();
+        Ok(format!(
+            "Client(bootstrap={:?}, cluster_id={:?}, brokers={})",
+            core.config().bootstrap_servers.join(","),
+            snapshot.cluster_id.as_deref().unwrap_or_default(),
+            snapshot.brokers.len()
+        ))
+    }
+}
+
+fn read_committed(py: Python<'_>, level: &str) -> PyResult<bool> {
+    match level {
+        "read_committed" => Ok(true),
+        "read_uncommitted" => Ok(false),
+        _ => {
+            let words = format!("isolation.level={level:?}: expected read_uncommitted or read_committed");
+            Err(errors::raise(py, &ottla_client::Error::new(Kind::Config, words)))
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! Configuration from Python: a mapping of dotted names, keyword arguments with underscores.
+
+use ottla_client::Config;
+use ottla_client::config::{ROWS, Value};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyString};
+
+use crate::errors;
+
+/// The configuration of a client: keyword arguments win over the mapping.
+pub(crate) fn config(
+    py: Python<'_>,
+    bootstrap: Option<&Bound<'_, PyAny>>,
+    mapping: Option<&Bound<'_, PyAny>>,
+    kwargs: Option<&Bound<'_, PyDict>>,
+) -> PyResult<Config> {
+    let mut pairs: Vec<(String, Value)> = Vec::new();
+    if let Some(mapping) = mapping.filter(|mapping| !mapping.is_none()) {
+        for item in mapping.call_method0("items")?.try_iter()? {
+            push(&mut pairs, &item?)?;
+        }
+    }
+    if let Some(kwargs) = kwargs {
+        for item in kwargs.items() {
+            push(&mut pairs, &item)?;
+        }
+    }
+    if let Some(bootstrap) = bootstrap.filter(|bootstrap| !bootstrap.is_none()) {
+        pairs.push(("bootstrap.servers".to_owned(), value("bootstrap", bootstrap)?));
+    }
+    Config::from_pairs(pairs.iter().map(|(name, value)| (name.as_str(), value.clone())))
+        .map_err(|error| errors::raise(py, &error))
+}
+
+fn push(pairs: &mut Vec<(String, Value)>, item: &Bound<'_, PyAny>) -> PyResult<()> {
+    let (name, item): (String, Bound<'_, PyAny>) = item.extract()?;
+    if !item.is_none() {
+        let value = value(&name, &item)?;
+        pairs.push((name, value));
+    }
+    Ok(())
+}
+
+fn value(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
+    // A bool is an int to Python, so it comes first.
+    if value.is_instance_of::<PyBool>() {
+        Ok(Value::Bool(value.extract()?))
+    } else if value.is_instance_of::<PyInt>() {
+        let number = value
+            .extract()
+            .map_err(|_| errors::config(value.py(), format!("{name}: the number is too large")))?;
+        Ok(Value::Int(number))
+    } else if value.is_instance_of::<PyFloat>() {
+        Ok(Value::Float(value.extract()?))
+    } else if value.is_instance_of::<PyString>() {
+        Ok(Value::Str(value.extract()?))
+    } else if let Ok(items) = value.extract::<Vec<String>>() {
+        Ok(Value::List(items))
+    } else {
+        let ty = value.get_type().name()?.to_string();
+        let words = format!(
+            "{name}: a value of type {ty} cannot be used; expected text, a number, a bool or a list of texts"
+        );
+        Err(errors::config(value.py(), words))
+    }
+}
+
+/// One row of the configuration: name, type, default, smallest and largest value, meaning.
+type RowTuple = (&'static str, &'static str, &'static str, Option<(i64, i64)>, &'static str);
+
+/// Every key of the configuration, for the docs table.
+#[pyfunction]
+pub(crate) fn config_rows() -> Vec<RowTuple> {
+    ROWS.iter()
+        .map(|row| (row.name, row.ty, row.default, (row.bounds != (0, 0)).then_some(row.bounds), row.doc))
+        .collect()
+}

@@ -1,0 +1,68 @@
+//! The client's errors as Python exceptions: the classes of `ottla.errors`, with their fields.
+
+use ottla_client::{Error, Kind};
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::PyDict;
+
+static MAKE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+
+/// The name of the class in `ottla.errors`.
+fn class(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Config => "ConfigError",
+        Kind::Bootstrap => "BootstrapError",
+        Kind::Connection => "ConnectionError",
+        Kind::Authentication => "AuthenticationError",
+        Kind::Authorization => "AuthorizationError",
+        Kind::Timeout => "TimeoutError",
+        Kind::Broker => "BrokerError",
+        Kind::UnknownTopic => "UnknownTopicError",
+        Kind::DataLoss => "DataLossError",
+        Kind::Fenced => "FencedError",
+        Kind::Protocol => "ProtocolError",
+        Kind::Closed => "ClosedError",
+    }
+}
+
+/// The exception for an error.
+pub(crate) fn raise(py: Python<'_>, error: &Error) -> PyErr {
+    value(py, error).map_or_else(|failure| failure, |value| PyErr::from_value(value.into_bound(py)))
+}
+
+/// The exception object for an error.
+pub(crate) fn value(py: Python<'_>, error: &Error) -> PyResult<Py<PyAny>> {
+    let make = MAKE.get_or_try_init(py, || -> PyResult<_> {
+        Ok(py.import("ottla.errors")?.getattr("_from_core")?.unbind())
+    })?;
+    let context = PyDict::new(py);
+    let place = error.context();
+    context.set_item("topic", place.topic.as_deref())?;
+    context.set_item("partition", place.partition)?;
+    context.set_item("broker", place.broker)?;
+    context.set_item("address", place.address.as_deref())?;
+    context.set_item("api", place.api.map(|api| api.name()))?;
+    context.set_item("phase", place.phase.map(|phase| phase.to_string()))?;
+    let code = error.code().map(|code| (code.code(), code.name()));
+    let fatal = matches!(error.kind(), Kind::Fenced | Kind::Closed);
+    let arguments = (
+        class(error.kind()),
+        error.to_string(),
+        code,
+        error.is_retriable(),
+        fatal,
+        error.is_maybe_done(),
+        context,
+    );
+    make.call1(py, arguments)
+}
+
+/// The exception for the use of something that is closed.
+pub(crate) fn closed(message: &str) -> PyErr {
+    Python::attach(|py| raise(py, &Error::new(Kind::Closed, message)))
+}
+
+/// The exception for an argument that makes no sense.
+pub(crate) fn config(py: Python<'_>, message: impl Into<String>) -> PyErr {
+    raise(py, &Error::new(Kind::Config, message))
+}

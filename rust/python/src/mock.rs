@@ -1,0 +1,229 @@
+//! `MockCluster`: a Kafka cluster in this process, for `ottla.testing`.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ottla_mock::{Fault, FaultId, Match, MockCluster as Core, MockConfig, Reaction, TopicSpec, When};
+use ottla_protocol::{ApiKey, ErrorCode};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::errors;
+use crate::runtime::{Owned, runtime, wait};
+
+/// A cluster that runs as long as the object lives.
+#[pyclass(frozen, module = "ottla.testing")]
+pub(crate) struct MockCluster {
+    core: parking_lot::Mutex<Option<Arc<Owned<Core>>>>,
+}
+
+impl MockCluster {
+    fn with<T>(&self, call: impl FnOnce(&Core) -> PyResult<T>) -> PyResult<T> {
+        // Not held during the call: it may wait, and whoever waits for the lock may hold the GIL.
+        let owned = self.core.lock().clone();
+        let owned = owned.ok_or_else(|| errors::closed("this mock cluster was closed"))?;
+        // Handlers run on the runtime's threads; what is spawned here belongs there too.
+        let runtime = runtime()?;
+        let _entered = runtime.enter();
+        call(owned.get()?)
+    }
+}
+
+fn refused(py: Python<'_>, refusal: &dyn std::fmt::Display) -> PyErr {
+    errors::config(py, refusal.to_string())
+}
+
+#[pymethods]
+impl MockCluster {
+    #[new]
+    #[pyo3(signature = (brokers=3, *, racks=None, auto_create_topics=true, default_partitions=1, max_message_bytes=1_048_588))]
+    fn new(
+        py: Python<'_>,
+        brokers: usize,
+        racks: Option<Vec<String>>,
+        auto_create_topics: bool,
+        default_partitions: i32,
+        max_message_bytes: usize,
+    ) -> PyResult<Self> {
+        if !(1..=1000).contains(&brokers) {
+            return Err(errors::config(py, format!("brokers is {brokers}: expected 1 to 1000")));
+        }
+        let mut config = MockConfig {
+            brokers,
+            auto_create_topics,
+            default_partitions,
+            max_message_bytes,
+            ..MockConfig::default()
+        };
+        if let Some(racks) = racks {
+            config.racks = racks;
+        }
+        let core = wait(py, Core::start(config))??;
+        Ok(Self { core: parking_lot::Mutex::new(Some(Arc::new(Owned::new(core)))) })
+    }
+
+    #[getter]
+    fn bootstrap(&self) -> PyResult<String> {
+        self.with(|core| Ok(core.bootstrap()))
+    }
+
+    #[getter]
+    fn brokers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let dict = PyDict::new(py);
+        for broker in self.with(|core| Ok(core.brokers()))? {
+            dict.set_item(broker.id, broker.address.to_string())?;
+        }
+        Ok(dict)
+    }
+
+    #[pyo3(signature = (name, partitions=None, replication=None, configs=None))]
+    fn create_topic(
+        &self,
+        py: Python<'_>,
+        name: String,
+        partitions: Option<i32>,
+        replication: Option<i16>,
+        configs: Option<std::collections::BTreeMap<String, String>>,
+    ) -> PyResult<()> {
+        let configs = configs.unwrap_or_default().into_iter().collect();
+        let spec = TopicSpec { name, partitions, replication, configs };
+        self.with(|core| core.create_topic(spec).map(drop).map_err(|refusal| refused(py, &refusal)))
+    }
+
+    fn delete_topic(&self, py: Python<'_>, name: &str) -> PyResult<()> {
+        self.with(|core| core.delete_topic(name).map_err(|refusal| refused(py, &refusal)))
+    }
+
+    fn leader(&self, topic: &str, partition: i32) -> PyResult<Option<i32>> {
+        self.with(|core| Ok(core.leader(topic, partition)))
+    }
+
+    fn move_leader(&self, py: Python<'_>, topic: &str, partition: i32, to: i32) -> PyResult<()> {
+        self.with(|core| core.move_leader(topic, partition, to).map_err(|refusal| refused(py, &refusal)))
+    }
+
+    fn delete_records(&self, py: Python<'_>, topic: &str, partition: i32, before: i64) -> PyResult<i64> {
+        self.with(|core| {
+            core.delete_records(topic, partition, before).map_err(|refusal| refused(py, &refusal))
+        })
+    }
+
+    fn end_offset(&self, py: Python<'_>, topic: &str, partition: i32) -> PyResult<i64> {
+        self.with(|core| {
+            let log = core.partition_log(topic, partition).map_err(|refusal| refused(py, &refusal))?;
+            Ok(log.high_watermark)
+        })
+    }
+
+    fn stop_broker(&self, py: Python<'_>, broker: i32) -> PyResult<()> {
+        self.with(|core| Ok(wait(py, core.stop_broker(broker))??))
+    }
+
+    fn start_broker(&self, py: Python<'_>, broker: i32) -> PyResult<()> {
+        self.with(|core| Ok(wait(py, core.start_broker(broker))??))
+    }
+
+    fn connections(&self, broker: i32) -> PyResult<usize> {
+        self.with(|core| Ok(core.connections(broker)))
+    }
+
+    #[pyo3(signature = (api, broker=None))]
+    fn request_count(&self, py: Python<'_>, api: &str, broker: Option<i32>) -> PyResult<u64> {
+        let api = api_key(py, api)?;
+        self.with(|core| Ok(core.request_count(broker, api)))
+    }
+
+    #[pyo3(signature = (reaction, *, api=None, broker=None, topic=None, partition=None, skip=0, times=None))]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
+    fn inject(
+        &self,
+        py: Python<'_>,
+        reaction: &Bound<'_, PyDict>,
+        api: Option<&str>,
+        broker: Option<i32>,
+        topic: Option<String>,
+        partition: Option<i32>,
+        skip: u64,
+        times: Option<u64>,
+    ) -> PyResult<u64> {
+        let api = api.map(|api| api_key(py, api)).transpose()?;
+        let on = Match { broker, api, topic, partition, skip, ..Match::default() };
+        let fault = Fault { on, then: self::reaction(py, reaction)?, times };
+        self.with(|core| Ok(core.inject(fault).0))
+    }
+
+    fn fault_hits(&self, fault: u64) -> PyResult<u64> {
+        self.with(|core| Ok(core.fault_hits(FaultId(fault))))
+    }
+
+    fn clear_faults(&self) -> PyResult<()> {
+        self.with(|core| {
+            core.clear_faults();
+            Ok(())
+        })
+    }
+
+    fn close(&self) {
+        drop(self.core.lock().take());
+    }
+
+    fn __enter__(this: Py<Self>) -> Py<Self> {
+        this
+    }
+
+    #[pyo3(signature = (*_args))]
+    fn __exit__(&self, _args: &Bound<'_, PyAny>) {
+        self.close();
+    }
+
+    fn __repr__(&self) -> String {
+        match self.bootstrap() {
+            Ok(bootstrap) => format!("MockCluster(bootstrap={bootstrap:?})"),
+            Err(_) => "MockCluster(closed)".to_owned(),
+        }
+    }
+}
+
+fn api_key(py: Python<'_>, name: &str) -> PyResult<ApiKey> {
+    let found = ApiKey::ALL.iter().find(|api| api.name() == name);
+    found.copied().ok_or_else(|| {
+        errors::config(py, format!("{name:?} is not the name of an API, as Produce or Fetch is"))
+    })
+}
+
+/// One kind of fault, from a dict with one key.
+fn reaction(py: Python<'_>, reaction: &Bound<'_, PyDict>) -> PyResult<Reaction> {
+    let items = reaction.items();
+    let wrong = || {
+        let known = "error, disconnect, delay, throttle, silence, move_leader, corrupt_records, truncate_frame, bytes";
+        errors::config(py, format!("a fault is exactly one of {known}"))
+    };
+    if items.len() != 1 {
+        return Err(wrong());
+    }
+    let (kind, value): (String, Bound<'_, PyAny>) = items.get_item(0)?.extract()?;
+    Ok(match kind.as_str() {
+        "error" => {
+            let name: String = value.extract()?;
+            let code = ErrorCode::ALL.iter().find(|code| code.name() == name);
+            Reaction::Error(
+                *code.ok_or_else(|| {
+                    errors::config(py, format!("{name:?} is not the name of an error code"))
+                })?,
+            )
+        }
+        "disconnect" => match value.extract::<String>()?.as_str() {
+            "before" => Reaction::Disconnect(When::BeforeHandling),
+            "after" => Reaction::Disconnect(When::AfterHandling),
+            _ => return Err(errors::config(py, "disconnect: expected 'before' or 'after'")),
+        },
+        "delay" => Reaction::Delay(Duration::try_from_secs_f64(value.extract()?).map_err(|_| wrong())?),
+        "throttle" => Reaction::Throttle(value.extract()?),
+        "silence" => Reaction::Silence,
+        "move_leader" => Reaction::MoveLeader { to: value.extract()? },
+        "corrupt_records" => Reaction::CorruptRecords,
+        "truncate_frame" => Reaction::TruncateFrame,
+        "bytes" => Reaction::Bytes(value.extract::<Vec<u8>>()?.into()),
+        _ => return Err(wrong()),
+    })
+}

@@ -1,0 +1,104 @@
+//! Fields of a record as Python has them: bytes and text, headers, timestamps.
+
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
+use pyo3::types::{PyBytes, PyDict, PyFloat, PyInt, PyString};
+
+use ottla_protocol::records::Header;
+
+use crate::errors;
+
+/// A key or a value.
+pub(crate) enum Data {
+    Bytes(PyBackedBytes),
+    Str(PyBackedStr),
+}
+
+impl Data {
+    pub(crate) fn as_slice(&self) -> &[u8] {
+        match self {
+            Self::Bytes(bytes) => bytes,
+            Self::Str(text) => text.as_bytes(),
+        }
+    }
+}
+
+/// Bytes, text (as UTF-8), or None.
+pub(crate) fn data(what: &str, value: &Bound<'_, PyAny>) -> PyResult<Option<Data>> {
+    if value.is_none() {
+        return Ok(None);
+    }
+    if let Ok(bytes) = value.cast::<PyBytes>() {
+        return Ok(Some(Data::Bytes(bytes.clone().into())));
+    }
+    if let Ok(text) = value.cast::<PyString>() {
+        return Ok(Some(Data::Str(text.clone().try_into()?)));
+    }
+    // bytearray, memoryview and whatever else has a buffer: copied, since it may change.
+    if value.hasattr("__buffer__")? || is_buffer(value)? {
+        let copied = value.py().get_type::<PyBytes>().call1((value,))?.cast_into::<PyBytes>()?;
+        return Ok(Some(Data::Bytes(copied.into())));
+    }
+    let ty = value.get_type().name()?;
+    Err(PyTypeError::new_err(format!("{what} is of type {ty}; expected bytes, str or None")))
+}
+
+/// `__buffer__` is visible from Python 3.12 on only.
+fn is_buffer(value: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let name = value.get_type().name()?.to_string();
+    Ok(matches!(name.as_str(), "bytearray" | "memoryview"))
+}
+
+/// Headers: pairs of a name and bytes, text or None; or a mapping of such.
+#[derive(Default)]
+pub(crate) struct Headers(Vec<(Data, Option<Data>)>);
+
+impl Headers {
+    pub(crate) fn new(headers: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+        let Some(headers) = headers.filter(|headers| !headers.is_none()) else { return Ok(Self::default()) };
+        let pairs =
+            if headers.is_instance_of::<PyDict>() { headers.call_method0("items")? } else { headers.clone() };
+        let mut out = Vec::new();
+        for pair in pairs.try_iter()? {
+            let (key, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) = pair?.extract().map_err(|_| {
+                PyTypeError::new_err("headers: expected pairs of a name and a value, or a dict of such")
+            })?;
+            let key = data("a header's name", &key)?;
+            let key =
+                key.ok_or_else(|| PyTypeError::new_err("a header's name is None; expected str or bytes"))?;
+            out.push((key, data("a header's value", &value)?));
+        }
+        Ok(Self(out))
+    }
+
+    pub(crate) fn as_headers(&self) -> Vec<Header<'_>> {
+        self.0
+            .iter()
+            .map(|(key, value)| Header { key: key.as_slice(), value: value.as_ref().map(Data::as_slice) })
+            .collect()
+    }
+}
+
+/// Milliseconds since 1970: an int, or a `datetime`, of which a naive one is local time as Python has it.
+pub(crate) fn timestamp(value: Option<&Bound<'_, PyAny>>) -> PyResult<i64> {
+    let Some(value) = value.filter(|value| !value.is_none()) else {
+        return Ok(ottla_client::producer::now_millis());
+    };
+    if value.is_instance_of::<PyInt>() {
+        let millis: i64 = value.extract()?;
+        if millis < 0 {
+            return Err(errors::config(
+                value.py(),
+                format!("timestamp is {millis}: expected milliseconds since 1970"),
+            ));
+        }
+        return Ok(millis);
+    }
+    if !value.is_instance_of::<PyFloat>() && value.hasattr("timestamp")? {
+        let seconds: f64 = value.call_method0("timestamp")?.extract()?;
+        return Ok((seconds * 1000.0).round() as i64);
+    }
+    let ty = value.get_type().name()?;
+    Err(PyTypeError::new_err(format!("timestamp is of type {ty}; expected int (milliseconds) or datetime")))
+}

@@ -1,0 +1,202 @@
+//! `Scan`: a bounded read as a stream of Arrow batches.
+//!
+//! Chunks are fetched by the runtime's tasks while earlier ones are decoded here, on the thread
+//! that asks for them and without the GIL.
+
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, RecordBatch as ArrowBatch, StructArray};
+use arrow_schema::{ArrowError, FieldRef, SchemaRef};
+use ottla_arrow::{ArrowDecoder, Column, DecoderConfig, OffsetRange, PushOptions};
+use ottla_client::consumer::{Chunk, Range, Scan as Core, ScanOptions};
+use ottla_client::{Client, Error, Kind};
+use ottla_protocol::records::AbortedTransactions;
+use parking_lot::Mutex;
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+use pyo3_arrow::ffi::{ArrayReader, to_schema_pycapsule, to_stream_pycapsule};
+
+use crate::arrow::{RecordBatch, as_struct_field};
+use crate::errors;
+use crate::runtime::{Owned, wait};
+
+/// Bytes of record batches in one answer: large answers cost little a record, and memory is
+/// bounded by a few of them.
+pub(crate) const FETCH_BYTES: i32 = 8 << 20;
+
+/// The columns that were asked for, in that order.
+pub(crate) fn columns(py: Python<'_>, names: Option<Vec<String>>, headers: bool) -> PyResult<Vec<Column>> {
+    let Some(names) = names else {
+        let wanted = |column: &Column| headers || *column != Column::Headers;
+        return Ok(Column::ALL.into_iter().filter(wanted).collect());
+    };
+    let find = |name: &String| {
+        let found = Column::ALL.into_iter().find(|column| column.name() == name);
+        found.ok_or_else(|| {
+            let known = Column::ALL.map(Column::name).join(", ");
+            errors::config(py, format!("column {name:?} does not exist: there are {known}"))
+        })
+    };
+    names.iter().map(find).collect()
+}
+
+/// The scan and its decoder: what moves into an exported stream.
+struct Stream {
+    core: Core,
+    decoder: ArrowDecoder,
+    read_committed: bool,
+    /// All chunks have come.
+    drained: bool,
+}
+
+impl Stream {
+    /// The next batch of rows; `None` at the end.
+    async fn next(&mut self) -> ottla_client::Result<Option<ArrowBatch>> {
+        loop {
+            if let Some(decoded) = self.decoder.pop() {
+                return Ok(Some(decoded.batch));
+            }
+            if self.drained {
+                return Ok(None);
+            }
+            match self.core.next().await {
+                Some(chunk) => self.decode(&chunk?)?,
+                None => {
+                    self.drained = true;
+                    self.decoder.flush().map_err(|cause| Error::new(Kind::Protocol, cause.to_string()))?;
+                }
+            }
+        }
+    }
+
+    fn decode(&mut self, chunk: &Chunk) -> ottla_client::Result<()> {
+        let (topic, partition) = &chunk.partition;
+        let range = OffsetRange { topic, partition: *partition, start: chunk.start, end: chunk.end };
+        let mut aborted =
+            self.read_committed.then(|| AbortedTransactions::new(chunk.aborted.iter().copied()));
+        // The scan has checked the CRCs, where a bad one can still be fetched again.
+        let options = PushOptions { check_crcs: false, aborted: aborted.as_mut() };
+        let pushed = self.decoder.push(&chunk.records, &range, options);
+        pushed.map(drop).map_err(|error| Error::new(Kind::Protocol, error.to_string()).at(topic, *partition))
+    }
+}
+
+/// A bounded read under way.
+#[pyclass(frozen, module = "ottla")]
+pub(crate) struct Scan {
+    schema: SchemaRef,
+    stream: Mutex<Option<Owned<Stream>>>,
+}
+
+impl Scan {
+    /// Starts reading; the caller has entered the runtime.
+    pub(crate) fn start(
+        client: Client,
+        ranges: Vec<Range>,
+        options: ScanOptions,
+        columns: Vec<Column>,
+        max_rows: usize,
+        target_bytes: usize,
+    ) -> PyResult<Self> {
+        let config = DecoderConfig {
+            max_rows: max_rows.max(1),
+            target_bytes: target_bytes.clamp(1, 1 << 30),
+            ..Default::default()
+        };
+        let decoder = ArrowDecoder::new(&columns, config);
+        let schema = decoder.schema();
+        let core = Core::start(client, ranges, options);
+        let stream = Stream { core, decoder, read_committed: options.read_committed, drained: false };
+        Ok(Self { schema, stream: Mutex::new(Some(Owned::new(stream))) })
+    }
+
+    fn take(&self) -> PyResult<Owned<Stream>> {
+        let taken = self.stream.lock().take();
+        taken.ok_or_else(|| {
+            errors::closed("this scan was closed, or is being read elsewhere: a scan can be read once")
+        })
+    }
+}
+
+#[pymethods]
+impl Scan {
+    #[getter]
+    fn column_names(&self) -> Vec<String> {
+        self.schema.fields().iter().map(|field| field.name().clone()).collect()
+    }
+
+    fn __iter__(this: Py<Self>) -> Py<Self> {
+        this
+    }
+
+    fn __next__(&self, py: Python<'_>) -> PyResult<Option<RecordBatch>> {
+        // Out of its place while it is read: a second reader is told so instead of waiting.
+        let mut owned = self.take()?;
+        let next = owned.get_mut().and_then(|stream| wait(py, stream.next()));
+        *self.stream.lock() = Some(owned);
+        match next? {
+            Ok(batch) => Ok(batch.map(RecordBatch)),
+            Err(error) => Err(errors::raise(py, &error)),
+        }
+    }
+
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        Ok(to_schema_pycapsule(py, self.schema.as_ref())?)
+    }
+
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyCapsule>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        let exported = Exported { field: as_struct_field(&self.schema), stream: self.take()? };
+        Ok(to_stream_pycapsule(py, Box::new(exported), requested_schema)?)
+    }
+
+    fn close(&self) {
+        drop(self.stream.lock().take());
+    }
+
+    fn __enter__(this: Py<Self>) -> Py<Self> {
+        this
+    }
+
+    #[pyo3(signature = (*_args))]
+    fn __exit__(&self, _args: &Bound<'_, PyAny>) {
+        self.close();
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Scan(columns={:?})", self.column_names())
+    }
+}
+
+/// The scan as Arrow's stream interface reads it.
+struct Exported {
+    field: FieldRef,
+    stream: Owned<Stream>,
+}
+
+impl Iterator for Exported {
+    type Item = Result<ArrayRef, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        // Whoever reads may hold the GIL or not; attaching first makes letting go right for both.
+        let batch = Python::try_attach(|py| {
+            let next = self.stream.get_mut().and_then(|stream| wait(py, stream.next()));
+            next.and_then(|next| next.map_err(|error| errors::raise(py, &error)))
+        });
+        match batch {
+            Some(Ok(batch)) => batch.map(|batch| Ok(Arc::new(StructArray::from(batch)) as ArrayRef)),
+            Some(Err(error)) => Some(Err(ArrowError::ExternalError(Box::new(error)))),
+            None => Some(Err(ArrowError::CDataInterface("the interpreter is shutting down".to_owned()))),
+        }
+    }
+}
+
+impl ArrayReader for Exported {
+    fn field(&self) -> FieldRef {
+        Arc::clone(&self.field)
+    }
+}
