@@ -116,7 +116,8 @@ pub enum Reaction {
     Error(ErrorCode),
     /// The connection ends.
     Disconnect(When),
-    /// It is held this long before it is handled; what follows on the connection waits too.
+    /// It is held this long and then handled, whether or not the client is still there; what follows
+    /// on the connection waits too.
     Delay(Duration),
     /// Its answer carries this `throttle_time_ms`. The broker itself does not hold back.
     Throttle(i32),
