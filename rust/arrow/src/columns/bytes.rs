@@ -46,7 +46,7 @@ impl<'a> BytesRef<'a> {
     }
 
     /// The bytes of a row that exists, or null.
-    #[inline]
+    #[inline(always)]
     pub(super) fn get(&self, row: usize) -> Option<&'a [u8]> {
         match *self {
             Self::Null => None,

@@ -133,7 +133,7 @@ impl<'a> Columns<'a> {
     }
 
     /// A row, `None` behind the last.
-    #[inline]
+    #[inline(always)]
     #[must_use]
     pub fn row(&self, row: usize) -> Option<Row<'a>> {
         (row < self.rows).then(|| Row {
@@ -177,7 +177,9 @@ impl<'a> Columns<'a> {
         let mut headers = Vec::new();
         let mut at = from;
         while let Some(row) = self.row(at) {
-            self.headers(at, &mut headers);
+            if self.has_headers() {
+                self.headers(at, &mut headers);
+            }
             let bound = BatchBuilder::upper_bound(row.key, row.value, &headers);
             if !builder.is_empty() && builder.size_in_bytes() + bound > max_bytes {
                 break;

@@ -56,7 +56,7 @@ impl<'a> TimestampsRef<'a> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn get(&self, row: usize) -> Option<i64> {
         if self.nulls.is_some_and(|nulls| nulls.is_null(row)) {
             return None;

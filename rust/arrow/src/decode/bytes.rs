@@ -25,15 +25,35 @@ impl BytesColumn {
     }
 
     /// The caller keeps the sum of all bytes within 31 bits.
-    #[inline]
+    #[inline(always)]
     pub(super) fn push(&mut self, bytes: Option<&[u8]>) {
-        if let Some(bytes) = bytes {
-            self.values.extend_from_slice(bytes);
-            self.nulls.append_non_null();
-        } else {
-            self.nulls.append_null();
+        self.extend(&[bytes], |bytes| *bytes);
+    }
+
+    /// Appends `bytes` of each row. Lengths first, so that there is room for everything and the
+    /// copying loop does nothing else.
+    #[inline]
+    pub(super) fn extend<'r, R>(&mut self, rows: &'r [R], bytes: impl Fn(&'r R) -> Option<&'r [u8]>) {
+        let mut end = self.values.len() as i32;
+        let mut nulls = 0;
+        self.offsets.extend(rows.iter().map(|row| {
+            match bytes(row) {
+                Some(bytes) => end += bytes.len() as i32,
+                None => nulls += 1,
+            }
+            end
+        }));
+        self.values.reserve(end as usize - self.values.len());
+        for row in rows {
+            self.values.extend_from_slice(bytes(row).unwrap_or_default());
         }
-        self.offsets.push(self.values.len() as i32);
+        if nulls == 0 {
+            self.nulls.append_n_non_nulls(rows.len());
+        } else if nulls == rows.len() {
+            self.nulls.append_n_nulls(rows.len());
+        } else {
+            rows.iter().for_each(|row| self.nulls.append(bytes(row).is_some()));
+        }
     }
 
     /// The array, leaving an empty column with room for as much again.

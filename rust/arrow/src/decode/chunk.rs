@@ -1,7 +1,7 @@
 //! The batch that is being filled.
 //!
 //! Invariant: the bytes of all columns together stay within 31 bits, so that no offset overflows:
-//! [`Chunk::is_full_for`] is asked before each row.
+//! [`Chunk::count_fitting`] counts each row before it is pushed.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use ottla_protocol::records::RecordRef;
 use super::bytes::BytesColumn;
 use super::headers::HeadersColumn;
 use super::topic::TopicColumn;
-use super::{DecodeCause, DecodedBatch, DecoderConfig, Span};
+use super::{DecodeCause, DecodedBatch, DecoderConfig, Pushed, Span};
 use crate::Column;
 use crate::schema::UTC;
 
@@ -123,57 +123,71 @@ impl Chunk {
         }
     }
 
-    #[inline]
-    fn size_of(&self, record: &RecordRef<'_>) -> usize {
-        record.key.map_or(0, <[u8]>::len)
-            + record.value.map_or(0, <[u8]>::len)
-            + HeadersColumn::bound(&record.headers)
-    }
-
-    /// Whether the batch must be finished before `record` can be pushed.
-    #[inline]
-    pub(super) fn is_full_for(&self, record: &RecordRef<'_>) -> bool {
-        self.rows >= self.max_rows
-            || self.bytes >= self.target_bytes
-            || self.bytes.saturating_add(self.size_of(record)) > MAX_BYTES && self.rows > 0
-    }
-
-    #[inline]
-    pub(super) fn push(&mut self, record: &RecordRef<'_>) -> Result<(), DecodeCause> {
-        let size = self.size_of(record);
-        self.bytes += size;
-        // Only the first row of a chunk can get here with too much.
-        if self.bytes > MAX_BYTES {
-            self.bytes -= size;
-            return Err(DecodeCause::RowTooLarge { bytes: size });
-        }
-        self.rows += 1;
-        if let Some(key) = &mut self.key {
-            key.push(record.key);
-        }
-        if let Some(value) = &mut self.value {
-            value.push(record.value);
-        }
-        if let Some(offset) = &mut self.offset {
-            offset.push(record.offset);
-        }
-        if let Some(timestamp) = &mut self.timestamp {
-            // -1, "none", becomes -1000: what Spark's own source gives.
-            timestamp.push(record.timestamp.saturating_mul(1000));
-        }
-        if let Some(headers) = &mut self.headers {
-            headers.push(&record.headers);
+    /// Appends rows, finishing the batch whenever it is full.
+    pub(super) fn push_block(
+        &mut self,
+        mut block: &[RecordRef<'_>],
+        pushed: &mut Pushed,
+        ready: &mut VecDeque<DecodedBatch>,
+    ) -> Result<(), DecodeCause> {
+        while let Some(first) = block.first() {
+            let (fitting, rest) = block.split_at_checked(self.count_fitting(block)).unwrap_or((block, &[]));
+            if let Some(last) = fitting.last() {
+                self.push_rows(fitting);
+                pushed.rows += fitting.len();
+                pushed.next_offset = pushed.next_offset.max(last.offset + 1);
+            } else if self.rows == 0 {
+                return Err(DecodeCause::RowTooLarge { bytes: size_of(first) });
+            } else {
+                self.cut(pushed.next_offset, ready)?;
+            }
+            block = rest;
         }
         Ok(())
     }
 
+    /// How many of these rows still belong into this batch; their bytes are counted in.
+    fn count_fitting(&mut self, block: &[RecordRef<'_>]) -> usize {
+        let most = block.len().min(self.max_rows - self.rows);
+        // Nearly always all of them: known after one loop without a branch.
+        let all = block.iter().fold(self.bytes, |bytes, record| bytes.saturating_add(size_of(record)));
+        if most == block.len() && all < self.target_bytes {
+            self.bytes = all;
+            return most;
+        }
+        for (index, record) in block.iter().take(most).enumerate() {
+            let bytes = self.bytes.saturating_add(size_of(record));
+            if self.bytes >= self.target_bytes || bytes > MAX_BYTES {
+                return index;
+            }
+            self.bytes = bytes;
+        }
+        most
+    }
+
+    fn push_rows(&mut self, rows: &[RecordRef<'_>]) {
+        self.rows += rows.len();
+        if let Some(key) = &mut self.key {
+            key.extend(rows, |record| record.key);
+        }
+        if let Some(value) = &mut self.value {
+            value.extend(rows, |record| record.value);
+        }
+        if let Some(offset) = &mut self.offset {
+            offset.extend(rows.iter().map(|record| record.offset));
+        }
+        if let Some(timestamp) = &mut self.timestamp {
+            // -1, "none", becomes -1000: what Spark's own source gives.
+            timestamp.extend(rows.iter().map(|record| record.timestamp.saturating_mul(1000)));
+        }
+        if let Some(headers) = &mut self.headers {
+            rows.iter().for_each(|record| headers.push(&record.headers));
+        }
+    }
+
     /// Finishes the batch in the middle of a span, which goes on in the next one.
     #[cold]
-    pub(super) fn cut(
-        &mut self,
-        next_offset: i64,
-        ready: &mut VecDeque<DecodedBatch>,
-    ) -> Result<(), DecodeCause> {
+    fn cut(&mut self, next_offset: i64, ready: &mut VecDeque<DecodedBatch>) -> Result<(), DecodeCause> {
         let timestamp_type = self.timestamp_types.last().map_or(0, |last| last.0);
         let Some(span) = self.spans.last().cloned() else { return Ok(()) };
         self.end_span(next_offset);
@@ -248,4 +262,12 @@ impl Chunk {
             Column::Headers => Arc::new(self.headers.get_or_insert_with(HeadersColumn::new).finish()?),
         })
     }
+}
+
+/// What a record takes of the columns' bytes, whichever of them are asked for.
+#[inline(always)]
+fn size_of(record: &RecordRef<'_>) -> usize {
+    record.key.map_or(0, <[u8]>::len)
+        + record.value.map_or(0, <[u8]>::len)
+        + HeadersColumn::bound(&record.headers)
 }

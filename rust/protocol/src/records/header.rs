@@ -23,19 +23,16 @@ pub struct Headers<'a> {
 }
 
 impl<'a> Headers<'a> {
-    /// Walks `count` headers, which must fill the bytes that the cursor has left.
-    pub(super) fn read(cursor: &mut Cursor<'a>, count: usize) -> Result<Self, Flaw> {
-        let bytes = cursor.rest();
-        // A header takes two bytes at least: an absurd count ends here, not after billions of turns.
-        if count > bytes.len() / 2 {
-            return Err(Flaw::Truncated);
+    /// `count` headers that fill `bytes`.
+    #[inline(always)]
+    pub(super) fn read(bytes: &'a [u8], count: usize) -> Result<Self, Flaw> {
+        if count == 0 {
+            return if bytes.is_empty() { Ok(Self { bytes, count }) } else { Err(Flaw::Length) };
         }
-        for _ in 0..count {
-            let len = cursor.length()?;
-            cursor.take(len)?;
-            cursor.nullable()?;
+        match check(bytes, count) {
+            None => Ok(Self { bytes, count }),
+            Some(flaw) => Err(flaw),
         }
-        Ok(Self { bytes, count })
     }
 
     /// How many there are.
@@ -61,6 +58,23 @@ impl<'a> Headers<'a> {
     pub const fn iter(&self) -> HeaderIter<'a> {
         HeaderIter { cursor: Cursor::new(self.bytes), left: self.count }
     }
+}
+
+/// Walks headers as a reader will. Not inlined: most records have none.
+#[inline(never)]
+fn check(bytes: &[u8], count: usize) -> Option<Flaw> {
+    // A header takes two bytes at least: an absurd count ends here, not after billions of turns.
+    if count > bytes.len() / 2 {
+        return Some(Flaw::Truncated);
+    }
+    let mut cursor = Cursor::new(bytes);
+    for _ in 0..count {
+        let header = cursor.length().and_then(|len| cursor.take(len)).and_then(|_| cursor.nullable());
+        if let Err(flaw) = header {
+            return Some(flaw);
+        }
+    }
+    (!cursor.rest().is_empty()).then_some(Flaw::Length)
 }
 
 impl<'a> IntoIterator for Headers<'a> {

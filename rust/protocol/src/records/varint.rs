@@ -70,24 +70,24 @@ pub(super) struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    #[inline]
+    #[inline(always)]
     pub(super) const fn new(bytes: &'a [u8]) -> Self {
         Self { bytes }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) const fn rest(&self) -> &'a [u8] {
         self.bytes
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn byte(&mut self) -> Result<u8, Flaw> {
         let (&byte, rest) = self.bytes.split_first().ok_or(Flaw::Truncated)?;
         self.bytes = rest;
         Ok(byte)
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn take(&mut self, len: usize) -> Result<&'a [u8], Flaw> {
         let (taken, rest) = self.bytes.split_at_checked(len).ok_or(Flaw::Truncated)?;
         self.bytes = rest;
@@ -95,7 +95,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// A 32-bit varint; one and two bytes, nearly all there are, without a loop.
-    #[inline]
+    #[inline(always)]
     pub(super) fn varint(&mut self) -> Result<i32, Flaw> {
         match self.bytes {
             [a, rest @ ..] if *a < 0x80 => {
@@ -114,7 +114,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// A 64-bit varint.
-    #[inline]
+    #[inline(always)]
     pub(super) fn varlong(&mut self) -> Result<i64, Flaw> {
         match self.bytes {
             [a, rest @ ..] if *a < 0x80 => {
@@ -125,12 +125,18 @@ impl<'a> Cursor<'a> {
                 self.bytes = rest;
                 Ok(unzigzag_64(u64::from(*a & 0x7f) | u64::from(*b) << 7))
             }
+            // Timestamp deltas of up to 17 minutes.
+            [a, b, c, rest @ ..] if *c < 0x80 => {
+                self.bytes = rest;
+                let low = u64::from(*a & 0x7f) | u64::from(*b & 0x7f) << 7;
+                Ok(unzigzag_64(low | u64::from(*c) << 14))
+            }
             _ => self.long(MAX_LEN_64).map(unzigzag_64),
         }
     }
 
     /// A length where -1 is null, and the bytes it counts.
-    #[inline]
+    #[inline(always)]
     pub(super) fn nullable(&mut self) -> Result<Option<&'a [u8]>, Flaw> {
         let len = self.varint()?;
         match usize::try_from(len) {
@@ -141,26 +147,36 @@ impl<'a> Cursor<'a> {
     }
 
     /// A length or count that cannot be null.
-    #[inline]
+    #[inline(always)]
     pub(super) fn length(&mut self) -> Result<usize, Flaw> {
         usize::try_from(self.varint()?).map_err(|_| Flaw::Negative)
     }
 
+    #[inline(always)]
     fn long(&mut self, longest: usize) -> Result<u64, Flaw> {
-        let mut value = 0u64;
-        for (index, &byte) in self.bytes.iter().take(longest).enumerate() {
-            let bits = u64::from(byte & 0x7f);
-            if index == 9 && bits > 1 {
-                return Err(Flaw::Varint);
-            }
-            value |= bits << (7 * index);
-            if byte < 0x80 {
-                self.bytes = self.bytes.get(index + 1..).unwrap_or_default();
-                return Ok(value);
-            }
-        }
-        Err(if self.bytes.len() < longest { Flaw::Truncated } else { Flaw::Varint })
+        let (value, len) = long(self.bytes, longest)?;
+        self.bytes = self.bytes.get(len..).unwrap_or_default();
+        Ok(value)
     }
+}
+
+/// The value of a longer varint, and its length. Takes the bytes by value: a cursor whose address
+/// is never taken stays in registers.
+#[cold]
+#[inline(never)]
+fn long(bytes: &[u8], longest: usize) -> Result<(u64, usize), Flaw> {
+    let mut value = 0u64;
+    for (index, &byte) in bytes.iter().take(longest).enumerate() {
+        let bits = u64::from(byte & 0x7f);
+        if index == 9 && bits > 1 {
+            return Err(Flaw::Varint);
+        }
+        value |= bits << (7 * index);
+        if byte < 0x80 {
+            return Ok((value, index + 1));
+        }
+    }
+    Err(if bytes.len() < longest { Flaw::Truncated } else { Flaw::Varint })
 }
 
 #[cfg(test)]
