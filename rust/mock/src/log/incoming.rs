@@ -56,8 +56,9 @@ pub(crate) fn check(records: Option<&Bytes>, version: i16) -> Result<Checked, Re
 fn check_records(batch: &Batch) -> Result<bool, Refused> {
     let (mut next, mut keyed, mut gaps) = (batch.base_offset(), true, false);
     let mut scratch = Scratch::new();
-    let visited = batch.records(&mut scratch).and_then(|records| {
-        records.try_visit(|record| {
+    let visited = batch.records(&mut scratch).and_then(|mut records| {
+        records.try_for_each(|record| {
+            let record = record?;
             gaps |= record.offset != next;
             keyed &= record.key.is_some();
             // The first offset is the producer's word, up to the largest there is.
