@@ -7,6 +7,7 @@ Nothing starts at import; what is made before a fork refuses to work after it, a
 
 from ottla import errors
 from ottla._core import (
+    Admin,
     BatchDelivery,
     Broker,
     Client,
@@ -27,6 +28,7 @@ from ottla.errors import KafkaError
 from ottla.scanning import scan
 
 __all__ = [
+    "Admin",
     "BatchDelivery",
     "Broker",
     "Client",

@@ -231,6 +231,65 @@ class Client:
     ) -> None: ...
 
 @final
+class Admin:
+    """Changes the cluster: for now, topics.
+
+    Args:
+        bootstrap: addresses, or a ``Client`` to share its connections.
+        config: configuration by Kafka's dotted names; ``kwargs`` are the same with underscores.
+        timeout: seconds for connecting.
+    """
+
+    def __new__(
+        cls,
+        bootstrap: str | Sequence[str] | Client | None = None,
+        config: Mapping[str, Any] | None = None,
+        *,
+        timeout: float | None = None,
+        **kwargs: Any,
+    ) -> Admin: ...
+    def create_topic(
+        self,
+        name: str,
+        partitions: int | None = None,
+        replication: int | None = None,
+        configs: Mapping[str, str] | None = None,
+        *,
+        timeout: float | None = None,
+    ) -> None:
+        """Make a topic, and return when all its partitions have leaders.
+
+        Args:
+            name: the topic's name.
+            partitions: how many partitions. Default: the cluster's ``num.partitions``.
+            replication: how many replicas. Default: the cluster's ``default.replication.factor``.
+            configs: the topic's configuration, by Kafka's names.
+            timeout: seconds. Default: ``default.api.timeout.ms``.
+
+        Raises:
+            ConfigError: the topic exists already, or something about it is not legal.
+            AuthorizationError: the principal may not make topics.
+        """
+
+    def delete_topic(self, name: str, *, timeout: float | None = None) -> None:
+        """Delete a topic.
+
+        Raises:
+            UnknownTopicError: it does not exist.
+        """
+
+    def close(self) -> None:
+        """End the connections, unless they are those of a ``Client`` that was given."""
+
+    def __enter__(self) -> Admin: ...
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None: ...
+
+@final
 class RecordMetadata:
     """Where a record was written. ``offset`` is None with ``acks=0``; ``timestamp`` is in ms."""
 

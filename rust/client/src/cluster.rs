@@ -225,6 +225,16 @@ impl Client {
         })
     }
 
+    /// Runs `call` once, within a time.
+    pub(crate) async fn once<T>(
+        &self,
+        what: &str,
+        timeout: Duration,
+        call: impl Future<Output = Result<T>>,
+    ) -> Result<T> {
+        self.retry(what, timeout).attempt(call).await
+    }
+
     /// Runs `call` again after failures that pass by themselves, refreshing metadata in between.
     pub async fn retrying<T, F: Future<Output = Result<T>>>(
         &self,

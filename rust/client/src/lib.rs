@@ -7,10 +7,12 @@
 //! - [`recovery`]: what to do about each error code; [`backoff`]: how long to wait.
 //! - [`producer`]: records into batches, batches to leaders.
 //! - [`consumer`]: reading from many leaders.
+//! - [`admin`]: changing the cluster.
 //! - [`environment`]: names, sockets and randomness, injected.
 //!
 //! The engine runs on the tokio runtime that it is called on, and starts nothing by itself before.
 
+pub mod admin;
 pub mod backoff;
 mod bootstrap;
 mod cluster;

@@ -66,6 +66,28 @@ impl Client {
         Ok(core)
     }
 
+    /// The core of a `Client` that was given in place of addresses, or a new one; and whether it
+    /// is new.
+    pub(crate) fn given_or_connected(
+        py: Python<'_>,
+        what: &str,
+        bootstrap: Option<&Bound<'_, PyAny>>,
+        config: Option<&Bound<'_, PyAny>>,
+        timeout: Option<f64>,
+        kwargs: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<(Core, bool)> {
+        match bootstrap.and_then(|bootstrap| bootstrap.cast::<Self>().ok()) {
+            Some(_) if config.is_some() || kwargs.is_some_and(|kwargs| !kwargs.is_empty()) => {
+                Err(errors::config(
+                    py,
+                    format!("{what} on a Client takes its configuration from it: configure the Client"),
+                ))
+            }
+            Some(client) => Ok((client.get().core()?.clone(), false)),
+            None => Ok((Self::connect_core(py, bootstrap, config, timeout, true, kwargs)?, true)),
+        }
+    }
+
     fn timeout(&self, timeout: Option<f64>) -> PyResult<Duration> {
         seconds(timeout, self.core()?.config().default_api_timeout)
     }

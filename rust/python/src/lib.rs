@@ -3,6 +3,7 @@
 //! One file per noun. Nothing starts at import: no thread, no runtime; the first client makes the
 //! process's runtime (`runtime.rs`). The typed face of all this is `python/ottla/_core.pyi`.
 
+mod admin;
 mod arrow;
 mod client;
 mod cluster;
@@ -21,6 +22,7 @@ use pyo3::prelude::*;
 #[pymodule(gil_used = false)]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_class::<admin::Admin>()?;
     module.add_class::<arrow::RecordBatch>()?;
     module.add_class::<client::Client>()?;
     module.add_class::<client::ConnectionStatus>()?;

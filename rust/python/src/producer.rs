@@ -164,21 +164,12 @@ impl Producer {
         timeout: Option<f64>,
         kwargs: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
-        let given = bootstrap.and_then(|bootstrap| bootstrap.cast::<Client>().ok());
-        let client = match given {
-            Some(client) => {
-                if config.is_some() || kwargs.is_some_and(|kwargs| !kwargs.is_empty()) {
-                    let words = "a producer on a Client takes its configuration from it: configure the Client instead";
-                    return Err(errors::config(py, words));
-                }
-                client.get().core()?.clone()
-            }
-            None => Client::connect_core(py, bootstrap, config, timeout, true, kwargs)?,
-        };
+        let (client, own_client) =
+            Client::given_or_connected(py, "Producer", bootstrap, config, timeout, kwargs)?;
         let runtime = runtime()?;
         let _entered = runtime.enter();
         let core = Core::new(client).map_err(|error| errors::raise(py, &error))?;
-        Ok(Self { core: Owned::new(core), own_client: given.is_none() })
+        Ok(Self { core: Owned::new(core), own_client })
     }
 
     #[pyo3(signature = (topic, value=None, key=None, *, headers=None, timestamp=None, partition=None))]

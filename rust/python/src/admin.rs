@@ -1,0 +1,90 @@
+//! `Admin`: changing the cluster.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use ottla_client::Client as Core;
+use ottla_client::admin::NewTopic;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::client::Client;
+use crate::errors;
+use crate::runtime::{Owned, seconds, wait_for};
+
+/// Changes the cluster.
+#[pyclass(frozen, module = "ottla")]
+pub(crate) struct Admin {
+    core: Owned<Core>,
+    /// The client was made for this object and goes with it.
+    own_client: bool,
+}
+
+impl Admin {
+    fn timeout(&self, timeout: Option<f64>) -> PyResult<Duration> {
+        seconds(timeout, self.core.get()?.config().default_api_timeout)
+    }
+}
+
+#[pymethods]
+impl Admin {
+    #[new]
+    #[pyo3(signature = (bootstrap=None, config=None, *, timeout=None, **kwargs))]
+    fn new(
+        py: Python<'_>,
+        bootstrap: Option<&Bound<'_, PyAny>>,
+        config: Option<&Bound<'_, PyAny>>,
+        timeout: Option<f64>,
+        kwargs: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Self> {
+        let (core, own_client) = Client::given_or_connected(py, "Admin", bootstrap, config, timeout, kwargs)?;
+        Ok(Self { core: Owned::new(core), own_client })
+    }
+
+    #[pyo3(signature = (name, partitions=None, replication=None, configs=None, *, timeout=None))]
+    fn create_topic(
+        &self,
+        py: Python<'_>,
+        name: String,
+        partitions: Option<i32>,
+        replication: Option<i16>,
+        configs: Option<BTreeMap<String, String>>,
+        timeout: Option<f64>,
+    ) -> PyResult<()> {
+        if partitions.is_some_and(|partitions| partitions < 1) {
+            return Err(errors::config(
+                py,
+                format!("partitions is {}: expected 1 or more", partitions.unwrap_or(0)),
+            ));
+        }
+        let configs = configs.unwrap_or_default().into_iter().collect();
+        let topic = NewTopic { name, partitions, replication, configs };
+        wait_for(py, self.core.get()?.create_topics(&[topic], self.timeout(timeout)?))
+    }
+
+    #[pyo3(signature = (name, *, timeout=None))]
+    fn delete_topic(&self, py: Python<'_>, name: String, timeout: Option<f64>) -> PyResult<()> {
+        wait_for(py, self.core.get()?.delete_topics(&[name], self.timeout(timeout)?))
+    }
+
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        let core = self.core.get()?;
+        if self.own_client {
+            py.detach(|| core.close());
+        }
+        Ok(())
+    }
+
+    fn __enter__(this: Py<Self>) -> Py<Self> {
+        this
+    }
+
+    #[pyo3(signature = (*_args))]
+    fn __exit__(&self, py: Python<'_>, _args: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.close(py)
+    }
+
+    fn __repr__(&self) -> PyResult<String> {
+        Ok(format!("Admin(bootstrap={:?})", self.core.get()?.config().bootstrap_servers.join(",")))
+    }
+}
