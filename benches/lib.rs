@@ -2,7 +2,11 @@
 #![allow(clippy::unwrap_used, reason = "an input that cannot be made ends the run")]
 
 use bytes::Bytes;
+use ottla_protocol::messages::metadata::{
+    MetadataResponse, MetadataResponseBroker, MetadataResponsePartition, MetadataResponseTopic,
+};
 use ottla_protocol::records::{BatchBuilder, Compression, Compressor, Stamp, rewrite};
+use ottla_protocol::wire::Uuid;
 
 /// The sizes of a record's value, in bytes.
 pub const SIZES: [usize; 2] = [100, 1000];
@@ -48,4 +52,40 @@ pub fn fetched(codec: Compression, size: usize, total: usize) -> (Bytes, u64) {
         }
     }
     (blob.into(), values.len() as u64)
+}
+
+/// A metadata answer: three brokers, and so many topics of so many partitions.
+#[must_use]
+pub fn metadata(topics: i32, partitions: i32) -> MetadataResponse {
+    let broker = |node_id: i32| MetadataResponseBroker {
+        node_id,
+        host: format!("broker-{node_id}"),
+        port: 9092,
+        rack: Some(format!("rack-{node_id}")),
+    };
+    let partition = |index: i32| MetadataResponsePartition {
+        partition_index: index,
+        leader_id: index % 3,
+        leader_epoch: 5,
+        replica_nodes: vec![0, 1, 2],
+        isr_nodes: vec![0, 1, 2],
+        ..Default::default()
+    };
+    let topic = |number: i32| {
+        let mut id = [0; 16];
+        id[..4].copy_from_slice(&(number + 1).to_be_bytes());
+        MetadataResponseTopic {
+            name: Some(format!("topic-{number:04}")),
+            topic_id: Uuid(id),
+            partitions: (0..partitions).map(partition).collect(),
+            ..Default::default()
+        }
+    };
+    MetadataResponse {
+        brokers: (0..3).map(broker).collect(),
+        cluster_id: Some("bench".to_owned()),
+        controller_id: 0,
+        topics: (0..topics).map(topic).collect(),
+        ..Default::default()
+    }
 }
