@@ -37,7 +37,6 @@ pub(super) struct Limits {
 #[derive(Debug)]
 pub(super) struct Fetched {
     pub(super) error: ErrorCode,
-    pub(super) log_start: i64,
     pub(super) high_watermark: i64,
     pub(super) aborted: Vec<AbortedTransaction>,
     pub(super) records: Bytes,
@@ -138,7 +137,6 @@ fn process_response(client: &Client, response: FetchResponse) -> HashMap<TopicPa
                 (Arc::clone(&name), answer.partition_index),
                 Fetched {
                     error: ErrorCode::from(answer.error_code),
-                    log_start: answer.log_start_offset,
                     high_watermark: answer.high_watermark,
                     aborted: aborted.collect(),
                     records: answer.records.unwrap_or_default(),

@@ -21,7 +21,7 @@ use tokio::time::Duration;
 use super::fetch::{Fetched, Limits, Position, fetch};
 use crate::cluster::{Client, no_leader};
 use crate::error::{Error, Kind, Result};
-use crate::list_offsets::TopicPartition;
+use crate::list_offsets::{OffsetSpec, TopicPartition};
 use crate::metadata::Want;
 use crate::recovery::{Recovery, recovery};
 use crate::retry::Retry;
@@ -120,6 +120,8 @@ struct Reader {
     chunks: mpsc::Sender<Result<Chunk>>,
     /// Cursors that wait for a fetch, the longest waiting first.
     idle: VecDeque<Cursor>,
+    /// Cursors whose offset is not in the log, until it is known where the log starts and ends.
+    astray: Vec<(Cursor, Error)>,
     retry: Retry,
     /// Why the last partition that could not be read could not.
     trouble: Option<Error>,
@@ -143,7 +145,7 @@ impl Reader {
         };
         let idle = ranges.into_iter().filter(|range| range.start < range.end).map(cursor).collect();
         let retry = client.retry("reading", options.timeout);
-        Self { client, options, chunks, idle, retry, trouble: None }
+        Self { client, options, chunks, idle, astray: Vec::new(), retry, trouble: None }
     }
 
     async fn run(mut self) -> Result<()> {
@@ -173,6 +175,9 @@ impl Reader {
             };
             busy.remove(&broker);
             let chunks = self.process(broker, cursors, answer)?;
+            for (cursor, error) in std::mem::take(&mut self.astray) {
+                self.process_out_of_range(cursor, error).await?;
+            }
             let stuck = chunks.is_empty() && self.trouble.is_some();
             // The next fetch is on its way before the reader gets these.
             self.dispatch(&mut busy, &mut requests);
@@ -281,8 +286,15 @@ impl Reader {
                 continue;
             };
             if answer.error != ErrorCode::None {
-                if self.process_error(broker, &mut cursor, &answer)? {
-                    behind.push(cursor);
+                let error =
+                    Error::from_code(answer.error).at(&cursor.partition.0, cursor.partition.1).broker(broker);
+                match recovery(answer.error) {
+                    Recovery::ResetOffset => self.astray.push((cursor, error)),
+                    recovery if recovery.retries() => {
+                        self.trouble = Some(error);
+                        behind.push(cursor);
+                    }
+                    _ => return Err(error),
                 }
                 continue;
             }
@@ -360,38 +372,39 @@ impl Reader {
         Ok(())
     }
 
-    /// What an error means for one partition; `false` if it is done.
-    fn process_error(&mut self, broker: i32, cursor: &mut Cursor, answer: &Fetched) -> Result<bool> {
-        let (topic, partition) = cursor.partition.clone();
-        let error = Error::from_code(answer.error).at(&topic, partition).broker(broker);
-        match recovery(answer.error) {
-            Recovery::ResetOffset => self.process_out_of_range(cursor, answer, error),
-            recovery if recovery.retries() => {
-                self.trouble = Some(error);
-                Ok(true)
-            }
-            _ => Err(error),
-        }
-    }
-
     /// The position is not in the log: records before its start were deleted, or the log was cut.
-    fn process_out_of_range(&mut self, cursor: &mut Cursor, answer: &Fetched, error: Error) -> Result<bool> {
-        let (start, end) = (answer.log_start, answer.high_watermark);
+    /// Brokers tell only that (the error comes without the log's bounds), so they are asked.
+    async fn process_out_of_range(&mut self, mut cursor: Cursor, error: Error) -> Result<()> {
+        let start = self.bound(&cursor, OffsetSpec::Earliest).await?;
+        let end = self.bound(&cursor, OffsetSpec::Latest).await?;
         let (topic, partition) = &cursor.partition;
-        let (gone, next) = match start {
-            _ if start > cursor.offset => (start.min(cursor.end), start),
-            // Beyond the end, or the broker does not tell where the log starts.
-            _ => (cursor.end, cursor.end),
-        };
+        if (start..=end).contains(&cursor.offset) {
+            // A leader that was behind when it was asked.
+            self.trouble = Some(error);
+            self.idle.push_back(cursor);
+            return Ok(());
+        }
+        let next = if start > cursor.offset { start.min(cursor.end) } else { cursor.end };
         if self.options.fail_on_data_loss {
             let words = format!(
-                "records from offset {} to {gone} are gone (the log holds {start} to {end}): they were deleted by retention, or the topic was made anew",
+                "records from offset {} to {next} are gone (the log holds {start} to {end}): they were deleted by retention, or the topic was made anew",
                 cursor.offset
             );
             return Err(error.because(words).as_kind(Kind::DataLoss).at(topic, *partition));
         }
-        tracing::warn!(target: "ottla.fetch", topic = %topic, partition, from = cursor.offset, to = gone, "records are gone and skipped");
+        tracing::warn!(target: "ottla.fetch", topic = %topic, partition, from = cursor.offset, to = next, "records are gone and skipped");
         cursor.offset = next;
-        Ok(cursor.offset < cursor.end)
+        if cursor.offset < cursor.end {
+            self.idle.push_back(cursor);
+        }
+        Ok(())
+    }
+
+    /// One end of a partition's log.
+    async fn bound(&self, cursor: &Cursor, spec: OffsetSpec) -> Result<i64> {
+        let wanted = [(cursor.partition.clone(), spec)];
+        let found =
+            self.client.list_offsets(wanted, self.options.read_committed, self.options.timeout).await?;
+        Ok(found.get(&cursor.partition).map_or(-1, |listed| listed.offset))
     }
 }
