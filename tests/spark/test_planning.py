@@ -14,7 +14,8 @@ import pytest
 from pyspark.sql.datasource import InputPartition
 from pyspark.sql.types import StructType
 
-from ottla.errors import ConfigError, DataLossError, KafkaError
+from ottla import errors
+from ottla.errors import ConfigError, DataLossError, KafkaError, UnknownTopicError
 from ottla.spark import OttlaDataSource, batch_reader, clients, core, planning
 from ottla.spark.batch_reader import BatchReader, RangesPartition
 from ottla.spark.options import parse_batch
@@ -82,18 +83,26 @@ class FakeClient:
     isolation: set[str] = field(default_factory=set)
     scans: list[FakeScan] = field(default_factory=list)
     asked: list[dict[str, object]] = field(default_factory=list)
+    timeouts: list[float | None] = field(default_factory=list)
+    slow_cluster: bool = False
 
     def cluster(
         self,
         topics: Sequence[str] | None = None,
         *,
-        refresh: bool = False,  # noqa: ARG002
+        refresh: bool = False,
+        timeout: float | None = None,
     ) -> core.Cluster:
+        self.timeouts.append(timeout)
+        if self.slow_cluster and timeout is not None:
+            raise errors.TimeoutError("slow")
         found: dict[str, FakeTopic] = {}
         for topic, partition in self.logs:
             if topics is None or topic in topics:
                 entry = found.setdefault(topic, FakeTopic({}, topic in self.internal))
                 entry.partitions[partition] = FakePartition([1, 2, None][partition % 3])
+        if unknown := set(topics or ()) - found.keys():
+            raise UnknownTopicError(f"no such topic: {', '.join(unknown)}")
         cluster: core.Cluster = FakeCluster({1: FakeBroker("one"), 2: FakeBroker("::2")}, found)
         return cluster
 
@@ -191,8 +200,20 @@ def test_assign_reads_what_exists(caplog: pytest.LogCaptureFixture) -> None:
 
 
 def test_unknown_topic_is_an_error() -> None:
-    with pytest.raises(KafkaError, match="no such topic: gone"):
-        plan(log_of((0, 1)), assign='{"gone":[0],"t":[0]}')
+    client = log_of((0, 1))
+    with pytest.raises(UnknownTopicError, match="no such topic: gone"):
+        plan(client, assign='{"gone":[0],"t":[0]}')
+    assert client.timeouts == [5.0]  # nor is it looked for again and again
+
+
+def test_a_slow_cluster_gets_the_time_that_the_options_give_it() -> None:
+    client = log_of((0, 1))
+    client.slow_cluster = True
+    assert len(plan(client)) == 1
+    assert client.timeouts == [5.0, None]
+    with pytest.raises(errors.TimeoutError):
+        plan(client, kafka__default__api__timeout__ms="1500")
+    assert client.timeouts[2:] == [1.5]
 
 
 def test_specific_offsets_and_sentinels() -> None:
@@ -273,6 +294,11 @@ def test_passing_failures_are_tried_again() -> None:
     client.failures = [PassingError(), PassingError()]
     with pytest.raises(PassingError):
         plan(client, fetchOffset__numRetries="2", **fast)
+    late = errors.TimeoutError("listing offsets did not succeed within 60000 ms")
+    late.retriable = True
+    client.failures = [late, PassingError()]
+    with pytest.raises(errors.TimeoutError):
+        plan(client, **fast)
     client.failures = [ConfigError("lasting"), PassingError()]
     with pytest.raises(ConfigError, match="lasting"):
         plan(client, **fast)

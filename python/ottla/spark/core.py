@@ -54,7 +54,7 @@ class Cluster(Protocol):
 
     @property
     def topics(self) -> Mapping[str, Topic]:
-        """The topics by name; one that does not exist is not in it."""
+        """The topics by name."""
 
 
 class Offset(Protocol):
@@ -87,8 +87,17 @@ class Scan(Protocol):
 class Client(Protocol):
     """A connected client."""
 
-    def cluster(self, topics: Sequence[str] | None = None, *, refresh: bool = False) -> Cluster:
-        """The cluster with these topics, asked for anew if ``refresh``."""
+    def cluster(
+        self,
+        topics: Sequence[str] | None = None,
+        *,
+        refresh: bool = False,
+        timeout: float | None = None,
+    ) -> Cluster:
+        """The cluster with these topics, asked for anew if ``refresh``.
+
+        A topic that does not appear within ``timeout`` seconds is an ``UnknownTopicError``.
+        """
 
     def list_topics(self) -> list[str]:
         """The names of all topics."""

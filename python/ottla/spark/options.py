@@ -21,7 +21,7 @@ from ottla.spark.offsets import (
     check_batch_limits,
     offset_limit,
 )
-from ottla.spark.subscription import Subscription, parse_subscription
+from ottla.spark.subscription import APPEARS_WITHIN, Subscription, parse_subscription
 
 KAFKA_PREFIX = "kafka."
 BOOTSTRAP = "kafka.bootstrap.servers"
@@ -89,6 +89,13 @@ class SourceOptions:
     def isolation_level(self) -> str:
         """Whether offsets end at the log's end or at its last stable offset."""
         return self.kafka.get("isolation.level", "read_uncommitted")
+
+    @property
+    def topic_timeout(self) -> float:
+        """Seconds after which a topic that is still unknown does not exist."""
+        # What is not a number is for the client to refuse.
+        stated = self.kafka.get("default.api.timeout.ms", "")
+        return min(APPEARS_WITHIN, int(stated) / 1000) if stated.isdecimal() else APPEARS_WITHIN
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import logging
 import time
 from collections.abc import Iterable, Mapping
 
-from ottla.errors import ConfigError, DataLossError, KafkaError
+from ottla.errors import ConfigError, DataLossError, KafkaError, UnknownTopicError
 from ottla.spark.core import Client, TopicPartition
 from ottla.spark.offsets import (
     EARLIEST,
@@ -40,8 +40,11 @@ def plan_batch(client: Client, options: BatchOptions) -> list[OffsetRange]:
     for attempt in range(1, source.offset_attempts + 1):
         try:
             return _plan_once(client, options)
-        except KafkaError as error:  # noqa: PERF203 - this loop is there to catch
-            if attempt == source.offset_attempts or not getattr(error, "retriable", False):
+        except (TimeoutError, UnknownTopicError):
+            # The client has tried until its deadline, which another attempt would only double.
+            raise
+        except KafkaError as error:
+            if attempt == source.offset_attempts or not error.retriable:
                 raise
             log.warning("planning failed at attempt %d, trying again: %s", attempt, error)
             time.sleep(source.offset_retry_interval)
@@ -50,7 +53,7 @@ def plan_batch(client: Client, options: BatchOptions) -> list[OffsetRange]:
 
 def _plan_once(client: Client, options: BatchOptions) -> list[OffsetRange]:
     source = options.source
-    leaders = source.subscription.find(client)
+    leaders = source.subscription.find(client, source.topic_timeout)
     if not leaders:
         return []
     resolver = _Resolver(client, source, leaders.keys())

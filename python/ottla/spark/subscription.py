@@ -9,16 +9,20 @@ from __future__ import annotations
 import logging
 import re
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ottla.errors import ConfigError, KafkaError
-from ottla.spark.core import Broker, Client, TopicPartition
+from ottla.errors import ConfigError
+from ottla.spark.core import Broker, Client, Cluster, TopicPartition
 from ottla.spark.offsets import parse_partitions, show_all
 
 log = logging.getLogger(__name__)
 
 STRATEGIES = ("assign", "subscribe", "subscribePattern")
+
+# A topic made just now takes a moment to be known to all brokers; one that is not known after so
+# many seconds does not exist.
+APPEARS_WITHIN = 5.0
 
 Leaders = dict[TopicPartition, str | None]
 """Each partition to read, with the address of its leader if it has one."""
@@ -30,9 +34,9 @@ class Assign:
 
     chosen: frozenset[TopicPartition]
 
-    def find(self, client: Client) -> Leaders:
-        """Ask the cluster for the partitions that this names."""
-        found = _partitions_of(client, {topic for topic, _ in self.chosen})
+    def find(self, client: Client, timeout: float) -> Leaders:
+        """Ask the cluster for the partitions that this names; topics must appear in time."""
+        found = _partitions_of(client, {topic for topic, _ in self.chosen}, timeout)
         if missing := self.chosen - found.keys():
             # Spark's source passes over these without a word.
             log.warning("assigned partitions that do not exist are not read: %s", show_all(missing))
@@ -47,9 +51,9 @@ class Subscribe:
 
     topics: tuple[str, ...]
 
-    def find(self, client: Client) -> Leaders:
-        """Ask the cluster for the partitions that this names."""
-        return _partitions_of(client, set(self.topics))
+    def find(self, client: Client, timeout: float) -> Leaders:
+        """Ask the cluster for the partitions that this names; topics must appear in time."""
+        return _partitions_of(client, set(self.topics), timeout)
 
 
 @dataclass(frozen=True)
@@ -58,11 +62,12 @@ class SubscribePattern:
 
     pattern: str
 
-    def find(self, client: Client) -> Leaders:
-        """Ask the cluster for the partitions that this names."""
+    def find(self, client: Client, timeout: float) -> Leaders:
+        """Ask the cluster for the partitions that this names; topics must appear in time."""
         # Found anywhere in the name, as in Spark's source: anchor with ^ and $ to match it whole.
         wanted = re.compile(self.pattern).search
-        return _partitions_of(client, {name for name in client.list_topics() if wanted(name)})
+        topics = {name for name in client.list_topics() if wanted(name)}
+        return _partitions_of(client, topics, timeout)
 
 
 Subscription = Assign | Subscribe | SubscribePattern
@@ -104,12 +109,10 @@ def _pattern(value: str) -> str:
     return value
 
 
-def _partitions_of(client: Client, topics: set[str]) -> Leaders:
+def _partitions_of(client: Client, topics: set[str], timeout: float) -> Leaders:
     if not topics:
         return {}
-    cluster = client.cluster(sorted(topics), refresh=True)
-    if unknown := topics - cluster.topics.keys():
-        raise KafkaError(f"no such topic: {_names(unknown)}")
+    cluster = _look_up(client, sorted(topics), timeout)
     found: Leaders = {}
     for name in sorted(topics):
         topic = cluster.topics[name]
@@ -121,8 +124,14 @@ def _partitions_of(client: Client, topics: set[str]) -> Leaders:
     return found
 
 
-def _names(topics: Iterable[str]) -> str:
-    return ", ".join(sorted(topics))
+def _look_up(client: Client, topics: list[str], timeout: float) -> Cluster:
+    try:
+        return client.cluster(topics, refresh=True, timeout=timeout)
+    except TimeoutError:
+        if timeout < APPEARS_WITHIN:
+            raise
+        # It is the cluster that is slow, not the topic that is not there: calls may take longer.
+        return client.cluster(topics, refresh=True)
 
 
 def _address(brokers: Mapping[int, Broker], leader: int | None) -> str | None:
