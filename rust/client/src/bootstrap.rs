@@ -70,10 +70,10 @@ pub(crate) async fn ask(connection: &Connection, request: &MetadataRequest) -> R
 
 /// One error of all failures: what was tried, where it ended, and why.
 fn summary(failures: Vec<Error>) -> Error {
-    let mut words = String::from(match failures.len() {
-        1 => "the bootstrap server cannot be used",
-        _ => "none of the bootstrap servers can be used",
-    });
+    if let [only] = &failures[..] {
+        return only.clone().because("the bootstrap server cannot be used").as_kind(Kind::Bootstrap);
+    }
+    let mut words = String::from("none of the bootstrap servers can be used");
     for (n, failure) in failures.iter().enumerate() {
         let _ = write!(words, "{}{failure}", if n == 0 { ": " } else { "; " });
     }

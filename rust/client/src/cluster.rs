@@ -82,7 +82,8 @@ impl Client {
     /// lists them all.
     pub async fn connect(config: Config, environment: Environment, timeout: Duration) -> Result<Self> {
         let client = Self::new(config, environment)?;
-        client.retry("connecting", timeout).attempt(client.refresh(0, Want::Known)).await?;
+        let what = format!("connecting to {}", client.config().bootstrap_servers.join(", "));
+        client.retry(what, timeout).attempt(client.refresh(0, Want::Known)).await?;
         Ok(client)
     }
 
@@ -118,8 +119,14 @@ impl Client {
         self.inner.pool.close();
     }
 
+    /// Whether it was closed.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.inner.closed.load(std::sync::atomic::Ordering::Acquire)
+    }
+
     pub(crate) fn check_open(&self) -> Result<()> {
-        if self.inner.closed.load(std::sync::atomic::Ordering::Acquire) {
+        if self.is_closed() {
             return Err(Error::new(Kind::Closed, "this client was closed"));
         }
         Ok(())

@@ -43,8 +43,10 @@ pub(crate) struct Client {
 }
 
 impl Client {
+    /// The core, unless the client was closed.
     pub(crate) fn core(&self) -> PyResult<&Core> {
-        self.core.get()
+        let core = self.core.get()?;
+        if core.is_closed() { Err(errors::closed("this client was closed")) } else { Ok(core) }
     }
 
     /// Connects a new core.
@@ -235,7 +237,7 @@ impl Client {
     fn close(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<()> {
         // Nothing of a client needs time to close; the argument is for symmetry with producers.
         let _ = timeout;
-        let core = self.core()?;
+        let core = self.core.get()?;
         py.detach(|| core.close());
         Ok(())
     }
@@ -249,15 +251,16 @@ impl Client {
         self.close(py, None)
     }
 
-    fn __repr__(&self) -> PyResult<String> {
-        let core = self.core()?;
+    fn __repr__(&self) -> String {
+        let Some(core) = self.core.peek() else { return "Client(made in another process)".to_owned() };
         let snapshot = core.snapshot();
-        Ok(format!(
-            "Client(bootstrap={:?}, cluster_id={:?}, brokers={})",
+        format!(
+            "Client(bootstrap={:?}, cluster_id={:?}, brokers={}{})",
             core.config().bootstrap_servers.join(","),
             snapshot.cluster_id.as_deref().unwrap_or_default(),
-            snapshot.brokers.len()
-        ))
+            snapshot.brokers.len(),
+            if core.is_closed() { ", closed" } else { "" }
+        )
     }
 }
 

@@ -11,7 +11,7 @@ use pyo3::types::PyDict;
 use crate::client::Client;
 use crate::errors;
 use crate::record::{Data, Headers, data, timestamp};
-use crate::runtime::{Owned, runtime, seconds, wait, wait_for};
+use crate::runtime::{Owned, check_process, runtime, seconds, wait, wait_for};
 use crate::send_batch::{self, BatchDelivery};
 
 /// How long `close` waits for unsent records unless told otherwise.
@@ -42,6 +42,7 @@ impl RecordMetadata {
 pub(crate) struct Delivery {
     promise: Promise,
     timestamp: i64,
+    pid: u32,
 }
 
 impl Delivery {
@@ -60,7 +61,9 @@ impl Delivery {
         if let Some(result) = self.promise.completion.result() {
             return Ok(result);
         }
-        let timeout = seconds(timeout, Duration::MAX / 4)?;
+        // What is known may be told anywhere, but nothing comes to a forked child.
+        check_process(self.pid)?;
+        let timeout = seconds(timeout, Duration::MAX)?;
         let completion = &self.promise.completion;
         match wait(py, tokio_timeout(timeout, completion.wait()))? {
             Some(result) => Ok(result),
@@ -138,7 +141,7 @@ pub(crate) fn target(py: Python<'_>, core: &Core, topic: &str) -> PyResult<Arc<T
 }
 
 /// Sends one record, waiting without the GIL while the buffer is full.
-pub(crate) fn send_record(
+fn send_record(
     py: Python<'_>,
     core: &Core,
     target: &Target,
@@ -197,7 +200,7 @@ impl Producer {
             headers: &headers.as_headers(),
         };
         let promise = send_record(py, core, &target, partition, &record)?;
-        Ok(Delivery { promise, timestamp: millis })
+        Ok(Delivery { promise, timestamp: millis, pid: std::process::id() })
     }
 
     #[pyo3(signature = (topic, values, keys=None, *, headers=None, timestamps=None, partitions=None))]
@@ -250,10 +253,10 @@ impl Producer {
         self.close(py, None)
     }
 
-    fn __repr__(&self) -> PyResult<String> {
-        let core = self.core.get()?;
+    fn __repr__(&self) -> String {
+        let Some(core) = self.core.peek() else { return "Producer(made in another process)".to_owned() };
         let servers = core.client().config().bootstrap_servers.join(",");
-        Ok(format!("Producer(bootstrap={servers:?}, buffered_bytes={})", core.buffered()))
+        format!("Producer(bootstrap={servers:?}, buffered_bytes={})", core.buffered())
     }
 }
 

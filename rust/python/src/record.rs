@@ -3,7 +3,7 @@
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
-use pyo3::types::{PyBytes, PyDict, PyFloat, PyInt, PyString};
+use pyo3::types::{PyBytes, PyDict, PyFloat, PyInt, PyMapping, PyMemoryView, PyString};
 
 use ottla_protocol::records::Header;
 
@@ -36,18 +36,20 @@ pub(crate) fn data(what: &str, value: &Bound<'_, PyAny>) -> PyResult<Option<Data
         return Ok(Some(Data::Str(text.clone().try_into()?)));
     }
     // bytearray, memoryview and whatever else has a buffer: copied, since it may change.
-    if value.hasattr("__buffer__")? || is_buffer(value)? {
-        let copied = value.py().get_type::<PyBytes>().call1((value,))?.cast_into::<PyBytes>()?;
+    if let Ok(view) = PyMemoryView::from(value) {
+        let copied = value.py().get_type::<PyBytes>().call1((view,))?.cast_into::<PyBytes>()?;
         return Ok(Some(Data::Bytes(copied.into())));
     }
     let ty = value.get_type().name()?;
     Err(PyTypeError::new_err(format!("{what} is of type {ty}; expected bytes, str or None")))
 }
 
-/// `__buffer__` is visible from Python 3.12 on only.
-fn is_buffer(value: &Bound<'_, PyAny>) -> PyResult<bool> {
-    let name = value.get_type().name()?.to_string();
-    Ok(matches!(name.as_str(), "bytearray" | "memoryview"))
+/// Whether [`data`] will take a value, without taking it.
+pub(crate) fn check_data(value: &Bound<'_, PyAny>) -> bool {
+    value.is_none()
+        || value.is_instance_of::<PyBytes>()
+        || value.is_instance_of::<PyString>()
+        || PyMemoryView::from(value).is_ok()
 }
 
 /// Headers: pairs of a name and bytes, text or None; or a mapping of such.
@@ -57,8 +59,7 @@ pub(crate) struct Headers(Vec<(Data, Option<Data>)>);
 impl Headers {
     pub(crate) fn new(headers: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
         let Some(headers) = headers.filter(|headers| !headers.is_none()) else { return Ok(Self::default()) };
-        let pairs =
-            if headers.is_instance_of::<PyDict>() { headers.call_method0("items")? } else { headers.clone() };
+        let pairs = if is_mapping(headers) { headers.call_method0("items")? } else { headers.clone() };
         let mut out = Vec::new();
         for pair in pairs.try_iter()? {
             let (key, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) = pair?.extract().map_err(|_| {
@@ -80,24 +81,25 @@ impl Headers {
     }
 }
 
+fn is_mapping(value: &Bound<'_, PyAny>) -> bool {
+    // The first is the common case, and cheap.
+    value.is_instance_of::<PyDict>() || value.cast::<PyMapping>().is_ok()
+}
+
 /// Milliseconds since 1970: an int, or a `datetime`, of which a naive one is local time as Python has it.
 pub(crate) fn timestamp(value: Option<&Bound<'_, PyAny>>) -> PyResult<i64> {
     let Some(value) = value.filter(|value| !value.is_none()) else {
         return Ok(ottla_client::producer::now_millis());
     };
+    let wrong =
+        || errors::config(value.py(), format!("timestamp is {value}: expected milliseconds since 1970"));
     if value.is_instance_of::<PyInt>() {
-        let millis: i64 = value.extract()?;
-        if millis < 0 {
-            return Err(errors::config(
-                value.py(),
-                format!("timestamp is {millis}: expected milliseconds since 1970"),
-            ));
-        }
-        return Ok(millis);
+        let millis: i64 = value.extract().map_err(|_| wrong())?;
+        return if millis < 0 { Err(wrong()) } else { Ok(millis) };
     }
     if !value.is_instance_of::<PyFloat>() && value.hasattr("timestamp")? {
         let seconds: f64 = value.call_method0("timestamp")?.extract()?;
-        return Ok((seconds * 1000.0).round() as i64);
+        return if seconds < 0.0 { Err(wrong()) } else { Ok((seconds * 1000.0).round() as i64) };
     }
     let ty = value.get_type().name()?;
     Err(PyTypeError::new_err(format!("timestamp is of type {ty}; expected int (milliseconds) or datetime")))

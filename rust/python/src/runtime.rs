@@ -2,21 +2,36 @@
 //!
 //! Invariants: the runtime belongs to a process id; a forked child, in which its threads do not
 //! exist, never touches it and makes its own. What was made before the fork refuses with a clear
-//! error and is leaked rather than torn down. Every wait lets other Python threads run and looks
-//! for signals, so that Ctrl-C ends it within 100 ms.
+//! error and is leaked rather than torn down. Every wait lets other Python threads run, and on the
+//! main thread, where Python handles them, looks for signals, so that Ctrl-C ends it within 100 ms.
+//! A thread that still waits when the interpreter ends never comes back to it: up to 3.13, Python
+//! would end such a thread by unwinding, which no Rust frame survives.
 
+use std::cell::Cell;
 use std::future::Future;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
 use pyo3::prelude::*;
+use pyo3::types::PyCFunction;
 use tokio::runtime::Runtime;
 
 use crate::errors;
 
 /// How often a wait looks for signals.
 const SIGNAL_CHECK: Duration = Duration::from_millis(50);
+/// The longest wait: far beyond any use, and no sum of times overflows with it.
+const FOREVER: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
+
+/// The interpreter is about to end: set by `atexit`, before its threads are cut off.
+static EXITING: AtomicBool = AtomicBool::new(false);
+
+thread_local! {
+    /// The process, and whether this is its main thread: after a fork it may be another one.
+    static IS_MAIN: Cell<Option<(u32, bool)>> = const { Cell::new(None) };
+}
 
 struct OfProcess {
     pid: u32,
@@ -34,6 +49,7 @@ pub(crate) fn runtime() -> PyResult<Arc<Runtime>> {
     {
         return Ok(Arc::clone(&current.runtime));
     }
+    Python::attach(notice_exit)?;
     let made = tokio::runtime::Builder::new_multi_thread()
         // A client waits more than it computes, and Spark runs a worker process per core.
         .worker_threads(2)
@@ -54,6 +70,37 @@ pub(crate) fn runtime() -> PyResult<Arc<Runtime>> {
     }
 }
 
+/// Has Python tell when it is about to end.
+fn notice_exit(py: Python<'_>) -> PyResult<()> {
+    let exiting = PyCFunction::new_closure(py, None, None, |_, _| EXITING.store(true, Ordering::Release))?;
+    py.import("atexit")?.call_method1("register", (exiting,)).map(drop)
+}
+
+fn is_main_thread(py: Python<'_>) -> PyResult<bool> {
+    let pid = std::process::id();
+    match IS_MAIN.get() {
+        Some((of, is_main)) if of == pid => Ok(is_main),
+        _ => {
+            let threading = py.import("threading")?;
+            let main = threading.call_method0("main_thread")?.getattr("ident")?;
+            let is_main = main.eq(threading.call_method0("get_ident")?)?;
+            IS_MAIN.set(Some((pid, is_main)));
+            Ok(is_main)
+        }
+    }
+}
+
+/// The error for what belongs to the process `pid`, if this is another one.
+pub(crate) fn check_process(pid: u32) -> PyResult<()> {
+    let current = std::process::id();
+    if pid == current {
+        return Ok(());
+    }
+    Err(errors::closed(&format!(
+        "this object was made in process {pid}, and this is process {current}, forked from it: make a new one here"
+    )))
+}
+
 /// Something that belongs to the process in which it was made.
 pub(crate) struct Owned<T> {
     pid: u32,
@@ -67,25 +114,19 @@ impl<T> Owned<T> {
 
     /// The value, unless this is a forked child or it was taken.
     pub(crate) fn get(&self) -> PyResult<&T> {
-        self.check()?;
+        check_process(self.pid)?;
         self.value.as_ref().ok_or_else(|| errors::closed("this object was closed"))
     }
 
     /// As [`Owned::get`], to change it.
     pub(crate) fn get_mut(&mut self) -> PyResult<&mut T> {
-        self.check()?;
+        check_process(self.pid)?;
         self.value.as_mut().ok_or_else(|| errors::closed("this object was closed"))
     }
 
-    fn check(&self) -> PyResult<()> {
-        if self.pid == std::process::id() {
-            return Ok(());
-        }
-        Err(errors::closed(&format!(
-            "this object was made in process {}, and this is process {}, forked from it: make a new one here",
-            self.pid,
-            std::process::id()
-        )))
+    /// The value for a `repr`, which never raises.
+    pub(crate) fn peek(&self) -> Option<&T> {
+        self.value.as_ref().filter(|_| self.pid == std::process::id())
     }
 }
 
@@ -104,17 +145,22 @@ where
     F::Output: Send,
 {
     let runtime = runtime()?;
+    let is_main = is_main_thread(py)?;
     py.detach(|| {
-        runtime.block_on(async {
+        let output = runtime.block_on(async {
             tokio::pin!(future);
             loop {
                 tokio::select! {
                     biased;
                     output = &mut future => return Ok(output),
-                    () = tokio::time::sleep(SIGNAL_CHECK) => Python::attach(|py| py.check_signals())?,
+                    () = tokio::time::sleep(SIGNAL_CHECK), if is_main => Python::attach(|py| py.check_signals())?,
                 }
             }
-        })
+        });
+        while !is_main && EXITING.load(Ordering::Acquire) {
+            std::thread::park();
+        }
+        output
     })
 }
 
@@ -129,11 +175,13 @@ pub(crate) fn wait_for<T: Send>(
 /// A time-out in seconds, as Python gives it.
 pub(crate) fn seconds(timeout: Option<f64>, default: Duration) -> PyResult<Duration> {
     match timeout {
-        None => Ok(default),
-        Some(seconds) => Duration::try_from_secs_f64(seconds).map_err(|_| {
-            pyo3::exceptions::PyValueError::new_err(format!(
-                "timeout is {seconds}: expected seconds, 0 or more"
-            ))
-        }),
+        None => Ok(default.min(FOREVER)),
+        Some(seconds) if seconds >= 0.0 => {
+            Ok(Duration::try_from_secs_f64(seconds).map_or(FOREVER, |timeout| timeout.min(FOREVER)))
+        }
+        Some(seconds) => {
+            let words = format!("timeout is {seconds}: expected seconds, 0 or more");
+            Err(Python::attach(|py| errors::config(py, words)))
+        }
     }
 }

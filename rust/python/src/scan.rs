@@ -12,6 +12,7 @@ use ottla_client::consumer::{Chunk, Range, Scan as Core, ScanOptions};
 use ottla_client::{Client, Error, Kind};
 use ottla_protocol::records::AbortedTransactions;
 use parking_lot::Mutex;
+use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use pyo3_arrow::ffi::{ArrayReader, to_schema_pycapsule, to_stream_pycapsule};
@@ -185,13 +186,27 @@ impl Iterator for Exported {
         // Whoever reads may hold the GIL or not; attaching first makes letting go right for both.
         let batch = Python::try_attach(|py| {
             let next = self.stream.get_mut().and_then(|stream| wait(py, stream.next()));
-            next.and_then(|next| next.map_err(|error| errors::raise(py, &error)))
+            next.and_then(|next| next.map_err(|error| errors::raise(py, &error))).inspect_err(|error| {
+                // The stream interface carries words only: the interrupt itself is put back, for
+                // Python to raise as soon as it runs again.
+                if error.is_instance_of::<PyKeyboardInterrupt>(py) {
+                    interrupt(py);
+                }
+            })
         });
         match batch {
             Some(Ok(batch)) => batch.map(|batch| Ok(Arc::new(StructArray::from(batch)) as ArrayRef)),
             Some(Err(error)) => Some(Err(ArrowError::ExternalError(Box::new(error)))),
             None => Some(Err(ArrowError::CDataInterface("the interpreter is shutting down".to_owned()))),
         }
+    }
+}
+
+/// As if Ctrl-C had been pressed now.
+fn interrupt(py: Python<'_>) {
+    let interrupted = py.import("_thread").and_then(|thread| thread.call_method0("interrupt_main"));
+    if let Err(error) = interrupted {
+        error.write_unraisable(py, None);
     }
 }
 

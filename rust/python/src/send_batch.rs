@@ -2,22 +2,28 @@
 //!
 //! Rows go straight from where they are into their partition's open batch. Arrow columns are read
 //! without the GIL; lists are read with it, but never waited with.
+//!
+//! Invariant: what is wrong with the types of what was given is told before anything is sent; what
+//! is wrong with a single record (too large, no such partition) fails that record alone.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use arrow_array::{Array, ArrayRef, RecordBatch as ArrowBatch, StructArray};
-use ottla_arrow::Columns;
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef};
+use ottla_arrow::{Columns, ColumnsError};
 use ottla_client::producer::{Completion, Delivery, Producer, Record, Sent, Target, now_millis};
 use ottla_client::{Error, Kind};
 use ottla_protocol::records::Header;
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyString};
 use pyo3_arrow::input::AnyArray;
 
 use crate::errors;
-use crate::producer::{send_record, tokio_timeout};
-use crate::record::{Data, Headers, data, timestamp};
-use crate::runtime::{seconds, wait};
+use crate::producer::tokio_timeout;
+use crate::record::{Data, Headers, check_data, data, timestamp};
+use crate::runtime::{check_process, seconds, wait};
 
 /// What the caller gave.
 pub(crate) struct Given<'a, 'py> {
@@ -28,11 +34,18 @@ pub(crate) struct Given<'a, 'py> {
     pub(crate) partitions: Option<&'a Bound<'py, PyAny>>,
 }
 
-/// Rows in a row that went to the same batch.
+/// Rows in a row with the same fate.
 struct Run {
     first: usize,
     count: usize,
-    completion: Arc<Completion>,
+    fate: Fate,
+}
+
+enum Fate {
+    /// That of a batch.
+    Batch(Arc<Completion>),
+    /// Never sent.
+    Refused(Error),
 }
 
 /// The promise of many records.
@@ -40,6 +53,7 @@ struct Run {
 pub(crate) struct BatchDelivery {
     runs: Vec<Run>,
     count: usize,
+    pid: u32,
 }
 
 #[derive(Default)]
@@ -48,9 +62,26 @@ struct Runs(Vec<Run>);
 impl Runs {
     fn push(&mut self, row: usize, delivery: Delivery) {
         match self.0.last_mut() {
-            Some(run) if Arc::ptr_eq(&run.completion, &delivery.completion) => run.count += 1,
-            _ => self.0.push(Run { first: row, count: 1, completion: delivery.completion }),
+            Some(Run { count, fate: Fate::Batch(completion), .. })
+                if Arc::ptr_eq(completion, &delivery.completion) =>
+            {
+                *count += 1;
+            }
+            _ => self.0.push(Run { first: row, count: 1, fate: Fate::Batch(delivery.completion) }),
         }
+    }
+
+    /// A record that cannot be sent; what concerns all of them is an error of the call.
+    fn refuse(&mut self, row: usize, error: Error) -> ottla_client::Result<()> {
+        if error.kind() == Kind::Closed {
+            return Err(error);
+        }
+        self.0.push(Run { first: row, count: 1, fate: Fate::Refused(error) });
+        Ok(())
+    }
+
+    fn delivery(self, count: usize) -> BatchDelivery {
+        BatchDelivery { runs: self.0, count, pid: std::process::id() }
     }
 }
 
@@ -61,7 +92,10 @@ impl BatchDelivery {
     }
 
     fn done(&self) -> bool {
-        self.runs.iter().all(|run| run.completion.result().is_some())
+        self.runs.iter().all(|run| match &run.fate {
+            Fate::Batch(completion) => completion.result().is_some(),
+            Fate::Refused(_) => true,
+        })
     }
 
     #[pyo3(signature = (timeout=None))]
@@ -94,13 +128,16 @@ impl BatchDelivery {
 impl BatchDelivery {
     /// Waits for all, and returns the runs of rows that failed: first row, count, why.
     fn wait(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<Vec<(usize, usize, Error)>> {
-        let timeout = seconds(timeout, Duration::MAX / 4)?;
+        check_process(self.pid)?;
+        let timeout = seconds(timeout, Duration::MAX)?;
         let all = async {
             let mut failures = Vec::new();
             for run in &self.runs {
-                if let Err(error) = run.completion.wait().await {
-                    failures.push((run.first, run.count, error));
-                }
+                let failed = match &run.fate {
+                    Fate::Batch(completion) => completion.wait().await.err(),
+                    Fate::Refused(error) => Some(error.clone()),
+                };
+                failures.extend(failed.map(|error| (run.first, run.count, error)));
             }
             failures
         };
@@ -119,9 +156,20 @@ pub(crate) fn send_batch(
     target: &Target,
     given: &Given<'_, '_>,
 ) -> PyResult<BatchDelivery> {
-    let is_arrow =
-        given.values.hasattr("__arrow_c_array__")? || given.values.hasattr("__arrow_c_stream__")?;
-    if is_arrow { send_arrow(py, core, target, given) } else { send_lists(py, core, target, given) }
+    if speaks_arrow(given.values)? {
+        send_arrow(py, core, target, given)
+    } else {
+        send_lists(py, core, target, given)
+    }
+}
+
+fn speaks_arrow(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    Ok(object.hasattr("__arrow_c_array__")? || object.hasattr("__arrow_c_stream__")?)
+}
+
+/// The error of a call that ends before its last row.
+fn cut_short(py: Python<'_>, row: usize, error: Error) -> PyErr {
+    errors::raise(py, &error.because(format_args!("at index {row}; the records before it are under way")))
 }
 
 fn send_arrow(
@@ -134,60 +182,70 @@ fn send_arrow(
         let words = "with Arrow, headers, timestamps and partitions are columns of the table: headers, timestamp, partition";
         return Err(errors::config(py, words));
     }
-    let keys = given.keys.filter(|keys| !keys.is_none()).map(chunks).transpose()?;
-    let values = chunks(given.values)?;
+    let values = chunks("values", given.values)?;
+    let keys = given.keys.filter(|keys| !keys.is_none()).map(|keys| chunks("keys", keys)).transpose()?;
+    let pairs = match keys {
+        None => values.into_iter().map(|values| (None, values)).collect(),
+        Some(keys) => aligned(py, &keys, &values)?,
+    };
+    let all = pairs.iter().map(columns).collect::<Result<Vec<_>, _>>();
+    let all = all.map_err(|error| errors::config(py, error.to_string()))?;
     let mut runs = Runs::default();
     let mut row = 0;
-    // Keys may be cut into chunks elsewhere than values are.
-    let keys = keys.map(|keys| concat(py, &keys)).transpose()?;
-    for chunk in values {
-        let batch = match (chunk.as_any().downcast_ref::<StructArray>(), &keys) {
-            (Some(rows), None) => ArrowBatch::from(rows.clone()),
-            (Some(_), Some(_)) => {
-                return Err(errors::config(
-                    py,
-                    "keys: the table has its own column for keys; pass one or the other",
-                ));
-            }
-            (None, keys) => named(py, chunk, keys.as_ref(), row)?,
-        };
-        let columns = Columns::try_new(&batch).map_err(|error| errors::config(py, error.to_string()))?;
+    for columns in all {
         send_columns(py, core, target, &columns, &mut row, &mut runs)?;
     }
-    if let Some(keys) = &keys
-        && keys.len() != row
-    {
-        return Err(errors::config(py, format!("there are {} keys and {row} values", keys.len())));
+    Ok(runs.delivery(row))
+}
+
+fn columns((keys, values): &(Option<ArrayRef>, ArrayRef)) -> Result<Columns<'_>, ColumnsError> {
+    match (values.as_struct_opt(), keys) {
+        (Some(rows), None) => Columns::from_struct(rows),
+        (_, keys) => Columns::from_arrays(keys.as_deref(), values),
     }
-    Ok(BatchDelivery { runs: runs.0, count: row })
 }
 
 /// The arrays of anything that speaks Arrow.
-fn chunks(object: &Bound<'_, PyAny>) -> PyResult<Vec<ArrayRef>> {
+fn chunks(what: &str, object: &Bound<'_, PyAny>) -> PyResult<Vec<ArrayRef>> {
+    if !speaks_arrow(object)? {
+        let ty = object.get_type().name()?;
+        return Err(PyTypeError::new_err(format!(
+            "{what} is of type {ty}; with Arrow, both keys and values are Arrow arrays"
+        )));
+    }
     let reader = object.extract::<AnyArray>()?.into_reader()?;
     reader.collect::<Result<Vec<_>, _>>().map_err(|error| errors::config(object.py(), error.to_string()))
 }
 
-fn concat(py: Python<'_>, chunks: &[ArrayRef]) -> PyResult<ArrayRef> {
-    match chunks {
-        [one] => Ok(Arc::clone(one)),
-        _ => Err(errors::config(
-            py,
-            "keys come in several chunks: combine them, or pass a table with columns key and value",
-        )),
+/// Keys and values, which may be cut into chunks at different places, cut at the same ones.
+fn aligned(
+    py: Python<'_>,
+    keys: &[ArrayRef],
+    values: &[ArrayRef],
+) -> PyResult<Vec<(Option<ArrayRef>, ArrayRef)>> {
+    if values.iter().any(|values| values.as_struct_opt().is_some()) {
+        return Err(errors::config(py, "keys: the table has its own column for keys; pass one or the other"));
     }
-}
-
-/// Plain arrays of values, and of keys, as the table that they stand for.
-fn named(py: Python<'_>, values: ArrayRef, keys: Option<&ArrayRef>, from: usize) -> PyResult<ArrowBatch> {
-    let mut columns = vec![("value", Arc::clone(&values), true)];
-    if let Some(keys) = keys {
-        if keys.len() < from + values.len() {
-            return Err(errors::config(py, format!("there are {} keys and more values", keys.len())));
+    let length = |chunks: &[ArrayRef]| chunks.iter().map(|chunk| chunk.len()).sum::<usize>();
+    if length(keys) != length(values) {
+        let words = format!("keys has {} items and values has {}", length(keys), length(values));
+        return Err(errors::config(py, words));
+    }
+    let mut pairs = Vec::new();
+    let mut keys = keys.iter().cloned().filter(|keys| !keys.is_empty());
+    let mut rest: Option<ArrayRef> = None;
+    for values in values {
+        let mut at = 0;
+        while at < values.len()
+            && let Some(chunk) = rest.take().or_else(|| keys.next())
+        {
+            let count = chunk.len().min(values.len() - at);
+            pairs.push((Some(chunk.slice(0, count)), values.slice(at, count)));
+            rest = (count < chunk.len()).then(|| chunk.slice(count, chunk.len() - count));
+            at += count;
         }
-        columns.push(("key", keys.slice(from, values.len()), true));
     }
-    ArrowBatch::try_from_iter_with_nullable(columns).map_err(|error| errors::config(py, error.to_string()))
+    Ok(pairs)
 }
 
 fn send_columns(
@@ -208,19 +266,18 @@ fn send_columns(
                 columns.headers(at, &mut headers);
                 let timestamp = fields.timestamp.unwrap_or(now);
                 let record = Record { timestamp, key: fields.key, value: fields.value, headers: &headers };
-                match core.try_send(target, fields.partition, &record)? {
-                    Sent::Full(bytes) => return Ok(Some(bytes)),
-                    Sent::Accepted(delivery) => runs.push(*row, delivery),
+                match core.try_send(target, fields.partition, &record) {
+                    Ok(Sent::Full(bytes)) => return Ok(Some(bytes)),
+                    Ok(Sent::Accepted(delivery)) => runs.push(*row, delivery),
+                    Err(error) => runs.refuse(*row, error)?,
                 }
                 at += 1;
                 *row += 1;
             }
             Ok(None)
         });
-        if let Some(bytes) =
-            stopped.map_err(|error| errors::raise(py, &error.because(format_args!("row {row}"))))?
-        {
-            crate::runtime::wait_for(py, core.room_for(bytes))?;
+        if let Some(bytes) = stopped.map_err(|error| cut_short(py, *row, error))? {
+            wait(py, core.room_for(bytes))?.map_err(|error| cut_short(py, *row, error))?;
         }
     }
     Ok(())
@@ -232,23 +289,7 @@ fn send_lists(
     target: &Target,
     given: &Given<'_, '_>,
 ) -> PyResult<BatchDelivery> {
-    let count = given.values.len().map_err(|_| {
-        errors::config(py, "values: expected a list of bytes, str or None, or an Arrow array, batch or table")
-    })?;
-    let lists = [
-        ("keys", given.keys),
-        ("headers", given.headers),
-        ("timestamps", given.timestamps),
-        ("partitions", given.partitions),
-    ];
-    for (name, list) in lists {
-        if let Some(list) = list.filter(|list| !list.is_none()) {
-            let length = list.len()?;
-            if length != count {
-                return Err(errors::config(py, format!("{name} has {length} items and values has {count}")));
-            }
-        }
-    }
+    let count = check_lists(py, given)?;
     let mut keys = iterate(given.keys)?;
     let mut headers = iterate(given.headers)?;
     let mut timestamps = iterate(given.timestamps)?;
@@ -261,10 +302,7 @@ fn send_lists(
             Some(key) => data("key", &key)?,
             None => None,
         };
-        let row_headers = match next(&mut headers)? {
-            Some(headers) => Headers::new(Some(&headers))?,
-            None => Headers::default(),
-        };
+        let row_headers = Headers::new(next(&mut headers)?.as_ref())?;
         let millis = match next(&mut timestamps)? {
             Some(millis) if !millis.is_none() => timestamp(Some(&millis))?,
             _ => now,
@@ -279,9 +317,70 @@ fn send_lists(
             value: value.as_ref().map(Data::as_slice),
             headers: &row_headers.as_headers(),
         };
-        runs.push(row, send_record(py, core, target, partition, &record)?);
+        loop {
+            match core.try_send(target, partition, &record) {
+                Ok(Sent::Accepted(delivery)) => runs.push(row, delivery),
+                Ok(Sent::Full(bytes)) => {
+                    wait(py, core.room_for(bytes))?.map_err(|error| cut_short(py, row, error))?;
+                    continue;
+                }
+                Err(error) => runs.refuse(row, error).map_err(|error| cut_short(py, row, error))?,
+            }
+            break;
+        }
     }
-    Ok(BatchDelivery { runs: runs.0, count })
+    Ok(runs.delivery(count))
+}
+
+/// Looks through the lists before anything is sent, and returns how many rows they have.
+fn check_lists(py: Python<'_>, given: &Given<'_, '_>) -> PyResult<usize> {
+    let wrong = || {
+        let ty = given.values.get_type().name().map_or_else(|_| String::new(), |name| name.to_string());
+        PyTypeError::new_err(format!(
+            "values is of type {ty}; expected a list of bytes, str or None, or an Arrow array, batch or table"
+        ))
+    };
+    if given.values.is_instance_of::<PyString>() || given.values.is_instance_of::<PyBytes>() {
+        return Err(wrong());
+    }
+    let count = given.values.len().map_err(|_| wrong())?;
+    each("values", Some(given.values), count, |value| check(value))?;
+    each("keys", given.keys, count, |key| check(key))?;
+    each("headers", given.headers, count, |headers| Headers::new(Some(headers)).map(drop))?;
+    each("timestamps", given.timestamps, count, |millis| timestamp(Some(millis)).map(drop))?;
+    each("partitions", given.partitions, count, |partition| {
+        partition
+            .extract::<Option<i32>>()
+            .map(drop)
+            .map_err(|_| errors::config(py, format!("{partition} is not the number of a partition")))
+    })?;
+    Ok(count)
+}
+
+fn check(value: &Bound<'_, PyAny>) -> PyResult<()> {
+    // The error is made by whom it is made anyway.
+    if check_data(value) { Ok(()) } else { data("it", value).map(drop) }
+}
+
+/// Checks a list that may not have been given; an error names the list and the index.
+fn each<'py>(
+    name: &str,
+    list: Option<&Bound<'py, PyAny>>,
+    count: usize,
+    check: impl Fn(&Bound<'py, PyAny>) -> PyResult<()>,
+) -> PyResult<()> {
+    let Some(list) = list.filter(|list| !list.is_none()) else { return Ok(()) };
+    let py = list.py();
+    let length = list.len()?;
+    if length != count {
+        return Err(errors::config(py, format!("{name} has {length} items and values has {count}")));
+    }
+    for (index, item) in list.try_iter()?.enumerate() {
+        check(&item?).map_err(|error| {
+            PyErr::from_type(error.get_type(py), (format!("{name}[{index}]: {}", error.value(py)),))
+        })?;
+    }
+    Ok(())
 }
 
 /// An iterator over a list that may not have been given.
