@@ -58,6 +58,8 @@ _SETTINGS = {
     "transaction.abort.timed.out.transaction.cleanup.interval.ms": "1000",
     "log.retention.check.interval.ms": "1000",
     "log.initial.task.delay.ms": "1000",
+    # Compaction in test time.
+    "log.cleaner.backoff.ms": "200",
     "num.recovery.threads.per.data.dir": "2",
     "num.network.threads": "2",
     "num.io.threads": "4",
