@@ -344,14 +344,7 @@ def same_error(
         ({"subscribePattern": " "}, ["pattern", "empty"]),
         ({"assign": "parity-events"}, ["assign"]),
         ({"assign": '{"parity-events":0}'}, ["topicA"]),
-        (
-            {
-                "subscribe": "no-such-topic",
-                "fetchOffset__numRetries": "1",
-                "kafka__default__api__timeout__ms": "1000",
-            },
-            ["topic"],
-        ),
+        ({"subscribe": "no-such-topic", "fetchOffset__numRetries": "1"}, ["topic"]),
         ({**ALL, "minPartitions": "0"}, ["minPartitions"]),
         ({**ALL, "maxRecordsPerPartition": "-5"}, ["maxRecordsPerPartition"]),
         ({**ALL, "startingOffsets": "latest"}, ["starting", "can't be", "latest", "batch"]),
