@@ -57,9 +57,10 @@ class BatchReader(DataSourceReader):
     def _scan(self, ranges: tuple[OffsetRange, ...]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
 
-        settle_worker()
         expected = arrow_schema(self._schema)
         client = client_for(self._options.source.kafka, hint=ranges[0].leader)
+        # Now everything is imported that a task needs.
+        settle_worker()
         with client.scan(
             [(piece.topic, piece.partition, piece.start, piece.end) for piece in ranges],
             columns=expected.names,
