@@ -1,0 +1,1 @@
+"""Spark reading Kafka: ottla beside the connector that Spark has itself."""
