@@ -26,9 +26,9 @@ pub fn batches(data: &[u8]) {
             (batch.timestamp_type(), batch.max_timestamp(), batch.delete_horizon(), batch.base_sequence());
         read(&batch, &mut scratch);
     }
-    // Up to the magic, 17 bytes, a length is not judged.
+    // Offset and length, 12 bytes, are what a length can be judged by.
     let rest = all.rest().len();
-    assert!(rest < 17 || all.announced_size().is_some_and(|size| size > rest), "{rest} bytes are left over");
+    assert!(rest < 12 || all.announced_size().is_some_and(|size| size > rest), "{rest} bytes are left over");
 }
 
 /// Reads all records, in both ways; gives how many there are before the first that is wrong.

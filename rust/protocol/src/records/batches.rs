@@ -46,11 +46,20 @@ impl Batches {
     }
 
     fn split_batch(&mut self) -> Result<Option<Batch>, RecordError> {
-        if self.bytes.len() <= MAGIC {
+        if self.bytes.len() < PREFIX {
             return Ok(None);
         }
         let base_offset = read_i64(&self.bytes, 0);
         let length = read_i32(&self.bytes, LENGTH);
+        // The length is judged before the magic is there, so that what it announces for a batch
+        // that was cut off is always more than what came.
+        let least = legacy::min_len(0) as i32;
+        if length < least {
+            return Err(RecordError::BatchLength { base_offset, length, minimum: least });
+        }
+        if self.bytes.len() <= MAGIC {
+            return Ok(None);
+        }
         let magic = read_i8(&self.bytes, MAGIC);
         let minimum = match magic {
             0 | 1 => legacy::min_len(magic),

@@ -25,6 +25,40 @@ pub struct RecordRef<'a> {
     pub headers: Headers<'a>,
 }
 
+/// Where the key starts, at the latest, in a record that [`CurrentRecords::parse_short`] reads, and
+/// rounded up to a power of two, so that a masked index needs no check.
+const HEAD: usize = 16;
+
+/// A varint of one or two bytes, still in zigzag form, and where it ends.
+#[inline(always)]
+fn short(head: &[u8; HEAD], at: usize) -> Option<(u32, usize)> {
+    let [a, b] = [head[at % HEAD], head[(at + 1) % HEAD]];
+    if a < 0x80 {
+        Some((u32::from(a), at + 1))
+    } else if b < 0x80 {
+        Some((u32::from(a & 0x7f) | u32::from(b) << 7, at + 2))
+    } else {
+        None
+    }
+}
+
+/// A varint of up to three bytes: timestamp deltas of up to 17 minutes.
+#[inline(always)]
+fn short_or_middle(head: &[u8; HEAD], at: usize) -> Option<(u32, usize)> {
+    let [a, b, c] = [head[at % HEAD], head[(at + 1) % HEAD], head[(at + 2) % HEAD]];
+    match short(head, at) {
+        None if c < 0x80 => {
+            Some((u32::from(a & 0x7f) | u32::from(b & 0x7f) << 7 | u32::from(c) << 14, at + 3))
+        }
+        read => read,
+    }
+}
+
+#[inline(always)]
+fn unzigzag(value: u32) -> i32 {
+    ((value >> 1) as i32) ^ -((value & 1) as i32)
+}
+
 /// Iterates over the records of a batch. After an error it ends.
 pub struct Records<'a>(Inner<'a>);
 
@@ -137,9 +171,66 @@ impl<'a> CurrentRecords<'a> {
         Ok(())
     }
 
-    // Always: the loops around it keep the position in registers then.
     #[inline(always)]
     fn parse(&mut self) -> Result<RecordRef<'a>, Flaw> {
+        self.parse_short().map_or_else(|| self.parse_any(), Ok)
+    }
+
+    /// What nearly all records are: no headers, and no varint longer than its field usually is.
+    /// `None` for all others, which [`CurrentRecords::parse_any`] reads or refuses.
+    #[inline(always)]
+    fn parse_short(&mut self) -> Option<RecordRef<'a>> {
+        let head = self.rest.first_chunk::<HEAD>()?;
+        let (len, at) = short(head, 0)?;
+        let (record, rest) = self.rest.split_at_checked(at + usize::try_from(unzigzag(len)).ok()?)?;
+        // One byte of attributes, of which none is defined.
+        let (timestamp, at) = short_or_middle(head, at + 1)?;
+        let (offset_delta, at) = short(head, at)?;
+        let (key_len, at) = short(head, at)?;
+        let offset_delta = unzigzag(offset_delta) as u32;
+        if offset_delta > self.last_offset_delta {
+            return None;
+        }
+        let (key, tail) = match usize::try_from(unzigzag(key_len)) {
+            Ok(len) => {
+                let (key, tail) = record.get(at..)?.split_at_checked(len)?;
+                (Some(key), tail)
+            }
+            Err(_) if unzigzag(key_len) == -1 => (None, record.get(at..)?),
+            Err(_) => return None,
+        };
+        let (value_len, tail) = match tail {
+            [a, tail @ ..] if *a < 0x80 => (u32::from(*a), tail),
+            [a, b, tail @ ..] if *b < 0x80 => (u32::from(*a & 0x7f) | u32::from(*b) << 7, tail),
+            _ => return None,
+        };
+        let (value, tail) = match usize::try_from(unzigzag(value_len)) {
+            Ok(len) => {
+                let (value, tail) = tail.split_at_checked(len)?;
+                (Some(value), tail)
+            }
+            Err(_) if unzigzag(value_len) == -1 => (None, tail),
+            Err(_) => return None,
+        };
+        if tail != [0] {
+            return None;
+        }
+        self.rest = rest;
+        Some(RecordRef {
+            // The batch was refused if its last offset overflows.
+            offset: self.base_offset + i64::from(offset_delta),
+            timestamp: match self.append_time {
+                None => self.base_timestamp.wrapping_add(i64::from(unzigzag(timestamp))),
+                Some(timestamp) => timestamp,
+            },
+            key,
+            value,
+            headers: Headers::default(),
+        })
+    }
+
+    #[inline(never)]
+    fn parse_any(&mut self) -> Result<RecordRef<'a>, Flaw> {
         let mut outer = Cursor::new(self.rest);
         let len = outer.length()?;
         // Only the body from here on: a part that runs past it is an error even where the batch
