@@ -61,7 +61,7 @@ class BootstrapError(KafkaError):
     """None of the bootstrap servers could be used; the message lists each with its cause."""
 
 
-class ConnectionError(KafkaError, builtins.ConnectionError):
+class ConnectionError(KafkaError, builtins.ConnectionError):  # noqa: A001 - used as errors.ConnectionError
     """A connection could not be made, or ended."""
 
 
@@ -73,7 +73,7 @@ class AuthorizationError(KafkaError):
     """The principal may not do this."""
 
 
-class TimeoutError(KafkaError, builtins.TimeoutError):
+class TimeoutError(KafkaError, builtins.TimeoutError):  # noqa: A001 - used as errors.TimeoutError
     """A deadline passed; the message says what failed last."""
 
 

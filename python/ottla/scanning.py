@@ -70,9 +70,8 @@ def scan(
         client = bootstrap
     else:
         client = Client(bootstrap, config, timeout=timeout, **kwargs)
-    names = [topics] if isinstance(topics, str) else list(topics)
+    names = [topics] if isinstance(topics, str) else list(dict.fromkeys(topics))
     chosen = _partitions(client, names, partitions, timeout)
-    # One request for both ends where both need one.
     starts = _offsets(client, chosen, start, "start", timeout)
     ends = _offsets(client, chosen, end, "end", timeout)
     return client.scan(
@@ -99,7 +98,8 @@ def _partitions(
         for index in indexes:
             if index not in known[topic].partitions:
                 raise UnknownTopicError(
-                    f"partition {index} of topic {topic} does not exist: it has {count} (0 to {count - 1})"
+                    f"partition {index} of topic {topic} does not exist: "
+                    f"it has {count} (0 to {count - 1})"
                 )
     return [(topic, index) for topic in topics for index in indexes]
 
@@ -114,7 +114,8 @@ def _offsets(
     """Return one end of the range as offsets."""
     if isinstance(bound, bool) or not isinstance(bound, (str, int, datetime, Mapping)):
         raise ConfigError(
-            f"{what}={bound!r}: expected 'earliest', 'latest', a datetime, an offset, or offsets by partition"
+            f"{what}={bound!r}: expected 'earliest', 'latest', a datetime, an offset, "
+            "or offsets by partition"
         )
     if isinstance(bound, int):
         if bound < 0:
@@ -131,7 +132,9 @@ def _offsets(
     listed = client.list_offsets(dict.fromkeys(partitions, spec), timeout=timeout)
     offsets = {partition: found.offset for partition, found in listed.items()}
     # No record is that late: the range starts, or ends, at the end.
-    late: dict[tuple[str, int], str | int] = {p: "latest" for p, offset in offsets.items() if offset < 0}
+    late: dict[tuple[str, int], str | int] = {
+        p: "latest" for p, offset in offsets.items() if offset < 0
+    }
     if late:
         ends = client.list_offsets(late, timeout=timeout)
         offsets |= {partition: found.offset for partition, found in ends.items()}

@@ -24,11 +24,11 @@ class Fault:
     """What goes wrong with a request: make one with the class methods, inject it into a cluster."""
 
     def __init__(self, reaction: dict[str, object]) -> None:
-        self._reaction = reaction
+        self.reaction = reaction
 
     def __repr__(self) -> str:
-        (kind, value), *_ = self._reaction.items()
-        return f"Fault.{kind}({value!r})"
+        kind, value = next(iter(self.reaction.items()), ("none", True))
+        return f"Fault.{kind}()" if value is True else f"Fault.{kind}({value!r})"
 
     @classmethod
     def error(cls, name: str) -> Fault:
@@ -37,7 +37,7 @@ class Fault:
 
     @classmethod
     def disconnect(cls, when: Literal["before", "after"] = "before") -> Fault:
-        """Close the connection before the request is applied, or after, so that its answer is lost."""
+        """Close the connection before the request is applied, or after: its answer is lost."""
         return cls({"disconnect": when})
 
     @classmethod
@@ -186,7 +186,7 @@ class MockCluster:
             A number for ``fault_hits``.
         """
         return self._core.inject(
-            fault._reaction,
+            fault.reaction,
             api=api,
             broker=broker,
             topic=topic,

@@ -114,7 +114,9 @@ def test_offsets_by_every_spec(client: ottla.Client, mock_cluster: MockCluster, 
 
     assert (of("earliest"), of("latest"), of("max_timestamp")) == (3, 10, 9)
     assert (of(0), of(5000), of(5001), of(9000), of(9001)) == (3, 5, 6, 9, -1)
-    found = client.list_offsets({(topic, 0): 4500, (topic, 1): "max_timestamp", (topic, 2): "latest"})
+    found = client.list_offsets(
+        {(topic, 0): 4500, (topic, 1): "max_timestamp", (topic, 2): "latest"}
+    )
     assert found[topic, 0] == client.list_offsets({(topic, 0): 4500})[topic, 0]
     assert (found[topic, 0].offset, found[topic, 0].timestamp) == (5, 5000)
     assert (found[topic, 1].offset, found[topic, 1].timestamp) == (0, 77_000)
@@ -149,10 +151,6 @@ def test_connections_are_told(client: ottla.Client, mock_cluster: MockCluster, t
     assert {state.address for state in states} == set(mock_cluster.brokers.values())
     assert all(s.state == "connected" and s.in_flight == 0 and s.last_error is None for s in states)
     mock_cluster.stop_broker(2)
-    with pytest.raises(errors.TimeoutError):
-        # Has the client notice: the stopped broker cannot be asked.
-        with ottla.Client(mock_cluster.brokers[2], timeout=0.2, connect=False) as other:
-            other.cluster(timeout=0.3)
     deadline = 100
     while client.connections()[1].state == "connected" and deadline:
         client.cluster(refresh=True)

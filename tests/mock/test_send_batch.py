@@ -71,7 +71,10 @@ KEYED: dict[str, Any] = {
         pa.chunked_array([VALUES[:1], VALUES[1:]], pa.binary()),
         pa.chunked_array([KEYS[:3], [], KEYS[3:]], pa.binary()),
     ),
-    "keys chunked": (pa.array(VALUES, pa.binary()), pa.chunked_array([KEYS[:1], KEYS[1:]], pa.binary())),
+    "keys chunked": (
+        pa.array(VALUES, pa.binary()),
+        pa.chunked_array([KEYS[:1], KEYS[1:]], pa.binary()),
+    ),
     "record batch": (batch("value", "key"), None),
     "table": (pa.Table.from_batches([batch("key", "value")]), None),
 }
@@ -131,7 +134,9 @@ def test_timestamps_of_every_unit(
     assert read_rows(ottla.scan(single, mock_cluster.bootstrap))[0]["timestamp"] == when
 
 
-def test_a_scan_can_be_sent(mock_cluster: MockCluster, producer: ottla.Producer, topic: str) -> None:
+def test_a_scan_can_be_sent(
+    mock_cluster: MockCluster, producer: ottla.Producer, topic: str
+) -> None:
     producer.send_batch(topic, ["a", "b"], ["k", "l"], headers=[[("h", b"1")], None]).result(10)
     mock_cluster.create_topic("copy", partitions=3)
     scan = ottla.scan(topic, mock_cluster.bootstrap, include_headers=True)
@@ -159,7 +164,10 @@ def test_lists_with_everything(
         partitions=[2, None, 1],
     )
     assert sent.result(10) == 3
-    rows = {r["value"]: r for r in read_rows(ottla.scan(topic, mock_cluster.bootstrap, include_headers=True))}
+    rows = {
+        r["value"]: r
+        for r in read_rows(ottla.scan(topic, mock_cluster.bootstrap, include_headers=True))
+    }
     assert (rows[b"a"]["partition"], rows[b"c"]["partition"]) == (2, 1)
     assert rows[b"a"]["timestamp"].timestamp() == 0.005
     assert rows[b"b"]["timestamp"].year >= 2024
@@ -178,7 +186,11 @@ STRUCT_OF_NULLS = pa.StructArray.from_arrays(
 HEADER = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
 WRONG: dict[str, tuple[dict[str, Any], type, str]] = {
     "int array": ({"values": pa.array([1])}, errors.ConfigError, 'column "value" has type Int64'),
-    "keys": ({"values": pa.array(["a"]), "keys": pa.array([1.5])}, errors.ConfigError, 'column "key"'),
+    "keys": (
+        {"values": pa.array(["a"]), "keys": pa.array([1.5])},
+        errors.ConfigError,
+        'column "key"',
+    ),
     "no value": ({"values": pa.table({"x": ["a"]})}, errors.ConfigError, 'no column "value".*x'),
     "twice": (
         {"values": pa.Table.from_arrays([pa.array(["a"]), pa.array(["b"])], ["value", "value"])},
@@ -206,7 +218,11 @@ WRONG: dict[str, tuple[dict[str, Any], type, str]] = {
         "row 0",
     ),
     "null rows": ({"values": STRUCT_OF_NULLS}, errors.ConfigError, "rows are null as a whole"),
-    "lengths": ({"values": ["a"], "keys": ["a", "b"]}, errors.ConfigError, "keys has 2 items and values has 1"),
+    "lengths": (
+        {"values": ["a"], "keys": ["a", "b"]},
+        errors.ConfigError,
+        "keys has 2 items and values has 1",
+    ),
     "arrow lengths": (
         {"values": pa.array(["a"]), "keys": pa.array(["a", "b"])},
         errors.ConfigError,
@@ -217,7 +233,11 @@ WRONG: dict[str, tuple[dict[str, Any], type, str]] = {
         errors.ConfigError,
         "own column for keys",
     ),
-    "arrow and lists": ({"values": pa.array(["a"]), "keys": ["a"]}, TypeError, "keys is of type list"),
+    "arrow and lists": (
+        {"values": pa.array(["a"]), "keys": ["a"]},
+        TypeError,
+        "keys is of type list",
+    ),
     "arrow and headers": (
         {"values": pa.array(["a"]), "headers": [None]},
         errors.ConfigError,
@@ -227,8 +247,16 @@ WRONG: dict[str, tuple[dict[str, Any], type, str]] = {
     "key of a list": ({"values": ["a", "b"], "keys": [None, 1.5]}, TypeError, r"keys\[1\].*float"),
     "header of a list": ({"values": ["a"], "headers": ["x"]}, TypeError, r"headers\[0\]"),
     "timestamp of a list": ({"values": ["a"], "timestamps": ["x"]}, TypeError, r"timestamps\[0\]"),
-    "negative time": ({"values": ["a"], "timestamps": [-7]}, errors.ConfigError, r"timestamps\[0\].*-7"),
-    "partition of a list": ({"values": ["a"], "partitions": ["x"]}, errors.ConfigError, r"partitions\[0\]"),
+    "negative time": (
+        {"values": ["a"], "timestamps": [-7]},
+        errors.ConfigError,
+        r"timestamps\[0\].*-7",
+    ),
+    "partition of a list": (
+        {"values": ["a"], "partitions": ["x"]},
+        errors.ConfigError,
+        r"partitions\[0\]",
+    ),
     "text": ({"values": "abc"}, TypeError, "values is of type str; expected a list"),
     "bytes": ({"values": b"abc"}, TypeError, "values is of type bytes"),
     "number": ({"values": 5}, TypeError, "values is of type int"),
@@ -275,7 +303,9 @@ def test_a_bad_record_fails_alone(
 ) -> None:
     sent = producer.send_batch(single, **PARTIAL[form])
     assert len(sent) == 4
-    with pytest.raises(errors.ConfigError, match="2 of 4 records failed, the first at index 1.*max.request"):
+    with pytest.raises(
+        errors.ConfigError, match=r"2 of 4 records failed, the first at index 1.*max.request"
+    ):
         sent.result(10)
     (first, second) = sent.errors(10)
     assert first[:2] == (1, 1)
@@ -323,7 +353,9 @@ def test_full_buffer_times_out(mock_cluster: MockCluster, single: str, arrow: bo
     producer.send(single, "first").result(5)
     mock_cluster.inject(Fault.silence(), api="Produce")
     values = ["x" * 1000] * 100
-    with pytest.raises(errors.TimeoutError, match=r"at index \d+; the records before it are under way"):
+    with pytest.raises(
+        errors.TimeoutError, match=r"at index \d+; the records before it are under way"
+    ):
         producer.send_batch(single, pa.array(values) if arrow else values)
     with pytest.raises(errors.TimeoutError):
         producer.close(0)
@@ -353,7 +385,9 @@ def test_a_hundred_thousand_rows(
     mock_cluster: MockCluster, producer: ottla.Producer, topic: str
 ) -> None:
     count = 100_000
-    table = pa.table({"value": [f"value-{i}" for i in range(count)], "key": [f"k{i % 97}" for i in range(count)]})
+    table = pa.table(
+        {"value": [f"value-{i}" for i in range(count)], "key": [f"k{i % 97}" for i in range(count)]}
+    )
     assert producer.send_batch(topic, table).result(30) == count
     read = read_table(ottla.scan(topic, mock_cluster.bootstrap, columns=["value"]))
     assert sorted(read["value"].cast(pa.string()).to_pylist()) == sorted(table["value"].to_pylist())

@@ -191,7 +191,7 @@ impl Client {
         offsets::to_dict(py, found)
     }
 
-    #[pyo3(signature = (ranges, *, columns=None, include_headers=false, max_rows=50_000, target_bytes=4<<20, fail_on_data_loss=true, timeout=None))]
+    #[pyo3(signature = (ranges, *, columns=None, include_headers=false, max_rows=50_000, target_bytes=4_194_304, fail_on_data_loss=true, timeout=None))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn scan(
         &self,
@@ -206,6 +206,11 @@ impl Client {
     ) -> PyResult<Scan> {
         let core = self.core()?;
         let columns = scan::columns(py, columns, include_headers)?;
+        for (name, given) in [("max_rows", max_rows), ("target_bytes", target_bytes)] {
+            if given == 0 {
+                return Err(errors::config(py, format!("{name} is 0: expected 1 or more")));
+            }
+        }
         let mut names: HashMap<String, Arc<str>> = HashMap::new();
         let ranges = ranges
             .into_iter()

@@ -22,10 +22,11 @@ impl MockCluster {
         // Not held during the call: it may wait, and whoever waits for the lock may hold the GIL.
         let owned = self.core.lock().clone();
         let owned = owned.ok_or_else(|| errors::closed("this mock cluster was closed"))?;
+        let core = owned.get()?;
         // Handlers run on the runtime's threads; what is spawned here belongs there too.
         let runtime = runtime()?;
         let _entered = runtime.enter();
-        call(owned.get()?)
+        call(core)
     }
 }
 

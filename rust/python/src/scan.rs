@@ -38,7 +38,12 @@ pub(crate) fn columns(py: Python<'_>, names: Option<Vec<String>>, headers: bool)
             errors::config(py, format!("column {name:?} does not exist: there are {known}"))
         })
     };
-    names.iter().map(find).collect()
+    let columns: Vec<Column> = names.iter().map(find).collect::<PyResult<_>>()?;
+    match columns.iter().enumerate().find(|(at, column)| columns[..*at].contains(column)) {
+        Some((_, twice)) => Err(errors::config(py, format!("columns: {:?} is there twice", twice.name()))),
+        None if columns.is_empty() => Err(errors::config(py, "columns is empty: name at least one")),
+        None => Ok(columns),
+    }
 }
 
 /// The scan and its decoder: what moves into an exported stream.
@@ -186,17 +191,21 @@ impl Iterator for Exported {
         // Whoever reads may hold the GIL or not; attaching first makes letting go right for both.
         let batch = Python::try_attach(|py| {
             let next = self.stream.get_mut().and_then(|stream| wait(py, stream.next()));
-            next.and_then(|next| next.map_err(|error| errors::raise(py, &error))).inspect_err(|error| {
-                // The stream interface carries words only: the interrupt itself is put back, for
-                // Python to raise as soon as it runs again.
+            let next = next.and_then(|next| next.map_err(|error| errors::raise(py, &error)));
+            next.map_err(|error| {
+                // The stream interface carries words only.
+                let words = error.to_string();
+                // The interrupt itself is put back, for Python to raise as soon as it runs again;
+                // last, since otherwise it would be raised, and lost, in the making of the words.
                 if error.is_instance_of::<PyKeyboardInterrupt>(py) {
                     interrupt(py);
                 }
+                words
             })
         });
         match batch {
             Some(Ok(batch)) => batch.map(|batch| Ok(Arc::new(StructArray::from(batch)) as ArrayRef)),
-            Some(Err(error)) => Some(Err(ArrowError::ExternalError(Box::new(error)))),
+            Some(Err(words)) => Some(Err(ArrowError::ExternalError(words.into()))),
             None => Some(Err(ArrowError::CDataInterface("the interpreter is shutting down".to_owned()))),
         }
     }

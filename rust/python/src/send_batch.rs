@@ -232,7 +232,7 @@ fn aligned(
         return Err(errors::config(py, words));
     }
     let mut pairs = Vec::new();
-    let mut keys = keys.iter().cloned().filter(|keys| !keys.is_empty());
+    let mut keys = keys.iter().filter(|keys| !keys.is_empty()).cloned();
     let mut rest: Option<ArrayRef> = None;
     for values in values {
         let mut at = 0;

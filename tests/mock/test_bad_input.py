@@ -1,0 +1,251 @@
+"""Bad input gives one clear, typed error within the time that was said, and nothing hangs."""
+
+from __future__ import annotations
+
+import contextlib
+import http.server
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+import ottla
+from ottla import errors
+from ottla.testing import MockCluster
+
+# What a time-out may be exceeded by on a loaded machine.
+SLACK = 2.0
+
+
+@contextlib.contextmanager
+def serving(answer: Callable[[socket.socket], None]) -> Iterator[str]:
+    """A server on loopback that treats each connection in its own way."""
+    server = socket.create_server(("127.0.0.1", 0))
+    ended = threading.Event()
+    kept: list[socket.socket] = []
+
+    def serve() -> None:
+        server.settimeout(0.1)
+        while not ended.is_set():
+            with contextlib.suppress(OSError):
+                connection, _ = server.accept()
+                kept.append(connection)
+                answer(connection)
+
+    thread = threading.Thread(target=serve)
+    thread.start()
+    try:
+        yield f"127.0.0.1:{server.getsockname()[1]}"
+    finally:
+        ended.set()
+        thread.join()
+        for connection in [*kept, server]:
+            connection.close()
+
+
+def closed_port() -> str:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return f"127.0.0.1:{server.getsockname()[1]}"
+
+
+def read_and_send(data: bytes) -> Callable[[socket.socket], None]:
+    def answer(connection: socket.socket) -> None:
+        connection.settimeout(2)
+        connection.recv(4096)
+        connection.sendall(data)
+
+    return answer
+
+
+def fails(
+    call: Callable[[], Any], kind: type[errors.KafkaError], words: str, within: float
+) -> errors.KafkaError:
+    started = time.monotonic()
+    with pytest.raises(kind, match=words) as raised:
+        call()
+    assert time.monotonic() - started < within + SLACK
+    assert "panic" not in str(raised.value)
+    return raised.value
+
+
+MAKERS: dict[str, Callable[..., Any]] = {
+    "Client": ottla.Client,
+    "Producer": ottla.Producer,
+    "Admin": ottla.Admin,
+    "scan": lambda bootstrap, **kwargs: ottla.scan("t", bootstrap, **kwargs),
+}
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+def test_closed_port(maker: str) -> None:
+    address = closed_port()
+    error = fails(
+        lambda: MAKERS[maker](address, timeout=5),
+        errors.BootstrapError,
+        "the bootstrap server cannot be used: connection refused: nothing listens there",
+        1,
+    )
+    assert error.context == {"phase": "TCP", "address": address}
+    assert error.retriable
+
+
+def test_wrong_host() -> None:
+    error = fails(
+        lambda: ottla.Client("no-such-host.invalid:9092", timeout=5),
+        errors.BootstrapError,
+        '"no-such-host.invalid" cannot be resolved',
+        5,
+    )
+    assert error.context["phase"] == "DNS"
+
+
+def test_each_of_several_is_listed() -> None:
+    addresses = [closed_port(), "no-such-host.invalid:9092"]
+    error = fails(
+        lambda: ottla.Client(addresses, timeout=5),
+        errors.BootstrapError,
+        "none of the bootstrap",
+        5,
+    )
+    assert "connection refused" in str(error)
+    assert "cannot be resolved" in str(error)
+    assert all(address in str(error) for address in addresses)
+
+
+def test_one_good_server_is_enough(mock_cluster: MockCluster) -> None:
+    for _ in range(5):
+        with ottla.Client(
+            [closed_port(), mock_cluster.bootstrap.split(",")[0]], timeout=5
+        ) as client:
+            assert len(client.cluster().brokers) == 3
+
+
+def test_http_server() -> None:
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), http.server.BaseHTTPRequestHandler)
+    server.RequestHandlerClass.log_message = lambda *_: None  # type: ignore[assignment, method-assign]
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
+    thread.start()
+    try:
+        address = f"127.0.0.1:{server.server_port}"
+        started = time.monotonic()
+        # Python's server waits for the end of a line; others answer at once.
+        with pytest.raises((errors.BootstrapError, errors.TimeoutError)) as raised:
+            ottla.Client(address, timeout=2)
+        assert time.monotonic() - started < 2 + SLACK
+        assert address in str(raised.value)
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+SERVERS: dict[str, tuple[bytes, str]] = {
+    "HTTP": (b"HTTP/1.1 400 Bad Request\r\n\r\n", "this is not Kafka: it answered HTTP"),
+    "SSH": (b"SSH-2.0-OpenSSH_9.9\r\n", "this is not Kafka: it answered SSH"),
+    "TLS alert": (b"\x15\x03\x01\x00\x02\x02\x46", "this port speaks TLS.*security.protocol"),
+    "TLS handshake": (b"\x16\x03\x03\x00\x7a\x02" + b"\0" * 100, "this port speaks TLS"),
+    "a huge length": (b"\x7f\xff\xff\xff" + b"x" * 100, "announces 2147483647 bytes"),
+    "a negative length": (b"\xff\xff\xff\xff", "announces -1 bytes"),
+    "Redis": (b"-ERR unknown command\r\n", "Is this a Kafka listener"),
+    "garbage in a frame": (b"\0\0\0\x10" + b"\xa5" * 16, "does not look like Kafka|UNKNOWN|error"),
+    "an empty frame": (b"\0\0\0\0", "announces 0 bytes.*Is this a Kafka listener"),
+}
+
+
+@pytest.mark.parametrize("what", SERVERS)
+def test_servers_that_are_not_kafka(what: str) -> None:
+    data, words = SERVERS[what]
+    with serving(read_and_send(data)) as address:
+        error = fails(
+            lambda: ottla.Client(address, timeout=5), errors.BootstrapError, f"(?i){words}", 2
+        )
+        assert error.context["phase"] == "ApiVersions"
+        assert address in str(error)
+
+
+def test_a_server_that_hangs_up() -> None:
+    with serving(lambda connection: connection.close()) as address:
+        error = fails(
+            lambda: ottla.Client(address, timeout=5),
+            errors.BootstrapError,
+            "closed the connection",
+            2,
+        )
+        assert error.context["phase"] == "ApiVersions"
+
+
+def test_half_a_frame_and_silence() -> None:
+    config = {"socket.connection.setup.timeout.ms": 400}
+    with serving(read_and_send(b"\0\0\0\x20half")) as address:
+        error = fails(
+            lambda: ottla.Client(address, config, timeout=5), errors.BootstrapError, "400 ms", 0.4
+        )
+        assert error.context["phase"] == "ApiVersions"
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+def test_silent_server(maker: str) -> None:
+    with serving(lambda _: None) as address:
+        error = fails(
+            lambda: MAKERS[maker](address, timeout=0.5), errors.TimeoutError, "within 500 ms", 0.5
+        )
+        assert address in str(error)
+        config = {"socket.connection.setup.timeout.ms": 300}
+        error = fails(
+            lambda: MAKERS[maker](address, config=config, timeout=5),
+            errors.BootstrapError,
+            r"socket.connection.setup.timeout.ms \(300 ms\)",
+            0.3,
+        )
+        assert error.context == {"phase": "ApiVersions", "address": address}
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+def test_configuration_is_checked_before_connecting(maker: str) -> None:
+    make = MAKERS[maker]
+    address = closed_port()
+    for kwargs, words in (
+        ({"linger_mss": 5}, "did you mean linger.ms"),
+        ({"linger_ms": "x"}, "linger.ms"),
+        ({"security_protocol": "SSL"}, "security.protocol=SSL"),
+        ({"security_protocol": "PLAIN"}, "security.protocol=PLAIN"),
+        ({"timeout": -1}, "timeout"),
+    ):
+        fails(lambda: make(address, **kwargs), errors.ConfigError, words, 0)  # noqa: B023
+    fails(lambda: make("nonsense"), errors.ConfigError, "has no port", 0)
+    fails(lambda: make(None), errors.ConfigError, "bootstrap.servers is empty", 0)
+
+
+def test_unknown_topic_within_the_time(mock_cluster: MockCluster) -> None:
+    with ottla.Client(mock_cluster.bootstrap) as client:
+        for call in (
+            lambda: client.cluster(["nowhere"], timeout=0.5),
+            lambda: ottla.scan("nowhere", client, timeout=0.5),
+            lambda: list(client.scan([("nowhere", 0, 0, 1)], timeout=0.5)),
+            lambda: client.list_offsets({("nowhere", 0): "earliest"}, timeout=0.5),
+        ):
+            error = fails(call, errors.UnknownTopicError, "nowhere", 0.5)
+            assert error.context["topic"] == "nowhere"
+
+
+def test_a_cluster_that_went_away(mock_cluster: MockCluster, topic: str) -> None:
+    client = ottla.Client(mock_cluster.bootstrap)
+    client.cluster([topic])
+    producer = ottla.Producer(client)
+    mock_cluster.close()
+    for call in (
+        lambda: client.list_topics(timeout=0.5),
+        lambda: client.cluster(refresh=True, timeout=0.5),
+        lambda: client.list_offsets({(topic, 0): "latest"}, timeout=0.5),
+        lambda: list(client.scan([(topic, 0, 0, 1)], timeout=0.5)),
+        lambda: producer.send(topic, "x").result(0.5),
+    ):
+        error = fails(call, errors.KafkaError, ".", 0.5)
+        assert isinstance(
+            error, (errors.TimeoutError, errors.BootstrapError, errors.ConnectionError)
+        )
+    with pytest.raises(errors.TimeoutError):
+        producer.close(0.2)

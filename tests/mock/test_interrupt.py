@@ -1,0 +1,144 @@
+"""Ctrl-C ends every wait at once with a KeyboardInterrupt (R1): the goal is 100 ms."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.child import interrupt_child
+
+# The goal is 0.1 s; the machine may be busy with other tests.
+SLACK = 0.5
+
+SETUP = """
+cluster = MockCluster(brokers=1)
+cluster.create_topic("t")
+producer = ottla.Producer(cluster.bootstrap, linger_ms=0, buffer_memory=20_000)
+producer.send("t", "first").result(10)
+cluster.inject(Fault.silence(), api="Produce")
+cluster.inject(Fault.silence(), api="Fetch")
+cluster.inject(Fault.silence(), api="ListOffsets")
+"""
+
+WAITS = {
+    "flush": "producer.send('t', 'x')\nsay('waiting')\nproducer.flush()",
+    "result": "sent = producer.send('t', 'x')\nsay('waiting')\nsent.result()",
+    "exception": "sent = producer.send('t', 'x')\nsay('waiting')\nsent.exception(60)",
+    "batch result": "sent = producer.send_batch('t', ['x'])\nsay('waiting')\nsent.result()",
+    "full buffer": "say('waiting')\nwhile True: producer.send('t', b'x' * 1000)",
+    "full buffer of a batch": "say('waiting')\nproducer.send_batch('t', [b'x' * 1000] * 100)",
+    "full buffer of arrow": (
+        "import pyarrow\nrows = pyarrow.array([b'x' * 1000] * 100)\n"
+        "say('waiting')\nproducer.send_batch('t', rows)"
+    ),
+    "close": "producer.send('t', 'x')\nsay('waiting')\nproducer.close()",
+    "scan": (
+        "client = ottla.Client(cluster.bootstrap)\nscan = client.scan([('t', 0, 0, 1)])\n"
+        "say('waiting')\nnext(scan)"
+    ),
+    "list_offsets": (
+        "client = ottla.Client(cluster.bootstrap)\nsay('waiting')\n"
+        "client.list_offsets({('t', 0): 'latest'})"
+    ),
+    "unknown topic": (
+        "client = ottla.Client(cluster.bootstrap)\nsay('waiting')\nclient.cluster(['nowhere'])"
+    ),
+    "a silent server": (
+        "import socket\nserver = socket.create_server(('127.0.0.1', 0))\n"
+        "say('waiting')\nottla.Client(f'127.0.0.1:{server.getsockname()[1]}')"
+    ),
+    # A documentation address: packets to it vanish, or are refused where there is no route.
+    "a black hole": (
+        "say('waiting')\n"
+        "while True:\n    try: ottla.Client('192.0.2.1:9092')\n"
+        "    except ottla.KafkaError: time.sleep(0.05)"
+    ),
+}
+
+
+@pytest.mark.parametrize("wait", WAITS)
+def test_ctrl_c_ends_the_wait(wait: str) -> None:
+    waiting = "\n".join("    " + line for line in WAITS[wait].splitlines())
+    told = "except KeyboardInterrupt:\n    say('interrupted')\n    os._exit(7)"
+    program = f"{SETUP}\ntry:\n{waiting}\n{told}"
+    ended, reacted = interrupt_child(program)
+    print(f"Ctrl-C in {wait}: {reacted * 1000:.0f} ms")
+    assert ended.output.endswith("interrupted\n"), ended.output
+    assert ended.code == 7
+    assert reacted < SLACK
+
+
+def test_ctrl_c_in_an_exported_stream_is_not_lost() -> None:
+    # Arrow turns the exception into words; the interrupt itself must come through all the same.
+    program = (
+        SETUP
+        + """
+import pyarrow
+client = ottla.Client(cluster.bootstrap)
+reader = pyarrow.RecordBatchReader.from_stream(client.scan([("t", 0, 0, 1)]))
+try:
+    try:
+        say("waiting")
+        reader.read_all()
+    except Exception:
+        while True:
+            time.sleep(0.01)
+except KeyboardInterrupt:
+    say("interrupted")
+    os._exit(7)
+"""
+    )
+    ended, reacted = interrupt_child(program)
+    print(f"Ctrl-C in an exported stream: {reacted * 1000:.0f} ms")
+    assert ended.output.endswith("interrupted\n"), ended.output
+    assert reacted < SLACK
+
+
+def test_ctrl_c_unhandled_ends_the_program() -> None:
+    program = SETUP + "sent = producer.send('t', 'x')\nsay('waiting')\nsent.result()"
+    ended, reacted = interrupt_child(program)
+    assert "KeyboardInterrupt" in ended.output
+    assert ended.code in {-2, 130}
+    assert reacted < 1
+
+
+def test_a_handler_that_does_not_raise_lets_the_wait_go_on() -> None:
+    program = (
+        SETUP
+        + """
+signal.signal(signal.SIGINT, lambda *_: say("handled"))
+sent = producer.send("t", "x")
+say("waiting")
+try:
+    sent.result(1.5)
+except ottla.errors.TimeoutError:
+    say("timed out")
+    os._exit(3)
+"""
+    )
+    ended, _ = interrupt_child(program)
+    assert ended.output.endswith("handled\ntimed out\n"), ended.output
+    assert ended.code == 3
+
+
+def test_after_an_interrupt_everything_still_works() -> None:
+    program = """
+cluster = MockCluster(brokers=1)
+cluster.create_topic("t")
+producer = ottla.Producer(cluster.bootstrap, linger_ms=0, request_timeout_ms=500)
+producer.send("t", "first").result(10)
+cluster.inject(Fault.silence(), api="Produce")
+sent = producer.send("t", "second")
+try:
+    say("waiting")
+    sent.result()
+except KeyboardInterrupt:
+    say("interrupted")
+cluster.clear_faults()
+assert sent.result(10).offset == 1
+assert producer.send("t", "third").result(10).offset == 2
+producer.close()
+say("fine")
+"""
+    ended, _ = interrupt_child(program)
+    assert ended.output.endswith("interrupted\nfine\n"), ended.output
+    assert ended.code == 0

@@ -1,0 +1,348 @@
+"""What a process does to a client, and the other way: exit, fork, GIL, leaks (R2 to R4)."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.child import run_child
+
+SETUP = """
+cluster = MockCluster(brokers=3)
+cluster.create_topic("t")
+client = ottla.Client(cluster.bootstrap)
+producer = ottla.Producer(cluster.bootstrap, linger_ms=0)
+producer.send("t", "first").result(10)
+"""
+SILENT = """
+cluster.inject(Fault.silence(), api="Produce")
+cluster.inject(Fault.silence(), api="Fetch")
+"""
+
+EXITS = {
+    "nothing closed": ("", 0),
+    "unsent records": ("producer.send('t', 'x')", 0),
+    "an open scan": ("scan = ottla.scan('t', client); next(scan)", 0),
+    "an exported stream": (
+        "import pyarrow; reader = pyarrow.RecordBatchReader.from_stream(ottla.scan('t', client))",
+        0,
+    ),
+    "sys.exit": ("sys.exit(23)", 23),
+    "an exception": ("raise ValueError('mine')", 1),
+    "os._exit": ("os._exit(9)", 9),
+    "a mock in silence": (SILENT + "sent = producer.send('t', 'x')", 0),
+    "an atexit handler that uses it": (
+        "import atexit\natexit.register(lambda: producer.send('t', 'x').result(5))\nsys.exit(4)",
+        4,
+    ),
+}
+
+
+@pytest.mark.parametrize("way", EXITS)
+def test_exit_without_close(way: str) -> None:
+    program, code = EXITS[way]
+    ended = run_child(SETUP + "say('ready')\n" + program)
+    assert "ready" in ended.output, ended.output
+    assert ended.code == code, ended.output
+    assert "panicked" not in ended.output
+    assert ended.seconds < 20
+
+
+DAEMONS = {
+    "result": "sent.result()",
+    "flush": "producer.flush()",
+    "next of a scan": "next(scan)",
+    "result that comes at exit": "late.result()",
+    "a busy sender": "while True: busy.send('t', 'x').result(10)",
+    "a busy reader": "while True: list(ottla.scan('t', client, end=1))",
+    "a full buffer": "while True: producer.send('t', b'x' * 100_000)",
+}
+
+
+@pytest.mark.parametrize("wait", DAEMONS)
+def test_exit_with_daemon_threads_in_a_wait(wait: str) -> None:
+    silent = wait not in {"a busy sender", "a busy reader"}
+    program = f"""
+{SETUP}
+cluster.create_topic("late")
+other = busy = ottla.Producer(cluster.bootstrap, linger_ms=0)
+other.send("late", "x").result(10)
+{SILENT if silent else ""}
+cluster.clear_faults() if {wait == "result that comes at exit"} else None
+cluster.inject(Fault.delay(0.6), api="Produce", topic="late")
+sent = producer.send("t", "x") if {silent} else None
+scan = client.scan([("t", 0, 0, 1)]) if {silent} else None
+late = other.send("late", "x")
+def work():
+    {DAEMONS[wait]}
+for _ in range(8):
+    threading.Thread(target=work, daemon=True).start()
+time.sleep(0.5)
+say("leaving")
+sys.exit(21)
+"""
+    for _ in range(2):
+        ended = run_child(program)
+        assert "leaving" in ended.output, ended.output
+        assert ended.code == 21, ended.output
+        assert ended.seconds < 20
+
+
+FORK = (
+    SETUP
+    + """
+scan = client.scan([("t", 0, 0, 1)])
+cluster.inject(Fault.delay(1.0), api="Produce", times=1)
+pending = producer.send("t", "pending")
+batch = producer.send_batch("t", ["a", "b"])
+done = producer.send("t", "x", partition=0)
+
+def refuses(call):
+    try:
+        call()
+    except ottla.errors.ClosedError as error:
+        assert "forked from it: make a new one here" in str(error), error
+    else:
+        raise AssertionError("did not refuse")
+
+def in_the_child():
+    for call in (
+        lambda: client.cluster(), lambda: client.leader("t", 0), lambda: client.connections(),
+        lambda: client.list_topics(), lambda: client.list_offsets({("t", 0): "latest"}),
+        lambda: client.scan([("t", 0, 0, 1)]), lambda: client.close(),
+        lambda: ottla.Producer(client), lambda: ottla.scan("t", client),
+        lambda: producer.send("t", "x"), lambda: producer.send_batch("t", ["x"]),
+        lambda: producer.flush(), lambda: producer.close(), lambda: producer.buffered_bytes,
+        lambda: pending.result(5), lambda: pending.exception(5), lambda: batch.result(5),
+        lambda: batch.errors(5), lambda: next(scan), lambda: cluster.brokers,
+        lambda: cluster.create_topic("x"),
+    ):
+        refuses(call)
+    for thing in (client, producer, pending, batch, scan, cluster):
+        repr(thing)
+    assert set(os.listdir("/proc/self/task")) == {str(os.getpid())}, "a thread was started"
+    bootstrap = BOOTSTRAP
+    with ottla.Client(bootstrap, timeout=10) as mine, ottla.Producer(mine) as writer:
+        writer.send("t", "from the child").result(10)
+        assert len(list(ottla.scan("t", mine))) > 0
+
+BOOTSTRAP = cluster.bootstrap
+def child(leave):
+    pid = os.fork()
+    if pid == 0:
+        code = 99
+        try:
+            in_the_child()
+            code = 5
+        except BaseException:
+            import traceback
+            traceback.print_exc()
+        leave(code)
+    return os.waitpid(pid, 0)[1] >> 8
+"""
+)
+
+
+@pytest.mark.parametrize("leave", ["os._exit", "sys.exit"])
+def test_fork(leave: str) -> None:
+    ended = run_child(
+        FORK
+        + f"""
+code = child({leave})
+say("child", code)
+assert pending.result(10).offset >= 1
+assert batch.result(10) == 2
+producer.send("t", "parent").result(10)
+assert client.list_topics() == ["t"]
+assert sum(len(b) for b in scan) == 1
+producer.close(); client.close(); cluster.close()
+say("parent fine")
+""",
+        timeout=60,
+    )
+    assert ended.output.endswith("child 5\nparent fine\n"), ended.output
+    assert ended.code == 0
+
+
+def test_fork_of_a_fork_and_many_children() -> None:
+    ended = run_child(
+        SETUP
+        + """
+bootstrap = cluster.bootstrap
+def descend(depth):
+    with ottla.Client(bootstrap, timeout=10) as mine:
+        mine.list_topics()
+        if depth:
+            pid = os.fork()
+            if not pid:
+                descend(depth - 1)
+                os._exit(0)
+            assert os.waitpid(pid, 0)[1] == 0
+        mine.list_topics()
+descend(3)
+pids = []
+for _ in range(5):
+    pid = os.fork()
+    if not pid:
+        descend(0)
+        sys.exit(0)
+    pids.append(pid)
+assert all(os.waitpid(pid, 0)[1] == 0 for pid in pids)
+producer.send("t", "x").result(10)
+say("fine")
+"""
+    )
+    assert ended.output.endswith("fine\n"), ended.output
+    assert ended.code == 0
+
+
+def test_multiprocessing_by_fork() -> None:
+    ended = run_child(
+        SETUP
+        + """
+import multiprocessing
+def work(bootstrap):
+    with ottla.Producer(bootstrap) as mine:
+        return mine.send("t", "x").result(10).partition
+with multiprocessing.get_context("fork").Pool(3) as pool:
+    assert pool.map(work, [cluster.bootstrap] * 6) == [0] * 6
+assert cluster.end_offset("t", 0) == 7
+say("fine")
+"""
+    )
+    assert ended.output.endswith("fine\n"), ended.output
+    assert ended.code == 0
+
+
+WAITS = {
+    "result": "quiet(lambda: sent.result(WAIT))",
+    "batch result": "quiet(lambda: producer.send_batch('t', ['x']).result(WAIT))",
+    "flush": "quiet(lambda: producer.flush(WAIT))",
+    "close": "quiet(lambda: producer.close(WAIT))",
+    "scan": "quiet(lambda: list(client.scan([('t', 0, 0, 1)], timeout=WAIT)))",
+    "exported stream": (
+        "quiet(lambda: pyarrow.RecordBatchReader.from_stream("
+        "client.scan([('t', 0, 0, 1)], timeout=WAIT)).read_all())"
+    ),
+    "unknown topic": "quiet(lambda: client.cluster(['nowhere'], timeout=WAIT))",
+    "connecting": (
+        "address = f'127.0.0.1:{server.getsockname()[1]}'\n"
+        "quiet(lambda: ottla.Client(address, timeout=WAIT))"
+    ),
+}
+
+
+@pytest.mark.parametrize("wait", WAITS)
+def test_other_threads_run_during_a_wait(wait: str) -> None:
+    ended = run_child(
+        f"""
+import pyarrow, socket
+{SETUP}
+{SILENT}
+server = socket.create_server(("127.0.0.1", 0))
+WAIT = 1.0
+sent = producer.send("t", "x")
+def quiet(call):
+    try: call()
+    except (ottla.KafkaError, pyarrow.ArrowException, OSError): pass
+ticks = 0
+stop = False
+def tick():
+    global ticks
+    while not stop:
+        ticks += 1
+        time.sleep(0.005)
+thread = threading.Thread(target=tick)
+thread.start()
+time.sleep(0.05)
+before, started = ticks, time.monotonic()
+{WAITS[wait]}
+gone, passed = ticks - before, time.monotonic() - started
+stop = True
+thread.join()
+say(f"{{gone}} ticks in {{passed:.2f}} s")
+assert passed > 0.8, passed
+assert gone > 40, gone
+os._exit(0)
+"""
+    )
+    assert ended.code == 0, ended.output
+
+
+def test_a_hundred_cycles_leak_nothing() -> None:
+    ended = run_child(
+        """
+import gc
+cluster = MockCluster(brokers=3)
+cluster.create_topic("t", partitions=3)
+def cycle():
+    client = ottla.Client(cluster.bootstrap)
+    producer = ottla.Producer(client)
+    producer.send_batch("t", ["x" * 1000] * 30, partitions=[0, 1, 2] * 10).result(10)
+    scan = ottla.scan("t", client, start="latest")
+    list(scan)
+    unread = ottla.scan("t", client, start={0: 0, 1: 0, 2: 0}, end=1)
+    with ottla.Producer(cluster.bootstrap) as other:
+        other.send("t", "y").result(10)
+    producer.close()
+    client.close()
+def dropped():
+    # Neither closed nor read to the end.
+    scan = ottla.scan("t", cluster.bootstrap, end=3, partitions=[0])
+    next(scan)
+    producer = ottla.Producer(cluster.bootstrap)
+    producer.send("t", "z")
+def state():
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline and any(cluster.connections(b) for b in (1, 2, 3)):
+        time.sleep(0.01)
+    gc.collect()
+    status = open("/proc/self/status").read()
+    rss = int(status.split("VmRSS:")[1].split()[0])
+    return len(os.listdir("/proc/self/fd")), len(os.listdir("/proc/self/task")), rss
+for _ in range(20): cycle(); dropped()
+fds, threads, rss = state()
+for _ in range(100): cycle(); dropped()
+fds2, threads2, rss2 = state()
+say(f"descriptors {fds} -> {fds2}, threads {threads} -> {threads2}, memory {rss} -> {rss2} kB")
+assert fds2 <= fds, "descriptors"
+assert threads2 <= threads, "threads"
+# The mock keeps the records: 120 cycles of 30 kB.
+assert rss2 - rss < 20_000, "memory"
+""",
+        timeout=120,
+    )
+    print(ended.output)
+    assert ended.code == 0, ended.output
+
+
+def test_threads_do_not_grow_with_clients() -> None:
+    ended = run_child(
+        """
+with MockCluster(brokers=9) as cluster:
+    cluster.create_topic("t", partitions=9)
+    one = ottla.Client(cluster.bootstrap)
+    before = len(os.listdir("/proc/self/task"))
+    many = [ottla.Producer(cluster.bootstrap, linger_ms=0) for _ in range(20)]
+    for producer in many:
+        producer.send_batch("t", ["x"] * 9, partitions=list(range(9))).result(10)
+    after = len(os.listdir("/proc/self/task"))
+    say(before, after)
+    # Blocking threads resolve names; there are at most eight.
+    assert after - before <= 8
+"""
+    )
+    assert ended.code == 0, ended.output
+
+
+def test_import_starts_nothing() -> None:
+    ended = run_child(
+        """
+import ottla.errors, ottla.testing, ottla.scanning
+assert os.listdir("/proc/self/task") == [str(os.getpid())]
+ottla.partition_for_key("k", 3)
+assert os.listdir("/proc/self/task") == [str(os.getpid())]
+assert "pyarrow" not in sys.modules
+say("fine")
+"""
+    )
+    assert ended.output.endswith("fine\n"), ended.output
