@@ -12,7 +12,7 @@ use ottla_protocol::messages::metadata::{
 
 use super::{Call, Serve, Served};
 use crate::fault::Target;
-use crate::state::{ClusterState, NO_LEADER, NewTopic, Topic, TopicConfig};
+use crate::state::{ClusterState, NO_LEADER, NewTopic, Topic, TopicConfig, check_name};
 
 /// Every operation on a topic, and on the cluster, as bits: the mock has no authorizer.
 const TOPIC_OPERATIONS: i32 = 0b1101_1111_1000;
@@ -115,7 +115,7 @@ impl Parts for MetadataRequest {
                 found
             }
             None if allowed && call.state.config.auto_create_topics => refused(auto_create(call, name)),
-            None => refused(ErrorCode::UnknownTopicOrPartition),
+            None => refused(check_name(name).err().map_or(ErrorCode::UnknownTopicOrPartition, |r| r.code)),
         }
     }
 }

@@ -16,7 +16,7 @@ use ottla_protocol::wire::Uuid;
 
 pub(crate) use configs::{TopicConfig, known_configs};
 pub(crate) use leaders::NO_LEADER;
-pub(crate) use topics::{NewTopic, Partition, Topic};
+pub(crate) use topics::{NewTopic, Partition, Topic, check_name};
 
 use crate::config::MockConfig;
 
