@@ -3,12 +3,33 @@
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from types import TracebackType
-from typing import Any, final
+from typing import Any, TypeAlias, final
+
+__all__ = [
+    "Admin",
+    "BatchDelivery",
+    "Broker",
+    "Client",
+    "Cluster",
+    "ConnectionStatus",
+    "Delivery",
+    "MockCluster",
+    "OffsetAndTimestamp",
+    "Partition",
+    "Producer",
+    "RecordBatch",
+    "RecordMetadata",
+    "Scan",
+    "Topic",
+    "__version__",
+    "config_rows",
+    "partition_for_key",
+]
 
 __version__: str
 
-_Bytes = bytes | bytearray | memoryview | str
-_Headers = Sequence[tuple[str | bytes, _Bytes | None]] | Mapping[str, _Bytes | None]
+_Bytes: TypeAlias = bytes | bytearray | memoryview | str
+_Headers: TypeAlias = Sequence[tuple[str | bytes, _Bytes | None]] | Mapping[str, _Bytes | None]
 
 @final
 class Broker:
@@ -89,7 +110,7 @@ class ConnectionStatus:
 
 @final
 class OffsetAndTimestamp:
-    """An offset (-1 if no record fits), its record's timestamp in ms and leader epoch (-1 if unknown)."""
+    """An offset (-1: no record fits), its record's timestamp in ms, leader epoch (-1: unknown)."""
 
     @property
     def offset(self) -> int: ...
@@ -97,8 +118,8 @@ class OffsetAndTimestamp:
     def timestamp(self) -> int: ...
     @property
     def leader_epoch(self) -> int: ...
-    def __eq__(self, other: object) -> bool: ...
-    def __ne__(self, other: object) -> bool: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
 
 @final
 class RecordBatch:
@@ -114,7 +135,9 @@ class RecordBatch:
     def nbytes(self) -> int: ...
     def __len__(self) -> int: ...
     def __arrow_c_schema__(self) -> object: ...
-    def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]: ...
+    def __arrow_c_array__(
+        self, requested_schema: object | None = None
+    ) -> tuple[object, object]: ...
 
 @final
 class Scan:
@@ -182,7 +205,7 @@ class Client:
         """Return the names of all topics, internal ones included, in order."""
 
     def leader(self, topic: str, partition: int) -> int | None:
-        """Return the id of the broker that leads a partition, from what is known, without waiting."""
+        """Return the id of a partition's leader, from what is known, without waiting."""
 
     def connections(self) -> list[ConnectionStatus]:
         """Return the state of each connection, by broker."""
@@ -317,7 +340,7 @@ class Delivery:
         """Wait, and return where the record was written, or raise why it was not.
 
         Raises:
-            TimeoutError: it is not known yet after ``timeout`` seconds; the record is still under way.
+            TimeoutError: not known yet after ``timeout`` seconds; the record is still under way.
             KafkaError: it failed; ``maybe_done`` tells whether it may have been written.
         """
 

@@ -1,0 +1,57 @@
+"""What users write, as the type checker sees it; read by mypy alone, never run."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import ottla
+from ottla import errors
+from ottla.testing import Fault, MockCluster
+
+
+def producing(bootstrap: str) -> None:
+    with ottla.Producer(bootstrap, {"linger.ms": 5}, compression_type="zstd") as producer:
+        delivery: ottla.Delivery = producer.send("t", b"v", "k", headers=[("h", None)], timestamp=5)
+        producer.send("t", memoryview(b"v"), headers={"h": "x"}, timestamp=datetime(2024, 1, 1))  # noqa: DTZ001
+        metadata: ottla.RecordMetadata = delivery.result(timeout=1.5)
+        offset: int | None = metadata.offset
+        error: BaseException | None = delivery.exception()
+        count: int = producer.send_batch(
+            "t", ["a", None], [b"k", None], partitions=[0, None]
+        ).result()
+        producer.send("t", 5)  # type: ignore[arg-type]
+        producer.send("t", b"v", partition="0")  # type: ignore[arg-type]
+        producer.flush(1)
+        print(offset, error, count)
+
+
+def reading(client: ottla.Client) -> None:
+    scan: ottla.Scan = ottla.scan(["a", "b"], client, start={0: 5}, end="latest", partitions=[0])
+    for batch in scan:
+        names: list[str] = batch.column_names
+        rows: int = len(batch)
+        print(names, rows)
+    ottla.scan("a", start=1.5)  # type: ignore[arg-type]
+    leader: int | None = client.cluster(["a"]).topics["a"].partitions[0].leader
+    rack: str | None = client.cluster().brokers[1].rack
+    listed: dict[tuple[str, int], ottla.OffsetAndTimestamp] = client.list_offsets(
+        {("a", 0): "latest"}
+    )
+    client.cluster().generation = 5  # type: ignore[misc]
+    print(leader, rack, listed)
+
+
+def failing() -> None:
+    try:
+        ottla.Client("localhost:9092", timeout=1)
+    except errors.TimeoutError as error:
+        code: int | None = error.code
+        place: object = error.context.get("address")
+        print(code, place, error.retriable)
+
+
+def mocking() -> None:
+    with MockCluster(brokers=3) as cluster:
+        fault: int = cluster.inject(Fault.disconnect("after"), api="Produce", times=1)
+        Fault.disconnect("never")  # type: ignore[arg-type]
+        print(cluster.fault_hits(fault), cluster.brokers[1])
