@@ -67,9 +67,9 @@ def test_leader_of_the_unknown_is_none(client: ottla.Client, topic: str) -> None
 
 def test_leader_takes_less_than_a_microsecond(client: ottla.Client, topic: str) -> None:
     client.cluster([topic])
-    best = min(timeit.repeat(lambda: client.leader(topic, 1), number=10_000, repeat=5)) / 10_000
-    # The goal is 1 µs; a loaded machine and the lambda get some slack.
-    assert best < 3e-6, f"{best * 1e9:.0f} ns"
+    best = min(timeit.repeat(lambda: client.leader(topic, 1), number=1_000, repeat=300)) / 1_000
+    # The best of many short runs: on a loaded machine most are interrupted.
+    assert best < 1e-6, f"{best * 1e9:.0f} ns"
 
 
 def test_cluster_asks_only_for_what_it_does_not_know(

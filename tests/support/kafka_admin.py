@@ -57,6 +57,12 @@ class KafkaAdmin:
             lambda: f"{name} is still there",
         )
 
+    def delete_records(self, topic: str, partition: int, before: int) -> None:
+        """Delete what lies before an offset, as retention would."""
+        where = TopicPartition(topic, partition, before)
+        for done in self._client.delete_records([where], operation_timeout=20).values():
+            done.result()
+
     def leader_of(self, topic: str, partition: int = 0) -> int:
         """The leader's broker id, -1 if there is none or the brokers disagree."""
         leaders = {leader for leader, _ in self._states(topic, partition)}

@@ -1,0 +1,39 @@
+"""One fixture for two clusters: the same tests run on the mock and on real brokers."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from ottla.testing import MockCluster
+from tests.support.kafka_cluster import KafkaCluster
+
+
+class Brokers:
+    """What both clusters can do."""
+
+    def __init__(self, cluster: MockCluster | KafkaCluster) -> None:
+        self.cluster = cluster
+        self.bootstrap = cluster.bootstrap
+        self.is_mock = isinstance(cluster, MockCluster)
+
+    def create_topic(self, partitions: int = 1, config: Mapping[str, str] | None = None) -> str:
+        """A topic with a name of its own and three replicas."""
+        name = f"both-{uuid.uuid4().hex[:12]}"
+        # Records with old timestamps are not to be deleted for their age.
+        self.cluster.create_topic(name, partitions, 3, {"retention.ms": "-1", **(config or {})})
+        return name
+
+    def delete_records(self, topic: str, partition: int, before: int) -> None:
+        """Delete what lies before an offset."""
+        self.cluster.delete_records(topic, partition, before)
+
+
+@pytest.fixture(params=["mock", pytest.param("kafka", marks=pytest.mark.cluster)])
+def brokers(request: pytest.FixtureRequest) -> Brokers:
+    """Three brokers: of the mock, then real ones."""
+    name: dict[str, Any] = {"mock": "mock_cluster", "kafka": "kafka"}
+    return Brokers(request.getfixturevalue(name[request.param]))

@@ -1,0 +1,182 @@
+"""What ottla writes, librdkafka reads, and the other way round: on real brokers, all codecs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import pytest
+from confluent_kafka import TopicPartition
+
+import ottla
+from tests.support import confluent
+from tests.support.arrow import read_rows, read_table
+from tests.support.kafka_cluster import KafkaCluster
+
+pytestmark = pytest.mark.cluster
+
+TopicFactory = Callable[..., str]
+CODECS = ["none", "gzip", "snappy", "lz4", "zstd"]
+WHEN = 1_700_000_000_000
+# Records with old timestamps are not to be deleted for their age.
+KEEP = {"retention.ms": "-1"}
+
+RECORDS: list[tuple[bytes | None, bytes | None, list[tuple[str, bytes | None]]]] = [
+    (None, None, []),
+    (b"", b"", []),
+    (b"key", b"value", [("h", b"1"), ("h", None), ("h", b"1"), ("other", b"")]),
+    (bytes(range(256)), "ünï".encode(), [("ö", b"\x00\xff")]),
+    (b"long", b"v" * 200_000, []),
+    (b"large", bytes(range(256)) * 4096, []),
+] * 5
+
+
+@pytest.mark.parametrize("codec", CODECS)
+def test_librdkafka_reads_what_ottla_writes(
+    kafka: KafkaCluster, kafka_topic: TopicFactory, codec: str
+) -> None:
+    topic = kafka_topic(partitions=3, config={"max.message.bytes": "3000000", **KEEP})
+    config = {"compression.type": codec, "max.request.size": 3_000_000}
+    with ottla.Producer(kafka.bootstrap, config) as producer:
+        promises = [
+            producer.send(topic, value, key, headers=headers, timestamp=WHEN + i, partition=i % 3)
+            for i, (key, value, headers) in enumerate(RECORDS)
+        ]
+    found = confluent.read_all(kafka.bootstrap, topic, range(3))
+    assert len(found) == len(RECORDS)
+    for i, (promise, (key, value, headers)) in enumerate(zip(promises, RECORDS, strict=True)):
+        told = promise.result(10)
+        assert told.offset is not None
+        message = found[told.partition, told.offset]
+        assert (message.key(), message.value()) == (key, value)
+        assert (message.headers() or []) == headers
+        assert message.timestamp() == (1, WHEN + i)
+
+
+@pytest.mark.parametrize("codec", CODECS)
+def test_ottla_reads_what_librdkafka_writes(
+    kafka: KafkaCluster, kafka_topic: TopicFactory, codec: str
+) -> None:
+    topic = kafka_topic(partitions=3, config={"max.message.bytes": "3000000", **KEEP})
+    writer = confluent.producer(kafka.bootstrap, compression_type=codec, linger_ms=50)
+    for i, (key, value, headers) in enumerate(RECORDS):
+        writer.produce(topic, value, key, partition=i % 3, timestamp=WHEN + i, headers=headers)  # type: ignore[arg-type]
+    assert writer.flush(30) == 0
+    rows = {
+        row["timestamp"].timestamp(): row
+        for row in read_rows(ottla.scan(topic, kafka.bootstrap, include_headers=True))
+    }
+    assert len(rows) == len(RECORDS)
+    for i, (key, value, headers) in enumerate(RECORDS):
+        row = rows[(WHEN + i) / 1000]
+        assert (row["key"], row["value"], row["partition"]) == (key, value, i % 3)
+        assert [(h["key"], h["value"]) for h in row["headers"] or []] == headers
+
+
+def test_partitions_of_keys_agree(kafka: KafkaCluster, kafka_topic: TopicFactory) -> None:
+    topic = kafka_topic(partitions=7)
+    writer = confluent.producer(kafka.bootstrap, partitioner="murmur2")
+    keys = [f"key-{i}".encode() for i in range(500)]
+    for key in keys:
+        writer.produce(topic, b"v", key)
+    assert writer.flush(30) == 0
+    rows = read_rows(ottla.scan(topic, kafka.bootstrap))
+    assert len(rows) == 500
+    assert all(row["partition"] == ottla.partition_for_key(row["key"], 7) for row in rows)
+
+
+@pytest.mark.parametrize("kind", ["CreateTime", "LogAppendTime"])
+def test_offsets_for_times_agree(kafka: KafkaCluster, kafka_topic: TopicFactory, kind: str) -> None:
+    topic = kafka_topic(partitions=2, config={"message.timestamp.type": kind, **KEEP})
+    with ottla.Client(kafka.bootstrap) as client:
+        with ottla.Producer(client) as producer:
+            for i in range(50):
+                # Not in order, as events come.
+                stamp = WHEN + (i * 7919) % 500
+                told = producer.send(topic, str(i), partition=i % 2, timestamp=stamp).result(10)
+        last = told.timestamp
+        times = [
+            0,
+            1,
+            WHEN - 1,
+            WHEN,
+            WHEN + 17,
+            WHEN + 250,
+            WHEN + 499,
+            WHEN + 500,
+            last - 30,
+            last,
+            last + 1,
+        ]
+        reader = confluent.consumer(kafka.bootstrap)
+        try:
+            for stamp in times:
+                for partition in range(2):
+                    asked = [TopicPartition(topic, partition, stamp)]
+                    theirs = reader.offsets_for_times(asked, timeout=10)[0].offset
+                    ours = client.list_offsets({(topic, partition): stamp})[topic, partition].offset
+                    # Both say -1, the end, where no record is that late.
+                    assert ours == theirs, (stamp, partition)
+        finally:
+            reader.close()
+
+
+def test_compacted_topic_with_gaps(kafka: KafkaCluster, kafka_topic: TopicFactory) -> None:
+    topic = kafka_topic(
+        config={
+            "cleanup.policy": "compact",
+            "segment.ms": "100",
+            "min.cleanable.dirty.ratio": "0.01",
+            "max.compaction.lag.ms": "200",
+            "delete.retention.ms": "100",
+        }
+    )
+    with ottla.Producer(kafka.bootstrap, linger_ms=0) as producer:
+        for i in range(30):
+            producer.send(topic, str(i), f"k{i % 5}").result(10)
+        producer.send(topic, None, "k0").result(10)
+        deadline = time.monotonic() + 60
+        seen = 31
+        while seen > 10 and time.monotonic() < deadline:
+            time.sleep(0.5)
+            # The active segment is never compacted: something new closes it.
+            producer.send(topic, "tick", "tick").result(10)
+            end = kafka.end_offset(topic)
+            rows = read_rows(ottla.scan(topic, kafka.bootstrap, end=end))
+            seen = sum(row["key"] != b"tick" for row in rows)
+    assert seen <= 10, "the broker did not compact"
+    end = kafka.end_offset(topic)
+    rows = read_rows(ottla.scan(topic, kafka.bootstrap, end=end))
+    assert len(rows) < end
+    theirs = confluent.read_all(kafka.bootstrap, topic, [0])
+    newest = {row["key"]: row["value"] for row in rows}
+    del newest[b"tick"]
+    # A tombstone may have gone, with all that it deletes.
+    assert newest.pop(b"k0", None) is None
+    assert newest == {f"k{i}".encode(): str(25 + i).encode() for i in range(1, 5)}
+    # The log may be compacted further between the two readings, never the other way round.
+    assert {(0, row["offset"]) for row in rows} >= set(theirs)
+    # A range that lies in a gap is empty, and no loss.
+    assert read_table(ottla.scan(topic, kafka.bootstrap, start=1, end=3, timeout=20)).num_rows <= 2
+
+
+def test_aborted_transactions(kafka: KafkaCluster, kafka_topic: TopicFactory) -> None:
+    topic = kafka_topic()
+    writer = confluent.producer(kafka.bootstrap, transactional_id=f"{topic}-writer")
+    writer.init_transactions(30)
+    for number in range(6):
+        writer.begin_transaction()
+        for i in range(10):
+            writer.produce(topic, f"{number}-{i}")
+        writer.flush(10)
+        if number % 2:
+            writer.abort_transaction(30)
+        else:
+            writer.commit_transaction(30)
+    rows = read_rows(ottla.scan(topic, kafka.bootstrap, isolation_level="read_committed"))
+    assert [row["value"].decode() for row in rows] == [
+        f"{n}-{i}" for n in (0, 2, 4) for i in range(10)
+    ]
+    # Markers take offsets, and are no records: the log ends in one.
+    assert len(read_rows(ottla.scan(topic, kafka.bootstrap))) == 60
+    assert kafka.end_offset(topic) == 66

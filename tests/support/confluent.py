@@ -1,0 +1,69 @@
+"""confluent-kafka as the second opinion: what librdkafka reads, writes and says of offsets."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+
+from confluent_kafka import Consumer, Message, Producer, TopicPartition
+
+_PATIENCE = 60.0
+
+
+def consumer(bootstrap: str) -> Consumer:
+    """A consumer for assigned partitions, that checks CRCs and tells the ends."""
+    return Consumer(
+        {
+            "bootstrap.servers": bootstrap,
+            "group.id": "second-opinion",
+            "enable.auto.commit": False,
+            "auto.offset.reset": "error",
+            "enable.partition.eof": False,
+            "check.crcs": True,
+            "fetch.message.max.bytes": 4_000_000,
+            "log_level": 0,
+        }
+    )
+
+
+def read_all(
+    bootstrap: str, topic: str, partitions: Iterable[int]
+) -> dict[tuple[int, int], Message]:
+    """Every record of a topic, by partition and offset."""
+    reader = consumer(bootstrap)
+    try:
+        ends: dict[int, int] = {}
+        assigned = []
+        for partition in partitions:
+            where = TopicPartition(topic, partition)
+            low, high = reader.get_watermark_offsets(where, timeout=20)
+            if low < high:
+                ends[partition] = high
+                assigned.append(TopicPartition(topic, partition, low))
+        reader.assign(assigned)
+        found: dict[tuple[int, int], Message] = {}
+        deadline = time.monotonic() + _PATIENCE
+        while ends:
+            if time.monotonic() > deadline:
+                raise AssertionError(f"{topic}: read {len(found)} records, not read to {ends}")
+            for message in reader.consume(10_000, timeout=0.2):
+                if message.error():
+                    continue
+                index, offset = message.partition(), message.offset()
+                assert index is not None
+                assert offset is not None
+                found[index, offset] = message
+            for place in reader.position(assigned):
+                if place.offset >= ends.get(place.partition, 1 << 62):
+                    del ends[place.partition]
+        return found
+    finally:
+        reader.close()
+
+
+def producer(bootstrap: str, **config: str | int) -> Producer:
+    """A producer; its keys have dots where these have underscores."""
+    given = {name.replace("_", "."): value for name, value in config.items()}
+    return Producer(
+        {"bootstrap.servers": bootstrap, "log_level": 0, "message.max.bytes": 4_000_000, **given}
+    )
