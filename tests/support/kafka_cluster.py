@@ -86,7 +86,9 @@ class KafkaCluster(KafkaAdmin):
         self.directory = Path(tempfile.mkdtemp(prefix="ottla-kafka-"))
         ports = free_ports(2 * brokers)
         voters = ",".join(f"{i + 1}@127.0.0.1:{ports[brokers + i]}" for i in range(brokers))
-        cluster_id = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+        # The first bit is clear, or one id in 64 would start with "-" and be taken for an option.
+        random = bytes([uuid.uuid4().bytes[0] & 0x7F]) + uuid.uuid4().bytes[1:]
+        cluster_id = base64.urlsafe_b64encode(random).decode().rstrip("=")
         self.nodes: dict[int, KafkaNode] = {}
         for i in range(brokers):
             node_id, directory = i + 1, self.directory / f"broker-{i + 1}"
