@@ -261,7 +261,8 @@ stop = True
 thread.join()
 say(f"{{gone}} ticks in {{passed:.2f}} s")
 assert passed > 0.8, passed
-assert gone > 40, gone
+# Two hundred on an idle machine; with the GIL held through the wait, hardly one.
+assert gone > 10, gone
 os._exit(0)
 """
     )

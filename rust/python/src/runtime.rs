@@ -5,7 +5,7 @@
 //! error and is leaked rather than torn down. Every wait lets other Python threads run, and on the
 //! main thread, where Python handles them, looks for signals, so that Ctrl-C ends it within 100 ms.
 //! A thread that still waits when the interpreter ends never comes back to it: up to 3.13, Python
-//! would end such a thread by unwinding, which no Rust frame survives.
+//! ends such a thread by unwinding its frames, and what that does to Rust's is not defined.
 
 use std::cell::Cell;
 use std::future::Future;
