@@ -5,12 +5,13 @@
 //! deadline.
 
 use std::future::Future;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 
-use ottla_protocol::Request;
 use ottla_protocol::messages::metadata::MetadataResponse;
+use ottla_protocol::{ErrorCode, Request};
 use tokio::task::AbortHandle;
-use tokio::time::Duration;
+use tokio::time::{Duration, Instant};
 
 use crate::backoff::Backoff;
 use crate::bootstrap::{ask, bootstrap, parse};
@@ -18,8 +19,13 @@ use crate::config::Config;
 use crate::connection::{self, Connection, Endpoint, Pool, Settings};
 use crate::environment::Environment;
 use crate::error::{Error, Kind, Result};
-use crate::metadata::{Cache, Snapshot, Topic, Want};
-use crate::retry::Retry;
+use crate::metadata::{Cache, Snapshot, Topic, Turn, Want};
+use crate::race::race;
+use crate::retry::{self, Retry};
+
+/// How long a broker may keep the next one waiting to be asked for metadata. Its answer comes
+/// behind those to earlier requests, which may be long polls.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Where a request goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,7 +55,7 @@ pub(crate) struct Inner {
     servers: Vec<Endpoint>,
     settings: Settings,
     refresher: parking_lot::Mutex<Option<AbortHandle>>,
-    closed: std::sync::atomic::AtomicBool,
+    closed: AtomicBool,
 }
 
 impl Drop for Inner {
@@ -73,7 +79,7 @@ impl Client {
             environment,
             config,
             refresher: parking_lot::Mutex::default(),
-            closed: std::sync::atomic::AtomicBool::new(false),
+            closed: AtomicBool::new(false),
         };
         Ok(Self { inner: Arc::new(inner) })
     }
@@ -82,8 +88,8 @@ impl Client {
     /// lists them all.
     pub async fn connect(config: Config, environment: Environment, timeout: Duration) -> Result<Self> {
         let client = Self::new(config, environment)?;
-        let what = format!("connecting to {}", client.config().bootstrap_servers.join(", "));
-        client.retry(what, timeout).attempt(client.refresh(0, Want::Known)).await?;
+        let deadline = retry::deadline(timeout);
+        client.refresh_by(0, Want::Known, Some(deadline)).await?;
         Ok(client)
     }
 
@@ -115,14 +121,17 @@ impl Client {
 
     /// Ends all connections; what waits on them gets that as the cause.
     pub fn close(&self) {
-        self.inner.closed.store(true, std::sync::atomic::Ordering::Release);
+        self.inner.closed.store(true, Ordering::Release);
+        if let Some(refresher) = self.inner.refresher.lock().take() {
+            refresher.abort();
+        }
         self.inner.pool.close();
     }
 
     /// Whether it was closed.
     #[must_use]
     pub fn is_closed(&self) -> bool {
-        self.inner.closed.load(std::sync::atomic::Ordering::Acquire)
+        self.inner.closed.load(Ordering::Acquire)
     }
 
     pub(crate) fn check_open(&self) -> Result<()> {
@@ -140,10 +149,30 @@ impl Client {
 
     /// Refreshes the metadata, unless somebody has since the caller saw generation `stale`.
     pub async fn refresh(&self, stale: u64, want: Want<'_>) -> Result<Arc<Snapshot>> {
+        self.refresh_by(stale, want, None).await
+    }
+
+    /// As [`Client::refresh`]; what has not answered by `deadline` is told with its phase.
+    async fn refresh_by(
+        &self,
+        stale: u64,
+        want: Want<'_>,
+        deadline: Option<Instant>,
+    ) -> Result<Arc<Snapshot>> {
         self.check_open()?;
         let metadata = &self.inner.metadata;
-        let Some(_turn) = metadata.turn(stale, want).await else { return Ok(metadata.snapshot()) };
-        let response = self.ask_anyone(want).await?;
+        let _turn = match metadata.turn(stale, want).await {
+            Turn::Mine(turn) => turn,
+            Turn::Done => return Ok(metadata.snapshot()),
+            Turn::Failed(error) => return Err(error),
+        };
+        let response = match self.ask_anyone(want, deadline).await {
+            Ok(response) => response,
+            Err(error) => {
+                metadata.process_failure(error.clone());
+                return Err(error);
+            }
+        };
         let snapshot = metadata.process_response(&response, want);
         tracing::debug!(target: "ottla.metadata", generation = snapshot.generation, brokers = snapshot.brokers.len(), "refreshed");
         self.inner.pool.retain(|broker| snapshot.brokers.contains_key(&broker));
@@ -151,32 +180,36 @@ impl Client {
         Ok(snapshot)
     }
 
-    /// Asks a connected broker, else any known broker, else the bootstrap servers again.
-    async fn ask_anyone(&self, want: Want<'_>) -> Result<MetadataResponse> {
+    /// Asks the connected broker with the least to do, then the others that are known, then the
+    /// bootstrap servers again (KIP-899). A broker that keeps silent delays this only a little.
+    async fn ask_anyone(&self, want: Want<'_>, deadline: Option<Instant>) -> Result<MetadataResponse> {
         let inner = &*self.inner;
         let request = inner.metadata.build_request(want);
-        if let Some((broker, connection)) = inner.pool.least_busy() {
-            match ask(&connection, &request).await {
-                Ok(response) => return Ok(response),
-                Err(error) => {
-                    tracing::debug!(target: "ottla.metadata", broker, %error, "no metadata from this broker")
-                }
-            }
-        }
         let snapshot = self.snapshot();
         let mut brokers: Vec<_> = snapshot.brokers.values().collect();
         inner.environment.shuffle(&mut brokers);
-        for broker in brokers {
-            let asked = async { ask(&*inner.pool.get(broker.id, &broker.endpoint).await?, &request).await };
-            match asked.await {
-                Ok(response) => return Ok(response),
-                Err(error) => {
-                    tracing::debug!(target: "ottla.metadata", broker = broker.id, %error, "no metadata from this broker")
-                }
+        let idle = inner.pool.least_busy().map(|(broker, _)| broker);
+        brokers.sort_by_key(|broker| Some(broker.id) != idle);
+        let rebootstrap = AtomicBool::new(false);
+        let (request, rebootstrap) = (&request, &rebootstrap);
+        let answered = race(brokers, PATIENCE, |broker| async move {
+            if rebootstrap.load(Ordering::Relaxed) {
+                return Err(Error::from_code(ErrorCode::RebootstrapRequired));
             }
+            let asked = async { ask(&*inner.pool.get(broker.id, &broker.endpoint).await?, request).await };
+            asked.await.inspect_err(|error| {
+                if error.code() == Some(ErrorCode::RebootstrapRequired) {
+                    rebootstrap.store(true, Ordering::Relaxed);
+                }
+                tracing::debug!(target: "ottla.metadata", broker = broker.id, %error, "no metadata from this broker");
+            })
+        });
+        if let Ok(response) = answered.await {
+            return Ok(response);
         }
+        self.check_open()?;
         let (server, connection, response) =
-            bootstrap(&inner.servers, &request, &inner.settings, &inner.environment).await?;
+            bootstrap(&inner.servers, request, &inner.settings, &inner.environment, deadline).await?;
         // The connection is of use if the server advertises the address that was given.
         let same =
             response.brokers.iter().find(|b| b.host == server.host && b.port == i32::from(server.port));
@@ -189,7 +222,8 @@ impl Client {
     /// Starts the task that refreshes metadata when it gets old. It does not keep the client alive.
     fn start_refresher(&self) {
         let mut refresher = self.inner.refresher.lock();
-        if refresher.is_none() {
+        // Looked at under the lock, so that closing cannot miss the task.
+        if refresher.is_none() && self.check_open().is_ok() {
             let task = refresh_by_age(Arc::downgrade(&self.inner), self.inner.config.metadata_max_age);
             *refresher = Some(tokio::spawn(task).abort_handle());
         }
@@ -254,10 +288,11 @@ impl Client {
             let generation = self.inner.metadata.peek().generation;
             match retry.attempt(call()).await {
                 Ok(value) => return Ok(value),
-                Err(error) if error.is_retriable() => retry.pause(error).await?,
+                Err(error) if error.may_pass() => retry.pause(error).await?,
                 Err(error) => return Err(error),
             }
-            if let Err(error) = retry.attempt(self.refresh(generation, Want::Known)).await {
+            let refreshed = self.refresh_by(generation, Want::Known, Some(retry.deadline()));
+            if let Err(error) = retry.attempt(refreshed).await {
                 retry.pause(error).await?;
             }
         }
@@ -270,16 +305,23 @@ impl Client {
         create: bool,
         timeout: Duration,
     ) -> Result<Vec<Arc<Topic>>> {
+        let mut forget = Forget { metadata: &self.inner.metadata, names };
+        let found = self.look_up(names, create, timeout).await;
+        if found.is_ok() {
+            forget.names = &[];
+        }
+        found
+    }
+
+    async fn look_up(&self, names: &[Arc<str>], create: bool, timeout: Duration) -> Result<Vec<Arc<Topic>>> {
         let want = if create { Want::Create(names) } else { Want::Topics(names) };
         let mut retry = self.retry(format!("looking up {}", names.join(", ")), timeout);
         let mut snapshot = self.snapshot();
         loop {
             let missing = names.iter().find_map(|name| match snapshot.topic(name) {
-                Some(topic) if topic.error == ottla_protocol::ErrorCode::None => None,
+                Some(topic) if topic.error == ErrorCode::None => None,
                 Some(topic) => Some(Error::from_code(topic.error).topic(name)),
-                None => {
-                    Some(Error::from_code(ottla_protocol::ErrorCode::UnknownTopicOrPartition).topic(name))
-                }
+                None => Some(Error::from_code(ErrorCode::UnknownTopicOrPartition).topic(name)),
             });
             match missing {
                 None => return Ok(names.iter().filter_map(|name| snapshot.topic(name).cloned()).collect()),
@@ -296,13 +338,26 @@ impl Client {
             }
             snapshot = match retry.attempt(self.refresh(snapshot.generation, want)).await {
                 Ok(snapshot) => snapshot,
-                Err(error) if error.is_retriable() => {
+                Err(error) if error.may_pass() => {
                     retry.pause(error).await?;
                     self.snapshot()
                 }
                 Err(error) => return Err(error),
             };
         }
+    }
+}
+
+/// Takes names that turned out to be of no use out of the metadata again, or a misspelt topic would
+/// be asked for in every refresh from then on.
+struct Forget<'a> {
+    metadata: &'a Cache,
+    names: &'a [Arc<str>],
+}
+
+impl Drop for Forget<'_> {
+    fn drop(&mut self) {
+        self.metadata.forget(self.names);
     }
 }
 
@@ -327,6 +382,9 @@ async fn refresh_by_age(inner: Weak<Inner>, age: Duration) {
         tokio::time::sleep(age.max(Duration::from_millis(100))).await;
         let Some(inner) = inner.upgrade() else { return };
         let client = Client { inner };
+        if client.check_open().is_err() {
+            return;
+        }
         let generation = client.inner.metadata.peek().generation;
         if let Err(error) = client.refresh(generation, Want::Known).await {
             tracing::warn!(target: "ottla.metadata", %error, "metadata cannot be refreshed");

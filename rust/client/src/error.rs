@@ -243,6 +243,18 @@ impl Error {
     }
 }
 
+impl Error {
+    /// Whether the client goes on by itself after this. More than what it tells others to try
+    /// again: bytes that made no sense may make sense on another connection.
+    #[must_use]
+    pub(crate) fn may_pass(&self) -> bool {
+        match self.0.code {
+            Some(code) => code.is_retriable() || crate::recovery::recovery(code).retries(),
+            None => self.is_retriable() || self.0.kind == Kind::Protocol,
+        }
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0.message)?;

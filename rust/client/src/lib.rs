@@ -24,6 +24,7 @@ pub mod error;
 mod list_offsets;
 pub mod metadata;
 pub mod producer;
+mod race;
 pub mod recovery;
 mod retry;
 

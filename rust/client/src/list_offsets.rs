@@ -14,9 +14,12 @@ use tokio::task::JoinSet;
 use tokio::time::Duration;
 
 use crate::cluster::{Client, Route, no_leader};
-use crate::error::{Error, Result};
+use crate::error::{Error, Kind, Result};
 use crate::metadata::Want;
-use crate::recovery::{Recovery, recovery};
+
+/// On the wire, the record with the largest timestamp, and the version that first knows it.
+const MAX_TIMESTAMP: i64 = -3;
+const MAX_TIMESTAMP_SINCE: i16 = 7;
 
 /// A partition of a topic.
 pub type TopicPartition = (Arc<str>, i32);
@@ -39,7 +42,7 @@ impl OffsetSpec {
         match self {
             Self::Latest => -1,
             Self::Earliest => -2,
-            Self::MaxTimestamp => -3,
+            Self::MaxTimestamp => MAX_TIMESTAMP,
             Self::Timestamp(millis) => millis,
         }
     }
@@ -89,7 +92,10 @@ impl Client {
                             .or_default()
                             .insert((Arc::clone(topic), *partition), *spec);
                     }
-                    None => last = Some(no_leader(&snapshot, topic, *partition)),
+                    None => match no_leader(&snapshot, topic, *partition) {
+                        error if error.may_pass() => last = Some(error),
+                        error => return Err(error),
+                    },
                 }
             }
             let mut requests = JoinSet::new();
@@ -98,15 +104,13 @@ impl Client {
                 let epochs =
                     |topic: &str, index| snapshot.partition(topic, index).map_or(-1, |p| p.leader_epoch);
                 let request = build_request(&part, read_committed, epochs);
-                // Older versions do not know MaxTimestamp, which `send` would answer with an error.
-                requests
-                    .spawn(async move { (broker, client.send(Route::Broker(broker), &request, 10).await) });
+                requests.spawn(async move { (broker, send_request(&client, broker, &request).await) });
             }
             while let Some(joined) = retry.attempt(async { Ok(requests.join_next().await) }).await? {
                 let Ok((broker, answer)) = joined else { continue };
                 match answer {
                     Ok(response) => process_response(response, broker, &mut wanted, &mut found, &mut last)?,
-                    Err(error) if error.is_retriable() => last = Some(error),
+                    Err(error) if error.may_pass() => last = Some(error),
                     Err(error) => return Err(error),
                 }
             }
@@ -120,6 +124,25 @@ impl Client {
             }
         }
     }
+}
+
+async fn send_request(
+    client: &Client,
+    broker: i32,
+    request: &ListOffsetsRequest,
+) -> Result<ListOffsetsResponse> {
+    let connection = client.connection(Route::Broker(broker)).await?;
+    let version = connection.version::<ListOffsetsRequest>(10)?;
+    let mut partitions = request.topics.iter().flat_map(|topic| &topic.partitions);
+    if version < MAX_TIMESTAMP_SINCE && partitions.any(|p| p.timestamp == MAX_TIMESTAMP) {
+        let words = format!(
+            "the broker speaks ListOffsets up to {version}; the largest timestamp needs {MAX_TIMESTAMP_SINCE} (Kafka 3.0)"
+        );
+        return Err(Error::new(Kind::Broker, words).broker(broker).address(connection.address()));
+    }
+    let response = connection.request(request, version).await.map_err(|error| error.broker(broker))?;
+    connection.throttle(response.throttle_time_ms);
+    Ok(response)
 }
 
 fn build_request(
@@ -173,7 +196,7 @@ fn process_response(
                 continue;
             }
             let error = Error::from_code(code).at(&name, answer.partition_index).broker(broker);
-            if !matches!(recovery(code), Recovery::Refresh | Recovery::Backoff) {
+            if !error.may_pass() {
                 return Err(error);
             }
             *last = Some(error);

@@ -10,6 +10,14 @@ use crate::backoff::Backoff;
 use crate::environment::Environment;
 use crate::error::{Error, Kind, Result};
 
+/// Any longer and the sum with the time of day could overflow.
+const LONGEST: Duration = Duration::from_secs(10 * 365 * 86_400);
+
+/// The time `timeout` from now, whatever a caller takes for a time-out.
+pub(crate) fn deadline(timeout: Duration) -> Instant {
+    Instant::now() + timeout.min(LONGEST)
+}
+
 /// The attempts of one call.
 #[derive(Debug)]
 pub(crate) struct Retry {
@@ -29,7 +37,7 @@ impl Retry {
         backoff: Backoff,
         environment: &Environment,
     ) -> Self {
-        let started = Instant::now();
+        let (started, timeout) = (Instant::now(), timeout.min(LONGEST));
         Self {
             what: what.into(),
             started,
@@ -39,6 +47,10 @@ impl Retry {
             failures: 0,
             last: None,
         }
+    }
+
+    pub(crate) fn deadline(&self) -> Instant {
+        self.deadline
     }
 
     /// Runs one attempt, but not past the deadline.

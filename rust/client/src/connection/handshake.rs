@@ -13,10 +13,10 @@ use ottla_protocol::wire::Reader;
 use ottla_protocol::{ApiKey, ErrorCode, Message};
 use parking_lot::Mutex;
 use tokio::io::AsyncWriteExt;
-use tokio::sync::{Semaphore, mpsc};
-use tokio::time::{Duration, Instant, timeout_at};
+use tokio::sync::{Notify, Semaphore, mpsc};
+use tokio::time::{Duration, Instant, timeout, timeout_at};
 
-use super::io::{FrameReader, read_loop, write_loop};
+use super::io::{FrameReader, drive};
 use super::{Connection, Shared, State, transport_error};
 use crate::config::Config;
 use crate::environment::{Environment, SocketOptions, Stream};
@@ -102,42 +102,60 @@ pub(super) struct ApiRange {
     pub(super) max: i16,
 }
 
-/// Brings up a connection to `endpoint`. Its addresses are tried one after the other; if none
-/// works, the last failure is told.
+/// Brings up a connection to `endpoint`, by `deadline` if there is one. Its addresses are tried one
+/// after the other, each for no more than its share of the time; if none works, all that failed is
+/// told.
 pub async fn connect(
     endpoint: &Endpoint,
     settings: &Settings,
     environment: &Environment,
+    deadline: Option<Instant>,
 ) -> Result<Connection> {
-    let mut last = None;
-    for address in resolve(endpoint, settings, environment).await? {
-        match connect_address(endpoint, address, settings, environment).await {
+    let addresses = resolve(endpoint, settings, environment, deadline).await?;
+    let mut failures: Vec<Error> = Vec::new();
+    for (tried, address) in (0..).zip(&addresses) {
+        let left = u32::try_from(addresses.len() - tried).unwrap_or(u32::MAX);
+        let share = share(settings, deadline, left);
+        match connect_address(endpoint, *address, settings, environment, share).await {
             Ok(connection) => return Ok(connection),
-            Err(error) => last = Some(error),
+            Err(error) => failures.push(error),
         }
     }
-    Err(last.unwrap_or_else(|| {
-        Error::new(Kind::Connection, "the name has no address")
+    let Some(last) = failures.pop() else {
+        return Err(Error::new(Kind::Connection, "the name has no address")
             .phase(Phase::Dns)
-            .address(endpoint.to_string())
-    }))
+            .address(endpoint.to_string()));
+    };
+    // The last one's place is shown by itself.
+    Err(failures.iter().rev().fold(last, |last, failure| last.because(format_args!("{failure}; then"))))
+}
+
+/// How long one step may take when `left` steps share the time until `deadline`.
+fn share(settings: &Settings, deadline: Option<Instant>, left: u32) -> Duration {
+    match deadline {
+        None => settings.setup_timeout,
+        Some(deadline) => {
+            settings.setup_timeout.min(deadline.saturating_duration_since(Instant::now()) / left.max(1))
+        }
+    }
 }
 
 async fn resolve(
     endpoint: &Endpoint,
     settings: &Settings,
     environment: &Environment,
+    deadline: Option<Instant>,
 ) -> Result<Vec<SocketAddr>> {
-    let deadline = Instant::now() + settings.setup_timeout;
+    let within = share(settings, deadline, 1);
     let failed = |why: String| {
         Error::new(Kind::Connection, format!("the name {:?} cannot be resolved: {why}", endpoint.host))
             .phase(Phase::Dns)
             .address(endpoint.to_string())
     };
-    match timeout_at(deadline, environment.network.resolve(&endpoint.host, endpoint.port)).await {
+    match timeout(within, environment.network.resolve(&endpoint.host, endpoint.port)).await {
         Ok(Ok(addresses)) => Ok(addresses),
         Ok(Err(error)) => Err(failed(error.to_string())),
-        Err(_) => Err(failed(format!("no answer within {} ms", settings.setup_timeout.as_millis()))),
+        Err(_) => Err(failed(format!("no answer within {} ms", within.as_millis()))),
     }
 }
 
@@ -146,19 +164,17 @@ async fn connect_address(
     address: SocketAddr,
     settings: &Settings,
     environment: &Environment,
+    within: Duration,
 ) -> Result<Connection> {
     let name = shown(endpoint, address);
-    let deadline = Instant::now() + settings.setup_timeout;
+    let deadline = Instant::now() + within;
     let late = |phase: Phase| {
-        Error::new(
-            Kind::Connection,
-            format!(
-                "no answer within socket.connection.setup.timeout.ms ({} ms)",
-                settings.setup_timeout.as_millis()
-            ),
-        )
-        .phase(phase)
-        .address(&name)
+        let words = format!(
+            "no answer within {} ms (socket.connection.setup.timeout.ms is {})",
+            within.as_millis(),
+            settings.setup_timeout.as_millis()
+        );
+        Error::new(Kind::Connection, words).phase(phase).address(&name)
     };
     let connecting = environment.network.connect(address, settings.socket);
     let stream = match timeout_at(deadline, connecting).await {
@@ -170,13 +186,15 @@ async fn connect_address(
         frames: FrameReader::new(HANDSHAKE_FRAME_MAX),
         name: &name,
         client_id: &settings.client_id,
+        next_correlation_id: 0,
     };
     let apis = match timeout_at(deadline, raw.api_versions()).await {
         Ok(apis) => apis?,
         Err(_) => return Err(late(Phase::ApiVersions)),
     };
     tracing::debug!(target: "ottla.connection", address = %name, apis = apis.len(), "connected");
-    Ok(start(raw.stream, name, apis, settings))
+    let Raw { stream, frames, .. } = raw;
+    Ok(start(stream, frames, apis, endpoint.clone(), name, settings))
 }
 
 /// The name, and the address where the name does not say it.
@@ -191,6 +209,7 @@ struct Raw<'a> {
     frames: FrameReader,
     name: &'a str,
     client_id: &'a str,
+    next_correlation_id: i32,
 }
 
 impl Raw<'_> {
@@ -223,10 +242,12 @@ impl Raw<'_> {
             client_software_version: env!("CARGO_PKG_VERSION").to_owned(),
             ..Default::default()
         };
+        let correlation_id = self.next_correlation_id;
+        self.next_correlation_id += 1;
         let header = RequestHeader {
             api_key: ApiKey::ApiVersions as i16,
             api_version: version,
-            correlation_id: 0,
+            correlation_id,
             client_id: Some(self.client_id.to_owned()),
         };
         let frame =
@@ -235,7 +256,7 @@ impl Raw<'_> {
         self.stream.write_all(&frame.to_bytes()).await.map_err(io)?;
         let answer =
             self.frames.next(&mut self.stream).await.map_err(|e| e.at(self.name, Phase::ApiVersions))?;
-        let mut r = Reader::new(answer.clone());
+        let mut r = Reader::new(answer);
         let malformed = |e: ottla_protocol::WireError| {
             Error::from(e)
                 .because("this does not look like Kafka: malformed answer to ApiVersions")
@@ -243,7 +264,14 @@ impl Raw<'_> {
                 .phase(Phase::ApiVersions)
                 .address(self.name)
         };
-        header::decode_response_header(&mut r, 0).map_err(malformed)?;
+        let answered = header::decode_response_header(&mut r, 0).map_err(malformed)?;
+        if answered != correlation_id {
+            let words = format!(
+                "this does not look like Kafka: an answer with correlation id {answered} where {correlation_id} was due"
+            );
+            let error = Error::new(Kind::Connection, words);
+            return Err(error.phase(Phase::ApiVersions).address(self.name));
+        }
         // A broker that does not know the version answers in version 0, whose layout starts like
         // every other's: the error code comes first.
         let code = r.rest().first_chunk::<2>().map_or(0, |code| i16::from_be_bytes(*code));
@@ -252,21 +280,30 @@ impl Raw<'_> {
     }
 }
 
-/// From here on the stream belongs to two tasks.
-fn start(stream: Box<dyn Stream>, address: String, apis: Vec<ApiRange>, settings: &Settings) -> Connection {
-    let shared = Arc::new(Shared { state: Mutex::new(State::Alive(Default::default())), address });
-    let (reader, writer) = tokio::io::split(stream);
-    let (outgoing, queue) = mpsc::channel(settings.max_in_flight.min(1024));
-    let write = tokio::spawn(write_loop(writer, queue, Arc::clone(&shared)));
-    let read =
-        tokio::spawn(read_loop(reader, settings.frame_max, settings.request_timeout, Arc::clone(&shared)));
+/// From here on the stream belongs to a task.
+fn start(
+    stream: Box<dyn Stream>,
+    frames: FrameReader,
+    apis: Vec<ApiRange>,
+    endpoint: Endpoint,
+    address: String,
+    settings: &Settings,
+) -> Connection {
+    let state = Mutex::new(State::Alive(Default::default()));
+    let shared = Arc::new(Shared { state, address, changed: Notify::new() });
+    let (outgoing, queue) = mpsc::unbounded_channel();
+    // Bytes that came along with the handshake's answer are for the reader to judge.
+    let frames = frames.with_max(settings.frame_max);
+    let task = tokio::spawn(drive(stream, frames, queue, Arc::clone(&shared))).abort_handle();
     Connection {
         shared,
+        endpoint,
         outgoing,
-        in_flight: Semaphore::new(settings.max_in_flight),
+        in_flight: Arc::new(Semaphore::new(settings.max_in_flight)),
         next_correlation_id: AtomicI32::new(1),
         apis,
         settings: settings.clone(),
-        tasks: [write.abort_handle(), read.abort_handle()],
+        throttled: Mutex::default(),
+        task,
     }
 }

@@ -1,7 +1,9 @@
-//! The two halves of a connection's stream: the writer sends frames, the reader matches answers.
+//! The task that owns a connection's stream: the writer sends frames, the reader matches answers,
+//! the guard watches the time.
 //!
-//! Invariant: whichever half ends, its cause reaches the shared state, and both halves end. The
-//! memory for an incoming frame grows with the bytes that have come, not with the announced length.
+//! Invariant: whichever of the three ends, its cause reaches the shared state, and the socket is
+//! closed. The memory for an incoming frame grows with the bytes that have come, not with the
+//! announced length.
 
 use std::io;
 use std::sync::Arc;
@@ -10,7 +12,7 @@ use bytes::{Buf, Bytes, BytesMut};
 use ottla_protocol::header::{self, LENGTH_PREFIX};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, ReadHalf, WriteHalf};
 use tokio::sync::mpsc;
-use tokio::time::{Duration, Instant, timeout_at};
+use tokio::time::{Instant, sleep_until, timeout_at};
 
 use super::{Outgoing, Shared, State, transport_error};
 use crate::environment::Stream;
@@ -18,42 +20,55 @@ use crate::error::{Error, Kind, Phase, Result};
 
 /// The first step in which memory for a frame is taken; it doubles as bytes come in.
 const READ_STEP: usize = 64 * 1024;
-/// How often, at most and at least, the reader looks for overdue requests.
-const OVERDUE_CHECK: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(1));
 
-/// Writes frames until the queue closes or the stream fails.
-pub(super) async fn write_loop(
-    mut stream: WriteHalf<Box<dyn Stream>>,
-    mut queue: mpsc::Receiver<Outgoing>,
+/// Serves a connection until something ends it.
+pub(super) async fn drive(
+    stream: Box<dyn Stream>,
+    frames: FrameReader,
+    queue: mpsc::UnboundedReceiver<Outgoing>,
     shared: Arc<Shared>,
 ) {
-    while let Some(Outgoing { frame, timeout }) = queue.recv().await {
+    let (reader, writer) = tokio::io::split(stream);
+    let cause = tokio::select! {
+        cause = read_loop(reader, frames, &shared) => cause,
+        cause = write_loop(writer, queue, &shared) => cause,
+        cause = guard(&shared) => cause,
+    };
+    shared.poison(cause);
+}
+
+/// Writes frames until the queue closes or the stream fails.
+async fn write_loop(
+    mut stream: WriteHalf<Box<dyn Stream>>,
+    mut queue: mpsc::UnboundedReceiver<Outgoing>,
+    shared: &Shared,
+) -> Error {
+    while let Some(Outgoing { correlation_id, frame, timeout, unanswered }) = queue.recv().await {
         let deadline = Instant::now() + timeout;
-        let written = timeout_at(deadline, write_frame(&mut stream, frame.into_segments())).await;
-        let cause = match written {
-            Ok(Ok(())) => {
-                mark_written(&shared, timeout);
-                continue;
+        match timeout_at(deadline, write_frame(&mut stream, frame.into_segments())).await {
+            Ok(Ok(())) => match unanswered {
+                // Whoever gave up waiting does not need to know.
+                Some((written, _turn)) => drop(written.send(())),
+                None => mark_written(shared, correlation_id),
+            },
+            Ok(Err(error)) => return transport_error(&error, Phase::Request, &shared.address),
+            Err(_) => {
+                let words = format!("the broker took no bytes for {} ms", timeout.as_millis());
+                return Error::new(Kind::Connection, words).address(&shared.address);
             }
-            Ok(Err(error)) => transport_error(&error, Phase::Request, &shared.address),
-            Err(_) => Error::new(
-                Kind::Connection,
-                format!("the broker took no bytes for {} ms", timeout.as_millis()),
-            )
-            .address(&shared.address),
-        };
-        shared.poison(cause);
-        return;
+        }
     }
+    shared.lost("closed by this client")
 }
 
 /// From here on the broker has the request, and its time runs.
-fn mark_written(shared: &Shared, timeout: Duration) {
+fn mark_written(shared: &Shared, correlation_id: i32) {
     if let State::Alive(pending) = &mut *shared.state.lock()
-        && let Some(request) = pending.iter_mut().find(|request| request.overdue.is_none())
+        && let Some(request) = pending.iter_mut().find(|request| request.correlation_id == correlation_id)
     {
-        request.overdue = Some(Instant::now() + timeout);
+        request.overdue = Some(Instant::now() + request.timeout);
     }
+    shared.changed.notify_one();
 }
 
 async fn write_frame(stream: &mut WriteHalf<Box<dyn Stream>>, segments: Vec<Bytes>) -> io::Result<()> {
@@ -97,45 +112,39 @@ impl Buf for Segments {
     }
 }
 
-/// Reads answers until the stream fails or an answer is overdue.
-pub(super) async fn read_loop(
-    mut stream: ReadHalf<Box<dyn Stream>>,
-    max: usize,
-    request_timeout: Duration,
-    shared: Arc<Shared>,
-) {
-    let mut frames = FrameReader::new(max);
-    let check = (request_timeout / 4).clamp(OVERDUE_CHECK.0, OVERDUE_CHECK.1);
+/// Reads answers until the stream fails or an answer does not belong to its request.
+async fn read_loop(mut stream: ReadHalf<Box<dyn Stream>>, mut frames: FrameReader, shared: &Shared) -> Error {
     loop {
-        let frame = tokio::select! {
-            frame = frames.next(&mut stream) => frame.map_err(|e| e.at(&shared.address, Phase::Request)),
-            error = overdue(&shared, check) => Err(error),
-        };
-        if let Err(cause) = frame.and_then(|frame| deliver(&shared, frame)) {
-            shared.poison(cause);
-            return;
+        let frame = frames.next(&mut stream).await.map_err(|e| e.at(&shared.address, Phase::Request));
+        if let Err(cause) = frame.and_then(|frame| deliver(shared, frame)) {
+            return cause;
         }
     }
 }
 
-/// Waits until a request is overdue, or until the other half has ended the connection.
-async fn overdue(shared: &Shared, check: Duration) -> Error {
+/// Waits until an answer is overdue, or until somebody else has ended the connection. The time
+/// counts from the request's last byte, however busily others are answered or bytes trickle in.
+async fn guard(shared: &Shared) -> Error {
     loop {
-        tokio::time::sleep(check).await;
-        let now = Instant::now();
-        let late = |request: &&super::Pending| request.overdue.is_some_and(|overdue| overdue <= now);
-        match &*shared.state.lock() {
+        let next = match &*shared.state.lock() {
             State::Dead(cause) => return cause.clone(),
             State::Alive(pending) => {
-                if let Some(late) = pending.iter().find(late) {
-                    let words = format!(
-                        "no answer to {} v{} within request.timeout.ms",
-                        late.api.name(),
-                        late.version
-                    );
-                    return Error::new(Kind::Connection, words).address(&shared.address);
-                }
+                let written = pending.iter().filter_map(|request| Some((request.overdue?, request)));
+                written.min_by_key(|(overdue, _)| *overdue).map(|(overdue, request)| {
+                    (overdue, request.api.name(), request.version, request.timeout.as_millis())
+                })
             }
+        };
+        match next {
+            None => shared.changed.notified().await,
+            Some((overdue, api, version, millis)) if overdue <= Instant::now() => {
+                let words = format!("no answer to {api} v{version} within {millis} ms");
+                return Error::new(Kind::Connection, words).address(&shared.address);
+            }
+            Some((overdue, ..)) => tokio::select! {
+                () = shared.changed.notified() => {}
+                () = sleep_until(overdue) => {}
+            },
         }
     }
 }
@@ -215,6 +224,12 @@ pub(super) struct FrameReader {
 impl FrameReader {
     pub(super) fn new(max: usize) -> Self {
         Self { buffer: BytesMut::new(), max }
+    }
+
+    /// The same stream from here on, with another limit. What was read too far stays.
+    pub(super) fn with_max(mut self, max: usize) -> Self {
+        self.max = max;
+        self
     }
 
     /// The next frame, without its length.

@@ -1,7 +1,7 @@
 //! One connection to one broker: requests go in, answers come out, many at a time.
 //!
-//! Two tasks own the two halves of the stream (`io.rs`); this handle shares with them the queue of
-//! requests in flight. Kafka answers in order, so the queue is first in, first out.
+//! One task owns the stream (`io.rs`); this handle shares with it the queue of requests in flight.
+//! Kafka answers in order, so the queue is first in, first out.
 //!
 //! Invariants: a dead connection keeps its cause, and everyone who waited, waits or will ask gets
 //! that cause. A request's bytes are held by reference count until the socket has taken them.
@@ -20,9 +20,9 @@ use ottla_protocol::header::{self, RequestHeader};
 use ottla_protocol::wire::{Frame, Reader};
 use ottla_protocol::{ApiKey, Request, WireError};
 use parking_lot::Mutex;
-use tokio::sync::{Semaphore, mpsc, oneshot};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 use tokio::task::AbortHandle;
-use tokio::time::{Duration, Instant};
+use tokio::time::{Duration, Instant, sleep_until};
 
 pub use handshake::{Endpoint, Settings, connect};
 pub use pool::{Pool, Status, unknown_broker};
@@ -30,10 +30,14 @@ pub use pool::{Pool, Status, unknown_broker};
 use crate::error::{Error, Kind, Phase, Result};
 use handshake::ApiRange;
 
-/// A frame for the writer, and when its answer is overdue.
+/// A frame for the writer.
 struct Outgoing {
+    correlation_id: i32,
     frame: Frame,
+    /// How long the socket may take to accept it.
     timeout: Duration,
+    /// Told when the socket has it, where no answer will come; keeps its turn until then.
+    unanswered: Option<(oneshot::Sender<()>, Turn)>,
 }
 
 /// A request in flight.
@@ -41,10 +45,13 @@ struct Pending {
     correlation_id: i32,
     api: ApiKey,
     version: i16,
+    timeout: Duration,
     /// When the answer is overdue: set once the request was written, since before that the broker
     /// cannot be blamed.
     overdue: Option<Instant>,
     answer: oneshot::Sender<Result<Bytes>>,
+    /// Held until the answer is here, even if the caller has gone: the broker still works on it.
+    _turn: Turn,
 }
 
 /// The requests in flight, or what ended the connection.
@@ -56,6 +63,8 @@ enum State {
 struct Shared {
     state: Mutex<State>,
     address: String,
+    /// Something for the guard to look at: a request was written, or the connection ended.
+    changed: Notify,
 }
 
 impl Shared {
@@ -64,32 +73,50 @@ impl Shared {
         let mut state = self.state.lock();
         if let State::Alive(pending) = &mut *state {
             tracing::debug!(target: "ottla.connection", address = %self.address, in_flight = pending.len(), %cause, "connection ended");
-            for request in pending.drain(..) {
+            let waiting = std::mem::take(pending);
+            *state = State::Dead(cause.clone());
+            drop(state);
+            for request in waiting {
                 // Whoever gave up waiting does not need to know.
                 let _ = request.answer.send(Err(cause.clone().api(request.api)));
             }
-            *state = State::Dead(cause);
+            self.changed.notify_one();
         }
     }
+
+    fn cause_of_death(&self) -> Option<Error> {
+        match &*self.state.lock() {
+            State::Alive(_) => None,
+            State::Dead(cause) => Some(cause.clone()),
+        }
+    }
+
+    fn lost(&self, why: &str) -> Error {
+        Error::new(Kind::Connection, format!("connection lost: {why}")).address(&self.address)
+    }
 }
+
+/// Leave to have one more request in flight.
+#[derive(Debug)]
+pub struct Turn(#[allow(dead_code, reason = "what counts is that it is held")] OwnedSemaphorePermit);
 
 /// A connection that is up. Dropping the last handle closes it.
 pub struct Connection {
     shared: Arc<Shared>,
-    outgoing: mpsc::Sender<Outgoing>,
-    in_flight: Semaphore,
+    endpoint: Endpoint,
+    outgoing: mpsc::UnboundedSender<Outgoing>,
+    in_flight: Arc<Semaphore>,
     next_correlation_id: AtomicI32,
     apis: Vec<ApiRange>,
     settings: Settings,
-    tasks: [AbortHandle; 2],
+    /// Until then the broker wants no requests (KIP-219).
+    throttled: Mutex<Option<Instant>>,
+    task: AbortHandle,
 }
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        for task in &self.tasks {
-            task.abort();
-        }
-        self.shared.poison(self.lost("closed by this client"));
+        self.close();
     }
 }
 
@@ -100,23 +127,22 @@ impl std::fmt::Debug for Connection {
 }
 
 impl Connection {
-    fn lost(&self, why: &str) -> Error {
-        Error::new(Kind::Connection, format!("connection lost: {why}")).address(&self.shared.address)
-    }
-
     /// The address, as `host:port`.
     #[must_use]
     pub fn address(&self) -> &str {
         &self.shared.address
     }
 
+    /// The name and port that were connected to.
+    #[must_use]
+    pub fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
+    }
+
     /// What ended the connection, if anything did.
     #[must_use]
     pub fn cause_of_death(&self) -> Option<Error> {
-        match &*self.shared.state.lock() {
-            State::Alive(_) => None,
-            State::Dead(cause) => Some(cause.clone()),
-        }
+        self.shared.cause_of_death()
     }
 
     /// How many requests wait for their answers.
@@ -125,6 +151,21 @@ impl Connection {
         match &*self.shared.state.lock() {
             State::Alive(pending) => pending.len(),
             State::Dead(_) => 0,
+        }
+    }
+
+    /// Ends the connection; everyone who waits on it is told so.
+    pub fn close(&self) {
+        self.shared.poison(self.shared.lost("closed by this client"));
+        self.task.abort();
+    }
+
+    /// Holds back requests for as long as the broker asked, but no longer than a request may take:
+    /// the number comes from the network.
+    pub fn throttle(&self, millis: i32) {
+        if let Ok(millis @ 1..) = u64::try_from(millis) {
+            let wait = Duration::from_millis(millis).min(self.settings.request_timeout);
+            *self.throttled.lock() = Some(Instant::now() + wait);
         }
     }
 
@@ -163,36 +204,87 @@ impl Connection {
         version: i16,
         timeout: Duration,
     ) -> Result<R::Response> {
-        let answer = self.exchange(request, version, timeout, true).await?;
-        let Some(bytes) = answer else { return Err(self.lost("no answer")) };
-        let context = |error: WireError| {
+        let turn = self.turn().await?;
+        self.request_in(turn, request, version, timeout).await
+    }
+
+    /// Waits until one more request may be in flight. An error means that nothing was sent.
+    pub async fn turn(&self) -> Result<Turn> {
+        let throttled = *self.throttled.lock();
+        if let Some(until) = throttled {
+            sleep_until(until).await;
+        }
+        let turn = Arc::clone(&self.in_flight).acquire_owned().await;
+        let turn = turn.map_err(|_| self.shared.lost("closed"))?;
+        match self.cause_of_death() {
+            None => Ok(Turn(turn)),
+            Some(cause) => Err(cause),
+        }
+    }
+
+    /// As [`Connection::request_within`], for a caller who has waited for its turn.
+    pub async fn request_in<R: Request>(
+        &self,
+        turn: Turn,
+        request: &R,
+        version: i16,
+        timeout: Duration,
+    ) -> Result<R::Response> {
+        let (answer, response) = oneshot::channel();
+        self.submit(request, version, timeout, |outgoing, pending| {
+            let Outgoing { correlation_id, timeout, .. } = outgoing;
+            let (correlation_id, timeout) = (*correlation_id, *timeout);
+            let (api, overdue) = (R::API, None);
+            pending.push_back(Pending {
+                correlation_id,
+                api,
+                version,
+                timeout,
+                overdue,
+                answer,
+                _turn: turn,
+            });
+        })?;
+        let bytes = response.await.unwrap_or_else(|_| Err(self.gone()))?;
+        let malformed = |error: WireError| {
             let error = Error::from(error).because(format_args!("malformed answer to {}", R::API.name()));
             let error = error.api(R::API).address(self.address());
             self.shared.poison(error.clone());
             error
         };
         let mut r = Reader::new(bytes);
-        header::decode_response_header(&mut r, R::API.response_header_version(version)).map_err(context)?;
-        let response = <R::Response as ottla_protocol::Message>::decode(&mut r, version).map_err(context)?;
+        header::decode_response_header(&mut r, R::API.response_header_version(version)).map_err(malformed)?;
+        let response =
+            <R::Response as ottla_protocol::Message>::decode(&mut r, version).map_err(malformed)?;
         match r.remaining() {
             0 => Ok(response),
-            left => Err(context(WireError::Trailing { message: R::API.name(), left })),
+            left => Err(malformed(WireError::Trailing { message: R::API.name(), left })),
         }
     }
 
-    /// Sends a request that the broker does not answer (produce with `acks=0`).
-    pub async fn send_unanswered<R: Request>(&self, request: &R, version: i16) -> Result<()> {
-        self.exchange(request, version, self.settings.request_timeout, false).await.map(drop)
+    /// Sends a request that the broker does not answer (produce with `acks=0`), and waits until
+    /// the socket has taken it.
+    pub async fn send_unanswered<R: Request>(&self, turn: Turn, request: &R, version: i16) -> Result<()> {
+        let (written, wait) = oneshot::channel();
+        self.submit(request, version, self.settings.request_timeout, |outgoing, _| {
+            outgoing.unanswered = Some((written, turn));
+        })?;
+        wait.await.map_err(|_| self.gone().api(R::API))
     }
 
-    async fn exchange<R: Request>(
+    fn gone(&self) -> Error {
+        self.cause_of_death().unwrap_or_else(|| self.shared.lost("closed"))
+    }
+
+    /// Puts a request into the writer's queue. Registering and queueing are one step, so that the
+    /// order in which requests are registered and the order in which they are written are the same.
+    fn submit<R: Request>(
         &self,
         request: &R,
         version: i16,
         timeout: Duration,
-        answered: bool,
-    ) -> Result<Option<Bytes>> {
-        let _permit = self.in_flight.acquire().await.map_err(|_| self.lost("closed"))?;
+        register: impl FnOnce(&mut Outgoing, &mut VecDeque<Pending>),
+    ) -> Result<()> {
         let correlation_id = self.next_correlation_id.fetch_add(1, Ordering::Relaxed);
         let header = RequestHeader {
             api_key: R::API as i16,
@@ -202,39 +294,17 @@ impl Connection {
         };
         let frame = header::request_frame(&header, R::API.request_header_version(version), request)
             .map_err(|e| Error::from(e).api(R::API).address(self.address()))?;
-
-        // A place in the writer's queue first: from there on, the order in which requests are
-        // registered and the order in which they are written are the same.
-        let slot = match self.outgoing.reserve().await {
-            Ok(slot) => slot,
-            Err(_) => return Err(self.cause_of_death().unwrap_or_else(|| self.lost("closed")).api(R::API)),
-        };
-        let (answer, response) = oneshot::channel();
-        {
-            let mut state = self.shared.state.lock();
-            match &mut *state {
-                State::Dead(cause) => return Err(cause.clone().api(R::API)),
-                State::Alive(pending) if answered => {
-                    pending.push_back(Pending {
-                        correlation_id,
-                        api: R::API,
-                        version,
-                        overdue: None,
-                        answer,
-                    });
-                }
-                State::Alive(_) => {}
-            }
-            slot.send(Outgoing { frame, timeout });
+        let mut outgoing = Outgoing { correlation_id, frame, timeout, unanswered: None };
+        let mut state = self.shared.state.lock();
+        match &mut *state {
+            State::Dead(cause) => return Err(cause.clone().api(R::API)),
+            State::Alive(pending) => register(&mut outgoing, pending),
         }
+        // A queue without a reader belongs to a connection that is ending: who waits is told then.
+        let _ = self.outgoing.send(outgoing);
+        drop(state);
         tracing::trace!(target: "ottla.connection", address = %self.address(), api = R::API.name(), version, correlation_id, "request");
-        if !answered {
-            return Ok(None);
-        }
-        match response.await {
-            Ok(answer) => answer.map(Some),
-            Err(_) => Err(self.cause_of_death().unwrap_or_else(|| self.lost("closed"))),
-        }
+        Ok(())
     }
 }
 

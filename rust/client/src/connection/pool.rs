@@ -1,13 +1,17 @@
 //! The connections: at most one per broker (and, later, one more per coordinator role).
 //!
-//! Invariants: connecting is single-flight per broker; a broker that could not be reached is left
-//! alone for its backoff, and whoever asks meanwhile gets the last cause instead of a new attempt.
+//! Invariants: connecting is single-flight per broker, in a task of its own: who gives up waiting
+//! does not undo what others wait for, and all who wait get the same outcome. A broker that could
+//! not be reached is left alone for its backoff. After `close` no connection is made.
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use arc_swap::ArcSwapOption;
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
+use tokio::sync::watch;
+use tokio::task::AbortHandle;
 use tokio::time::{Instant, sleep_until};
 
 use super::{Connection, Endpoint, Settings, connect};
@@ -30,13 +34,15 @@ pub struct Status {
     pub last_error: Option<Error>,
 }
 
+/// What came of an attempt to connect; nothing yet while it lasts.
+type Outcome = Option<Result<Arc<Connection>>>;
+
 /// One broker's place in the pool.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Slot {
     current: ArcSwapOption<Connection>,
-    /// Held while connecting.
-    attempts: tokio::sync::Mutex<Attempts>,
-    last_error: parking_lot::Mutex<Option<Error>>,
+    attempts: Mutex<Attempts>,
+    last_error: Mutex<Option<Error>>,
 }
 
 #[derive(Debug, Default)]
@@ -44,6 +50,22 @@ struct Attempts {
     failures: u32,
     not_before: Option<Instant>,
     endpoint: Option<Endpoint>,
+    /// The attempt under way.
+    running: Option<(watch::Receiver<Outcome>, AbortHandle)>,
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        self.stop_connecting();
+    }
+}
+
+impl Slot {
+    fn stop_connecting(&self) {
+        if let Some((_, task)) = self.attempts.lock().running.take() {
+            task.abort();
+        }
+    }
 }
 
 /// The connections of one client.
@@ -53,68 +75,118 @@ pub struct Pool {
     settings: Settings,
     backoff: Backoff,
     environment: Environment,
+    closed: AtomicBool,
 }
 
 impl Pool {
     /// An empty pool.
     pub fn new(settings: Settings, backoff: Backoff, environment: Environment) -> Self {
-        Self { slots: RwLock::default(), settings, backoff, environment }
+        Self { slots: RwLock::default(), settings, backoff, environment, closed: AtomicBool::new(false) }
     }
 
-    fn slot(&self, broker: i32) -> Arc<Slot> {
+    fn slot(&self, broker: i32) -> Result<Arc<Slot>> {
         if let Some(slot) = self.slots.read().get(&broker) {
-            return Arc::clone(slot);
+            return Ok(Arc::clone(slot));
         }
-        let empty = || Slot {
-            current: ArcSwapOption::empty(),
-            attempts: Default::default(),
-            last_error: Default::default(),
-        };
-        Arc::clone(self.slots.write().entry(broker).or_insert_with(|| Arc::new(empty())))
+        let mut slots = self.slots.write();
+        // Looked at under the lock, so that closing cannot miss a slot.
+        if self.closed.load(Ordering::Acquire) {
+            return Err(closed());
+        }
+        Ok(Arc::clone(slots.entry(broker).or_default()))
     }
 
     /// The connection to a broker, made if there is none. The caller bounds the time.
     pub async fn get(&self, broker: i32, endpoint: &Endpoint) -> Result<Arc<Connection>> {
-        let slot = self.slot(broker);
+        let slot = self.slot(broker)?;
         if let Some(connection) = alive(&slot) {
-            return Ok(connection);
+            if connection.endpoint() == endpoint {
+                return Ok(connection);
+            }
+            // The broker lives elsewhere now. Who still uses the old connection keeps it.
+            slot.current.compare_and_swap(&connection, None);
         }
-        let mut attempts = slot.attempts.lock().await;
-        // Somebody else may have connected while this call waited for its turn.
-        if let Some(connection) = alive(&slot) {
-            return Ok(connection);
+        let mut outcome = self.attempt(broker, &slot, endpoint)?;
+        if let Ok(outcome) = outcome.wait_for(Option::is_some).await
+            && let Some(outcome) = &*outcome
+        {
+            return outcome.clone();
+        }
+        if self.closed.load(Ordering::Acquire) {
+            return Err(closed());
+        }
+        let words = "the broker moved to another address while it was connected to";
+        Err(Error::new(Kind::Connection, words).broker(broker).address(endpoint.to_string()))
+    }
+
+    /// The attempt that is under way, or a new one.
+    fn attempt(
+        &self,
+        broker: i32,
+        slot: &Arc<Slot>,
+        endpoint: &Endpoint,
+    ) -> Result<watch::Receiver<Outcome>> {
+        let mut attempts = slot.attempts.lock();
+        if self.closed.load(Ordering::Acquire) {
+            return Err(closed());
         }
         if attempts.endpoint.as_ref() != Some(endpoint) {
             // A broker at another address is another chance.
+            if let Some((_, task)) = attempts.running.take() {
+                task.abort();
+            }
             *attempts = Attempts { endpoint: Some(endpoint.clone()), ..Attempts::default() };
         }
-        if let Some(not_before) = attempts.not_before {
-            sleep_until(not_before).await;
+        // Under the lock, because an attempt stores its connection before it says that it is over.
+        if let Some(connection) = alive(slot) {
+            return Ok(watch::channel(Some(Ok(connection))).1);
         }
-        match connect(endpoint, &self.settings, &self.environment).await {
-            Ok(connection) => {
-                let connection = Arc::new(connection);
-                attempts.failures = 0;
-                attempts.not_before = None;
-                slot.current.store(Some(Arc::clone(&connection)));
-                Ok(connection)
-            }
-            Err(error) => {
-                let error = error.broker(broker);
-                attempts.failures += 1;
-                attempts.not_before =
-                    Some(Instant::now() + self.backoff.after(attempts.failures, self.environment.random()));
-                tracing::info!(target: "ottla.connection", broker, failures = attempts.failures, %error, "cannot connect");
-                *slot.last_error.lock() = Some(error.clone());
-                Err(error)
-            }
+        if let Some((running, _)) = &attempts.running {
+            return Ok(running.clone());
         }
+        let (sender, receiver) = watch::channel(None);
+        // Weakly, so that an attempt does not keep its slot alive.
+        let weak = Arc::downgrade(slot);
+        let (endpoint, settings, environment) =
+            (endpoint.clone(), self.settings.clone(), self.environment.clone());
+        let (not_before, backoff) = (attempts.not_before, self.backoff);
+        let task = tokio::spawn(async move {
+            if let Some(not_before) = not_before {
+                sleep_until(not_before).await;
+            }
+            let connected = connect(&endpoint, &settings, &environment, None).await;
+            let Some(slot) = weak.upgrade() else { return };
+            let mut attempts = slot.attempts.lock();
+            let outcome = match connected {
+                Ok(connection) => {
+                    let connection = Arc::new(connection);
+                    (attempts.failures, attempts.not_before) = (0, None);
+                    slot.current.store(Some(Arc::clone(&connection)));
+                    Ok(connection)
+                }
+                Err(error) => {
+                    let error = error.broker(broker);
+                    attempts.failures += 1;
+                    let wait = backoff.after(attempts.failures, environment.random());
+                    attempts.not_before = Some(Instant::now() + wait);
+                    tracing::info!(target: "ottla.connection", broker, failures = attempts.failures, %error, "cannot connect");
+                    *slot.last_error.lock() = Some(error.clone());
+                    Err(error)
+                }
+            };
+            attempts.running = None;
+            drop(attempts);
+            sender.send_replace(Some(outcome));
+        });
+        attempts.running = Some((receiver.clone(), task.abort_handle()));
+        Ok(receiver)
     }
 
     /// Takes over a connection that was made before the broker's id was known.
     pub fn adopt(&self, broker: i32, connection: Arc<Connection>) {
-        let slot = self.slot(broker);
-        if alive(&slot).is_none() {
+        if let Ok(slot) = self.slot(broker)
+            && alive(&slot).is_none()
+        {
             slot.current.store(Some(connection));
         }
     }
@@ -127,14 +199,25 @@ impl Pool {
         live.min_by_key(|(broker, connection)| (connection.in_flight(), *broker))
     }
 
-    /// Drops the connections to brokers that are not in the cluster any more.
+    /// Drops the connections to brokers that are not in the cluster any more. Who is using one
+    /// keeps it until its answers are there.
     pub fn retain(&self, is_member: impl Fn(i32) -> bool) {
         self.slots.write().retain(|broker, _| is_member(*broker));
     }
 
     /// Ends all connections.
     pub fn close(&self) {
-        self.slots.write().clear();
+        let slots = {
+            let mut slots = self.slots.write();
+            self.closed.store(true, Ordering::Release);
+            std::mem::take(&mut *slots)
+        };
+        for slot in slots.into_values() {
+            slot.stop_connecting();
+            if let Some(connection) = slot.current.load_full() {
+                connection.close();
+            }
+        }
     }
 
     /// The state of all connections, by broker.
@@ -173,6 +256,10 @@ fn alive(slot: &Slot) -> Option<Arc<Connection>> {
             None
         }
     }
+}
+
+fn closed() -> Error {
+    Error::new(Kind::Closed, "this client was closed")
 }
 
 /// The error for a broker that the metadata does not know.

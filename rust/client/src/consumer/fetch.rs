@@ -64,6 +64,7 @@ pub(super) async fn fetch(
     let timeout = client.config().request_timeout + limits.max_wait;
     let response =
         connection.request_within(&request, version, timeout).await.map_err(|error| error.broker(broker))?;
+    connection.throttle(response.throttle_time_ms);
     if let Err(code) = ErrorCode::from(response.error_code).ok() {
         return Err(crate::error::Error::from_code(code).broker(broker));
     }

@@ -178,12 +178,8 @@ impl Reader {
             for (cursor, error) in std::mem::take(&mut self.astray) {
                 self.process_out_of_range(cursor, error).await?;
             }
-            let stuck = chunks.is_empty() && self.trouble.is_some();
             // The next fetch is on its way before the reader gets these.
             self.dispatch(&mut busy, &mut requests);
-            if !chunks.is_empty() {
-                self.trouble = None;
-            }
             for chunk in chunks {
                 if self.chunks.send(Ok(chunk)).await.is_err() {
                     return Ok(());
@@ -191,7 +187,8 @@ impl Reader {
                 // Waiting for the reader is not a lack of progress.
                 self.retry.restart();
             }
-            if stuck {
+            // Even if others went on: the partition in trouble may have another leader.
+            if self.trouble.is_some() {
                 self.recover(generation).await?;
             }
         }
@@ -199,15 +196,24 @@ impl Reader {
 
     /// Backs off and refreshes the metadata.
     async fn recover(&mut self, generation: u64) -> Result<()> {
-        let error = self.trouble.take().unwrap_or_else(|| match self.idle.front() {
-            Some(cursor) => no_leader(&self.client.snapshot(), &cursor.partition.0, cursor.partition.1),
-            None => Error::from_code(ErrorCode::LeaderNotAvailable),
-        });
+        let error = self.trouble.take().unwrap_or_else(|| self.leaderless());
+        if !error.may_pass() {
+            return Err(error);
+        }
         self.retry.pause(error).await?;
         if let Err(error) = self.retry.attempt(self.client.refresh(generation, Want::Known)).await {
             self.retry.pause(error).await?;
         }
         Ok(())
+    }
+
+    fn leaderless(&self) -> Error {
+        let snapshot = self.client.snapshot();
+        let mut cursors = self.idle.iter().map(|cursor| &cursor.partition);
+        match cursors.find(|(topic, partition)| snapshot.leader(topic, *partition).is_none()) {
+            Some((topic, partition)) => no_leader(&snapshot, topic, *partition),
+            None => Error::from_code(ErrorCode::LeaderNotAvailable),
+        }
     }
 
     /// Sends a fetch to each leader that has none under way.
@@ -270,7 +276,7 @@ impl Reader {
     ) -> Result<Vec<Chunk>> {
         let mut fetched = match answer {
             Ok(fetched) => fetched,
-            Err(error) if error.is_retriable() || error.kind() == Kind::Protocol => {
+            Err(error) if error.may_pass() => {
                 tracing::debug!(target: "ottla.fetch", broker, %error, "fetch failed");
                 self.trouble = Some(error);
                 self.idle.extend(cursors);

@@ -13,6 +13,7 @@ use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use super::{Broker, Snapshot};
+use crate::error::Error;
 
 /// Which topics a caller wants to know about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,6 +37,18 @@ pub struct Cache {
     refreshed: Mutex<Option<Instant>>,
     /// Held while a refresh is under way.
     turn: tokio::sync::Mutex<()>,
+    /// How many refreshes have failed, and how the last one did.
+    failed: Mutex<(u64, Option<Error>)>,
+}
+
+/// Whose turn it is to refresh.
+pub(crate) enum Turn<'a> {
+    /// The caller's.
+    Mine(tokio::sync::MutexGuard<'a, ()>),
+    /// Somebody else has refreshed since, and what is wanted is there.
+    Done,
+    /// Somebody else has tried while the caller waited, and failed.
+    Failed(Error),
 }
 
 impl Cache {
@@ -57,9 +70,9 @@ impl Cache {
         *self.refreshed.lock()
     }
 
-    /// Waits for this caller's turn to refresh. `None` means that somebody else has refreshed
-    /// since the caller saw `stale`, and that what is wanted is there.
-    pub async fn turn(&self, stale: u64, want: Want<'_>) -> Option<tokio::sync::MutexGuard<'_, ()>> {
+    /// Waits for this caller's turn to refresh, if a refresh is still needed then.
+    pub(crate) async fn turn(&self, stale: u64, want: Want<'_>) -> Turn<'_> {
+        let failures = self.failed.lock().0;
         if let Want::Topics(topics) | Want::Create(topics) = want {
             self.used.lock().extend(topics.iter().cloned());
         }
@@ -72,7 +85,31 @@ impl Cache {
             }
             Want::All => false,
         };
-        (snapshot.generation <= stale || !satisfied).then_some(turn)
+        if snapshot.generation > stale && satisfied {
+            return Turn::Done;
+        }
+        match &*self.failed.lock() {
+            // Nobody would be better off if each who waited tried in turn.
+            (now, Some(error)) if *now > failures => Turn::Failed(error.clone()),
+            _ => Turn::Mine(turn),
+        }
+    }
+
+    /// A refresh has failed.
+    pub(crate) fn process_failure(&self, error: Error) {
+        let mut failed = self.failed.lock();
+        *failed = (failed.0 + 1, Some(error));
+    }
+
+    /// Asks no more for those of `names` that are not known to exist.
+    pub(crate) fn forget(&self, names: &[Arc<str>]) {
+        let snapshot = self.peek();
+        let unknown = |name: &&Arc<str>| snapshot.topic(name).is_none_or(|known| known.partitions.is_empty());
+        let unknown: Vec<&Arc<str>> = names.iter().filter(unknown).collect();
+        if !unknown.is_empty() {
+            self.used.lock().retain(|used| !unknown.contains(&used));
+            self.current.rcu(|current| current.without(&unknown));
+        }
     }
 
     /// The request that a refresh sends.

@@ -6,5 +6,6 @@
 mod cache;
 mod snapshot;
 
+pub(crate) use cache::Turn;
 pub use cache::{Cache, Want};
 pub use snapshot::{Broker, Partition, Snapshot, Topic};

@@ -164,6 +164,15 @@ impl Snapshot {
         }
     }
 
+    /// The snapshot without these topics. The generation stays: nobody learns anything from it.
+    #[must_use]
+    pub(super) fn without(&self, names: &[&Arc<str>]) -> Self {
+        let mut next = self.clone();
+        next.topics.retain(|name, _| !names.contains(&name));
+        next.names.retain(|_, name| !names.contains(&&*name));
+        next
+    }
+
     /// The snapshot with one partition's new leader, as a Produce or Fetch answer told it
     /// (KIP-951); `None` if that is not news.
     #[must_use]
@@ -202,8 +211,21 @@ fn merged(answer: MetadataResponseTopic, known: Option<&Topic>) -> Option<Topic>
         Some(known) => Arc::clone(&known.name),
         None => answer.name.as_deref()?.into(),
     };
+    // A topic that cannot be described now keeps its leader epochs: it may come back as it was.
+    if let Some(known) = known.filter(|_| error != ErrorCode::None && answer.partitions.is_empty()) {
+        let mut topic = Topic { error, ..known.clone() };
+        for partition in &mut topic.partitions {
+            (partition.leader, partition.error) = (-1, error);
+        }
+        return Some(topic);
+    }
     // A topic that was deleted and made again has another id, and its epochs start over.
-    let same = known.filter(|known| known.id == answer.topic_id || known.id.is_zero());
+    // A broker that is too old to tell ids says nothing about that.
+    let id = match known {
+        Some(known) if answer.topic_id.is_zero() => known.id,
+        _ => answer.topic_id,
+    };
+    let same = known.filter(|known| known.id == id || known.id.is_zero());
     let mut partitions: Vec<Partition> = answer
         .partitions
         .into_iter()
@@ -217,7 +239,7 @@ fn merged(answer: MetadataResponseTopic, known: Option<&Topic>) -> Option<Topic>
     partitions.sort_by_key(|partition| partition.index);
     Some(Topic {
         name,
-        id: answer.topic_id,
+        id,
         is_internal: answer.is_internal,
         error,
         partitions: partitions.into_boxed_slice(),

@@ -18,6 +18,9 @@ use crate::config::Config;
 use crate::error::{Error, Kind, Result};
 use crate::list_offsets::TopicPartition;
 
+/// The most that a batch takes before its records need it: there may be thousands of partitions.
+const CAPACITY: usize = 64 * 1024;
+
 /// A record as the caller has it.
 #[derive(Debug, Clone, Copy)]
 pub struct Record<'a> {
@@ -57,13 +60,30 @@ pub(super) struct Queue {
 struct State {
     open: Option<Batch>,
     ready: VecDeque<Batch>,
-    /// A batch of this partition is on its way.
-    busy: bool,
+    /// The batch of this partition that is on its way.
+    busy: Option<Busy>,
+}
+
+/// A batch on its way: it is with the sender, its promise and its time are not.
+#[derive(Debug)]
+struct Busy {
+    id: u64,
+    deadline: Instant,
+    completion: Arc<Completion>,
+}
+
+/// The queues, also in a fixed order, so that they can be served in turn.
+#[derive(Debug, Default)]
+struct Queues {
+    by_partition: HashMap<TopicPartition, Arc<Queue>>,
+    order: Vec<Arc<Queue>>,
 }
 
 #[derive(Debug)]
 pub(super) struct Accumulator {
-    queues: RwLock<HashMap<TopicPartition, Arc<Queue>>>,
+    queues: RwLock<Queues>,
+    /// Where the next drain starts: a different queue each time, so that none starves.
+    turn: AtomicUsize,
     pub(super) memory: Memory,
     batch_size: usize,
     max_record: usize,
@@ -75,12 +95,15 @@ pub(super) struct Accumulator {
     /// Calls of flush under way: while there are any, nothing lingers.
     flushing: AtomicUsize,
     closed: AtomicBool,
+    /// Nothing is sent any more.
+    finished: AtomicBool,
 }
 
 impl Accumulator {
     pub(super) fn new(config: &Config) -> Self {
         Self {
             queues: RwLock::default(),
+            turn: AtomicUsize::new(0),
             memory: Memory::new(config.buffer_memory),
             batch_size: config.batch_size,
             max_record: config.max_request_size,
@@ -90,17 +113,24 @@ impl Accumulator {
             next_id: AtomicU64::new(0),
             flushing: AtomicUsize::new(0),
             closed: AtomicBool::new(false),
+            finished: AtomicBool::new(false),
         }
     }
 
     /// The queue of a partition.
     pub(super) fn queue(&self, topic: &Arc<str>, partition: i32) -> Arc<Queue> {
         let key = (Arc::clone(topic), partition);
-        if let Some(queue) = self.queues.read().get(&key) {
+        if let Some(queue) = self.queues.read().by_partition.get(&key) {
             return Arc::clone(queue);
         }
-        let empty = || Arc::new(Queue { partition: key.clone(), state: Mutex::default() });
-        Arc::clone(self.queues.write().entry(key.clone()).or_insert_with(empty))
+        let mut queues = self.queues.write();
+        if let Some(queue) = queues.by_partition.get(&key) {
+            return Arc::clone(queue);
+        }
+        let queue = Arc::new(Queue { partition: key.clone(), state: Mutex::default() });
+        queues.by_partition.insert(key, Arc::clone(&queue));
+        queues.order.push(Arc::clone(&queue));
+        queue
     }
 
     /// Appends a record to its partition.
@@ -128,7 +158,7 @@ impl Accumulator {
             state.ready.push_back(open);
         }
         let first = state.open.is_none();
-        let capacity = self.batch_size.max(bytes);
+        let capacity = self.batch_size.min(CAPACITY).max(bytes);
         let batch = state.open.get_or_insert_with(|| self.open_batch(queue, capacity, now));
         let appended = match batch.builder() {
             Some(builder) => builder.append(record.timestamp, record.key, record.value, record.headers),
@@ -136,12 +166,16 @@ impl Accumulator {
         };
         if let Err(error) = appended {
             self.memory.release(bytes);
+            if first && let Some(empty) = state.open.take() {
+                self.incomplete.lock().remove(&empty.id);
+            }
             return Err(Error::from(error).at(&queue.partition.0, queue.partition.1));
         }
         batch.reserved += bytes;
         let index = batch.builder().map_or(0, |builder| builder.len() - 1);
         let completion = Arc::clone(&batch.completion);
-        Ok(Append::Done { completion, index, ready: full || first })
+        let ready = full || first || batch.size() >= self.batch_size;
+        Ok(Append::Done { completion, index, ready })
     }
 
     fn open_batch(&self, queue: &Queue, capacity: usize, now: Instant) -> Batch {
@@ -160,6 +194,7 @@ impl Accumulator {
     fn is_due(&self, batch: &Batch, now: Instant) -> bool {
         self.flushing.load(Ordering::Acquire) > 0
             || self.closed.load(Ordering::Acquire)
+            || self.memory.is_short()
             || batch.size() >= self.batch_size
             || now >= batch.created + self.linger
     }
@@ -175,10 +210,20 @@ impl Accumulator {
     ) -> Drained {
         let mut drained = Drained::default();
         let mut sizes: HashMap<i32, usize> = HashMap::new();
-        for queue in self.queues.read().values() {
+        let queues = self.queues.read();
+        let start = self.turn.fetch_add(1, Ordering::Relaxed) % queues.order.len().max(1);
+        let (before, after) = queues.order.split_at(start.min(queues.order.len()));
+        for queue in after.iter().chain(before) {
             let mut state = queue.state.lock();
             self.expire(&mut state, now, &mut drained.expired);
-            if state.busy {
+            if let Some(busy) = &state.busy {
+                if now < busy.deadline {
+                    drained.wake_at(Some(busy.deadline));
+                } else if !busy.completion.is_done() {
+                    // Its memory stays taken until the connection has let go of its bytes.
+                    self.incomplete.lock().remove(&busy.id);
+                    busy.completion.complete(Err(self.too_late(None)));
+                }
                 continue;
             }
             let due = state.open.as_ref().is_some_and(|open| self.is_due(open, now));
@@ -212,7 +257,11 @@ impl Accumulator {
             }
             if let Some(batch) = state.ready.pop_front() {
                 *size += batch.size();
-                state.busy = true;
+                state.busy = Some(Busy {
+                    id: batch.id,
+                    deadline: batch.created + self.delivery_timeout,
+                    completion: Arc::clone(&batch.completion),
+                });
                 if let Some(request) = requests.last_mut() {
                     request.push(batch);
                 }
@@ -236,37 +285,46 @@ impl Accumulator {
     /// A batch is back: written, or failed for good.
     pub(super) fn complete(&self, batch: Batch, result: Result<Written>) {
         let (topic, partition) = batch.completion.partition();
-        self.queue(topic, *partition).state.lock().busy = false;
+        self.queue(topic, *partition).state.lock().busy = None;
         self.finish(batch, result);
     }
 
     fn finish(&self, batch: Batch, result: Result<Written>) {
         self.memory.release(batch.reserved);
         self.incomplete.lock().remove(&batch.id);
-        batch.complete(result);
+        batch.completion.complete(result);
     }
 
-    /// A batch is back and goes first when its time comes.
+    /// A batch is back and goes first when its time comes, if there is time left.
     pub(super) fn retry(&self, mut batch: Batch, not_before: Instant, error: Error) {
         batch.failures += 1;
         batch.not_before = Some(not_before);
-        batch.last_error = Some(error);
         let (topic, partition) = batch.completion.partition();
         let queue = self.queue(topic, *partition);
         let mut state = queue.state.lock();
-        state.busy = false;
+        state.busy = None;
+        // Looked at under the lock, so that what comes back late is not left behind in the queue.
+        if batch.completion.is_done() || self.finished.load(Ordering::Acquire) {
+            drop(state);
+            return self.finish(batch, Err(error.because("not acknowledged before the producer was closed")));
+        }
+        batch.last_error = Some(error);
         state.ready.push_front(batch);
     }
 
     /// Fails a batch that never left its queue, or that ran out of time.
     pub(super) fn expire_batch(&self, batch: Batch) {
+        let error = self.too_late(batch.last_error.as_ref());
+        self.finish(batch, Err(error));
+    }
+
+    fn too_late(&self, last: Option<&Error>) -> Error {
         let millis = self.delivery_timeout.as_millis();
         let words = format!("not acknowledged within delivery.timeout.ms ({millis} ms)");
-        let error = match &batch.last_error {
+        match last {
             Some(last) => last.clone().because(words).as_kind(Kind::Timeout),
             None => Error::new(Kind::Timeout, words),
-        };
-        self.finish(batch, Err(error));
+        }
     }
 
     /// Fails a batch that waits in its queue.
@@ -285,14 +343,11 @@ impl Accumulator {
         self.closed.store(true, Ordering::Release);
     }
 
-    pub(super) fn is_closed(&self) -> bool {
-        self.closed.load(Ordering::Acquire)
-    }
-
-    /// Takes out everything that still waits in a queue.
-    pub(super) fn take_all(&self) -> Vec<Batch> {
+    /// Takes out everything that still waits in a queue; what comes back later fails at once.
+    pub(super) fn finish_all(&self) -> Vec<Batch> {
+        self.finished.store(true, Ordering::Release);
         let mut all = Vec::new();
-        for queue in self.queues.read().values() {
+        for queue in &self.queues.read().order {
             let mut state = queue.state.lock();
             all.extend(state.ready.drain(..));
             all.extend(state.open.take());

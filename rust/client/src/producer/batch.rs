@@ -32,11 +32,19 @@ pub struct Completion {
     result: Mutex<Option<Result<Written>>>,
     is_done: AtomicBool,
     done: Notify,
+    /// A broker may have written the batch although no answer says so.
+    maybe_written: AtomicBool,
 }
 
 impl Completion {
     pub(super) fn new(partition: TopicPartition) -> Self {
-        Self { partition, result: Mutex::new(None), is_done: AtomicBool::new(false), done: Notify::new() }
+        Self {
+            partition,
+            result: Mutex::new(None),
+            is_done: AtomicBool::new(false),
+            done: Notify::new(),
+            maybe_written: AtomicBool::new(false),
+        }
     }
 
     /// The topic and the partition.
@@ -64,8 +72,18 @@ impl Completion {
         }
     }
 
-    /// Tells everyone; only the first call counts.
-    fn complete(&self, result: Result<Written>) {
+    pub(super) fn is_done(&self) -> bool {
+        self.is_done.load(Ordering::Acquire)
+    }
+
+    /// Tells everyone; only the first call counts. An error carries the partition, and whether the
+    /// records may be in the log all the same.
+    pub(super) fn complete(&self, result: Result<Written>) {
+        let (topic, partition) = &self.partition;
+        let result = result.map_err(|error| match self.maybe_written.load(Ordering::Acquire) {
+            true => error.at(topic, *partition).maybe_done(),
+            false => error.at(topic, *partition),
+        });
         let mut slot = self.result.lock();
         if slot.is_none() {
             *slot = Some(result);
@@ -98,19 +116,16 @@ pub(super) struct Batch {
     pub(super) failures: u32,
     /// Not to be sent again before.
     pub(super) not_before: Option<Instant>,
-    /// Whether a broker may have written it although no answer said so.
-    pub(super) maybe_written: bool,
+    /// Whether an attempt before the one under way may have been written.
+    maybe_before: bool,
     /// Why the last attempt failed.
     pub(super) last_error: Option<Error>,
 }
 
 impl Drop for Batch {
     fn drop(&mut self) {
-        if !self.completion.is_done.load(Ordering::Acquire) {
-            let (topic, partition) = &self.completion.partition;
-            let error = super::accumulator::closed().because("not acknowledged").at(topic, *partition);
-            // It may be on the wire at this moment.
-            self.completion.complete(Err(error.maybe_done()));
+        if !self.completion.is_done() {
+            self.completion.complete(Err(super::accumulator::closed().because("not acknowledged")));
         }
     }
 }
@@ -125,7 +140,7 @@ impl Batch {
             reserved: 0,
             failures: 0,
             not_before: None,
-            maybe_written: false,
+            maybe_before: false,
             last_error: None,
         }
     }
@@ -158,14 +173,14 @@ impl Batch {
         }
     }
 
-    /// Tells the senders what became of the batch. An error carries the partition, and whether the
-    /// records may be in the log all the same.
-    pub(super) fn complete(self, result: Result<Written>) {
-        let (topic, partition) = &self.completion.partition;
-        let maybe_written = self.maybe_written;
-        self.completion.complete(result.map_err(|error| {
-            let error = error.at(topic, *partition);
-            if maybe_written { error.maybe_done() } else { error }
-        }));
+    /// The batch is about to be handed to a connection: from here on a broker may write it without
+    /// our knowing.
+    pub(super) fn sending(&mut self) {
+        self.maybe_before = self.completion.maybe_written.swap(true, Ordering::AcqRel);
+    }
+
+    /// A broker said that this attempt has written nothing.
+    pub(super) fn refused(&mut self) {
+        self.completion.maybe_written.store(self.maybe_before, Ordering::Release);
     }
 }

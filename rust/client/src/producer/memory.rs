@@ -11,12 +11,23 @@ use tokio::sync::Notify;
 pub(super) struct Memory {
     limit: usize,
     used: AtomicUsize,
+    /// Senders that wait for room: while there are any, no batch may linger.
+    waiting: AtomicUsize,
     released: Notify,
+}
+
+/// Somebody waits for room, until this is dropped.
+pub(super) struct Waiting<'a>(&'a Memory);
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.waiting.fetch_sub(1, Ordering::AcqRel);
+    }
 }
 
 impl Memory {
     pub(super) fn new(limit: usize) -> Self {
-        Self { limit, used: AtomicUsize::new(0), released: Notify::new() }
+        Self { limit, used: AtomicUsize::new(0), waiting: AtomicUsize::new(0), released: Notify::new() }
     }
 
     pub(super) fn limit(&self) -> usize {
@@ -38,6 +49,16 @@ impl Memory {
         self.released.notify_waiters();
     }
 
+    /// Says that somebody waits for room.
+    pub(super) fn wait(&self) -> Waiting<'_> {
+        self.waiting.fetch_add(1, Ordering::AcqRel);
+        Waiting(self)
+    }
+
+    pub(super) fn is_short(&self) -> bool {
+        self.waiting.load(Ordering::Acquire) > 0
+    }
+
     /// Waits until there is room for `bytes`, without taking them.
     pub(super) async fn room_for(&self, bytes: usize) {
         loop {
@@ -45,7 +66,7 @@ impl Memory {
             tokio::pin!(released);
             // Registered before looking, so that a release in between is not missed.
             released.as_mut().enable();
-            if self.used() + bytes <= self.limit {
+            if self.used().saturating_add(bytes) <= self.limit {
                 return;
             }
             released.await;

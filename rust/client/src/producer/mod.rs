@@ -16,8 +16,8 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use ottla_protocol::records::{Compression, Compressor};
-use parking_lot::RwLock;
-use tokio::task::AbortHandle;
+use parking_lot::{Mutex, RwLock};
+use tokio::task::{AbortHandle, JoinHandle};
 use tokio::time::{Duration, Instant, timeout_at};
 
 pub use accumulator::Record;
@@ -28,6 +28,7 @@ use crate::cluster::Client;
 use crate::config::Config;
 use crate::error::{Error, Kind, Result};
 use crate::metadata::Topic;
+use crate::retry::deadline;
 use accumulator::{Accumulator, Append, Queue, closed};
 use partitioner::Sticky;
 use sender::Shared;
@@ -79,14 +80,15 @@ impl Target {
 pub struct Producer {
     shared: Arc<Shared>,
     sender: AbortHandle,
+    /// The sender's end, for the first `close` to wait for.
+    ended: Mutex<Option<JoinHandle<()>>>,
     targets: RwLock<HashMap<Arc<str>, Arc<Target>>>,
 }
 
 impl Drop for Producer {
     fn drop(&mut self) {
         self.shared.accumulator.close();
-        self.sender.abort();
-        self.fail_unsent();
+        self.stop();
     }
 }
 
@@ -113,8 +115,13 @@ impl Producer {
         compressor(client.config())?;
         let accumulator = Accumulator::new(client.config());
         let shared = Arc::new(Shared::new(client, accumulator));
-        let sender = tokio::spawn(sender::run(Arc::clone(&shared))).abort_handle();
-        Ok(Self { shared, sender, targets: RwLock::default() })
+        let sender = tokio::spawn(sender::run(Arc::clone(&shared)));
+        Ok(Self {
+            shared,
+            sender: sender.abort_handle(),
+            ended: Mutex::new(Some(sender)),
+            targets: RwLock::default(),
+        })
     }
 
     /// The client underneath.
@@ -208,9 +215,16 @@ impl Producer {
 
     /// Waits until the buffer has room for `bytes`, for up to `max.block.ms`.
     pub async fn room_for(&self, bytes: usize) -> Result<()> {
+        self.room_by(bytes, deadline(self.client().config().max_block)).await
+    }
+
+    async fn room_by(&self, bytes: usize, deadline: Instant) -> Result<()> {
         let config = self.client().config();
-        let deadline = Instant::now() + config.max_block;
-        match timeout_at(deadline, self.shared.accumulator.memory.room_for(bytes)).await {
+        let memory = &self.shared.accumulator.memory;
+        // Whoever waits for room must not wait for batches that linger.
+        let _waiting = memory.wait();
+        self.shared.wake.notify_one();
+        match timeout_at(deadline, memory.room_for(bytes)).await {
             Ok(()) => Ok(()),
             Err(_) => Err(Error::new(
                 Kind::Timeout,
@@ -223,13 +237,14 @@ impl Producer {
         }
     }
 
-    /// Sends a record, waiting for metadata and for room.
+    /// Sends a record, waiting for metadata and for room, for up to `max.block.ms` together.
     pub async fn send(&self, topic: &str, partition: Option<i32>, record: &Record<'_>) -> Result<Delivery> {
+        let deadline = deadline(self.client().config().max_block);
         let target = self.target(topic).await?;
         loop {
             match self.try_send(&target, partition, record)? {
                 Sent::Accepted(delivery) => return Ok(delivery),
-                Sent::Full(bytes) => self.room_for(bytes).await?,
+                Sent::Full(bytes) => self.room_by(bytes, deadline).await?,
             }
         }
     }
@@ -237,7 +252,7 @@ impl Producer {
     /// Sends everything without lingering and waits until all that was sent before is
     /// acknowledged or failed.
     pub async fn flush(&self, timeout: Duration) -> Result<()> {
-        let deadline = Instant::now() + timeout;
+        let deadline = deadline(timeout);
         let accumulator = &self.shared.accumulator;
         let _flushing = accumulator.flush();
         self.shared.wake.notify_one();
@@ -265,13 +280,18 @@ impl Producer {
     pub async fn close(&self, timeout: Duration) -> Result<()> {
         self.shared.accumulator.close();
         let flushed = self.flush(timeout).await;
-        self.sender.abort();
-        self.fail_unsent();
+        self.stop();
+        let ended = self.ended.lock().take();
+        if let Some(ended) = ended {
+            // It was aborted: what it had on its way fails as it is dropped.
+            let _ = ended.await;
+        }
         flushed
     }
 
-    fn fail_unsent(&self) {
-        for batch in self.shared.accumulator.take_all() {
+    fn stop(&self) {
+        self.sender.abort();
+        for batch in self.shared.accumulator.finish_all() {
             self.shared.accumulator.fail_unsent(batch, closed().because("not sent"));
         }
     }

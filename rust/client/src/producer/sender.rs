@@ -5,7 +5,6 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use ottla_protocol::ErrorCode;
 use ottla_protocol::messages::produce::{
@@ -17,10 +16,10 @@ use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio::time::{Duration, Instant, sleep_until};
 
-use super::accumulator::{Accumulator, Drained, closed};
+use super::accumulator::{Accumulator, Drained};
 use super::batch::{Batch, Written};
 use crate::backoff::Backoff;
-use crate::cluster::{Client, Route};
+use crate::cluster::{Client, Route, no_leader};
 use crate::config::Acks;
 use crate::connection::Endpoint;
 use crate::error::{Error, Kind, Result};
@@ -39,26 +38,53 @@ pub(super) struct Shared {
     pub(super) wake: Notify,
     /// Compressors that rest between batches.
     compressors: Mutex<Vec<Compressor>>,
-    /// A refresh of the metadata is under way.
-    refreshing: AtomicBool,
 }
 
 /// What came of one request.
 struct Outcome {
     broker: i32,
     batches: Vec<Batch>,
+    /// Batches that could not be closed, and why.
+    broken: Vec<(Batch, Error)>,
     answer: Result<ProduceResponse>,
+}
+
+/// Refreshes the metadata on the side: the other partitions' batches do not wait for it. Ends with
+/// the sender.
+struct Refresher {
+    task: JoinSet<()>,
+    /// The generation that is known to be stale.
+    stale: Option<u64>,
+    /// A partition without a leader is no reason to ask all the time.
+    not_before: Instant,
+}
+
+impl Refresher {
+    fn want(&mut self, stale: u64) {
+        self.stale = self.stale.max(Some(stale));
+    }
+
+    /// Starts a refresh if one is wanted and it is time; otherwise says when it will be.
+    fn start(&mut self, shared: &Arc<Shared>, now: Instant) -> Option<Instant> {
+        let stale = self.stale.filter(|_| self.task.is_empty())?;
+        if now < self.not_before {
+            return Some(self.not_before);
+        }
+        self.stale = None;
+        let shared = Arc::clone(shared);
+        self.task.spawn(async move {
+            // If it fails it is wanted again, for as long as batches have nowhere to go.
+            if let Err(error) = shared.client.refresh(stale, Want::Known).await {
+                tracing::debug!(target: "ottla.producer", %error, "metadata cannot be refreshed");
+            }
+        });
+        None
+    }
 }
 
 impl Shared {
     pub(super) fn new(client: Client, accumulator: Accumulator) -> Self {
-        Self {
-            client,
-            accumulator,
-            wake: Notify::new(),
-            compressors: Mutex::default(),
-            refreshing: AtomicBool::new(false),
-        }
+        Self { client, accumulator, wake: Notify::new(), compressors: Mutex::default() }
     }
 
     fn compressor(&self) -> Result<Compressor> {
@@ -72,16 +98,23 @@ impl Shared {
 /// Runs until the producer is dropped.
 pub(super) async fn run(shared: Arc<Shared>) {
     let config = shared.client.config().clone();
+    let pause = config.retry_backoff.max(Duration::from_millis(10));
     let mut requests: JoinSet<Outcome> = JoinSet::new();
     let mut in_flight: HashMap<i32, usize> = HashMap::new();
+    let mut refresher = Refresher { task: JoinSet::new(), stale: None, not_before: Instant::now() };
     loop {
+        let now = Instant::now();
         let snapshot = shared.client.snapshot();
         let leader =
             |(topic, partition): &(Arc<str>, i32)| snapshot.leader(topic, *partition).map(|leader| leader.id);
         let room = |broker| config.max_in_flight.saturating_sub(in_flight.get(&broker).copied().unwrap_or(0));
         let Drained { requests: ready, expired, leaderless, next } =
-            shared.accumulator.drain(Instant::now(), config.max_request_size, leader, room);
-        for batch in expired {
+            shared.accumulator.drain(now, config.max_request_size, leader, room);
+        for mut batch in expired {
+            let partition = batch.completion.partition();
+            if batch.last_error.is_none() && leader(partition).is_none() {
+                batch.last_error = Some(no_leader(&snapshot, &partition.0, partition.1));
+            }
             shared.accumulator.expire_batch(batch);
         }
         for (broker, groups) in ready {
@@ -91,64 +124,48 @@ pub(super) async fn run(shared: Arc<Shared>) {
             }
         }
         if leaderless {
-            refresh(&shared, snapshot.generation);
+            refresher.want(snapshot.generation);
         }
-        let wait = next.unwrap_or_else(|| Instant::now() + IDLE);
+        let refresh_at = refresher.start(&shared, now);
+        let wait = [next, refresh_at].into_iter().flatten().min().unwrap_or(now + IDLE);
         tokio::select! {
             () = shared.wake.notified() => {}
-            () = sleep_until(wait), if !leaderless => {}
-            () = tokio::time::sleep(config.retry_backoff.max(Duration::from_millis(10))), if leaderless => {}
-            Some(done) = requests.join_next(), if !requests.is_empty() => {
+            () = sleep_until(wait) => {}
+            Some(_) = refresher.task.join_next() => refresher.not_before = Instant::now() + pause,
+            Some(done) = requests.join_next() => {
                 if let Ok(outcome) = done {
                     if let Some(count) = in_flight.get_mut(&outcome.broker) {
                         *count = count.saturating_sub(1);
                     }
-                    process_outcome(&shared, outcome);
+                    if process_outcome(&shared, outcome) {
+                        refresher.want(shared.client.inner.metadata.peek().generation);
+                    }
                 }
             }
         }
     }
 }
 
-/// Has the metadata refreshed on the side: the other partitions' batches do not wait for it. A
-/// failure only means that it is tried again later.
-fn refresh(shared: &Arc<Shared>, stale: u64) {
-    if shared.refreshing.swap(true, Ordering::AcqRel) {
-        return;
-    }
-    let shared = Arc::clone(shared);
-    tokio::spawn(async move {
-        if let Err(error) = shared.client.refresh(stale, Want::Known).await {
-            tracing::debug!(target: "ottla.producer", %error, "metadata cannot be refreshed");
-        }
-        shared.refreshing.store(false, Ordering::Release);
-        shared.wake.notify_one();
-    });
-}
-
 async fn send_request(shared: Arc<Shared>, broker: i32, mut batches: Vec<Batch>) -> Outcome {
-    let answer = send_batches(&shared, broker, &mut batches).await;
-    Outcome { broker, batches, answer }
+    let mut broken = Vec::new();
+    let answer = send_batches(&shared, broker, &mut batches, &mut broken).await;
+    Outcome { broker, batches, broken, answer }
 }
 
-async fn send_batches(shared: &Shared, broker: i32, batches: &mut [Batch]) -> Result<ProduceResponse> {
+async fn send_batches(
+    shared: &Shared,
+    broker: i32,
+    batches: &mut Vec<Batch>,
+    broken: &mut Vec<(Batch, Error)>,
+) -> Result<ProduceResponse> {
     let config = shared.client.config();
     let connection = shared.client.connection(Route::Broker(broker)).await?;
-    let mut compressor = shared.compressor()?;
+    let turn = connection.turn().await?;
     let mut request = build_request(config.acks, config.request_timeout);
-    let built = batches.iter_mut().try_for_each(|batch| {
-        let records = batch.close(&mut compressor)?;
-        let (topic, partition) = batch.completion.partition();
-        push_partition(
-            &mut request,
-            topic,
-            PartitionProduceData { index: *partition, records: Some(records) },
-        );
-        Ok::<_, Error>(())
-    });
-    shared.compressors.lock().push(compressor);
-    // No broker is to blame, and trying again would not help.
-    built.map_err(|error| error.as_kind(Kind::Config))?;
+    close_batches(shared, batches, broken, &mut request)?;
+    if batches.is_empty() {
+        return Ok(ProduceResponse::default());
+    }
     let snapshot = shared.client.snapshot();
     // Versions from 13 on name topics by id, so each must have one.
     let ids: Option<Vec<_>> = request
@@ -162,17 +179,44 @@ async fn send_batches(shared: &Shared, broker: i32, batches: &mut [Batch]) -> Re
             topic.topic_id = id;
         }
     }
-    // From here on the broker may write the records without our knowing.
-    let sent = match config.acks {
-        Acks::None => {
-            connection.send_unanswered(&request, version).await.map(|()| ProduceResponse::default())
-        }
-        Acks::Leader | Acks::All => connection.request(&request, version).await,
-    };
-    if sent.is_err() {
-        batches.iter_mut().for_each(|batch| batch.maybe_written = true);
+    batches.iter_mut().for_each(Batch::sending);
+    if config.acks == Acks::None {
+        connection.send_unanswered(turn, &request, version).await?;
+        return Ok(ProduceResponse::default());
     }
-    sent
+    let mut response = connection.request_in(turn, &request, version, config.request_timeout).await?;
+    connection.throttle(response.throttle_time_ms);
+    // By the ids that were sent: the metadata may know others by now.
+    for topic in response.responses.iter_mut().filter(|_| version >= 13) {
+        if let Some(asked) = request.topic_data.iter().find(|asked| asked.topic_id == topic.topic_id) {
+            topic.name.clone_from(&asked.name);
+        }
+    }
+    Ok(response)
+}
+
+/// Closes the batches and puts them into the request. One that cannot be closed harms no other.
+fn close_batches(
+    shared: &Shared,
+    batches: &mut Vec<Batch>,
+    broken: &mut Vec<(Batch, Error)>,
+    request: &mut ProduceRequest,
+) -> Result<()> {
+    let mut compressor = shared.compressor()?;
+    for mut batch in std::mem::take(batches) {
+        match batch.close(&mut compressor) {
+            Ok(records) => {
+                let (topic, partition) = batch.completion.partition();
+                let data = PartitionProduceData { index: *partition, records: Some(records) };
+                push_partition(request, topic, data);
+                batches.push(batch);
+            }
+            // No broker is to blame, and trying again would not help.
+            Err(error) => broken.push((batch, error.as_kind(Kind::Config))),
+        }
+    }
+    shared.compressors.lock().push(compressor);
+    Ok(())
 }
 
 fn build_request(acks: Acks, timeout: Duration) -> ProduceRequest {
@@ -198,38 +242,34 @@ fn push_partition(request: &mut ProduceRequest, topic: &str, data: PartitionProd
     }
 }
 
-fn process_outcome(shared: &Arc<Shared>, outcome: Outcome) {
-    let generation = shared.client.inner.metadata.peek().generation;
-    let unanswered = shared.client.config().acks == Acks::None;
-    let mut stale = false;
+/// Returns whether the metadata is stale.
+fn process_outcome(shared: &Shared, outcome: Outcome) -> bool {
+    let accumulator = &shared.accumulator;
+    for (batch, error) in outcome.broken {
+        accumulator.complete(batch, Err(error));
+    }
     match outcome.answer {
-        Ok(_) if unanswered => {
+        Ok(_) if shared.client.config().acks == Acks::None => {
             let written = Written { base_offset: -1, log_append_time: -1 };
-            outcome.batches.into_iter().for_each(|batch| shared.accumulator.complete(batch, Ok(written)));
+            outcome.batches.into_iter().for_each(|batch| accumulator.complete(batch, Ok(written)));
+            false
         }
-        Ok(response) => stale = process_response(shared, outcome.broker, outcome.batches, response),
+        Ok(response) => process_response(shared, outcome.broker, outcome.batches, response),
         Err(error) => {
-            // A broker that went away may have lost its leaderships too.
-            stale = error.kind() == Kind::Connection;
             for batch in outcome.batches {
                 fail_or_retry(shared, batch, error.clone().broker(outcome.broker));
             }
+            // A broker that went away may have lost its leaderships too.
+            error.kind() == Kind::Connection
         }
-    }
-    if stale {
-        refresh(shared, generation);
     }
 }
 
 /// Judges each partition on its own. Returns whether the metadata is stale.
 fn process_response(shared: &Shared, broker: i32, batches: Vec<Batch>, response: ProduceResponse) -> bool {
-    let snapshot = shared.client.snapshot();
     let mut answers: HashMap<(Arc<str>, i32), _> = HashMap::new();
     for topic in response.responses {
-        let name = match snapshot.name_of(topic.topic_id) {
-            Some(name) => Arc::clone(name),
-            None => topic.name.into(),
-        };
+        let name: Arc<str> = topic.name.into();
         answers.extend(
             topic.partition_responses.into_iter().map(|answer| ((Arc::clone(&name), answer.index), answer)),
         );
@@ -245,7 +285,6 @@ fn process_response(shared: &Shared, broker: i32, batches: Vec<Batch>, response:
     let mut stale = false;
     for mut batch in batches {
         let Some(answer) = answers.remove(batch.completion.partition()) else {
-            batch.maybe_written = true;
             let error =
                 Error::new(Kind::Protocol, "the broker's answer leaves this partition out").broker(broker);
             fail_or_retry(shared, batch, error);
@@ -260,9 +299,9 @@ fn process_response(shared: &Shared, broker: i32, batches: Vec<Batch>, response:
                 if let Some(words) = answer.error_message.filter(|words| !words.is_empty()) {
                     error = error.because(words.escape_debug());
                 }
-                // These two may have been written although they are errors.
-                batch.maybe_written |=
-                    matches!(code, ErrorCode::RequestTimedOut | ErrorCode::NotEnoughReplicasAfterAppend);
+                if !may_be_written(code) {
+                    batch.refused();
+                }
                 if recovery == Recovery::Refresh {
                     let leader = answer.current_leader;
                     let (topic, partition) = batch.completion.partition().clone();
@@ -286,13 +325,19 @@ fn process_response(shared: &Shared, broker: i32, batches: Vec<Batch>, response:
     stale
 }
 
+/// Whether a broker that answers this may have written the records all the same.
+fn may_be_written(code: ErrorCode) -> bool {
+    use ErrorCode as E;
+    matches!(
+        code,
+        E::RequestTimedOut | E::NotEnoughReplicasAfterAppend | E::UnknownServerError | E::KafkaStorageError
+    )
+}
+
 /// Puts a batch back for another attempt while its time lasts, and while the error may pass.
 fn fail_or_retry(shared: &Shared, batch: Batch, error: Error) {
     let config = shared.client.config();
-    if shared.accumulator.is_closed() && !error.is_retriable() {
-        return shared.accumulator.complete(batch, Err(closed()));
-    }
-    if !error.is_retriable() && error.kind() != Kind::Protocol {
+    if !error.may_pass() {
         return shared.accumulator.complete(batch, Err(error));
     }
     let backoff = Backoff { first: config.retry_backoff, max: config.retry_backoff_max };
