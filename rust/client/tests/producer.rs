@@ -90,7 +90,8 @@ async fn a_full_buffer_blocks_for_max_block_and_takes_nothing() {
     assert!((ms(190)..ms(400)).contains(&started.elapsed()), "{:?}", started.elapsed());
     // Waiting and giving up, over and over, takes nothing.
     for _ in 0..20 {
-        let waiting = producer.send("t", Some(0), &record(value.as_bytes()));
+        let record = record(value.as_bytes());
+        let waiting = producer.send("t", Some(0), &record);
         assert!(tokio::time::timeout(ms(5), waiting).await.is_err());
     }
     cluster.remove_fault(slow);

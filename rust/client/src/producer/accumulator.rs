@@ -257,11 +257,9 @@ impl Accumulator {
             }
             if let Some(batch) = state.ready.pop_front() {
                 *size += batch.size();
-                state.busy = Some(Busy {
-                    id: batch.id,
-                    deadline: batch.created + self.delivery_timeout,
-                    completion: Arc::clone(&batch.completion),
-                });
+                let deadline = batch.created + self.delivery_timeout;
+                drained.next = [drained.next, Some(deadline)].into_iter().flatten().min();
+                state.busy = Some(Busy { id: batch.id, deadline, completion: Arc::clone(&batch.completion) });
                 if let Some(request) = requests.last_mut() {
                     request.push(batch);
                 }
