@@ -17,8 +17,14 @@ impl Config {
     /// keyword arguments have to be, with underscores (`linger_ms`).
     pub fn from_pairs<'a>(pairs: impl IntoIterator<Item = (&'a str, Value)>) -> Result<Self> {
         let mut config = Self::default();
+        let mut delivery_timeout_set = false;
         for (name, value) in pairs {
             config.set(name, &value)?;
+            delivery_timeout_set |= name.replace('_', ".") == "delivery.timeout.ms";
+        }
+        if !delivery_timeout_set {
+            // The default gives way to what was set, as in Java.
+            config.delivery_timeout = config.delivery_timeout.max(config.linger + config.request_timeout);
         }
         config.check()?;
         Ok(config)

@@ -1,0 +1,149 @@
+//! Proves, for random schedules of sends and faults (errors, lost requests and answers, delays,
+//! leaders that move, brokers that stop): every acknowledged record is in the log at the offset
+//! told, in order per partition; a record that failed without "maybe" is not in the log; every
+//! promise ends. A failure prints its seed: `OTTLA_SEED=n cargo test -p ottla-client --test schedules`.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail")]
+
+mod support;
+
+use std::collections::HashMap;
+
+use ottla_client::producer::Delivery;
+use ottla_mock::{Fault, Match, MockCluster, Reaction, When};
+use ottla_protocol::{ApiKey, ErrorCode};
+use support::*;
+
+const PARTITIONS: i32 = 4;
+const SEEDS: u64 = 12;
+const STEPS: usize = 400;
+
+const CODES: [ErrorCode; 8] = [
+    ErrorCode::NotLeaderOrFollower,
+    ErrorCode::UnknownTopicOrPartition,
+    ErrorCode::LeaderNotAvailable,
+    ErrorCode::NotEnoughReplicas,
+    ErrorCode::RequestTimedOut,
+    ErrorCode::CorruptMessage,
+    ErrorCode::InvalidRecord,
+    ErrorCode::TopicAuthorizationFailed,
+];
+
+fn fault(random: &mut fastrand::Rng) -> Fault {
+    let produce = Match::api(ApiKey::Produce).skip(random.u64(..3));
+    let partial = produce.clone().topic("t").partition(random.i32(..PARTITIONS));
+    match random.u8(..8) {
+        0..3 => Fault::once(partial, Reaction::Error(CODES[random.usize(..CODES.len())])),
+        3 => Fault::once(produce, Reaction::Disconnect(When::BeforeHandling)),
+        4 => Fault::once(produce, Reaction::Disconnect(When::AfterHandling)),
+        5 => Fault::once(produce, Reaction::Delay(ms(random.u64(1..400)))),
+        6 => Fault::once(produce, Reaction::TruncateFrame),
+        _ => Fault::once(Match::api(ApiKey::Metadata), Reaction::Delay(ms(random.u64(1..100)))),
+    }
+}
+
+/// Changes something about the cluster, at random. At most one broker is down.
+async fn disturb(cluster: &MockCluster, random: &mut fastrand::Rng, down: &mut Option<i32>) {
+    match random.u8(..4) {
+        0 | 1 => drop(cluster.inject(fault(random))),
+        // A broker that is not in sync cannot lead: then nothing happens.
+        2 => drop(cluster.move_leader("t", random.i32(..PARTITIONS), random.i32(1..=3))),
+        _ => match down.take() {
+            Some(broker) => cluster.start_broker(broker).await.unwrap(),
+            None => {
+                let broker = random.i32(1..=3);
+                cluster.stop_broker(broker).await.unwrap();
+                *down = Some(broker);
+            }
+        },
+    }
+}
+
+async fn check(cluster: &MockCluster, partition: i32, sent: &[(String, Delivery)]) {
+    let log = log(cluster, "t", partition);
+    let by_offset: HashMap<i64, &String> = log.iter().map(|(offset, value)| (*offset, value)).collect();
+    let mut last = -1;
+    for (value, delivery) in sent {
+        let result = delivery.completion.result().expect("after a flush every promise has ended");
+        match result.map(|written| delivery.offset(written)) {
+            Ok(offset) => {
+                assert_eq!(by_offset.get(&offset), Some(&value), "{value} acknowledged at {offset}");
+                assert!(offset > last, "{value} at {offset} is before {last}");
+                last = offset;
+            }
+            Err(error) if error.is_maybe_done() => {}
+            Err(error) => {
+                assert!(log.iter().all(|(_, found)| found != value), "{value} is in the log: {error}");
+            }
+        }
+    }
+}
+
+async fn run(seed: u64) {
+    let mut random = fastrand::Rng::with_seed(seed);
+    let cluster = cluster(PARTITIONS).await;
+    let pairs = [
+        ("linger.ms", ["0", "1", "5"][random.usize(..3)]),
+        ("batch.size", ["60", "500", "16384"][random.usize(..3)]),
+        ("compression.type", ["none", "lz4", "zstd"][random.usize(..3)]),
+        ("max.in.flight.requests.per.connection", ["1", "5"][random.usize(..2)]),
+        ("buffer.memory", ["4000", "33554432"][random.usize(..2)]),
+        ("request.timeout.ms", "250"),
+        ("delivery.timeout.ms", "700"),
+    ];
+    let producer = producer(&cluster, &pairs).await;
+    let mut sent: Vec<Vec<(String, Delivery)>> = (0..PARTITIONS).map(|_| Vec::new()).collect();
+    let mut down = None;
+    for n in 0..STEPS {
+        let partition = random.usize(..sent.len());
+        let value = format!("{partition}-{n}");
+        let delivery = send(&producer, i32::try_from(partition).unwrap(), &value).await;
+        sent[partition].push((value, delivery));
+        match random.u8(..100) {
+            0..6 => disturb(&cluster, &mut random, &mut down).await,
+            6..20 => tokio::time::sleep(ms(random.u64(1..6))).await,
+            20 => soon(producer.flush(SOON)).await.expect("flushed"),
+            _ => {}
+        }
+    }
+    soon(producer.flush(SOON)).await.expect("every promise ends");
+    // Requests that were given up may still be with the brokers.
+    tokio::time::sleep(ms(450)).await;
+    for (partition, sent) in (0..).zip(&sent) {
+        check(&cluster, partition, sent).await;
+    }
+    until(|| producer.buffered() == 0).await;
+    let written = sent.iter().flatten().filter(|(_, d)| matches!(d.completion.result(), Some(Ok(_)))).count();
+    assert!(written > STEPS / 4, "only {written} of {STEPS} were written");
+}
+
+/// Prints the seed of a run that fails.
+struct Seed(u64);
+
+impl Drop for Seed {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("replay with OTTLA_SEED={}", self.0);
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn random_schedules_keep_every_promise() {
+    let seeds = match std::env::var("OTTLA_SEED") {
+        Ok(seed) => vec![seed.parse().expect("a number")],
+        Err(_) => (0..SEEDS).collect(),
+    };
+    let runs: Vec<_> = seeds
+        .into_iter()
+        .map(|seed| {
+            tokio::spawn(async move {
+                let _seed = Seed(seed);
+                run(seed).await;
+            })
+        })
+        .collect();
+    for run in runs {
+        run.await.expect("a run whose seed is printed above");
+    }
+}
