@@ -2,6 +2,7 @@
 //!
 //! - [`cluster`]: the [`Client`], its routes, and the one path that every request takes.
 //! - [`bootstrap`](Client::connect): finding the cluster from a few addresses.
+//! - `refresh` and `topics`: keeping the metadata fresh, and finding topics in it.
 //! - [`metadata`]: who leads what, as an immutable snapshot.
 //! - [`connection`]: one pipelined connection per broker, and the pool of them.
 //! - [`recovery`]: what to do about each error code; [`backoff`]: how long to wait.
@@ -26,7 +27,9 @@ pub mod metadata;
 pub mod producer;
 mod race;
 pub mod recovery;
+mod refresh;
 mod retry;
+mod topics;
 
 pub use cluster::{Client, Route};
 pub use config::Config;

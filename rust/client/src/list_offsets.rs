@@ -13,9 +13,10 @@ use ottla_protocol::messages::list_offsets::{
 use tokio::task::JoinSet;
 use tokio::time::Duration;
 
-use crate::cluster::{Client, Route, no_leader};
+use crate::cluster::{Client, Route};
 use crate::error::{Error, Kind, Result};
 use crate::metadata::Want;
+use crate::topics::no_leader;
 
 /// On the wire, the record with the largest timestamp, and the version that first knows it.
 const MAX_TIMESTAMP: i64 = -3;

@@ -2,6 +2,7 @@
 //! here.
 
 mod fetch;
+mod reader;
 mod scan;
 
 pub use scan::{Chunk, Range, Scan, ScanOptions};

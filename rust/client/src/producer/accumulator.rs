@@ -52,49 +52,49 @@ pub(super) enum Append {
 /// The batches of one partition.
 #[derive(Debug)]
 pub(super) struct Queue {
-    partition: TopicPartition,
-    state: Mutex<State>,
+    pub(super) partition: TopicPartition,
+    pub(super) state: Mutex<State>,
 }
 
 #[derive(Debug, Default)]
-struct State {
-    open: Option<Batch>,
-    ready: VecDeque<Batch>,
+pub(super) struct State {
+    pub(super) open: Option<Batch>,
+    pub(super) ready: VecDeque<Batch>,
     /// The batch of this partition that is on its way.
-    busy: Option<Busy>,
+    pub(super) busy: Option<Busy>,
 }
 
 /// A batch on its way: it is with the sender, its promise and its time are not.
 #[derive(Debug)]
-struct Busy {
-    id: u64,
-    deadline: Instant,
-    completion: Arc<Completion>,
+pub(super) struct Busy {
+    pub(super) id: u64,
+    pub(super) deadline: Instant,
+    pub(super) completion: Arc<Completion>,
 }
 
 /// The queues, also in a fixed order, so that they can be served in turn.
 #[derive(Debug, Default)]
-struct Queues {
+pub(super) struct Queues {
     by_partition: HashMap<TopicPartition, Arc<Queue>>,
-    order: Vec<Arc<Queue>>,
+    pub(super) order: Vec<Arc<Queue>>,
 }
 
 #[derive(Debug)]
 pub(super) struct Accumulator {
-    queues: RwLock<Queues>,
+    pub(super) queues: RwLock<Queues>,
     /// Where the next drain starts: a different queue each time, so that none starves.
-    turn: AtomicUsize,
+    pub(super) turn: AtomicUsize,
     pub(super) memory: Memory,
-    batch_size: usize,
+    pub(super) batch_size: usize,
     max_record: usize,
-    linger: Duration,
-    delivery_timeout: Duration,
+    pub(super) linger: Duration,
+    pub(super) delivery_timeout: Duration,
     /// The batches that are not complete, for flush to wait for.
-    incomplete: Mutex<BTreeMap<u64, Arc<Completion>>>,
+    pub(super) incomplete: Mutex<BTreeMap<u64, Arc<Completion>>>,
     next_id: AtomicU64,
     /// Calls of flush under way: while there are any, nothing lingers.
-    flushing: AtomicUsize,
-    closed: AtomicBool,
+    pub(super) flushing: AtomicUsize,
+    pub(super) closed: AtomicBool,
     /// Nothing is sent any more.
     finished: AtomicBool,
 }
@@ -190,96 +190,6 @@ impl Accumulator {
         self.incomplete.lock().values().cloned().collect()
     }
 
-    /// Whether a batch has waited long enough, or is not to wait.
-    fn is_due(&self, batch: &Batch, now: Instant) -> bool {
-        self.flushing.load(Ordering::Acquire) > 0
-            || self.closed.load(Ordering::Acquire)
-            || self.memory.is_short()
-            || batch.size() >= self.batch_size
-            || now >= batch.created + self.linger
-    }
-
-    /// Takes the next batch of each partition that is ready, by leader. A request holds at most
-    /// `max_bytes` of records, and a broker gets at most `room(broker)` requests.
-    pub(super) fn drain(
-        &self,
-        now: Instant,
-        max_bytes: usize,
-        leader: impl Fn(&TopicPartition) -> Option<i32>,
-        room: impl Fn(i32) -> usize,
-    ) -> Drained {
-        let mut drained = Drained::default();
-        let mut sizes: HashMap<i32, usize> = HashMap::new();
-        let queues = self.queues.read();
-        let start = self.turn.fetch_add(1, Ordering::Relaxed) % queues.order.len().max(1);
-        let (before, after) = queues.order.split_at(start.min(queues.order.len()));
-        for queue in after.iter().chain(before) {
-            let mut state = queue.state.lock();
-            self.expire(&mut state, now, &mut drained.expired);
-            if let Some(busy) = &state.busy {
-                if now < busy.deadline {
-                    drained.wake_at(Some(busy.deadline));
-                } else if !busy.completion.is_done() {
-                    // Its memory stays taken until the connection has let go of its bytes.
-                    self.incomplete.lock().remove(&busy.id);
-                    busy.completion.complete(Err(self.too_late(None)));
-                }
-                continue;
-            }
-            let due = state.open.as_ref().is_some_and(|open| self.is_due(open, now));
-            if due
-                && state.ready.is_empty()
-                && let Some(open) = state.open.take()
-            {
-                state.ready.push_back(open);
-            }
-            let Some(front) = state.ready.front() else {
-                drained.wake_at(state.open.as_ref().map(|open| open.created + self.linger));
-                continue;
-            };
-            if let Some(not_before) = front.not_before.filter(|not_before| *not_before > now) {
-                drained.wake_at(Some(not_before));
-                continue;
-            }
-            let Some(broker) = leader(&queue.partition) else {
-                drained.leaderless = true;
-                drained.wake_at(Some(front.created + self.delivery_timeout));
-                continue;
-            };
-            let requests = drained.requests.entry(broker).or_default();
-            let size = sizes.entry(broker).or_default();
-            if requests.is_empty() || *size + front.size() > max_bytes {
-                if requests.len() >= room(broker) {
-                    continue;
-                }
-                requests.push(Vec::new());
-                *size = 0;
-            }
-            if let Some(batch) = state.ready.pop_front() {
-                *size += batch.size();
-                let deadline = batch.created + self.delivery_timeout;
-                drained.next = [drained.next, Some(deadline)].into_iter().flatten().min();
-                state.busy = Some(Busy { id: batch.id, deadline, completion: Arc::clone(&batch.completion) });
-                if let Some(request) = requests.last_mut() {
-                    request.push(batch);
-                }
-            }
-        }
-        drained.requests.retain(|_, requests| !requests.is_empty());
-        drained
-    }
-
-    /// Takes out what has been waiting longer than `delivery.timeout.ms`.
-    fn expire(&self, state: &mut State, now: Instant, expired: &mut Vec<Batch>) {
-        let late = |batch: &Batch| now >= batch.created + self.delivery_timeout;
-        while state.ready.front().is_some_and(late) {
-            expired.extend(state.ready.pop_front());
-        }
-        if state.ready.is_empty() && state.open.as_ref().is_some_and(late) {
-            expired.extend(state.open.take());
-        }
-    }
-
     /// A batch is back: written, or failed for good.
     pub(super) fn complete(&self, batch: Batch, result: Result<Written>) {
         let (topic, partition) = batch.completion.partition();
@@ -316,7 +226,7 @@ impl Accumulator {
         self.finish(batch, Err(error));
     }
 
-    fn too_late(&self, last: Option<&Error>) -> Error {
+    pub(super) fn too_late(&self, last: Option<&Error>) -> Error {
         let millis = self.delivery_timeout.as_millis();
         let words = format!("not acknowledged within delivery.timeout.ms ({millis} ms)");
         match last {
@@ -360,25 +270,6 @@ pub(super) struct Flushing<'a>(&'a Accumulator);
 impl Drop for Flushing<'_> {
     fn drop(&mut self) {
         self.0.flushing.fetch_sub(1, Ordering::AcqRel);
-    }
-}
-
-/// What came out of the accumulator.
-#[derive(Debug, Default)]
-pub(super) struct Drained {
-    /// Requests by broker: each a list of batches, one a partition.
-    pub(super) requests: BTreeMap<i32, Vec<Vec<Batch>>>,
-    /// Batches whose time is over.
-    pub(super) expired: Vec<Batch>,
-    /// A ready partition has no leader.
-    pub(super) leaderless: bool,
-    /// When something will be due.
-    pub(super) next: Option<Instant>,
-}
-
-impl Drained {
-    fn wake_at(&mut self, at: Option<Instant>) {
-        self.next = [self.next, at].into_iter().flatten().min();
     }
 }
 

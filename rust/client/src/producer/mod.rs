@@ -1,14 +1,16 @@
 //! The producer: `send` puts a record into its partition's open batch and returns a promise.
 //!
-//! `partitioner.rs` chooses the partition, `accumulator.rs` holds the batches, `sender.rs` takes
-//! them to the leaders, `batch.rs` is the promise, `memory.rs` the bound.
+//! `partitioner.rs` chooses the partition, `accumulator.rs` holds the batches, `drain.rs`
+//! says which are due, `sender.rs` takes them to the leaders in the requests of `produce.rs`, `batch.rs` is the promise, `memory.rs` the bound.
 //!
 //! Invariant: a record that was accepted is acknowledged or fails with a reason, on close too.
 
 mod accumulator;
 mod batch;
+mod drain;
 mod memory;
 mod partitioner;
+mod produce;
 mod sender;
 
 use std::collections::HashMap;

@@ -1,30 +1,24 @@
 //! The sender: one task that takes ready batches to the leaders of their partitions.
 //!
-//! Invariants: each batch that is taken out of the accumulator goes back to it or is completed,
-//! whatever happens to the request. What a broker says about one partition touches no other.
+//! Invariants: it wakes only when something is due, came back, or was asked for; a partition without
+//! a leader costs one refresh of the metadata at a time, with a pause between them.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use ottla_protocol::ErrorCode;
-use ottla_protocol::messages::produce::{
-    PartitionProduceData, ProduceRequest, ProduceResponse, TopicProduceData,
-};
 use ottla_protocol::records::Compressor;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio::time::{Duration, Instant, sleep_until};
 
-use super::accumulator::{Accumulator, Drained};
-use super::batch::{Batch, Written};
-use crate::backoff::Backoff;
-use crate::cluster::{Client, Route, no_leader};
-use crate::config::Acks;
-use crate::connection::Endpoint;
-use crate::error::{Error, Kind, Result};
-use crate::metadata::{Broker, Want};
-use crate::recovery::{Recovery, recovery};
+use super::accumulator::Accumulator;
+use super::drain::Drained;
+use super::produce::{Outcome, process_outcome, send_request};
+use crate::cluster::Client;
+use crate::error::Result;
+use crate::metadata::Want;
+use crate::topics::no_leader;
 
 /// Even an idle sender looks after its batches this often.
 const IDLE: Duration = Duration::from_secs(1);
@@ -37,16 +31,7 @@ pub(super) struct Shared {
     /// Something may be ready.
     pub(super) wake: Notify,
     /// Compressors that rest between batches.
-    compressors: Mutex<Vec<Compressor>>,
-}
-
-/// What came of one request.
-struct Outcome {
-    broker: i32,
-    batches: Vec<Batch>,
-    /// Batches that could not be closed, and why.
-    broken: Vec<(Batch, Error)>,
-    answer: Result<ProduceResponse>,
+    pub(super) compressors: Mutex<Vec<Compressor>>,
 }
 
 /// Refreshes the metadata on the side: the other partitions' batches do not wait for it. Ends with
@@ -87,7 +72,7 @@ impl Shared {
         Self { client, accumulator, wake: Notify::new(), compressors: Mutex::default() }
     }
 
-    fn compressor(&self) -> Result<Compressor> {
+    pub(super) fn compressor(&self) -> Result<Compressor> {
         if let Some(compressor) = self.compressors.lock().pop() {
             return Ok(compressor);
         }
@@ -144,204 +129,4 @@ pub(super) async fn run(shared: Arc<Shared>) {
             }
         }
     }
-}
-
-async fn send_request(shared: Arc<Shared>, broker: i32, mut batches: Vec<Batch>) -> Outcome {
-    let mut broken = Vec::new();
-    let answer = send_batches(&shared, broker, &mut batches, &mut broken).await;
-    Outcome { broker, batches, broken, answer }
-}
-
-async fn send_batches(
-    shared: &Shared,
-    broker: i32,
-    batches: &mut Vec<Batch>,
-    broken: &mut Vec<(Batch, Error)>,
-) -> Result<ProduceResponse> {
-    let config = shared.client.config();
-    let connection = shared.client.connection(Route::Broker(broker)).await?;
-    let turn = connection.turn().await?;
-    let mut request = build_request(config.acks, config.request_timeout);
-    close_batches(shared, batches, broken, &mut request)?;
-    if batches.is_empty() {
-        return Ok(ProduceResponse::default());
-    }
-    let snapshot = shared.client.snapshot();
-    // Versions from 13 on name topics by id, so each must have one.
-    let ids: Option<Vec<_>> = request
-        .topic_data
-        .iter()
-        .map(|topic| snapshot.topic(&topic.name).map(|known| known.id).filter(|id| !id.is_zero()))
-        .collect();
-    let version = connection.version::<ProduceRequest>(if ids.is_some() { i16::MAX } else { 12 })?;
-    if version >= 13 {
-        for (topic, id) in request.topic_data.iter_mut().zip(ids.unwrap_or_default()) {
-            topic.topic_id = id;
-        }
-    }
-    batches.iter_mut().for_each(Batch::sending);
-    if config.acks == Acks::None {
-        connection.send_unanswered(turn, &request, version).await?;
-        return Ok(ProduceResponse::default());
-    }
-    let mut response = connection.request_in(turn, &request, version, config.request_timeout).await?;
-    connection.throttle(response.throttle_time_ms);
-    // By the ids that were sent: the metadata may know others by now.
-    for topic in response.responses.iter_mut().filter(|_| version >= 13) {
-        if let Some(asked) = request.topic_data.iter().find(|asked| asked.topic_id == topic.topic_id) {
-            topic.name.clone_from(&asked.name);
-        }
-    }
-    Ok(response)
-}
-
-/// Closes the batches and puts them into the request. One that cannot be closed harms no other.
-fn close_batches(
-    shared: &Shared,
-    batches: &mut Vec<Batch>,
-    broken: &mut Vec<(Batch, Error)>,
-    request: &mut ProduceRequest,
-) -> Result<()> {
-    let mut compressor = shared.compressor()?;
-    for mut batch in std::mem::take(batches) {
-        match batch.close(&mut compressor) {
-            Ok(records) => {
-                let (topic, partition) = batch.completion.partition();
-                let data = PartitionProduceData { index: *partition, records: Some(records) };
-                push_partition(request, topic, data);
-                batches.push(batch);
-            }
-            // No broker is to blame, and trying again would not help.
-            Err(error) => broken.push((batch, error.as_kind(Kind::Config))),
-        }
-    }
-    shared.compressors.lock().push(compressor);
-    Ok(())
-}
-
-fn build_request(acks: Acks, timeout: Duration) -> ProduceRequest {
-    ProduceRequest {
-        acks: match acks {
-            Acks::All => -1,
-            Acks::Leader => 1,
-            Acks::None => 0,
-        },
-        timeout_ms: i32::try_from(timeout.as_millis()).unwrap_or(i32::MAX),
-        ..Default::default()
-    }
-}
-
-fn push_partition(request: &mut ProduceRequest, topic: &str, data: PartitionProduceData) {
-    match request.topic_data.iter_mut().find(|known| known.name == *topic) {
-        Some(known) => known.partition_data.push(data),
-        None => request.topic_data.push(TopicProduceData {
-            name: topic.to_owned(),
-            partition_data: vec![data],
-            ..Default::default()
-        }),
-    }
-}
-
-/// Returns whether the metadata is stale.
-fn process_outcome(shared: &Shared, outcome: Outcome) -> bool {
-    let accumulator = &shared.accumulator;
-    for (batch, error) in outcome.broken {
-        accumulator.complete(batch, Err(error));
-    }
-    match outcome.answer {
-        Ok(_) if shared.client.config().acks == Acks::None => {
-            let written = Written { base_offset: -1, log_append_time: -1 };
-            outcome.batches.into_iter().for_each(|batch| accumulator.complete(batch, Ok(written)));
-            false
-        }
-        Ok(response) => process_response(shared, outcome.broker, outcome.batches, response),
-        Err(error) => {
-            for batch in outcome.batches {
-                fail_or_retry(shared, batch, error.clone().broker(outcome.broker));
-            }
-            // A broker that went away may have lost its leaderships too.
-            error.kind() == Kind::Connection
-        }
-    }
-}
-
-/// Judges each partition on its own. Returns whether the metadata is stale.
-fn process_response(shared: &Shared, broker: i32, batches: Vec<Batch>, response: ProduceResponse) -> bool {
-    let mut answers: HashMap<(Arc<str>, i32), _> = HashMap::new();
-    for topic in response.responses {
-        let name: Arc<str> = topic.name.into();
-        answers.extend(
-            topic.partition_responses.into_iter().map(|answer| ((Arc::clone(&name), answer.index), answer)),
-        );
-    }
-    let endpoints: BTreeMap<i32, Broker> = response
-        .node_endpoints
-        .into_iter()
-        .filter_map(|node| {
-            let endpoint = Endpoint { host: node.host, port: u16::try_from(node.port).ok()? };
-            Some((node.node_id, Broker { id: node.node_id, endpoint, rack: node.rack }))
-        })
-        .collect();
-    let mut stale = false;
-    for mut batch in batches {
-        let Some(answer) = answers.remove(batch.completion.partition()) else {
-            let error =
-                Error::new(Kind::Protocol, "the broker's answer leaves this partition out").broker(broker);
-            fail_or_retry(shared, batch, error);
-            continue;
-        };
-        let code = ErrorCode::from(answer.error_code);
-        let written = Written { base_offset: answer.base_offset, log_append_time: answer.log_append_time_ms };
-        match recovery(code) {
-            Recovery::Done | Recovery::Written => shared.accumulator.complete(batch, Ok(written)),
-            recovery => {
-                let mut error = Error::from_code(code).broker(broker);
-                if let Some(words) = answer.error_message.filter(|words| !words.is_empty()) {
-                    error = error.because(words.escape_debug());
-                }
-                if !may_be_written(code) {
-                    batch.refused();
-                }
-                if recovery == Recovery::Refresh {
-                    let leader = answer.current_leader;
-                    let (topic, partition) = batch.completion.partition().clone();
-                    let metadata = &shared.client.inner.metadata;
-                    stale |= !metadata.process_leader(
-                        &topic,
-                        partition,
-                        leader.leader_id,
-                        leader.leader_epoch,
-                        &endpoints,
-                    );
-                }
-                if recovery.retries() {
-                    fail_or_retry(shared, batch, error);
-                } else {
-                    shared.accumulator.complete(batch, Err(error));
-                }
-            }
-        }
-    }
-    stale
-}
-
-/// Whether a broker that answers this may have written the records all the same.
-fn may_be_written(code: ErrorCode) -> bool {
-    use ErrorCode as E;
-    matches!(
-        code,
-        E::RequestTimedOut | E::NotEnoughReplicasAfterAppend | E::UnknownServerError | E::KafkaStorageError
-    )
-}
-
-/// Puts a batch back for another attempt while its time lasts, and while the error may pass.
-fn fail_or_retry(shared: &Shared, batch: Batch, error: Error) {
-    let config = shared.client.config();
-    if !error.may_pass() {
-        return shared.accumulator.complete(batch, Err(error));
-    }
-    let backoff = Backoff { first: config.retry_backoff, max: config.retry_backoff_max };
-    let wait = backoff.after(batch.failures + 1, shared.client.inner.environment.random());
-    tracing::debug!(target: "ottla.producer", failures = batch.failures + 1, %error, "batch goes again");
-    shared.accumulator.retry(batch, Instant::now() + wait, error);
 }

@@ -1,0 +1,333 @@
+//! The task behind a scan: which partition is asked of whom next, and what an answer means.
+//!
+//! Invariant: each range that is not read to its end is either idle or part of one request.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::sync::Arc;
+
+use ottla_protocol::ErrorCode;
+use ottla_protocol::records::Batches;
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+
+use super::fetch::{Fetched, Limits, Position, fetch};
+use super::scan::{Chunk, Range, ScanOptions};
+use crate::cluster::Client;
+use crate::error::{Error, Kind, Result};
+use crate::list_offsets::{OffsetSpec, TopicPartition};
+use crate::metadata::Want;
+use crate::recovery::{Recovery, recovery};
+use crate::retry::Retry;
+use crate::topics::no_leader;
+
+/// How often the same bad batch is fetched before it is believed to be bad in the log.
+const CORRUPT_MAX: u32 = 3;
+/// A partition that is not read to its end.
+#[derive(Debug)]
+struct Cursor {
+    partition: TopicPartition,
+    offset: i64,
+    end: i64,
+    corrupt: u32,
+}
+
+pub(super) struct Reader {
+    client: Client,
+    options: ScanOptions,
+    chunks: mpsc::Sender<Result<Chunk>>,
+    /// Cursors that wait for a fetch, the longest waiting first.
+    idle: VecDeque<Cursor>,
+    /// Cursors whose offset is not in the log, until it is known where the log starts and ends.
+    astray: Vec<(Cursor, Error)>,
+    retry: Retry,
+    /// Why the last partition that could not be read could not.
+    trouble: Option<Error>,
+}
+
+/// What came back from one broker, with the cursors that went out.
+type Answer = (i32, Vec<Cursor>, Result<HashMap<TopicPartition, Fetched>>);
+
+impl Reader {
+    pub(super) fn new(
+        client: Client,
+        ranges: Vec<Range>,
+        options: ScanOptions,
+        chunks: mpsc::Sender<Result<Chunk>>,
+    ) -> Self {
+        let cursor = |range: Range| Cursor {
+            partition: range.partition,
+            offset: range.start,
+            end: range.end,
+            corrupt: 0,
+        };
+        let idle = ranges.into_iter().filter(|range| range.start < range.end).map(cursor).collect();
+        let retry = client.retry("reading", options.timeout);
+        Self { client, options, chunks, idle, astray: Vec::new(), retry, trouble: None }
+    }
+
+    pub(super) async fn run(mut self) -> Result<()> {
+        let mut topics: Vec<Arc<str>> =
+            self.idle.iter().map(|cursor| Arc::clone(&cursor.partition.0)).collect();
+        topics.sort();
+        topics.dedup();
+        if !topics.is_empty() {
+            self.client.topics(&topics, false, self.options.timeout).await?;
+        }
+        let mut busy: BTreeSet<i32> = BTreeSet::new();
+        let mut requests: JoinSet<Answer> = JoinSet::new();
+        loop {
+            let generation = self.client.inner.metadata.peek().generation;
+            self.dispatch(&mut busy, &mut requests);
+            if requests.is_empty() {
+                if self.idle.is_empty() {
+                    return Ok(());
+                }
+                // Nobody can be asked: find out who leads now.
+                self.recover(generation).await?;
+                continue;
+            }
+            let joined = self.retry.attempt(async { Ok(requests.join_next().await) }).await?;
+            let Some(Ok((broker, cursors, answer))) = joined else {
+                return Err(Error::new(Kind::Closed, "the client's runtime is shutting down"));
+            };
+            busy.remove(&broker);
+            let chunks = self.process(broker, cursors, answer)?;
+            for (cursor, error) in std::mem::take(&mut self.astray) {
+                self.process_out_of_range(cursor, error).await?;
+            }
+            // The next fetch is on its way before the reader gets these.
+            self.dispatch(&mut busy, &mut requests);
+            for chunk in chunks {
+                if self.chunks.send(Ok(chunk)).await.is_err() {
+                    return Ok(());
+                }
+                // Waiting for the reader is not a lack of progress.
+                self.retry.restart();
+            }
+            // Even if others went on: the partition in trouble may have another leader.
+            if self.trouble.is_some() {
+                self.recover(generation).await?;
+            }
+        }
+    }
+
+    /// Backs off and refreshes the metadata.
+    async fn recover(&mut self, generation: u64) -> Result<()> {
+        let error = self.trouble.take().unwrap_or_else(|| self.leaderless());
+        if !error.may_pass() {
+            return Err(error);
+        }
+        self.retry.pause(error).await?;
+        if let Err(error) = self.retry.attempt(self.client.refresh(generation, Want::Known)).await {
+            self.retry.pause(error).await?;
+        }
+        Ok(())
+    }
+
+    fn leaderless(&self) -> Error {
+        let snapshot = self.client.snapshot();
+        let mut cursors = self.idle.iter().map(|cursor| &cursor.partition);
+        match cursors.find(|(topic, partition)| snapshot.leader(topic, *partition).is_none()) {
+            Some((topic, partition)) => no_leader(&snapshot, topic, *partition),
+            None => Error::from_code(ErrorCode::LeaderNotAvailable),
+        }
+    }
+
+    /// Sends a fetch to each leader that has none under way.
+    fn dispatch(&mut self, busy: &mut BTreeSet<i32>, requests: &mut JoinSet<Answer>) {
+        // While a failure is being recovered from, nothing new goes out.
+        if self.trouble.is_some() {
+            return;
+        }
+        let snapshot = self.client.snapshot();
+        let mut by_leader: BTreeMap<i32, Vec<Cursor>> = BTreeMap::new();
+        let mut rest = VecDeque::new();
+        for cursor in self.idle.drain(..) {
+            let (topic, partition) = &cursor.partition;
+            match snapshot.leader(topic, *partition) {
+                // Two ranges of one partition take turns: a request holds a partition once.
+                Some(leader)
+                    if !busy.contains(&leader.id)
+                        && by_leader
+                            .get(&leader.id)
+                            .is_none_or(|l| l.iter().all(|c| c.partition != cursor.partition)) =>
+                {
+                    by_leader.entry(leader.id).or_default().push(cursor);
+                }
+                _ => rest.push_back(cursor),
+            }
+        }
+        self.idle = rest;
+        let config = self.client.config();
+        let limits = Limits {
+            max_wait: config.fetch_max_wait,
+            min_bytes: config.fetch_min_bytes,
+            max_bytes: self.options.max_bytes,
+            partition_max_bytes: self.options.max_bytes,
+            read_committed: self.options.read_committed,
+        };
+        for (broker, cursors) in by_leader {
+            busy.insert(broker);
+            let client = self.client.clone();
+            let position = |cursor: &Cursor| Position {
+                partition: cursor.partition.clone(),
+                offset: cursor.offset,
+                leader_epoch: snapshot
+                    .partition(&cursor.partition.0, cursor.partition.1)
+                    .map_or(-1, |p| p.leader_epoch),
+            };
+            let positions: Vec<Position> = cursors.iter().map(position).collect();
+            requests.spawn(async move {
+                let answer = fetch(&client, broker, &positions, limits).await;
+                (broker, cursors, answer)
+            });
+        }
+    }
+
+    /// Moves the cursors on and cuts the answer into chunks.
+    fn process(
+        &mut self,
+        broker: i32,
+        cursors: Vec<Cursor>,
+        answer: Result<HashMap<TopicPartition, Fetched>>,
+    ) -> Result<Vec<Chunk>> {
+        let mut fetched = match answer {
+            Ok(fetched) => fetched,
+            Err(error) if error.may_pass() => {
+                tracing::debug!(target: "ottla.fetch", broker, %error, "fetch failed");
+                self.trouble = Some(error);
+                self.idle.extend(cursors);
+                return Ok(Vec::new());
+            }
+            Err(error) => return Err(error),
+        };
+        let mut chunks = Vec::new();
+        let mut behind = Vec::new();
+        for mut cursor in cursors {
+            let Some(answer) = fetched.remove(&cursor.partition) else {
+                behind.push(cursor);
+                continue;
+            };
+            if answer.error != ErrorCode::None {
+                let error =
+                    Error::from_code(answer.error).at(&cursor.partition.0, cursor.partition.1).broker(broker);
+                match recovery(answer.error) {
+                    Recovery::ResetOffset => self.astray.push((cursor, error)),
+                    recovery if recovery.retries() => {
+                        self.trouble = Some(error);
+                        behind.push(cursor);
+                    }
+                    _ => return Err(error),
+                }
+                continue;
+            }
+            let start = cursor.offset;
+            match self.next_offset(&mut cursor, &answer)? {
+                Some(next) => {
+                    self.retry.progress();
+                    cursor.offset = next;
+                    chunks.push(Chunk {
+                        partition: cursor.partition.clone(),
+                        records: answer.records,
+                        start,
+                        end: next.min(cursor.end),
+                        aborted: answer.aborted,
+                    });
+                }
+                None => self.check_end(&mut cursor, &answer)?,
+            }
+            if cursor.offset < cursor.end {
+                behind.push(cursor);
+            }
+        }
+        // Who came last goes first next time, so that a full answer starves nobody.
+        let turn = behind.len().min(1);
+        behind.rotate_left(turn);
+        self.idle.extend(behind);
+        Ok(chunks)
+    }
+
+    /// The offset after the last whole batch of the answer; `None` if there is no whole batch.
+    fn next_offset(&mut self, cursor: &mut Cursor, answer: &Fetched) -> Result<Option<i64>> {
+        let (topic, partition) = &cursor.partition;
+        let mut next = None;
+        let mut batches = Batches::new(answer.records.clone()).check_crc(self.client.config().check_crcs);
+        for batch in batches.by_ref() {
+            match batch {
+                Ok(batch) => next = Some(batch.last_offset() + 1),
+                // What came before the bad batch is good.
+                Err(_) if next.is_some_and(|next| next > cursor.offset) => break,
+                Err(error) => {
+                    cursor.corrupt += 1;
+                    let error = Error::from(error)
+                        .because(format_args!("records after offset {} are damaged", cursor.offset))
+                        .at(topic, *partition);
+                    if cursor.corrupt >= CORRUPT_MAX {
+                        return Err(error.because(format_args!("fetched {CORRUPT_MAX} times")));
+                    }
+                    tracing::warn!(target: "ottla.fetch", %error, "fetching again");
+                    self.trouble = Some(error);
+                    return Ok(None);
+                }
+            }
+        }
+        if next.is_none() && !answer.records.is_empty() && self.trouble.is_none() {
+            let size = batches.announced_size().unwrap_or(answer.records.len());
+            let words =
+                format!("the broker sends only part of a batch of {size} bytes; raise fetch.max.bytes");
+            return Err(Error::new(Kind::Config, words).at(topic, *partition));
+        }
+        cursor.corrupt = 0;
+        Ok(next.filter(|next| *next > cursor.offset))
+    }
+
+    /// An empty answer: what is left of the range may be gone (compaction), or not be there yet.
+    fn check_end(&mut self, cursor: &mut Cursor, answer: &Fetched) -> Result<()> {
+        if self.trouble.is_some() || answer.high_watermark >= cursor.end {
+            return Ok(());
+        }
+        let (topic, partition) = &cursor.partition;
+        let words = format!(
+            "offsets {} to {} were asked for, but the log ends at {}",
+            cursor.offset, cursor.end, answer.high_watermark
+        );
+        self.trouble = Some(Error::new(Kind::Timeout, words).at(topic, *partition));
+        Ok(())
+    }
+
+    /// The position is not in the log: records before its start were deleted, or the log was cut.
+    /// Brokers tell only that (the error comes without the log's bounds), so they are asked.
+    async fn process_out_of_range(&mut self, mut cursor: Cursor, error: Error) -> Result<()> {
+        let start = self.bound(&cursor, OffsetSpec::Earliest).await?;
+        let end = self.bound(&cursor, OffsetSpec::Latest).await?;
+        let (topic, partition) = &cursor.partition;
+        if (start..=end).contains(&cursor.offset) {
+            // A leader that was behind when it was asked.
+            self.trouble = Some(error);
+            self.idle.push_back(cursor);
+            return Ok(());
+        }
+        let next = if start > cursor.offset { start.min(cursor.end) } else { cursor.end };
+        if self.options.fail_on_data_loss {
+            let words = format!(
+                "records from offset {} to {next} are gone (the log holds {start} to {end}): they were deleted by retention, or the topic was made anew",
+                cursor.offset
+            );
+            return Err(error.because(words).as_kind(Kind::DataLoss).at(topic, *partition));
+        }
+        tracing::warn!(target: "ottla.fetch", topic = %topic, partition, from = cursor.offset, to = next, "records are gone and skipped");
+        cursor.offset = next;
+        if cursor.offset < cursor.end {
+            self.idle.push_back(cursor);
+        }
+        Ok(())
+    }
+
+    /// One end of a partition's log.
+    async fn bound(&self, cursor: &Cursor, spec: OffsetSpec) -> Result<i64> {
+        let wanted = [(cursor.partition.clone(), spec)];
+        let found =
+            self.client.list_offsets(wanted, self.options.read_committed, self.options.timeout).await?;
+        Ok(found.get(&cursor.partition).map_or(-1, |listed| listed.offset))
+    }
+}
