@@ -181,7 +181,13 @@ async fn delivery_timeout_bounds_what_is_in_flight_too() {
 async fn what_expires_in_the_queue_says_why_and_that_it_was_not_written() {
     let cluster = MockCluster::start(Default::default()).await.unwrap();
     cluster.create_topic(TopicSpec::new("t").partitions(2).replication(1)).unwrap();
-    let pairs = [("linger.ms", "0"), ("request.timeout.ms", "200"), ("delivery.timeout.ms", "300")];
+    // Tried at 0 and about 200 ms, so that nothing is in flight when the time is over.
+    let pairs = [
+        ("linger.ms", "0"),
+        ("retry.backoff.ms", "200"),
+        ("request.timeout.ms", "200"),
+        ("delivery.timeout.ms", "300"),
+    ];
     let producer = producer(&cluster, &pairs).await;
     offset_of(&send(&producer, 0, "a").await).await.expect("written");
     let refused = Match::api(PRODUCE).topic("t").partition(1);
