@@ -169,11 +169,11 @@ async fn connect_address(
     let name = shown(endpoint, address);
     let deadline = Instant::now() + within;
     let late = |phase: Phase| {
-        let words = format!(
-            "no answer within {} ms (socket.connection.setup.timeout.ms is {})",
-            within.as_millis(),
-            settings.setup_timeout.as_millis()
-        );
+        let millis = (within + Duration::from_micros(500)).as_millis();
+        let words = match within == settings.setup_timeout {
+            true => format!("no answer within socket.connection.setup.timeout.ms ({millis} ms)"),
+            false => format!("no answer within {millis} ms"),
+        };
         Error::new(Kind::Connection, words).phase(phase).address(&name)
     };
     let connecting = environment.network.connect(address, settings.socket);
