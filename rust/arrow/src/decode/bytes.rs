@@ -30,23 +30,21 @@ impl BytesColumn {
         self.extend(&[bytes], |bytes| *bytes);
     }
 
-    /// Appends `bytes` of each row. Lengths first, so that there is room for everything and the
-    /// copying loop does nothing else.
+    /// Appends `bytes` of each row.
     #[inline]
     pub(super) fn extend<'r, R>(&mut self, rows: &'r [R], bytes: impl Fn(&'r R) -> Option<&'r [u8]>) {
-        let mut end = self.values.len() as i32;
-        let mut nulls = 0;
+        let (mut end, mut nulls) = (self.values.len() as i32, 0);
+        let values = &mut self.values;
         self.offsets.extend(rows.iter().map(|row| {
             match bytes(row) {
-                Some(bytes) => end += bytes.len() as i32,
+                Some(bytes) => {
+                    values.extend_from_slice(bytes);
+                    end += bytes.len() as i32;
+                }
                 None => nulls += 1,
             }
             end
         }));
-        self.values.reserve(end as usize - self.values.len());
-        for row in rows {
-            self.values.extend_from_slice(bytes(row).unwrap_or_default());
-        }
         if nulls == 0 {
             self.nulls.append_n_non_nulls(rows.len());
         } else if nulls == rows.len() {

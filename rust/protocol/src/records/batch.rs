@@ -5,6 +5,7 @@
 
 use bytes::Bytes;
 
+use super::checksum::crc32c;
 use super::layout::{
     ATTRIBUTES, BASE_OFFSET, BASE_SEQUENCE, BASE_TIMESTAMP, CODEC_MASK, CONTROL, COUNT, CRC, DELETE_HORIZON,
     LAST_OFFSET_DELTA, LEADER_EPOCH, LEGACY_ATTRIBUTES, LEGACY_TIMESTAMP, LOG_APPEND_TIME, MAGIC,
@@ -52,7 +53,7 @@ impl Batch {
         let base_offset = read_i64(&bytes, BASE_OFFSET);
         if check_crc {
             let (expected, actual) = match magic {
-                2 => (read_u32(&bytes, CRC), crc32c::crc32c(bytes.get(ATTRIBUTES..).unwrap_or_default())),
+                2 => (read_u32(&bytes, CRC), crc32c(bytes.get(ATTRIBUTES..).unwrap_or_default())),
                 _ => legacy::crcs(&bytes),
             };
             if expected != actual {

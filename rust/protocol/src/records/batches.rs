@@ -51,14 +51,16 @@ impl Batches {
         }
         let base_offset = read_i64(&self.bytes, 0);
         let length = read_i32(&self.bytes, LENGTH);
-        // The length is judged before the magic is there, so that what it announces for a batch
-        // that was cut off is always more than what came.
-        let least = legacy::min_len(0) as i32;
-        if length < least {
-            return Err(RecordError::BatchLength { base_offset, length, minimum: least });
-        }
         if self.bytes.len() <= MAGIC {
-            return Ok(None);
+            // Even without the magic the length is judged, so that what it announces for a batch
+            // that was cut off is always more than what came.
+            let minimum = legacy::min_len(0) as i32;
+            let possible = length >= minimum;
+            return if possible {
+                Ok(None)
+            } else {
+                Err(RecordError::BatchLength { base_offset, length, minimum })
+            };
         }
         let magic = read_i8(&self.bytes, MAGIC);
         let minimum = match magic {

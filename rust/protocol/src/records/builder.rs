@@ -5,6 +5,7 @@
 
 use bytes::Bytes;
 
+use super::checksum::crc32c;
 use super::layout::{
     ATTRIBUTES, BASE_SEQUENCE, BASE_TIMESTAMP, CONTROL, COUNT, CRC, LAST_OFFSET_DELTA, LEADER_EPOCH, LENGTH,
     MAGIC, MAX_TIMESTAMP, PREFIX, PRODUCER_EPOCH, PRODUCER_ID, RECORDS, TRANSACTIONAL, write_i8, write_i16,
@@ -255,7 +256,7 @@ impl BatchBuilder {
         write_i16(bytes, PRODUCER_EPOCH, stamp.producer_epoch);
         write_i32(bytes, BASE_SEQUENCE, stamp.base_sequence);
         write_i32(bytes, COUNT, self.count as i32);
-        write_u32(bytes, CRC, crc32c::crc32c(bytes.get(ATTRIBUTES..).unwrap_or_default()));
+        write_u32(bytes, CRC, crc32c(bytes.get(ATTRIBUTES..).unwrap_or_default()));
     }
 }
 

@@ -13,6 +13,7 @@ mod aborted;
 mod batch;
 mod batches;
 mod builder;
+mod checksum;
 mod compression;
 pub mod control;
 mod error;

@@ -54,9 +54,14 @@ fn short_or_middle(head: &[u8; HEAD], at: usize) -> Option<(u32, usize)> {
     }
 }
 
+/// Where bytes that start at `at` end, and whether they are null, by their length in zigzag form.
 #[inline(always)]
-fn unzigzag(value: u32) -> i32 {
-    ((value >> 1) as i32) ^ -((value & 1) as i32)
+fn range(at: usize, len: u32) -> Option<(usize, bool)> {
+    match len {
+        1 => Some((at, true)),
+        len if len & 1 == 0 => Some((at + (len / 2) as usize, false)),
+        _ => None,
+    }
 }
 
 /// Iterates over the records of a batch. After an error it ends.
@@ -159,14 +164,26 @@ impl<'a> CurrentRecords<'a> {
         let end = self.count.min(self.index.saturating_add(u32::try_from(most).unwrap_or(u32::MAX)));
         block.reserve(((end - self.index) as usize).min(self.at_most()));
         while self.index != end {
-            match self.parse() {
-                Ok(record) => block.push(record),
-                Err(flaw) => return Err(self.fail(flaw)),
+            // Each way pushes for itself: a record that could come from either would be put together
+            // in memory, and copying it right from there stalls.
+            match self.parse_short() {
+                Some(record) => block.push(record),
+                None => self.push_any(block)?,
             }
             self.index += 1;
         }
         if self.index == self.count && !self.rest.is_empty() {
             self.end().transpose()?;
+        }
+        Ok(())
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn push_any(&mut self, block: &mut Vec<RecordRef<'a>>) -> Result<(), RecordError> {
+        match self.parse_any() {
+            Ok(record) => block.push(record),
+            Err(flaw) => return Err(self.fail(flaw)),
         }
         Ok(())
     }
@@ -180,47 +197,40 @@ impl<'a> CurrentRecords<'a> {
     /// `None` for all others, which [`CurrentRecords::parse_any`] reads or refuses.
     #[inline(always)]
     fn parse_short(&mut self) -> Option<RecordRef<'a>> {
-        let head = self.rest.first_chunk::<HEAD>()?;
+        let bytes = self.rest;
+        let head = bytes.first_chunk::<HEAD>()?;
         let (len, at) = short(head, 0)?;
-        let (record, rest) = self.rest.split_at_checked(at + usize::try_from(unzigzag(len)).ok()?)?;
+        let end = at + (len / 2) as usize;
         // One byte of attributes, of which none is defined.
-        let (timestamp, at) = short_or_middle(head, at + 1)?;
+        let (timestamp_delta, at) = short_or_middle(head, at + 1)?;
         let (offset_delta, at) = short(head, at)?;
-        let (key_len, at) = short(head, at)?;
-        let offset_delta = unzigzag(offset_delta) as u32;
-        if offset_delta > self.last_offset_delta {
+        let (key_len, key_at) = short(head, at)?;
+        // Odd numbers are negative ones: of a length, -1 is null, and all others are wrong.
+        if (len | offset_delta) & 1 != 0 || offset_delta / 2 > self.last_offset_delta {
             return None;
         }
-        let (key, tail) = match usize::try_from(unzigzag(key_len)) {
-            Ok(len) => {
-                let (key, tail) = record.get(at..)?.split_at_checked(len)?;
-                (Some(key), tail)
-            }
-            Err(_) if unzigzag(key_len) == -1 => (None, record.get(at..)?),
-            Err(_) => return None,
-        };
-        let (value_len, tail) = match tail {
-            [a, tail @ ..] if *a < 0x80 => (u32::from(*a), tail),
-            [a, b, tail @ ..] if *b < 0x80 => (u32::from(*a & 0x7f) | u32::from(*b) << 7, tail),
+        let (key_end, no_key) = range(key_at, key_len)?;
+        let tail = bytes.get(key_end..)?.first_chunk::<2>()?;
+        let (value_len, value_at) = match *tail {
+            [a, _] if a < 0x80 => (u32::from(a), key_end + 1),
+            [a, b] if b < 0x80 => (u32::from(a & 0x7f) | u32::from(b) << 7, key_end + 2),
             _ => return None,
         };
-        let (value, tail) = match usize::try_from(unzigzag(value_len)) {
-            Ok(len) => {
-                let (value, tail) = tail.split_at_checked(len)?;
-                (Some(value), tail)
-            }
-            Err(_) if unzigzag(value_len) == -1 => (None, tail),
-            Err(_) => return None,
-        };
-        if tail != [0] {
+        let (value_end, no_value) = range(value_at, value_len)?;
+        let (record, rest) = bytes.split_at_checked(end)?;
+        // No headers, and nothing behind their count.
+        if value_end + 1 != end || *record.get(value_end)? != 0 {
             return None;
         }
+        let key = if no_key { None } else { Some(record.get(key_at..key_end)?) };
+        let value = if no_value { None } else { Some(record.get(value_at..value_end)?) };
         self.rest = rest;
+        let delta = i64::from(timestamp_delta / 2) ^ -i64::from(timestamp_delta & 1);
         Some(RecordRef {
             // The batch was refused if its last offset overflows.
-            offset: self.base_offset + i64::from(offset_delta),
+            offset: self.base_offset + i64::from(offset_delta / 2),
             timestamp: match self.append_time {
-                None => self.base_timestamp.wrapping_add(i64::from(unzigzag(timestamp))),
+                None => self.base_timestamp.wrapping_add(delta),
                 Some(timestamp) => timestamp,
             },
             key,

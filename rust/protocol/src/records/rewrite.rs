@@ -6,6 +6,7 @@
 
 use bytes::{Bytes, BytesMut};
 
+use super::checksum::crc32c;
 use super::layout::{
     ATTRIBUTES, BASE_OFFSET, BASE_SEQUENCE, CONTROL, CRC, LEADER_EPOCH, LENGTH, LOG_APPEND_TIME, MAGIC,
     MAX_TIMESTAMP, PREFIX, PRODUCER_EPOCH, PRODUCER_ID, RECORDS, TRANSACTIONAL, read_i8, read_i16, read_i32,
@@ -72,7 +73,7 @@ fn editable(batch: Bytes) -> Result<BytesMut, RecordError> {
 }
 
 fn sealed(mut bytes: BytesMut) -> Bytes {
-    let crc = crc32c::crc32c(bytes.get(ATTRIBUTES..).unwrap_or_default());
+    let crc = crc32c(bytes.get(ATTRIBUTES..).unwrap_or_default());
     write_u32(&mut bytes, CRC, crc);
     bytes.freeze()
 }
