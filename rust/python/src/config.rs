@@ -1,7 +1,7 @@
 //! Configuration from Python: a mapping of dotted names, keyword arguments with underscores.
 
 use ottla_client::Config;
-use ottla_client::config::{ROWS, Value};
+use ottla_client::config::{Value, rows};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyString};
 
@@ -66,12 +66,13 @@ fn value(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
 }
 
 /// One row of the configuration: name, type, default, smallest and largest value, meaning.
-type RowTuple = (&'static str, &'static str, &'static str, Option<(i64, i64)>, &'static str);
+type RowTuple = (&'static str, &'static str, String, Option<(i64, i64)>, &'static str);
 
 /// Every key of the configuration, for the docs table.
 #[pyfunction]
 pub(crate) fn config_rows() -> Vec<RowTuple> {
-    ROWS.iter()
+    rows()
+        .into_iter()
         .map(|row| (row.name, row.ty, row.default, (row.bounds != (0, 0)).then_some(row.bounds), row.doc))
         .collect()
 }

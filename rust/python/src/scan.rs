@@ -75,6 +75,18 @@ impl Stream {
         }
     }
 
+    /// The next batch of rows, waited for; what was skipped on the way is logged.
+    fn next_batch(&mut self, py: Python<'_>) -> PyResult<Option<ArrowBatch>> {
+        let next = wait(py, self.next());
+        for gap in self.core.take_gaps() {
+            let (topic, partition) = &gap.partition;
+            let logger = py.import("logging")?.call_method1("getLogger", ("ottla.fetch",))?;
+            let words = "%s-%d: the records from offset %d to %d are gone and were skipped";
+            logger.call_method1("warning", (words, &**topic, *partition, gap.from, gap.to))?;
+        }
+        next?.map_err(|error| errors::raise(py, &error))
+    }
+
     fn decode(&mut self, chunk: &Chunk) -> ottla_client::Result<()> {
         let (topic, partition) = &chunk.partition;
         let range = OffsetRange { topic, partition: *partition, start: chunk.start, end: chunk.end };
@@ -138,12 +150,9 @@ impl Scan {
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<RecordBatch>> {
         // Out of its place while it is read: a second reader is told so instead of waiting.
         let mut owned = self.take()?;
-        let next = owned.get_mut().and_then(|stream| wait(py, stream.next()));
+        let next = owned.get_mut().and_then(|stream| stream.next_batch(py));
         *self.stream.lock() = Some(owned);
-        match next? {
-            Ok(batch) => Ok(batch.map(RecordBatch)),
-            Err(error) => Err(errors::raise(py, &error)),
-        }
+        Ok(next?.map(RecordBatch))
     }
 
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
@@ -190,8 +199,7 @@ impl Iterator for Exported {
     fn next(&mut self) -> Option<Self::Item> {
         // Whoever reads may hold the GIL or not; attaching first makes letting go right for both.
         let batch = Python::try_attach(|py| {
-            let next = self.stream.get_mut().and_then(|stream| wait(py, stream.next()));
-            let next = next.and_then(|next| next.map_err(|error| errors::raise(py, &error)));
+            let next = self.stream.get_mut().and_then(|stream| stream.next_batch(py));
             next.map_err(|error| {
                 // The stream interface carries words only.
                 let words = error.to_string();

@@ -7,7 +7,7 @@ mod nearest;
 mod table;
 mod value;
 
-pub use table::{Acks, Config, ROWS, Row};
+pub use table::{Acks, Config, Row, rows};
 pub use value::Value;
 
 use crate::error::{Error, Kind, Result};
@@ -44,7 +44,7 @@ impl Config {
                 Ok(())
             }
             None => {
-                let known = ROWS.iter().map(|row| row.name).chain(table::INERT.iter().copied());
+                let known = rows().into_iter().map(|row| row.name).chain(table::INERT.iter().copied());
                 let hint = match nearest::nearest(&dotted, known) {
                     Some(near) => format!("; did you mean {near}?"),
                     None => String::new(),

@@ -19,14 +19,14 @@ pub enum Acks {
 }
 
 /// A row of the table, for documentation.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Row {
     /// The dotted name.
     pub name: &'static str,
     /// The type, in words.
     pub ty: &'static str,
-    /// The default, as Rust writes it.
-    pub default: &'static str,
+    /// The default, as a configuration file would have it.
+    pub default: String,
     /// The smallest and the largest number allowed.
     pub bounds: (i64, i64),
     /// What it means.
@@ -63,9 +63,17 @@ macro_rules! rows {
         }
 
         /// Every row.
-        pub const ROWS: &[Row] = &[$(Row {
-            name: $name, ty: <$ty as Setting>::TYPE, default: stringify!($default), bounds: $bounds, doc: $doc,
-        },)*];
+        #[must_use]
+        pub fn rows() -> Vec<Row> {
+            let defaults = Config::default();
+            vec![$(Row {
+                name: $name,
+                ty: <$ty as Setting>::TYPE,
+                default: defaults.$field.shown(),
+                bounds: $bounds,
+                doc: $doc,
+            },)*]
+        }
 
         impl Config {
             /// Sets the row of this name; `None` if there is none.
@@ -111,9 +119,9 @@ rows! {
 
     check_crcs: bool = true, "check.crcs", (0, 0), "Check the checksum of each batch that is read.";
     fetch_min_bytes: i32 = 1, "fetch.min.bytes", (0, INT), "Bytes that a broker waits for before it answers a fetch.";
-    fetch_max_bytes: i32 = 52_428_800, "fetch.max.bytes", (0, INT), "Bytes of records that one answer may bring.";
+    fetch_max_bytes: i32 = 52_428_800, "fetch.max.bytes", (0, INT), "Bytes of records that one answer may bring. A scan asks for 8 MiB at most.";
     fetch_max_wait: Duration = ms(500), "fetch.max.wait.ms", (0, INT), "How long a broker waits for fetch.min.bytes.";
-    max_partition_fetch_bytes: i32 = 1_048_576, "max.partition.fetch.bytes", (0, INT), "Bytes of records that one answer may bring for one partition.";
+    max_partition_fetch_bytes: i32 = 1_048_576, "max.partition.fetch.bytes", (0, INT), "Bytes of records that one answer may bring for one partition. A scan lets one partition fill the answer.";
     isolation_level: String = "read_uncommitted".to_owned(), "isolation.level", (0, 0), "Whether records of open and aborted transactions are read.";
 }
 

@@ -60,6 +60,8 @@ pub(super) trait Setting: Sized {
     const TYPE: &'static str;
     /// Reads a value; `bounds` are for numbers.
     fn parse(value: &Value, bounds: (i64, i64)) -> Result<Self, String>;
+    /// The value as a configuration file would have it.
+    fn shown(&self) -> String;
 }
 
 fn bounded(value: &Value, (min, max): (i64, i64)) -> Result<i64, String> {
@@ -74,6 +76,9 @@ impl Setting for Duration {
         let millis = bounded(value, bounds)?;
         Ok(u64::try_from(millis).map_or(Self::MAX / 4, Self::from_millis))
     }
+    fn shown(&self) -> String {
+        self.as_millis().to_string()
+    }
 }
 
 macro_rules! number {
@@ -82,6 +87,9 @@ macro_rules! number {
             const TYPE: &'static str = "int";
             fn parse(value: &Value, bounds: (i64, i64)) -> Result<Self, String> {
                 bounded(value, bounds)?.try_into().map_err(|_| "out of range".to_owned())
+            }
+            fn shown(&self) -> String {
+                self.to_string()
             }
         }
     )*};
@@ -98,6 +106,9 @@ impl Setting for bool {
             _ => Err("expected true or false".to_owned()),
         }
     }
+    fn shown(&self) -> String {
+        self.to_string()
+    }
 }
 
 impl Setting for String {
@@ -107,6 +118,9 @@ impl Setting for String {
             Value::Str(text) => Ok(text.clone()),
             _ => Err("expected text".to_owned()),
         }
+    }
+    fn shown(&self) -> String {
+        self.clone()
     }
 }
 
@@ -120,6 +134,9 @@ impl Setting for Vec<String> {
         };
         Ok(items.into_iter().filter(|item| !item.is_empty()).collect())
     }
+    fn shown(&self) -> String {
+        self.join(",")
+    }
 }
 
 impl Setting for Compression {
@@ -129,6 +146,9 @@ impl Setting for Compression {
             Value::Str(text) => text.parse().map_err(|_| format!("expected {}", Self::TYPE)),
             _ => Err(format!("expected {}", Self::TYPE)),
         }
+    }
+    fn shown(&self) -> String {
+        self.name().to_owned()
     }
 }
 
@@ -144,5 +164,13 @@ impl Setting for super::Acks {
             Value::Int(0) => Ok(Self::None),
             _ => Err(format!("expected {}", Self::TYPE)),
         }
+    }
+    fn shown(&self) -> String {
+        match self {
+            Self::All => "all",
+            Self::Leader => "1",
+            Self::None => "0",
+        }
+        .to_owned()
     }
 }

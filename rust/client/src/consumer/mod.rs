@@ -5,4 +5,4 @@ mod fetch;
 mod reader;
 mod scan;
 
-pub use scan::{Chunk, Range, Scan, ScanOptions};
+pub use scan::{Chunk, Gap, Range, Scan, ScanOptions};

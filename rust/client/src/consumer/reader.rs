@@ -7,11 +7,10 @@ use std::sync::Arc;
 
 use ottla_protocol::ErrorCode;
 use ottla_protocol::records::Batches;
-use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use super::fetch::{Fetched, Limits, Position, fetch};
-use super::scan::{Chunk, Range, ScanOptions};
+use super::scan::{Chunk, Gap, Output, Range, ScanOptions};
 use crate::cluster::Client;
 use crate::error::{Error, Kind, Result};
 use crate::list_offsets::{OffsetSpec, TopicPartition};
@@ -34,7 +33,7 @@ struct Cursor {
 pub(super) struct Reader {
     client: Client,
     options: ScanOptions,
-    chunks: mpsc::Sender<Result<Chunk>>,
+    output: Output,
     /// Cursors that wait for a fetch, the longest waiting first.
     idle: VecDeque<Cursor>,
     /// Cursors whose offset is not in the log, until it is known where the log starts and ends.
@@ -48,12 +47,7 @@ pub(super) struct Reader {
 type Answer = (i32, Vec<Cursor>, Result<HashMap<TopicPartition, Fetched>>);
 
 impl Reader {
-    pub(super) fn new(
-        client: Client,
-        ranges: Vec<Range>,
-        options: ScanOptions,
-        chunks: mpsc::Sender<Result<Chunk>>,
-    ) -> Self {
+    pub(super) fn new(client: Client, ranges: Vec<Range>, options: ScanOptions, output: Output) -> Self {
         let cursor = |range: Range| Cursor {
             partition: range.partition,
             offset: range.start,
@@ -62,7 +56,7 @@ impl Reader {
         };
         let idle = ranges.into_iter().filter(|range| range.start < range.end).map(cursor).collect();
         let retry = client.retry("reading", options.timeout);
-        Self { client, options, chunks, idle, astray: Vec::new(), retry, trouble: None }
+        Self { client, options, output, idle, astray: Vec::new(), retry, trouble: None }
     }
 
     pub(super) async fn run(mut self) -> Result<()> {
@@ -98,7 +92,7 @@ impl Reader {
             // The next fetch is on its way before the reader gets these.
             self.dispatch(&mut busy, &mut requests);
             for chunk in chunks {
-                if self.chunks.send(Ok(chunk)).await.is_err() {
+                if self.output.chunks.send(Ok(chunk)).await.is_err() {
                     return Ok(());
                 }
                 // Waiting for the reader is not a lack of progress.
@@ -315,7 +309,9 @@ impl Reader {
             );
             return Err(error.because(words).as_kind(Kind::DataLoss).at(topic, *partition));
         }
-        tracing::warn!(target: "ottla.fetch", topic = %topic, partition, from = cursor.offset, to = next, "records are gone and skipped");
+        let gap = Gap { partition: cursor.partition.clone(), from: cursor.offset, to: next };
+        tracing::warn!(target: "ottla.fetch", ?gap, "records are gone and skipped");
+        self.output.gaps.lock().push(gap);
         cursor.offset = next;
         if cursor.offset < cursor.end {
             self.idle.push_back(cursor);

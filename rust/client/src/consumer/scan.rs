@@ -8,8 +8,11 @@
 //! CRC is fetched again and never skipped. Nothing is lost silently: records that are gone end the
 //! scan with an error, or are told as a warning if the caller asked for that.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use ottla_protocol::records::AbortedTransaction;
+use parking_lot::Mutex;
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 use tokio::time::Duration;
@@ -62,9 +65,28 @@ pub struct Chunk {
     pub aborted: Vec<AbortedTransaction>,
 }
 
+/// Offsets whose records are gone and were skipped, because the caller asked for that.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Gap {
+    /// The partition.
+    pub partition: TopicPartition,
+    /// The first offset that was skipped.
+    pub from: i64,
+    /// The offset at which reading went on.
+    pub to: i64,
+}
+
+/// Where a scan's reader puts what it finds.
+#[derive(Debug)]
+pub(super) struct Output {
+    pub(super) chunks: mpsc::Sender<Result<Chunk>>,
+    pub(super) gaps: Arc<Mutex<Vec<Gap>>>,
+}
+
 /// A scan under way. Dropping it ends it.
 #[derive(Debug)]
 pub struct Scan {
+    gaps: Arc<Mutex<Vec<Gap>>>,
     chunks: mpsc::Receiver<Result<Chunk>>,
     task: AbortHandle,
 }
@@ -80,14 +102,22 @@ impl Scan {
     #[must_use]
     pub fn start(client: Client, ranges: Vec<Range>, options: ScanOptions) -> Self {
         let (sender, chunks) = mpsc::channel(QUEUE);
+        let gaps = Arc::new(Mutex::new(Vec::new()));
+        let output = Output { chunks: sender.clone(), gaps: Arc::clone(&gaps) };
         let task = tokio::spawn(async move {
-            let reader = Reader::new(client, ranges, options, sender.clone());
+            let reader = Reader::new(client, ranges, options, output);
             if let Err(error) = reader.run().await {
                 // The reader may have gone; then nobody wants to know.
                 let _ = sender.send(Err(error)).await;
             }
         });
-        Self { chunks, task: task.abort_handle() }
+        Self { gaps, chunks, task: task.abort_handle() }
+    }
+
+    /// What was skipped since the last call.
+    #[must_use]
+    pub fn take_gaps(&self) -> Vec<Gap> {
+        std::mem::take(&mut *self.gaps.lock())
     }
 
     /// The next chunk; `None` when all ranges were read. Cancel-safe.
