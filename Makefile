@@ -73,11 +73,14 @@ bench: $(EXTENSION) .venv/dev.stamp jars ## the Rust scenarios, then ottla besid
 	@cargo bench --locked -p ottla-benches
 	$(STEP) 'peers'
 	@$(PY) -m benches.peers.run
+	$(STEP) 'Spark'
+	@$(PY) -m benches.spark.batch_read
 
 fuzz: ## every fuzz target for FUZZ_SECONDS seconds each, on stable Rust
 	@tools/fuzz.sh $(FUZZ_SECONDS)
 
-docs: ## the Rust crates' documentation; a broken link fails
+docs: $(EXTENSION) ## docs/configuration.md, and the Rust crates' documentation; a broken link fails
+	@$(PY) tools/config_table.py
 	@RUSTDOCFLAGS='-D warnings' cargo doc --locked --workspace --no-deps --exclude ottla-python
 
 clean: ## everything this Makefile made

@@ -247,13 +247,23 @@ def test_data_loss_is_an_error(
     assert not raised.value.retriable
 
 
-def test_data_loss_may_be_skipped(
-    mock_cluster: MockCluster, client: ottla.Client, filled: str
+def test_data_loss_may_be_skipped_and_is_logged(
+    mock_cluster: MockCluster,
+    client: ottla.Client,
+    filled: str,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     mock_cluster.delete_records(filled, 1, 4)
     mock_cluster.delete_records(filled, 2, 10)
     scan = ottla.scan(filled, client, start=2, fail_on_data_loss=False)
     assert values(scan) == expected({0: range(2, 10), 1: range(4, 10)})
+    assert {(record.name, record.getMessage()) for record in caplog.records} == {
+        (
+            "ottla.fetch",
+            f"{filled}-{partition}: the records from offset 2 to {end} are gone and were skipped",
+        )
+        for partition, end in ((1, 4), (2, 10))
+    }
     # The default start is what is there.
     assert values(ottla.scan(filled, client)) == expected({0: range(10), 1: range(4, 10)})
 
