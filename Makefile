@@ -28,14 +28,14 @@ FUZZ_SECONDS ?= 30
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-demo: $(EXTENSION) ## see it work, in the process or against OTTLA_BOOTSTRAP=host:port
+demo: check-demo $(EXTENSION) .venv/dev.stamp ## see it work, in the process or against OTTLA_BOOTSTRAP=host:port
 	@$(PY) -m ottla.demo
 
 test: check-test oracle jars test-rust test-python ## all tests, Rust and Python, with real Kafka brokers (what CI runs; also plain `make`)
 
-.PHONY: check-test
-check-test:
-	@tools/prerequisites.sh test
+.PHONY: check-test check-demo
+check-test check-demo: check-%:
+	@tools/prerequisites.sh $*
 
 test-rust: oracle ## the Rust tests alone
 	$(STEP) 'cargo test'

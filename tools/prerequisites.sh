@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Names every missing prerequisite at once, with how to get it.
 #   prerequisites.sh python   print a suitable interpreter, $PYTHON first
-#   prerequisites.sh build    check what `make demo` needs
+#   prerequisites.sh build    check what building needs
+#   prerequisites.sh demo     check what `make demo` needs: that, and Java for Spark
 #   prerequisites.sh test     check what `make test` needs besides
 set -euo pipefail
 
@@ -29,16 +30,16 @@ check_build() {
   fi
   version=$(rustc --version 2>/dev/null | cut -d' ' -f2 || true)
   if [[ -z $version ]] || ! command -v cargo >/dev/null; then
-    missing+=("Rust 1.88 or newer: https://rustup.rs")
-  elif ! at_least "$version" 1.88; then
-    missing+=("Rust 1.88 or newer, found $version: 'rustup update stable', or https://rustup.rs")
+    missing+=("Rust 1.89 or newer: https://rustup.rs")
+  elif ! at_least "$version" 1.89; then
+    missing+=("Rust 1.89 or newer, found $version: 'rustup update stable', or https://rustup.rs")
   fi
   if ! command -v cc >/dev/null && ! command -v clang >/dev/null && ! command -v gcc >/dev/null; then
     missing+=("a C compiler (zstd and TLS are built with it): 'apt install build-essential', 'dnf install gcc', 'xcode-select --install'")
   fi
 }
 
-check_test() {
+check_java() {
   local version
   # macOS has a `java` that only says it is none.
   version=$(java -version 2>&1 | sed -n 's/.*version "\([0-9]*\).*/\1/p' | head -n 1 || true)
@@ -49,6 +50,10 @@ check_test() {
   elif [[ $(java --list-modules 2>/dev/null) != *jdk.compiler* ]]; then
     missing+=("a JDK instead of the Java run-time alone: 'apt install openjdk-17-jdk-headless', or https://adoptium.net")
   fi
+}
+
+check_test() {
+  check_java
   if ! command -v mvn >/dev/null; then
     missing+=("Maven, which fetches the brokers: 'apt install maven', 'brew install maven', or https://maven.apache.org")
   fi
@@ -57,6 +62,7 @@ check_test() {
 case ${1:-} in
   python) find_python || { echo "no Python 3.10 or newer found" >&2; exit 1; }; exit ;;
   build) check_build ;;
+  demo) check_build; check_java ;;
   test) check_build; check_test ;;
   *) echo "usage: $0 python|build|test" >&2; exit 2 ;;
 esac

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use ottla_client::config::{Acks, ROWS, Value};
+use ottla_client::config::{Acks, Value, rows};
 use ottla_client::{Config, Error, Kind};
 
 fn set(pairs: &[(&str, &str)]) -> Result<Config, Error> {
@@ -37,7 +37,7 @@ fn an_unknown_key_names_the_nearest() {
 
 #[test]
 fn every_number_has_bounds_and_every_value_its_type() {
-    for row in ROWS.iter().filter(|row| matches!(row.ty, "int" | "milliseconds")) {
+    for row in rows().into_iter().filter(|row| matches!(row.ty, "int" | "milliseconds")) {
         for outside in [row.bounds.0.checked_sub(1), row.bounds.1.checked_add(1)].into_iter().flatten() {
             let words = refused(row.name, &outside.to_string());
             assert!(words.contains(row.name) && words.contains("must be between"), "{words}");
