@@ -9,7 +9,9 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_the_configuration_page_is_current():
-    spec = importlib.util.spec_from_file_location("config_table", ROOT / "tools" / "config_table.py")
+    spec = importlib.util.spec_from_file_location(
+        "config_table", ROOT / "tools" / "config_table.py"
+    )
     assert spec is not None
     assert spec.loader is not None
     tool = importlib.util.module_from_spec(spec)
