@@ -12,11 +12,13 @@ pub(super) struct BytesColumn {
     offsets: Vec<i32>,
     values: Vec<u8>,
     nulls: NullBufferBuilder,
+    /// Rows at the end that are not null and that `nulls` does not know yet.
+    valid: usize,
 }
 
 impl BytesColumn {
     pub(super) fn new() -> Self {
-        Self { offsets: vec![0], values: Vec::new(), nulls: NullBufferBuilder::new(0) }
+        Self { offsets: vec![0], values: Vec::new(), nulls: NullBufferBuilder::new(0), valid: 0 }
     }
 
     pub(super) fn reserve(&mut self, rows: usize, bytes: usize) {
@@ -27,35 +29,29 @@ impl BytesColumn {
     /// The caller keeps the sum of all bytes within 31 bits.
     #[inline(always)]
     pub(super) fn push(&mut self, bytes: Option<&[u8]>) {
-        self.extend(&[bytes], |bytes| *bytes);
+        match bytes {
+            Some(bytes) => {
+                self.values.extend_from_slice(bytes);
+                self.valid += 1;
+            }
+            None => self.push_null(),
+        }
+        self.offsets.push(self.values.len() as i32);
     }
 
-    /// Appends `bytes` of each row.
-    #[inline]
-    pub(super) fn extend<'r, R>(&mut self, rows: &'r [R], bytes: impl Fn(&'r R) -> Option<&'r [u8]>) {
-        let (mut end, mut nulls) = (self.values.len() as i32, 0);
-        let values = &mut self.values;
-        self.offsets.extend(rows.iter().map(|row| {
-            match bytes(row) {
-                Some(bytes) => {
-                    values.extend_from_slice(bytes);
-                    end += bytes.len() as i32;
-                }
-                None => nulls += 1,
-            }
-            end
-        }));
-        if nulls == 0 {
-            self.nulls.append_n_non_nulls(rows.len());
-        } else if nulls == rows.len() {
-            self.nulls.append_n_nulls(rows.len());
-        } else {
-            rows.iter().for_each(|row| self.nulls.append(bytes(row).is_some()));
-        }
+    fn push_null(&mut self) {
+        self.settle();
+        self.nulls.append_null();
+    }
+
+    /// Tells `nulls` of the rows that it does not know yet.
+    fn settle(&mut self) {
+        self.nulls.append_n_non_nulls(std::mem::take(&mut self.valid));
     }
 
     /// The array, leaving an empty column with room for as much again.
     pub(super) fn finish(&mut self) -> Result<BinaryArray, ArrowError> {
+        self.settle();
         let mut fresh = Vec::with_capacity(self.offsets.len());
         fresh.push(0);
         let offsets = mem::replace(&mut self.offsets, fresh);

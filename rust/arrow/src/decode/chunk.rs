@@ -1,7 +1,8 @@
 //! The batch that is being filled.
 //!
 //! Invariant: the bytes of all columns together stay within 31 bits, so that no offset overflows:
-//! [`Chunk::count_fitting`] counts each row before it is pushed.
+//! [`Chunk::push`] counts each row before it is pushed, and [`Chunk::push_all`] is only called when
+//! [`Chunk::has_room`] for everything.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -10,7 +11,7 @@ use arrow_array::{
     ArrayRef, Int32Array, Int64Array, RecordBatch, RecordBatchOptions, TimestampMicrosecondArray,
 };
 use arrow_schema::SchemaRef;
-use ottla_protocol::records::RecordRef;
+use ottla_protocol::records::{RecordError, RecordRef, Records, Visitor};
 
 use super::bytes::BytesColumn;
 use super::headers::HeadersColumn;
@@ -123,66 +124,54 @@ impl Chunk {
         }
     }
 
-    /// Appends rows, finishing the batch whenever it is full.
-    pub(super) fn push_block(
+    /// Whether so many rows of so many bytes surely leave the batch unfinished.
+    pub(super) fn has_room(&self, rows: usize, bytes: usize) -> bool {
+        self.rows.saturating_add(rows) < self.max_rows && self.bytes.saturating_add(bytes) < self.target_bytes
+    }
+
+    /// Appends all records, for which there is room.
+    pub(super) fn push_all(
         &mut self,
-        mut block: &[RecordRef<'_>],
+        records: &mut Records<'_>,
+        pushed: &mut Pushed,
+    ) -> Result<(), RecordError> {
+        self.with_rows(pushed, |rows| records.visit(rows))
+    }
+
+    /// Appends a record, finishing the batch first if it is full.
+    pub(super) fn push(
+        &mut self,
+        record: &RecordRef<'_>,
         pushed: &mut Pushed,
         ready: &mut VecDeque<DecodedBatch>,
     ) -> Result<(), DecodeCause> {
-        while let Some(first) = block.first() {
-            let (fitting, rest) = block.split_at_checked(self.count_fitting(block)).unwrap_or((block, &[]));
-            if let Some(last) = fitting.last() {
-                self.push_rows(fitting);
-                pushed.rows += fitting.len();
-                pushed.next_offset = pushed.next_offset.max(last.offset + 1);
-            } else if self.rows == 0 {
-                return Err(DecodeCause::RowTooLarge { bytes: size_of(first) });
-            } else {
-                self.cut(pushed.next_offset, ready)?;
-            }
-            block = rest;
+        let bytes = size_of(record);
+        let is_full = self.rows == self.max_rows
+            || self.bytes >= self.target_bytes
+            || self.bytes.saturating_add(bytes) > MAX_BYTES;
+        if is_full && self.rows > 0 {
+            self.cut(pushed.next_offset, ready)?;
         }
+        if bytes > MAX_BYTES {
+            return Err(DecodeCause::RowTooLarge { bytes });
+        }
+        self.with_rows(pushed, |rows| rows.visit(record));
         Ok(())
     }
 
-    /// How many of these rows still belong into this batch; their bytes are counted in.
-    fn count_fitting(&mut self, block: &[RecordRef<'_>]) -> usize {
-        let most = block.len().min(self.max_rows - self.rows);
-        // Nearly always all of them: known after one loop without a branch.
-        let all = block.iter().fold(self.bytes, |bytes, record| bytes.saturating_add(size_of(record)));
-        if most == block.len() && all < self.target_bytes {
-            self.bytes = all;
-            return most;
-        }
-        for (index, record) in block.iter().take(most).enumerate() {
-            let bytes = self.bytes.saturating_add(size_of(record));
-            if self.bytes >= self.target_bytes || bytes > MAX_BYTES {
-                return index;
-            }
-            self.bytes = bytes;
-        }
-        most
-    }
-
-    fn push_rows(&mut self, rows: &[RecordRef<'_>]) {
-        self.rows += rows.len();
-        if let Some(key) = &mut self.key {
-            key.extend(rows, |record| record.key);
-        }
-        if let Some(value) = &mut self.value {
-            value.extend(rows, |record| record.value);
-        }
-        if let Some(offset) = &mut self.offset {
-            offset.extend(rows.iter().map(|record| record.offset));
-        }
-        if let Some(timestamp) = &mut self.timestamp {
-            // -1, "none", becomes -1000: what Spark's own source gives.
-            timestamp.extend(rows.iter().map(|record| record.timestamp.saturating_mul(1000)));
-        }
-        if let Some(headers) = &mut self.headers {
-            rows.iter().for_each(|record| headers.push(&record.headers));
-        }
+    /// Has `push` fill rows, and takes note of what came.
+    #[inline(always)]
+    fn with_rows<T>(&mut self, pushed: &mut Pushed, push: impl FnOnce(&mut Rows<'_>) -> T) -> T {
+        let Self { key, value, offset, timestamp, headers, .. } = self;
+        let next = pushed.next_offset;
+        let mut rows = Rows { key, value, offset, timestamp, headers, count: 0, bytes: 0, next };
+        let outcome = push(&mut rows);
+        let Rows { count, bytes, next, .. } = rows;
+        self.rows += count;
+        self.bytes += bytes;
+        pushed.rows += count;
+        pushed.next_offset = next;
+        outcome
     }
 
     /// Finishes the batch in the middle of a span, which goes on in the next one.
@@ -262,6 +251,48 @@ impl Chunk {
             Column::Headers => Arc::new(self.headers.get_or_insert_with(HeadersColumn::new).finish()?),
         })
     }
+}
+
+/// The columns while a whole batch goes into them.
+struct Rows<'a> {
+    key: &'a mut Option<BytesColumn>,
+    value: &'a mut Option<BytesColumn>,
+    offset: &'a mut Option<Vec<i64>>,
+    timestamp: &'a mut Option<Vec<i64>>,
+    headers: &'a mut Option<HeadersColumn>,
+    count: usize,
+    bytes: usize,
+    next: i64,
+}
+
+impl Visitor for Rows<'_> {
+    #[inline(always)]
+    fn visit(&mut self, record: &RecordRef<'_>) {
+        if let Some(key) = self.key {
+            key.push(record.key);
+        }
+        if let Some(value) = self.value {
+            value.push(record.value);
+        }
+        if let Some(offset) = self.offset {
+            offset.push(record.offset);
+        }
+        if let Some(timestamp) = self.timestamp {
+            timestamp.push(micros(record.timestamp));
+        }
+        if let Some(headers) = self.headers {
+            headers.push(&record.headers);
+        }
+        self.count += 1;
+        self.bytes += size_of(record);
+        self.next = self.next.max(record.offset + 1);
+    }
+}
+
+/// Milliseconds in microseconds. -1, "none", becomes -1000: what Spark's own source gives.
+#[inline(always)]
+fn micros(millis: i64) -> i64 {
+    millis.saturating_mul(1000)
 }
 
 /// What a record takes of the columns' bytes, whichever of them are asked for.

@@ -26,9 +26,6 @@ pub const DEFAULT_MAX_ROWS: usize = 50_000;
 /// Bytes of keys, values and headers a batch, unless configured otherwise.
 pub const DEFAULT_TARGET_BYTES: usize = 4 << 20;
 
-/// Records that are read before they go into the columns: few enough to stay in the L1 cache.
-const BLOCK: usize = 128;
-
 /// How large finished batches get.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DecoderConfig {
@@ -227,22 +224,20 @@ impl ArrowDecoder {
         let Self { chunk, scratch, ready } = self;
         let mut records = batch.records(scratch)?;
         chunk.begin_batch(batch.timestamp_type().id(), records.at_most());
-        let mut block = Vec::with_capacity(records.at_most().min(BLOCK));
         // The reader has checked that a batch's records lie within it.
         let inside =
             batch.magic() == 2 && range.start <= batch.base_offset() && batch.last_offset() < range.end;
-        loop {
-            block.clear();
-            let outcome = records.read_block(&mut block, BLOCK);
-            if block.is_empty() {
-                return outcome.map_err(DecodeCause::from);
-            }
-            if !inside {
-                // Offsets in an honest batch ascend; here nothing depends on that.
-                block.retain(|record| range.start <= record.offset && record.offset < range.end);
-            }
-            chunk.push_block(&block, pushed, ready)?;
-            outcome?;
+        // Nearly always: the whole batch is wanted, and the end of this chunk is far.
+        if inside && records.encoded_len().is_some_and(|bytes| chunk.has_room(records.at_most(), bytes)) {
+            return chunk.push_all(&mut records, pushed).map_err(DecodeCause::from);
         }
+        for record in records {
+            let record = record?;
+            // Offsets in an honest batch ascend; here nothing depends on that.
+            if range.start <= record.offset && record.offset < range.end {
+                chunk.push(&record, pushed, ready)?;
+            }
+        }
+        Ok(())
     }
 }

@@ -31,7 +31,7 @@ pub use builder::{BatchBuilder, Stamp};
 pub use compression::{Compression, Compressor, DEFAULT_DECOMPRESSED_LIMIT, Scratch};
 pub use error::{Flaw, RecordError};
 pub use header::{Header, Headers};
-pub use record::{RecordRef, Records};
+pub use record::{RecordRef, Records, Visitor};
 
 /// The bytes of a batch before its first record: where an empty batch ends.
 pub const BATCH_OVERHEAD: usize = layout::RECORDS;

@@ -64,6 +64,12 @@ fn range(at: usize, len: u32) -> Option<(usize, bool)> {
     }
 }
 
+/// Takes records one after the other; see [`Records::visit`].
+pub trait Visitor {
+    /// Takes one.
+    fn visit(&mut self, record: &RecordRef<'_>);
+}
+
 /// Iterates over the records of a batch. After an error it ends.
 pub struct Records<'a>(Inner<'a>);
 
@@ -81,23 +87,30 @@ impl<'a> Records<'a> {
         Self(Inner::Legacy(records))
     }
 
-    /// Appends up to `most` records to `block`, and none at the end. A column-wise consumer is
-    /// faster so: reading and each column's filling are tight loops of their own.
+    /// Gives every record that is left to `visitor`, one after the other: the quickest way through a
+    /// batch, if the visitor is inlined, since nothing is stored in between.
     ///
     /// # Errors
-    /// [`RecordError`] for the first record that is malformed. Those before it are in `block`.
-    pub fn read_block(&mut self, block: &mut Vec<RecordRef<'a>>, most: usize) -> Result<(), RecordError> {
+    /// [`RecordError`] for the first record that is malformed. Those before it were visited.
+    #[inline]
+    pub fn visit(&mut self, visitor: &mut impl Visitor) -> Result<(), RecordError> {
         match &mut self.0 {
-            Inner::Current(records) => records.read_block(block, most),
+            Inner::Current(records) => records.visit(visitor),
             Inner::Legacy(records) => {
-                for _ in 0..most {
-                    match records.next() {
-                        Some(record) => block.push(record?),
-                        None => break,
-                    }
+                while let Some(record) = records.next() {
+                    visitor.visit(&record?);
                 }
                 Ok(())
             }
+        }
+    }
+
+    /// The encoded bytes of all records that are left: an upper bound of what they hold.
+    #[must_use]
+    pub fn encoded_len(&self) -> Option<usize> {
+        match &self.0 {
+            Inner::Current(records) => Some(records.rest.len()),
+            Inner::Legacy(_) => None,
         }
     }
 
@@ -160,29 +173,23 @@ impl<'a> CurrentRecords<'a> {
         }
     }
 
-    fn read_block(&mut self, block: &mut Vec<RecordRef<'a>>, most: usize) -> Result<(), RecordError> {
-        let end = self.count.min(self.index.saturating_add(u32::try_from(most).unwrap_or(u32::MAX)));
-        block.reserve(((end - self.index) as usize).min(self.at_most()));
-        while self.index != end {
-            // Each way pushes for itself: a record that could come from either would be put together
-            // in memory, and copying it right from there stalls.
+    #[inline(always)]
+    fn visit(&mut self, visitor: &mut impl Visitor) -> Result<(), RecordError> {
+        while self.index != self.count {
             match self.parse_short() {
-                Some(record) => block.push(record),
-                None => self.push_any(block)?,
+                Some(record) => visitor.visit(&record),
+                None => self.visit_any(visitor)?,
             }
             self.index += 1;
         }
-        if self.index == self.count && !self.rest.is_empty() {
-            self.end().transpose()?;
-        }
-        Ok(())
+        self.end().transpose().map(drop)
     }
 
     #[cold]
     #[inline(never)]
-    fn push_any(&mut self, block: &mut Vec<RecordRef<'a>>) -> Result<(), RecordError> {
+    fn visit_any(&mut self, visitor: &mut impl Visitor) -> Result<(), RecordError> {
         match self.parse_any() {
-            Ok(record) => block.push(record),
+            Ok(record) => visitor.visit(&record),
             Err(flaw) => return Err(self.fail(flaw)),
         }
         Ok(())
