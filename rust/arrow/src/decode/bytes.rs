@@ -12,13 +12,20 @@ pub(super) struct BytesColumn {
     offsets: Vec<i32>,
     values: Vec<u8>,
     nulls: NullBufferBuilder,
-    /// Rows at the end that are not null and that `nulls` does not know yet.
-    valid: usize,
+    /// Rows at the end, all null or none, that `nulls` does not know yet.
+    run: usize,
+    run_is_null: bool,
 }
 
 impl BytesColumn {
     pub(super) fn new() -> Self {
-        Self { offsets: vec![0], values: Vec::new(), nulls: NullBufferBuilder::new(0), valid: 0 }
+        Self {
+            offsets: vec![0],
+            values: Vec::new(),
+            nulls: NullBufferBuilder::new(0),
+            run: 0,
+            run_is_null: false,
+        }
     }
 
     pub(super) fn reserve(&mut self, rows: usize, bytes: usize) {
@@ -29,24 +36,24 @@ impl BytesColumn {
     /// The caller keeps the sum of all bytes within 31 bits.
     #[inline(always)]
     pub(super) fn push(&mut self, bytes: Option<&[u8]>) {
-        match bytes {
-            Some(bytes) => {
-                self.values.extend_from_slice(bytes);
-                self.valid += 1;
-            }
-            None => self.push_null(),
+        if bytes.is_none() != self.run_is_null {
+            self.settle();
+            self.run_is_null = bytes.is_none();
+        }
+        self.run += 1;
+        if let Some(bytes) = bytes {
+            self.values.extend_from_slice(bytes);
         }
         self.offsets.push(self.values.len() as i32);
     }
 
-    fn push_null(&mut self) {
-        self.settle();
-        self.nulls.append_null();
-    }
-
-    /// Tells `nulls` of the rows that it does not know yet.
+    /// Tells `nulls` of the rows that it does not know yet: in runs, since keys are nearly always
+    /// there or nearly always not.
     fn settle(&mut self) {
-        self.nulls.append_n_non_nulls(std::mem::take(&mut self.valid));
+        match (std::mem::take(&mut self.run), self.run_is_null) {
+            (run, true) => self.nulls.append_n_nulls(run),
+            (run, false) => self.nulls.append_n_non_nulls(run),
+        }
     }
 
     /// The array, leaving an empty column with room for as much again.

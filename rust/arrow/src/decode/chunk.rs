@@ -163,14 +163,14 @@ impl Chunk {
     #[inline(always)]
     fn with_rows<T>(&mut self, pushed: &mut Pushed, push: impl FnOnce(&mut Rows<'_>) -> T) -> T {
         let Self { key, value, offset, timestamp, headers, .. } = self;
-        let next = pushed.next_offset;
-        let mut rows = Rows { key, value, offset, timestamp, headers, count: 0, bytes: 0, next };
+        let last = pushed.next_offset - 1;
+        let mut rows = Rows { key, value, offset, timestamp, headers, count: 0, bytes: 0, last };
         let outcome = push(&mut rows);
-        let Rows { count, bytes, next, .. } = rows;
+        let Rows { count, bytes, last, .. } = rows;
         self.rows += count;
         self.bytes += bytes;
         pushed.rows += count;
-        pushed.next_offset = next;
+        pushed.next_offset = pushed.next_offset.max(last + 1);
         outcome
     }
 
@@ -262,7 +262,8 @@ struct Rows<'a> {
     headers: &'a mut Option<HeadersColumn>,
     count: usize,
     bytes: usize,
-    next: i64,
+    /// The offset of the last row.
+    last: i64,
 }
 
 impl Visitor for Rows<'_> {
@@ -285,7 +286,7 @@ impl Visitor for Rows<'_> {
         }
         self.count += 1;
         self.bytes += size_of(record);
-        self.next = self.next.max(record.offset + 1);
+        self.last = record.offset;
     }
 }
 
