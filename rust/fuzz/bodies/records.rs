@@ -3,8 +3,8 @@
 use bytes::{BufMut, Bytes};
 use ottla_protocol::records::control::read_control_type;
 use ottla_protocol::records::{
-    AbortedTransaction, AbortedTransactions, Batch, BatchBuilder, Batches, Compression, Compressor, RecordRef,
-    Scratch, Stamp, Visitor,
+    AbortedTransaction, AbortedTransactions, Batch, BatchBuilder, Batches, Compression, Compressor,
+    RecordRef, Scratch, Stamp, Visitor,
 };
 
 /// Small, so that a bomb shows without taking long.
