@@ -68,10 +68,16 @@ pub(crate) fn listen(
 impl Listening {
     /// Closes the listener and its connections, and keeps the port.
     pub(crate) async fn stop(self) -> io::Result<Reserved> {
+        let address = self.address;
+        self.end().await;
+        reserve(address)
+    }
+
+    /// Closes the listener and its connections, and gives the port back.
+    pub(crate) async fn end(self) {
         // It may have ended already; then nobody hears, and that is as well.
         let _ = self.stop.send(());
         let _ = self.task.await;
-        reserve(self.address)
     }
 
     /// Ends everything without waiting.

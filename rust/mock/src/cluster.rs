@@ -204,6 +204,17 @@ impl MockCluster {
         Ok(())
     }
 
+    /// Ends everything and waits for it: after this, no port listens and no connection is open.
+    /// Dropping the cluster does the same without waiting.
+    pub async fn close(&self) {
+        let processes = std::mem::take(&mut *self.processes.lock());
+        for process in processes.into_values() {
+            if let Process::Running(listening) = process {
+                listening.end().await;
+            }
+        }
+    }
+
     /// How many connections a broker has.
     #[must_use]
     pub fn connections(&self, broker: i32) -> usize {

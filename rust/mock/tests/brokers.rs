@@ -197,6 +197,19 @@ fn dropping_the_cluster_ends_every_task_and_socket() {
     assert!(runtime.block_on(TcpStream::connect(address)).is_err());
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn after_close_no_port_listens() {
+    for _ in 0..50 {
+        let cluster = MockCluster::start(MockConfig::default()).await.unwrap();
+        let addresses = cluster.brokers();
+        cluster.close().await;
+        for broker in addresses {
+            let refused = TcpStream::connect(broker.address).await.unwrap_err();
+            assert_eq!(refused.kind(), std::io::ErrorKind::ConnectionRefused);
+        }
+    }
+}
+
 #[tokio::test]
 async fn advertised_addresses_may_differ_from_where_brokers_listen() {
     let config = MockConfig { advertised_host: Some("broker.internal".to_owned()), ..MockConfig::default() };

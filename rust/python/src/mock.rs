@@ -164,8 +164,13 @@ impl MockCluster {
         })
     }
 
-    fn close(&self) {
-        drop(self.core.lock().take());
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        let core = self.core.lock().take();
+        // In a child after a fork there is nothing to end: the cluster is the parent's.
+        match core.as_deref().map(Owned::get) {
+            Some(Ok(core)) => wait(py, core.close()),
+            _ => Ok(()),
+        }
     }
 
     fn __enter__(this: Py<Self>) -> Py<Self> {
@@ -173,8 +178,8 @@ impl MockCluster {
     }
 
     #[pyo3(signature = (*_args))]
-    fn __exit__(&self, _args: &Bound<'_, PyAny>) {
-        self.close();
+    fn __exit__(&self, py: Python<'_>, _args: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.close(py)
     }
 
     fn __repr__(&self) -> String {
