@@ -50,8 +50,8 @@ build: $(EXTENSION) ## the Python extension, into .venv
 oracle: ## what Kafka's Java classes say about the protocol, for the Rust tests
 	@tools/oracle.sh
 
-jars: ## Kafka's brokers and Spark's own connector, for the Python tests
-	@tools/jars.sh brokers spark
+jars: ## Kafka's brokers, today's and older ones, and Spark's own connector, for the Python tests
+	@tools/jars.sh brokers spark kafka-3.9 kafka-2.8
 
 lint: $(EXTENSION) .venv/dev.stamp ## formatting, clippy, ruff, mypy, and the stubs against the binary
 	$(STEP) 'cargo fmt, clippy'

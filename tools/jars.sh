@@ -1,14 +1,29 @@
 #!/usr/bin/env bash
-# Fetches the Java artifacts of tests/kafka/pom.xml into .ottla-build/jars/<name>/, one call a
-# directory: `tools/jars.sh brokers oracle spark`. Downloads are retried; a directory that was
-# fetched for the present pom.xml is left alone, without starting Maven.
+# Fetches the Java artifacts of tests/kafka/ into .ottla-build/jars/<name>/, one call a directory:
+# `tools/jars.sh brokers oracle spark` (pom.xml), `tools/jars.sh kafka-3.9 kafka-2.8` (older.xml).
+# Downloads are retried; a directory that was fetched for what is wanted now is left alone, without
+# starting Maven.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-readonly pom=tests/kafka/pom.xml attempts=4
-declare -A goal=([brokers]=copy-dependencies [oracle]=copy [spark]=copy)
+readonly attempts=4
+readonly current=(-f tests/kafka/pom.xml) older=(-f tests/kafka/older.xml)
+declare -A goal=(
+  [brokers]=copy-dependencies@brokers [oracle]=copy@oracle [spark]=copy@spark
+  [kafka-3.9]=copy-dependencies@older [kafka-2.8]=copy-dependencies@older
+)
+# The last release of each line; 2.8 is run with ZooKeeper.
+declare -A release=([kafka-3.9]=3.9.2 [kafka-2.8]=2.8.2)
 mkdir -p .ottla-build/jars .ottla-build/log
-wanted=$(cksum <"$pom")
+
+# What Maven is called with for a directory.
+arguments() {
+  if [[ -n ${release[$1]:-} ]]; then
+    echo "${older[*]} -Dkafka.version=${release[$1]} -Djars.directory=$1"
+  else
+    echo "${current[*]}"
+  fi
+}
 
 # Maven is silent about how far it is; its log tells.
 show_progress() {
@@ -25,8 +40,9 @@ fetch() {
   show_progress "$name" "$log" &
   ticker=$!
   status=0
-  mvn -B -f "$pom" -Dstyle.color=never -Dmaven.wagon.http.retryHandler.count=5 \
-    "dependency:${goal[$name]}@$name" >"$log" 2>&1 </dev/null || status=$?
+  # shellcheck disable=SC2046 # words without blanks
+  mvn -B $(arguments "$name") -Dstyle.color=never -Dmaven.wagon.http.retryHandler.count=5 \
+    "dependency:${goal[$name]}" >"$log" 2>&1 </dev/null || status=$?
   kill "$ticker" && wait "$ticker" 2>/dev/null || true
   return "$status"
 }
@@ -34,6 +50,8 @@ fetch() {
 for name in "$@"; do
   stamp=.ottla-build/jars/$name.stamp
   [[ -n ${goal[$name]:-} ]] || { echo "no such set of jars: $name (known: ${!goal[*]})" >&2; exit 2; }
+  pom=$(arguments "$name" | cut -d' ' -f2)
+  wanted=$(cksum <"$pom")${release[$name]:+ ${release[$name]}}
   if [[ -f $stamp && $(<"$stamp") == "$wanted" ]]; then continue; fi
   echo "fetching the $name jars with Maven"
   for ((attempt = 1; ; attempt++)); do

@@ -19,6 +19,7 @@ class Brokers:
         self.cluster = cluster
         self.bootstrap = cluster.bootstrap
         self.is_mock = isinstance(cluster, MockCluster)
+        self.release = "mock" if isinstance(cluster, MockCluster) else cluster.release
 
     def create_topic(self, partitions: int = 1, config: Mapping[str, str] | None = None) -> str:
         """A topic with a name of its own and three replicas."""

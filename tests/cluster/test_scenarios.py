@@ -107,7 +107,15 @@ def test_bounds(brokers: Brokers) -> None:
         ].to_pylist() == list(range(20))
         offsets = client.list_offsets({(topic, 0): int(when[7].timestamp() * 1000)})
         assert offsets[topic, 0].offset == 7
-        assert client.list_offsets({(topic, 0): "max_timestamp"})[topic, 0].offset == 19
+
+
+def test_largest_timestamp(brokers: Brokers) -> None:
+    topic = brokers.create_topic()
+    with ottla.Client(brokers.bootstrap) as client:
+        with ottla.Producer(client) as producer:
+            when = [START + timedelta(seconds=i % 3) for i in range(6)]
+            producer.send_batch(topic, list("abcdef"), timestamps=when).result(10)
+        assert client.list_offsets({(topic, 0): "max_timestamp"})[topic, 0].offset == 2
 
 
 def test_deleted_records(brokers: Brokers) -> None:

@@ -17,7 +17,7 @@ class MissingPrerequisiteError(RuntimeError):
 
 
 def jar_directory(name: str) -> Path:
-    """The directory of one execution of tests/kafka/pom.xml: brokers, oracle or spark."""
+    """The directory of one call of tools/jars.sh: brokers, oracle, spark, kafka-3.9, kafka-2.8."""
     base = Path(os.environ.get("OTTLA_JARS", REPOSITORY / ".ottla-build" / "jars"))
     if not (base / f"{name}.stamp").is_file():
         raise MissingPrerequisiteError(

@@ -5,7 +5,7 @@
         kafka.kill(kafka.leader_of("orders", 0))
 
 Used by the fixture `kafka`, by benches/peers and by hand (`python -m tests.support`). Every
-configuration that is not Kafka's default is in `_SETTINGS` or `_properties`, with its reason.
+configuration that is not Kafka's default is in `kafka_properties`, with its reason.
 """
 
 from __future__ import annotations
@@ -16,58 +16,42 @@ import subprocess
 import tempfile
 import time
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
+from typing import TypeAlias
 
 from confluent_kafka import KafkaException
 
+from tests.support import kafka_properties
 from tests.support.jars import REPOSITORY, jar_directory, java
 from tests.support.kafka_admin import ClusterTimeoutError, KafkaAdmin, wait_until
 from tests.support.kafka_node import KafkaNode
 from tests.support.ports import free_ports
 
-_LOG4J = REPOSITORY / "tests" / "support" / "log4j2.properties"
+_SUPPORT = REPOSITORY / "tests" / "support"
 
-_SETTINGS = {
-    # A test that forgets to create its topic should hear so.
-    "auto.create.topics.enable": "false",
-    # The internal topics on all nodes, so that any node may be killed; few partitions start fast.
-    "offsets.topic.num.partitions": "5",
-    "offsets.topic.replication.factor": "3",
-    "transaction.state.log.num.partitions": "5",
-    "transaction.state.log.replication.factor": "3",
-    "transaction.state.log.min.isr": "2",
-    "share.coordinator.state.topic.num.partitions": "5",
-    "share.coordinator.state.topic.replication.factor": "3",
-    "share.coordinator.state.topic.min.isr": "2",
-    # A killed node loses its leaderships within 3 s (9 by default), a killed controller its seat
-    # within 1 to 2.
-    "broker.session.timeout.ms": "3000",
-    "broker.heartbeat.interval.ms": "500",
-    "controller.quorum.election.timeout.ms": "500",
-    "controller.quorum.fetch.timeout.ms": "1000",
-    "replica.lag.time.max.ms": "5000",
-    "replica.fetch.wait.max.ms": "100",
-    # Groups settle at once.
-    "group.initial.rebalance.delay.ms": "0",
-    # Leaders move only when a test moves them.
-    "auto.leader.rebalance.enable": "false",
-    "controlled.shutdown.enable": "true",
-    # Aborted and expired transactions in test time.
-    "transaction.abort.timed.out.transaction.cleanup.interval.ms": "1000",
-    "log.retention.check.interval.ms": "1000",
-    "log.initial.task.delay.ms": "1000",
-    # Compaction in test time.
-    "log.cleaner.backoff.ms": "200",
-    "num.recovery.threads.per.data.dir": "2",
-    "num.network.threads": "2",
-    "num.io.threads": "4",
-}
+# Sets of jars that tools/jars.sh fetches: today's brokers, and older ones.
+CURRENT = "brokers"
+ZOOKEEPER_RELEASES = ("kafka-2.8",)
+OLDER = ("kafka-3.9", *ZOOKEEPER_RELEASES)
 
 # Many short-lived JVMs on few cores; a benchmark wants LONG_LIVED.
 _SHORT_LIVED = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 LONG_LIVED = ("-Xms1g", "-Xmx1g", "-XX:+UseG1GC")
+
+
+@dataclass(frozen=True)
+class Host:
+    """Where a broker runs: its address, and a command that runs another one there."""
+
+    address: str = "127.0.0.1"
+    enter: Sequence[str] = ()
+
+
+# More configuration, the same for all brokers or made for each.
+Config: TypeAlias = Mapping[str, str] | Callable[[KafkaNode], Mapping[str, str]]
 
 
 class KafkaCluster(KafkaAdmin):
@@ -76,40 +60,77 @@ class KafkaCluster(KafkaAdmin):
     def __init__(
         self,
         brokers: int = 3,
-        config: Mapping[str, str] | None = None,
+        config: Config | None = None,
         racks: Sequence[str] = ("rack-a", "rack-b", "rack-c"),
         jvm: Sequence[str] = _SHORT_LIVED,
         start_timeout: float = 90,
+        release: str = CURRENT,
+        hosts: Sequence[Host] = (Host(),),
     ) -> None:
-        self._classpath = f"{jar_directory('brokers')}/*"
+        self._classpath = f"{jar_directory(release)}/*"
+        self.release = release
         self._start_timeout = start_timeout
         self.directory = Path(tempfile.mkdtemp(prefix="ottla-kafka-"))
+        self.servers: list[KafkaNode] = []
+        self.nodes: dict[int, KafkaNode] = {}
+        jvm = [*jvm, *self._jvm()]
+        if release in ZOOKEEPER_RELEASES:
+            self._place_with_zookeeper(brokers, racks, jvm)
+        else:
+            self._place(brokers, racks, jvm, [hosts[i % len(hosts)] for i in range(brokers)])
+        for node in self.nodes.values():
+            node.properties |= config(node) if callable(config) else config or {}
+        super().__init__(self.bootstrap, self._live_addresses)
+
+    def _place(
+        self, brokers: int, racks: Sequence[str], jvm: list[str], hosts: Sequence[Host]
+    ) -> None:
         ports = free_ports(2 * brokers)
-        voters = ",".join(f"{i + 1}@127.0.0.1:{ports[brokers + i]}" for i in range(brokers))
+        voters = ",".join(
+            f"{i + 1}@{hosts[i].address}:{ports[brokers + i]}" for i in range(brokers)
+        )
         # The first bit is clear, or one id in 64 would start with "-" and be taken for an option.
         random = bytes([uuid.uuid4().bytes[0] & 0x7F]) + uuid.uuid4().bytes[1:]
         cluster_id = base64.urlsafe_b64encode(random).decode().rstrip("=")
-        self.nodes: dict[int, KafkaNode] = {}
-        for i in range(brokers):
+        for i, host in enumerate(hosts):
             node_id, directory = i + 1, self.directory / f"broker-{i + 1}"
             properties = {
-                **_SETTINGS,
-                "node.id": str(node_id),
-                "process.roles": "broker,controller",
-                "controller.quorum.voters": voters,
-                "listeners": f"PLAINTEXT://127.0.0.1:{ports[i]},"
-                f"CONTROLLER://127.0.0.1:{ports[brokers + i]}",
-                "advertised.listeners": f"PLAINTEXT://127.0.0.1:{ports[i]}",
-                "controller.listener.names": "CONTROLLER",
-                "log.dirs": str(directory / "data"),
-                "broker.rack": racks[i % len(racks)],
-                **{k: str(min(int(_SETTINGS[k]), brokers)) for k in _SETTINGS if _is_replica(k)},
-                **(config or {}),
+                **kafka_properties.common(brokers, directory, racks[i % len(racks)]),
+                **kafka_properties.kraft(
+                    node_id, host.address, ports[i], ports[brokers + i], voters
+                ),
             }
             self.nodes[node_id] = KafkaNode(
-                node_id, directory, ports[i], properties, cluster_id, [*jvm, *self._jvm()]
+                node_id,
+                directory,
+                ports[i],
+                properties,
+                jvm,
+                host=host.address,
+                enter=host.enter,
+                cluster_id=cluster_id,
             )
-        super().__init__(self.bootstrap, self._live_addresses)
+
+    def _place_with_zookeeper(self, brokers: int, racks: Sequence[str], jvm: list[str]) -> None:
+        zookeeper_port, *ports = free_ports(1 + brokers)
+        home = self.directory / "zookeeper"
+        self.servers.append(
+            KafkaNode(
+                0,
+                home,
+                zookeeper_port,
+                kafka_properties.zookeeper("127.0.0.1", zookeeper_port, home),
+                jvm,
+                main="org.apache.zookeeper.server.quorum.QuorumPeerMain",
+            )
+        )
+        for i, port in enumerate(ports):
+            directory = self.directory / f"broker-{i + 1}"
+            properties = {
+                **kafka_properties.common(brokers, directory, racks[i % len(racks)]),
+                **kafka_properties.zookeeper_broker(i + 1, "127.0.0.1", port, zookeeper_port),
+            }
+            self.nodes[i + 1] = KafkaNode(i + 1, directory, port, properties, jvm)
 
     @property
     def bootstrap(self) -> str:
@@ -120,7 +141,7 @@ class KafkaCluster(KafkaAdmin):
         """Start all nodes together and wait until all are members; raises with a log if not."""
         atexit.register(self.stop)
         try:
-            for node in self.nodes.values():
+            for node in [*self.servers, *self.nodes.values()]:
                 node.start()
             self._wait_for_all()
         except BaseException:
@@ -131,7 +152,7 @@ class KafkaCluster(KafkaAdmin):
     def stop(self) -> None:
         """Kill the brokers and delete what they wrote."""
         atexit.unregister(self.stop)
-        for node in self.nodes.values():
+        for node in [*self.nodes.values(), *self.servers]:
             node.remove()
         if self.directory.is_dir():
             self.directory.rmdir()
@@ -184,7 +205,10 @@ class KafkaCluster(KafkaAdmin):
         self.stop()
 
     def _jvm(self) -> list[str]:
-        return [f"-Dlog4j2.configurationFile={_LOG4J}", "-cp", self._classpath]
+        logging = f"-Dlog4j2.configurationFile={_SUPPORT / 'log4j2.properties'}"
+        if self.release != CURRENT:
+            logging = f"-Dlog4j.configuration=file:{_SUPPORT / 'log4j.properties'}"
+        return [logging, "-cp", self._classpath]
 
     def _live_addresses(self) -> list[str]:
         return [node.address for node in self.nodes.values() if node.pid is not None]
@@ -209,7 +233,3 @@ class KafkaCluster(KafkaAdmin):
         return RuntimeError(
             f"broker {node_id} {what}; its log ends:\n{self.nodes[node_id].log_tail()}"
         )
-
-
-def _is_replica(key: str) -> bool:
-    return key.endswith(("replication.factor", "min.isr"))

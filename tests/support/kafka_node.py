@@ -1,4 +1,4 @@
-"""One broker process: its configuration, its log, its life and death.
+"""One server process: its configuration, its log, its life and death.
 
 A node never outlives the process that started it, however that one ends: a watcher in the
 node's process group sees the end of a pipe, kills the broker and removes its data.
@@ -12,6 +12,7 @@ import shlex
 import shutil
 import signal
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
@@ -30,21 +31,26 @@ exec "$@"
 
 @dataclass
 class KafkaNode:
-    """A combined broker and controller on loopback."""
+    """A server process: a combined broker and controller if nothing else is said."""
 
     node_id: int
     directory: Path
     port: int
     properties: dict[str, str]
-    cluster_id: str
     jvm: list[str] = field(default_factory=list)
+    host: str = "127.0.0.1"
+    # A command that runs another one elsewhere: `ip netns exec NAME`.
+    enter: Sequence[str] = ()
+    main: str = "kafka.Kafka"
+    # KRaft's storage is formatted with it before the first start; without, there is none.
+    cluster_id: str | None = None
     _process: subprocess.Popen[bytes] | None = None
     _lifeline: IO[bytes] | None = None
 
     @property
     def address(self) -> str:
         """What clients connect to."""
-        return f"127.0.0.1:{self.port}"
+        return f"{self.host}:{self.port}"
 
     @property
     def log(self) -> Path:
@@ -64,13 +70,15 @@ class KafkaNode:
         self.directory.mkdir(parents=True, exist_ok=True)
         config = self.directory / "server.properties"
         config.write_text("".join(f"{key}={value}\n" for key, value in self.properties.items()))
-        format_storage = [*self.jvm, "kafka.tools.StorageTool", "format", "--ignore-formatted"]
-        format_storage += ["-t", self.cluster_id, "-c", str(config)]
-        serve = [*self.jvm, "kafka.Kafka", str(config)]
-        script = _WATCHED.replace("{format_storage}", shlex.join([java(), *format_storage]))
+        format_storage = ["true"]
+        if self.cluster_id is not None:
+            format_storage = [java(), *self.jvm, "kafka.tools.StorageTool", "format"]
+            format_storage += ["--ignore-formatted", "-t", self.cluster_id, "-c", str(config)]
+        serve = [*self.jvm, self.main, str(config)]
+        script = _WATCHED.replace("{format_storage}", shlex.join(format_storage))
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
-                ["/bin/sh", "-c", script, str(self.directory), java(), *serve],
+                [*self.enter, "/bin/sh", "-c", script, str(self.directory), java(), *serve],
                 stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=subprocess.STDOUT,

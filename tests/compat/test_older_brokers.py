@@ -1,0 +1,40 @@
+"""The suite's core on Kafka 3.9 and 2.8: the scenarios of tests/cluster, once more."""
+
+from __future__ import annotations
+
+import pytest
+
+import ottla
+from ottla import errors
+from tests.cluster import test_scenarios as scenarios
+from tests.cluster.conftest import Brokers
+
+pytestmark = pytest.mark.cluster
+
+# What a client does first, and what depends on the broker's version most.
+test_topology = scenarios.test_topology
+test_round_trip = scenarios.test_round_trip
+test_send_batch_of_a_table = scenarios.test_send_batch_of_a_table
+test_acks = scenarios.test_acks
+test_bounds = scenarios.test_bounds
+test_deleted_records = scenarios.test_deleted_records
+test_log_append_time = scenarios.test_log_append_time
+test_large_values = scenarios.test_large_values
+test_too_large_for_the_topic = scenarios.test_too_large_for_the_topic
+test_tombstones_need_keys_on_compacted_topics = (
+    scenarios.test_tombstones_need_keys_on_compacted_topics
+)
+test_unknown_topic = scenarios.test_unknown_topic
+test_illegal_topic_name = scenarios.test_illegal_topic_name
+
+
+def test_largest_timestamp_needs_kafka_3(brokers: Brokers) -> None:
+    topic = brokers.create_topic()
+    with ottla.Client(brokers.bootstrap) as client:
+        with ottla.Producer(client) as producer:
+            producer.send_batch(topic, ["a", "b", "c"], timestamps=[1, 3, 2]).result(10)
+        if brokers.release == "kafka-2.8":
+            with pytest.raises(errors.BrokerError, match=r"up to 6; .* needs 7 \(Kafka 3.0\)"):
+                client.list_offsets({(topic, 0): "max_timestamp"})
+        else:
+            assert client.list_offsets({(topic, 0): "max_timestamp"})[topic, 0].offset == 1

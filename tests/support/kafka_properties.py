@@ -1,0 +1,85 @@
+"""The configuration of test brokers: every key that is not Kafka's default, with its reason."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+SETTINGS = {
+    # A test that forgets to create its topic should hear so.
+    "auto.create.topics.enable": "false",
+    # The internal topics on all nodes, so that any node may be killed; few partitions start fast.
+    "offsets.topic.num.partitions": "5",
+    "offsets.topic.replication.factor": "3",
+    "transaction.state.log.num.partitions": "5",
+    "transaction.state.log.replication.factor": "3",
+    "transaction.state.log.min.isr": "2",
+    "share.coordinator.state.topic.num.partitions": "5",
+    "share.coordinator.state.topic.replication.factor": "3",
+    "share.coordinator.state.topic.min.isr": "2",
+    # A killed node loses its leaderships within 3 s (9 by default), a killed controller its seat
+    # within 1 to 2.
+    "broker.session.timeout.ms": "3000",
+    "broker.heartbeat.interval.ms": "500",
+    "controller.quorum.election.timeout.ms": "500",
+    "controller.quorum.fetch.timeout.ms": "1000",
+    "replica.lag.time.max.ms": "5000",
+    "replica.fetch.wait.max.ms": "100",
+    # Groups settle at once.
+    "group.initial.rebalance.delay.ms": "0",
+    # Leaders move only when a test moves them.
+    "auto.leader.rebalance.enable": "false",
+    "controlled.shutdown.enable": "true",
+    # Aborted and expired transactions in test time.
+    "transaction.abort.timed.out.transaction.cleanup.interval.ms": "1000",
+    "log.retention.check.interval.ms": "1000",
+    "log.initial.task.delay.ms": "1000",
+    # Compaction in test time.
+    "log.cleaner.backoff.ms": "200",
+    "num.recovery.threads.per.data.dir": "2",
+    "num.network.threads": "2",
+    "num.io.threads": "4",
+}
+
+
+def common(brokers: int, directory: Path, rack: str) -> dict[str, str]:
+    """What all brokers have, of whatever release: replication as far as there are brokers."""
+    replicas = {k: str(min(int(SETTINGS[k]), brokers)) for k in SETTINGS if _is_replica(k)}
+    return {**SETTINGS, **replicas, "log.dirs": str(directory / "data"), "broker.rack": rack}
+
+
+def kraft(node_id: int, host: str, port: int, controller_port: int, voters: str) -> dict[str, str]:
+    """A broker that is a controller too."""
+    return {
+        "node.id": str(node_id),
+        "process.roles": "broker,controller",
+        "controller.quorum.voters": voters,
+        "listeners": f"PLAINTEXT://{host}:{port},CONTROLLER://{host}:{controller_port}",
+        "advertised.listeners": f"PLAINTEXT://{host}:{port}",
+        "controller.listener.names": "CONTROLLER",
+    }
+
+
+def zookeeper_broker(node_id: int, host: str, port: int, zookeeper_port: int) -> dict[str, str]:
+    """A broker that keeps its metadata in ZooKeeper, as up to Kafka 3.9."""
+    return {
+        "broker.id": str(node_id),
+        "zookeeper.connect": f"{host}:{zookeeper_port}",
+        # Kafka's KRaft session time-out, under its older name.
+        "zookeeper.session.timeout.ms": "3000",
+        "listeners": f"PLAINTEXT://{host}:{port}",
+    }
+
+
+def zookeeper(host: str, port: int, directory: Path) -> dict[str, str]:
+    """ZooKeeper itself, alone."""
+    return {
+        "dataDir": str(directory / "data"),
+        "clientPortAddress": host,
+        "clientPort": str(port),
+        "tickTime": "500",
+        "admin.enableServer": "false",
+    }
+
+
+def _is_replica(key: str) -> bool:
+    return key.endswith(("replication.factor", "min.isr"))
