@@ -207,7 +207,7 @@ fn limits_cut_batches_and_spans() {
     assert!(decoder.pop().is_none());
 
     let config = DecoderConfig { target_bytes: 25, ..DecoderConfig::default() };
-    let mut decoder = ArrowDecoder::new(&[Column::Value, Column::Offset], config);
+    let mut decoder = ArrowDecoder::new(&[Column::Key, Column::Value, Column::Offset], config);
     decoder.push(&batch(0, 50, Compression::None, -1), &range(0, 99), PushOptions::default()).unwrap();
     assert!(decoder.ready() > 10);
     assert_eq!(drain(&mut decoder), (0..50).collect::<Vec<_>>());

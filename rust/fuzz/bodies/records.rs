@@ -31,34 +31,43 @@ pub fn batches(data: &[u8]) {
     assert!(rest < 12 || all.announced_size().is_some_and(|size| size > rest), "{rest} bytes are left over");
 }
 
-struct Count(usize);
+/// What a record is: offset, timestamp, key, value, and how many headers.
+type Seen = (i64, i64, Option<Vec<u8>>, Option<Vec<u8>>, usize);
 
-impl Visitor for Count {
-    fn visit(&mut self, _: &RecordRef<'_>) {
-        self.0 += 1;
+fn seen(record: &RecordRef<'_>) -> Seen {
+    let own = |bytes: Option<&[u8]>| bytes.map(<[u8]>::to_vec);
+    (record.offset, record.timestamp, own(record.key), own(record.value), record.headers.len())
+}
+
+#[derive(Default)]
+struct Collect(Vec<Seen>);
+
+impl Visitor for Collect {
+    fn visit(&mut self, record: &RecordRef<'_>) {
+        self.0.push(seen(record));
     }
 }
 
 /// Reads all records, in both ways; gives how many there are before the first that is wrong.
 fn read(batch: &Batch, scratch: &mut Scratch) -> usize {
-    let mut records = 0;
+    let mut records = Vec::new();
     if let Ok(all) = batch.records(scratch) {
         let at_most = all.at_most();
         for record in all.map_while(Result::ok) {
             assert!(record.offset <= batch.last_offset());
             assert_eq!(record.headers.iter().count(), record.headers.len());
-            records += 1;
+            records.push(seen(&record));
         }
-        assert!(records <= at_most);
+        assert!(records.len() <= at_most);
     }
     assert!(scratch.capacity() <= LIMIT + SLACK, "{} bytes are kept", scratch.capacity());
-    // Visited one by one, as columns are filled, it comes to the same.
+    // Visited, as columns are filled, they are the same.
     if let Ok(mut all) = batch.records(scratch) {
-        let mut visited = Count(0);
+        let mut visited = Collect::default();
         let _ = all.visit(&mut visited);
         assert_eq!(visited.0, records);
     }
-    records
+    records.len()
 }
 
 /// The first byte says which codec and which magic; the rest is what a batch holds, compressed by

@@ -12,8 +12,8 @@ pub(super) struct BytesColumn {
     offsets: Vec<i32>,
     values: Vec<u8>,
     nulls: NullBufferBuilder,
-    /// Rows at the end, all null or none, that `nulls` does not know yet.
-    run: usize,
+    /// Rows that `nulls` knows of. Those behind them are all null, or none is.
+    settled: usize,
     run_is_null: bool,
 }
 
@@ -23,7 +23,7 @@ impl BytesColumn {
             offsets: vec![0],
             values: Vec::new(),
             nulls: NullBufferBuilder::new(0),
-            run: 0,
+            settled: 0,
             run_is_null: false,
         }
     }
@@ -33,6 +33,11 @@ impl BytesColumn {
         self.values.reserve(bytes);
     }
 
+    /// How many bytes its rows hold.
+    pub(super) const fn len(&self) -> usize {
+        self.values.len()
+    }
+
     /// The caller keeps the sum of all bytes within 31 bits.
     #[inline(always)]
     pub(super) fn push(&mut self, bytes: Option<&[u8]>) {
@@ -40,7 +45,6 @@ impl BytesColumn {
             self.settle();
             self.run_is_null = bytes.is_none();
         }
-        self.run += 1;
         if let Some(bytes) = bytes {
             self.values.extend_from_slice(bytes);
         }
@@ -50,15 +54,19 @@ impl BytesColumn {
     /// Tells `nulls` of the rows that it does not know yet: in runs, since keys are nearly always
     /// there or nearly always not.
     fn settle(&mut self) {
-        match (std::mem::take(&mut self.run), self.run_is_null) {
-            (run, true) => self.nulls.append_n_nulls(run),
-            (run, false) => self.nulls.append_n_non_nulls(run),
+        let rows = self.offsets.len() - 1;
+        let run = rows - self.settled;
+        match self.run_is_null {
+            true => self.nulls.append_n_nulls(run),
+            false => self.nulls.append_n_non_nulls(run),
         }
+        self.settled = rows;
     }
 
     /// The array, leaving an empty column with room for as much again.
     pub(super) fn finish(&mut self) -> Result<BinaryArray, ArrowError> {
         self.settle();
+        self.settled = 0;
         let mut fresh = Vec::with_capacity(self.offsets.len());
         fresh.push(0);
         let offsets = mem::replace(&mut self.offsets, fresh);

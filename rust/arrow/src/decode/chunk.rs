@@ -14,7 +14,7 @@ use arrow_schema::SchemaRef;
 use ottla_protocol::records::{RecordError, RecordRef, Records, Visitor};
 
 use super::bytes::BytesColumn;
-use super::headers::HeadersColumn;
+use super::headers::{self, HeadersColumn};
 use super::topic::TopicColumn;
 use super::{DecodeCause, DecodedBatch, DecoderConfig, Pushed, Span};
 use crate::Column;
@@ -124,8 +124,10 @@ impl Chunk {
         }
     }
 
-    /// Whether so many rows of so many bytes surely leave the batch unfinished.
-    pub(super) fn has_room(&self, rows: usize, bytes: usize) -> bool {
+    /// Whether so many rows, encoded in so many bytes, surely leave the batch unfinished.
+    pub(super) fn has_room(&self, rows: usize, encoded: usize) -> bool {
+        let growth = if self.headers.is_some() { headers::GROWTH } else { 1 };
+        let bytes = encoded.saturating_mul(growth);
         self.rows.saturating_add(rows) < self.max_rows && self.bytes.saturating_add(bytes) < self.target_bytes
     }
 
@@ -164,11 +166,21 @@ impl Chunk {
     fn with_rows<T>(&mut self, pushed: &mut Pushed, push: impl FnOnce(&mut Rows<'_>) -> T) -> T {
         let Self { key, value, offset, timestamp, headers, .. } = self;
         let last = pushed.next_offset - 1;
-        let mut rows = Rows { key, value, offset, timestamp, headers, count: 0, bytes: 0, last };
+        let mut rows = Rows {
+            key: key.as_mut(),
+            value: value.as_mut(),
+            offset: offset.as_mut(),
+            timestamp: timestamp.as_mut(),
+            headers: headers.as_mut(),
+            count: 0,
+            last,
+        };
         let outcome = push(&mut rows);
-        let Rows { count, bytes, last, .. } = rows;
+        let Rows { count, last, .. } = rows;
         self.rows += count;
-        self.bytes += bytes;
+        self.bytes = self.key.as_ref().map_or(0, BytesColumn::len)
+            + self.value.as_ref().map_or(0, BytesColumn::len)
+            + self.headers.as_ref().map_or(0, HeadersColumn::len);
         pushed.rows += count;
         pushed.next_offset = pushed.next_offset.max(last + 1);
         outcome
@@ -255,13 +267,12 @@ impl Chunk {
 
 /// The columns while a whole batch goes into them.
 struct Rows<'a> {
-    key: &'a mut Option<BytesColumn>,
-    value: &'a mut Option<BytesColumn>,
-    offset: &'a mut Option<Vec<i64>>,
-    timestamp: &'a mut Option<Vec<i64>>,
-    headers: &'a mut Option<HeadersColumn>,
+    key: Option<&'a mut BytesColumn>,
+    value: Option<&'a mut BytesColumn>,
+    offset: Option<&'a mut Vec<i64>>,
+    timestamp: Option<&'a mut Vec<i64>>,
+    headers: Option<&'a mut HeadersColumn>,
     count: usize,
-    bytes: usize,
     /// The offset of the last row.
     last: i64,
 }
@@ -269,23 +280,22 @@ struct Rows<'a> {
 impl Visitor for Rows<'_> {
     #[inline(always)]
     fn visit(&mut self, record: &RecordRef<'_>) {
-        if let Some(key) = self.key {
+        if let Some(key) = &mut self.key {
             key.push(record.key);
         }
-        if let Some(value) = self.value {
+        if let Some(value) = &mut self.value {
             value.push(record.value);
         }
-        if let Some(offset) = self.offset {
+        if let Some(offset) = &mut self.offset {
             offset.push(record.offset);
         }
-        if let Some(timestamp) = self.timestamp {
+        if let Some(timestamp) = &mut self.timestamp {
             timestamp.push(micros(record.timestamp));
         }
-        if let Some(headers) = self.headers {
+        if let Some(headers) = &mut self.headers {
             headers.push(&record.headers);
         }
         self.count += 1;
-        self.bytes += size_of(record);
         self.last = record.offset;
     }
 }

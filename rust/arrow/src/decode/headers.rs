@@ -12,7 +12,7 @@ use super::bytes::BytesColumn;
 use crate::schema::{header_field, header_fields};
 
 /// A byte that is not UTF-8 becomes three.
-const GROWTH: usize = 3;
+pub(super) const GROWTH: usize = 3;
 
 #[derive(Debug)]
 pub(super) struct HeadersColumn {
@@ -36,6 +36,11 @@ impl HeadersColumn {
 
     pub(super) fn reserve(&mut self, rows: usize) {
         self.offsets.reserve(rows);
+    }
+
+    /// How many bytes its rows hold.
+    pub(super) const fn len(&self) -> usize {
+        self.keys.len() + self.values.len()
     }
 
     /// Bytes that these headers take at most.

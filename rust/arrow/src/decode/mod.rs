@@ -31,8 +31,8 @@ pub const DEFAULT_TARGET_BYTES: usize = 4 << 20;
 pub struct DecoderConfig {
     /// No batch has more rows.
     pub max_rows: usize,
-    /// A batch is finished once its keys, values and headers hold so many bytes: it is larger by
-    /// one record at most.
+    /// A batch is finished once its columns of keys, values and headers hold so many bytes: it is
+    /// larger by one record at most.
     pub target_bytes: usize,
     /// The limit for one decompressed record batch.
     pub max_decompressed: usize,
