@@ -6,12 +6,13 @@
 use bytes::Bytes;
 
 use super::checksum::crc32c;
+use super::encode::{Deltas, HEAD, put_record};
 use super::layout::{
     ATTRIBUTES, BASE_SEQUENCE, BASE_TIMESTAMP, CONTROL, COUNT, CRC, LAST_OFFSET_DELTA, LEADER_EPOCH, LENGTH,
     MAGIC, MAX_TIMESTAMP, PREFIX, PRODUCER_EPOCH, PRODUCER_ID, RECORDS, TRANSACTIONAL, write_i8, write_i16,
     write_i32, write_i64, write_u32,
 };
-use super::varint::{len_of, write, zigzag_32, zigzag_64};
+use super::varint::{zigzag_32, zigzag_64};
 use super::{Compressor, Header, RecordError};
 
 /// A batch's length is 32 bits and signed, and so is everything in it.
@@ -19,12 +20,6 @@ const LIMIT: usize = i32::MAX as usize;
 /// What a record takes beside its key, its value and its headers, at most: length, attributes,
 /// two deltas, two lengths, the number of headers.
 const RECORD_OVERHEAD: usize = 5 + 1 + 10 + 5 + 5 + 5 + 5;
-/// Where the body starts in the small array that a record's beginning is put together in: behind
-/// the longest length.
-const BODY: usize = 5;
-/// Copied as a whole, because a copy of known size is a few instructions and no call.
-const HEAD: usize = 32;
-
 /// What a producer knows only when a batch is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stamp {
@@ -91,40 +86,16 @@ impl BatchBuilder {
             return Err(self.refuse(most));
         }
 
-        let mut head = [0u8; BODY + HEAD];
-        let mut at = BODY + 1;
-        at = write(&mut head, at, zigzag_64(timestamp.wrapping_sub(self.base_timestamp)));
-        at = write(&mut head, at, u64::from(zigzag_32(self.next_delta as i32)));
-        at = write(&mut head, at, length(key));
-        let value_head = length(value);
-        let mut body = at - BODY + key_len + len_of(value_head) + value_len;
-        body += if headers.is_empty() { 1 } else { headers_len(headers) };
-        let announced = u64::from(zigzag_32(body as i32));
-        let announced_len = len_of(announced);
-        let from = BODY - announced_len;
-        write(&mut head, from, announced);
-
         self.buffer.reserve(most + HEAD);
-        if let Some(head) = head.get(from..from + HEAD) {
-            self.buffer.extend_from_slice(head);
-            self.buffer.truncate(start + at - from);
-        }
-        if let Some(key) = key {
-            self.buffer.extend_from_slice(key);
-        }
-        self.put_varint(value_head);
-        if let Some(value) = value {
-            self.buffer.extend_from_slice(value);
-        }
-        if headers.is_empty() {
-            self.buffer.push(0);
-        } else {
-            self.put_headers(headers);
-        }
+        let deltas = Deltas {
+            timestamp: zigzag_64(timestamp.wrapping_sub(self.base_timestamp)),
+            offset: u64::from(zigzag_32(self.next_delta as i32)),
+        };
+        let size = put_record(&mut self.buffer, &deltas, key, value, headers);
         self.count += 1;
         self.next_delta += 1;
         self.max_timestamp = self.max_timestamp.max(timestamp);
-        Ok(announced_len + body)
+        Ok(size)
     }
 
     /// More than [`BatchBuilder::append`] would take for such a record, and cheaper to know.
@@ -224,24 +195,6 @@ impl BatchBuilder {
         }
     }
 
-    #[inline]
-    fn put_varint(&mut self, value: u64) {
-        let mut bytes = [0u8; 8];
-        let end = self.buffer.len() + write(&mut bytes, 0, value);
-        self.buffer.extend_from_slice(&bytes);
-        self.buffer.truncate(end);
-    }
-
-    fn put_headers(&mut self, headers: &[Header<'_>]) {
-        self.put_varint(u64::from(zigzag_32(headers.len() as i32)));
-        for header in headers {
-            self.put_varint(length(Some(header.key)));
-            self.buffer.extend_from_slice(header.key);
-            self.put_varint(length(header.value));
-            self.buffer.extend_from_slice(header.value.unwrap_or_default());
-        }
-    }
-
     fn write_header(&self, bytes: &mut [u8], attributes: i16, stamp: &Stamp) {
         // Appending has kept all of these within 31 bits.
         write_i64(bytes, 0, 0);
@@ -260,19 +213,7 @@ impl BatchBuilder {
     }
 }
 
-/// The zigzag form of a length, -1 for null.
-#[inline]
-fn length(bytes: Option<&[u8]>) -> u64 {
-    bytes.map_or(1, |bytes| (bytes.len() as u64) << 1)
-}
-
 #[inline]
 fn headers_bound(headers: &[Header<'_>]) -> usize {
     headers.iter().map(|header| 10 + header.key.len() + header.value.map_or(0, <[u8]>::len)).sum()
-}
-
-fn headers_len(headers: &[Header<'_>]) -> usize {
-    let count = len_of(u64::from(zigzag_32(headers.len() as i32)));
-    let part = |bytes: Option<&[u8]>| len_of(length(bytes)) + bytes.map_or(0, <[u8]>::len);
-    headers.iter().fold(count, |sum, header| sum + part(Some(header.key)) + part(header.value))
 }

@@ -16,6 +16,7 @@ mod builder;
 mod checksum;
 mod compression;
 pub mod control;
+mod encode;
 mod error;
 mod header;
 mod layout;
