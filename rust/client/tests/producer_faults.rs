@@ -171,10 +171,23 @@ async fn delivery_timeout_bounds_what_is_in_flight_too() {
     assert!((ms(690)..ms(850)).contains(&started.elapsed()), "{:?}", started.elapsed());
     assert_eq!(error.kind(), Kind::Timeout);
     assert!(error.message().contains("delivery.timeout.ms (700 ms)"), "{error}");
+    assert!(error.to_string().contains("closed the connection"), "why the attempt before failed: {error}");
     assert!(error.is_maybe_done(), "the broker has it: {error}");
     assert!(!log(&cluster, "t", 0).is_empty());
     // The batch's memory comes back once the connection has let go of it.
     until(|| producer.buffered() == 0).await;
+}
+
+#[tokio::test]
+async fn what_expires_on_its_first_way_names_the_broker() {
+    let cluster = cluster(1).await;
+    let pairs = [("linger.ms", "0"), ("request.timeout.ms", "300"), ("delivery.timeout.ms", "300")];
+    let producer = producer(&cluster, &pairs).await;
+    cluster.inject(Fault::new(Match::api(PRODUCE), Reaction::Delay(ms(5_000))));
+    let error = offset_of(&send(&producer, 0, "a").await).await.expect_err("too late");
+    assert_eq!(error.kind(), Kind::Timeout, "{error}");
+    assert_eq!(error.context().broker, cluster.leader("t", 0), "{error}");
+    assert!(error.context().address.is_some(), "{error}");
 }
 
 #[tokio::test]

@@ -70,6 +70,10 @@ pub(super) struct Busy {
     pub(super) id: u64,
     pub(super) deadline: Instant,
     pub(super) completion: Arc<Completion>,
+    /// Whom it is on its way to.
+    pub(super) broker: i32,
+    /// Why the attempt before this one failed.
+    pub(super) last_error: Option<Error>,
 }
 
 /// The queues, also in a fixed order, so that they can be served in turn.

@@ -10,7 +10,8 @@ use std::sync::atomic::Ordering;
 use tokio::time::Instant;
 
 use super::accumulator::{Accumulator, Busy, State};
-use super::batch::Batch;
+use super::batch::{Batch, Completion};
+use crate::error::Error;
 use crate::list_offsets::TopicPartition;
 
 /// What came out of the accumulator.
@@ -20,10 +21,20 @@ pub(super) struct Drained {
     pub(super) requests: BTreeMap<i32, Vec<Vec<Batch>>>,
     /// Batches whose time is over.
     pub(super) expired: Vec<Batch>,
+    /// Batches on their way whose time is over: their senders are to be told.
+    pub(super) late: Vec<Late>,
     /// A ready partition has no leader.
     pub(super) leaderless: bool,
     /// When something will be due.
     pub(super) next: Option<Instant>,
+}
+
+/// A batch on its way that is overdue: to whom it goes, and why it did not arrive before.
+#[derive(Debug)]
+pub(super) struct Late {
+    pub(super) completion: Arc<Completion>,
+    pub(super) broker: i32,
+    pub(super) last_error: Option<Error>,
 }
 
 impl Drained {
@@ -59,13 +70,17 @@ impl Accumulator {
         for queue in after.iter().chain(before) {
             let mut state = queue.state.lock();
             self.expire(&mut state, now, &mut drained.expired);
-            if let Some(busy) = &state.busy {
+            if let Some(busy) = &mut state.busy {
                 if now < busy.deadline {
                     drained.wake_at(Some(busy.deadline));
                 } else if !busy.completion.is_done() {
                     // Its memory stays taken until the connection has let go of its bytes.
                     self.incomplete.lock().remove(&busy.id);
-                    busy.completion.complete(Err(self.too_late(None)));
+                    drained.late.push(Late {
+                        completion: Arc::clone(&busy.completion),
+                        broker: busy.broker,
+                        last_error: busy.last_error.take(),
+                    });
                 }
                 continue;
             }
@@ -102,7 +117,13 @@ impl Accumulator {
                 *size += batch.size();
                 let deadline = batch.created + self.delivery_timeout;
                 drained.next = [drained.next, Some(deadline)].into_iter().flatten().min();
-                state.busy = Some(Busy { id: batch.id, deadline, completion: Arc::clone(&batch.completion) });
+                state.busy = Some(Busy {
+                    id: batch.id,
+                    deadline,
+                    completion: Arc::clone(&batch.completion),
+                    broker,
+                    last_error: batch.last_error.clone(),
+                });
                 if let Some(request) = requests.last_mut() {
                     request.push(batch);
                 }

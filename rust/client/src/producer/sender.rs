@@ -13,7 +13,7 @@ use tokio::task::JoinSet;
 use tokio::time::{Duration, Instant, sleep_until};
 
 use super::accumulator::Accumulator;
-use super::drain::Drained;
+use super::drain::{Drained, Late};
 use super::produce::{Outcome, process_outcome, send_request};
 use crate::cluster::Client;
 use crate::error::Result;
@@ -93,7 +93,7 @@ pub(super) async fn run(shared: Arc<Shared>) {
         let leader =
             |(topic, partition): &(Arc<str>, i32)| snapshot.leader(topic, *partition).map(|leader| leader.id);
         let room = |broker| config.max_in_flight.saturating_sub(in_flight.get(&broker).copied().unwrap_or(0));
-        let Drained { requests: ready, expired, leaderless, next } =
+        let Drained { requests: ready, expired, late, leaderless, next } =
             shared.accumulator.drain(now, config.max_request_size, leader, room);
         for mut batch in expired {
             let partition = batch.completion.partition();
@@ -101,6 +101,17 @@ pub(super) async fn run(shared: Arc<Shared>) {
                 batch.last_error = Some(no_leader(&snapshot, &partition.0, partition.1));
             }
             shared.accumulator.expire_batch(batch);
+        }
+        for Late { completion, broker, last_error } in late {
+            let mut error = shared.accumulator.too_late(last_error.as_ref());
+            // Before a first attempt has failed, whom it waits for is all that is known.
+            if last_error.is_none() {
+                error = error.broker(broker);
+                if let Some(known) = snapshot.brokers.get(&broker) {
+                    error = error.address(known.endpoint.to_string());
+                }
+            }
+            completion.complete(Err(error));
         }
         for (broker, groups) in ready {
             for batches in groups {

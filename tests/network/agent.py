@@ -1,0 +1,119 @@
+"""ottla on another host: `python -m tests.network.agent`, one JSON job a line in, one answer out.
+
+What goes wrong in a job is its answer, with the error's class, text and fields.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import ottla
+from ottla.errors import KafkaError
+from tests.support.arrow import read_table
+
+
+class Agent:
+    """The jobs, by their names, and the client that some of them share."""
+
+    def __init__(self) -> None:
+        self.client: ottla.Client | None = None
+        self.producer: ottla.Producer | None = None
+        self.promise: ottla.Delivery | None = None
+
+    def round_trip(
+        self, bootstrap: str, topic: str, config: dict[str, Any], count: int = 30
+    ) -> dict[str, Any]:
+        """Write to all partitions, read all back; what was found, and where connections went."""
+        with ottla.Client(bootstrap, config, timeout=20) as client:
+            partitions = len(client.cluster([topic], timeout=20).topics[topic].partitions)
+            with ottla.Producer(client) as producer:
+                values = [f"{bootstrap} {i}" for i in range(count)]
+                spread = [i % partitions for i in range(count)]
+                written = producer.send_batch(topic, values, partitions=spread).result(30)
+            found = read_table(ottla.scan(topic, client, timeout=20))["value"].to_pylist()
+            return {
+                "written": written,
+                "read": sum(value.decode() in set(values) for value in found),
+                "addresses": sorted({c.address for c in client.connections()}),
+                **_view(client),
+            }
+
+    def open(self, bootstrap: str, config: dict[str, Any]) -> dict[str, Any]:
+        """Connect, for the jobs that follow."""
+        self.client = ottla.Client(bootstrap, config, timeout=20)
+        self.producer = ottla.Producer(self.client)
+        return _view(self.client)
+
+    def leaders(self, topic: str) -> dict[str, Any]:
+        """Look up a topic."""
+        assert self.client is not None
+        found = self.client.cluster([topic], timeout=20).topics[topic].partitions
+        return {"leaders": [found[i].leader for i in sorted(found)]}
+
+    def send(self, topic: str, partition: int) -> dict[str, Any]:
+        """Write one record and wait for what became of it."""
+        assert self.producer is not None
+        told = self.producer.send(topic, "sent", partition=partition).result(60)
+        return {"offset": told.offset}
+
+    def lose(self, topic: str, partition: int, broker: int) -> dict[str, Any]:
+        """Send a record over a connection that is cut; how it ended, and after how long."""
+        assert self.client is not None
+        assert self.producer is not None
+        before = self._states()[broker]
+        self.promise = self.producer.send(topic, "lost", partition=partition)
+        deadline = time.monotonic() + 60
+        while self._states()[broker] == before:
+            assert time.monotonic() < deadline, "the connection did not end"
+            time.sleep(0.02)
+        return {"before": before, "after": self._states()[broker]}
+
+    def delivered(self) -> dict[str, Any]:
+        """Wait for the record that `lose` sent."""
+        assert self.promise is not None
+        return {"offset": self.promise.result(60).offset}
+
+    def close(self) -> dict[str, Any]:
+        """Let go of what `open` made."""
+        if self.producer is not None:
+            self.producer.close(1)
+        if self.client is not None:
+            self.client.close(1)
+        return {}
+
+    def _states(self) -> dict[int, tuple[str, str | None]]:
+        assert self.client is not None
+        return {c.broker: (c.state, c.last_error) for c in self.client.connections()}
+
+
+def _view(client: ottla.Client) -> dict[str, Any]:
+    brokers = client.cluster().brokers
+    return {"brokers": {b.id: f"{b.host}:{b.port}" for b in brokers.values()}}
+
+
+def _answer(job: Callable[..., dict[str, Any]], arguments: dict[str, Any]) -> dict[str, Any]:
+    started = time.monotonic()
+    try:
+        answer = job(**arguments)
+    except KafkaError as error:
+        answer = {
+            "error": type(error).__name__,
+            "message": str(error),
+            "retriable": error.retriable,
+            "context": error.context,
+        }
+    return {**answer, "seconds": time.monotonic() - started}
+
+
+if __name__ == "__main__":
+    agent = Agent()
+    for line in sys.stdin:
+        name, given = json.loads(line)
+        print(json.dumps(_answer(getattr(agent, name), given)), flush=True)
+    # Connections into a black hole are not worth waiting for.
+    os._exit(0)

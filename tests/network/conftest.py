@@ -1,0 +1,178 @@
+"""Three brokers in networks of their own, and every way in which clients may meet them.
+
+A broker has a listener for each way; so one cluster serves all scenarios. `SCENARIOS` lists them;
+the fixture `meet` gives the host where the client runs and what it is told as bootstrap servers.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from tests.support.jars import REPOSITORY
+from tests.support.kafka_cluster import Host, KafkaCluster
+from tests.support.kafka_node import KafkaNode
+from tests.support.namespaces import Namespace
+from tests.support.network import Network
+
+BROKERS = 3
+EXTERNAL, PORTS, VIP, LOCAL = 9093, 9094, 9095, 9096
+_SMALL = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+
+# Which host the client is on, and how it finds the brokers there.
+SCENARIOS = {
+    "same_network": "inside",
+    "external_names": "outside",
+    "port_per_broker": "outside",
+    "bootstrap_balancer": "outside",
+    # Those that cannot work.
+    "internal_addresses_behind_nat": "outside",
+    "one_address_for_all": "outside",
+    "names_unknown_to_the_client": "inside",
+    "advertised_localhost": "inside",
+}
+
+
+@dataclass
+class Place:
+    """Where a client is, and the bootstrap servers it is told."""
+
+    host: Namespace
+    bootstrap: str
+    agent: Agent
+
+
+class Agent:
+    """tests/network/agent.py on some host."""
+
+    def __init__(self, host: Namespace) -> None:
+        self._process = subprocess.Popen(
+            [*host.enter, sys.executable, "-m", "tests.network.agent"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            cwd=REPOSITORY,
+        )
+
+    def start(self, job: str, **arguments: Any) -> Callable[[], dict[str, Any]]:
+        """Begin a job; the function that is returned waits for its answer."""
+        assert self._process.stdin is not None
+        print(json.dumps([job, arguments]), file=self._process.stdin, flush=True)
+        return self._read
+
+    def do(self, job: str, **arguments: Any) -> dict[str, Any]:
+        """Do a job of that name."""
+        return self.start(job, **arguments)()
+
+    def close(self) -> None:
+        """End the program."""
+        self._process.kill()
+        self._process.communicate()
+
+    def _read(self) -> dict[str, Any]:
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        assert line, "the agent ended; what it printed is above"
+        answer: dict[str, Any] = json.loads(line)
+        return answer
+
+
+@pytest.fixture(scope="session")
+def network() -> Iterator[Network]:
+    """The networks, without brokers yet."""
+    with Network(BROKERS) as network:
+        names = {f"kafka{i}.ottla.test": network.wan(10 + i) for i in range(1, BROKERS + 1)}
+        network.outside.name_service({**names, "kafka.ottla.test": network.wan(6)})
+        network.inside.name_service({})
+        yield network
+
+
+@pytest.fixture(scope="session")
+def networked_kafka(network: Network) -> Iterator[KafkaCluster]:
+    """The brokers, with a listener for each way."""
+    places = range(1, BROKERS + 1)
+
+    def listeners(node: KafkaNode) -> dict[str, str]:
+        i, named = node.node_id, node.properties
+        other = {
+            "EXTERNAL": (EXTERNAL, f"kafka{i}.ottla.test:{EXTERNAL}"),
+            "PORTS": (PORTS, f"{network.wan(1)}:{19000 + i}"),
+            "VIP": (VIP, f"kafka.ottla.test:{VIP}"),
+            "LOCAL": (LOCAL, f"localhost:{LOCAL}"),
+        }
+        bound = [f"{name}://{node.host}:{port}" for name, (port, _) in other.items()]
+        advertised = [f"{name}://{where}" for name, (_, where) in other.items()]
+        plain = [f"{name}:PLAINTEXT" for name in (*other, "PLAINTEXT", "CONTROLLER")]
+        return {
+            "listeners": ",".join([named["listeners"], *bound]),
+            "advertised.listeners": ",".join([named["advertised.listeners"], *advertised]),
+            "listener.security.protocol.map": ",".join(plain),
+            "inter.broker.listener.name": "PLAINTEXT",
+        }
+
+    hosts = [Host(network.broker_address(i), network.brokers[i - 1].enter) for i in places]
+    with KafkaCluster(BROKERS, listeners, jvm=_SMALL, hosts=hosts) as kafka:
+        yield kafka
+
+
+@pytest.fixture(scope="session")
+def agents(network: Network) -> Iterator[dict[str, Agent]]:
+    """ottla inside and outside."""
+    agents = {"inside": Agent(network.inside), "outside": Agent(network.outside)}
+    yield agents
+    for agent in agents.values():
+        agent.close()
+
+
+@pytest.fixture(scope="session")
+def bootstraps(network: Network, networked_kafka: KafkaCluster) -> dict[str, str]:
+    """The bootstrap servers of each scenario, with the router set up for all of them."""
+    places = range(1, BROKERS + 1)
+    at = network.broker_address
+    nodes = networked_kafka.nodes
+    for i in places:
+        network.forward(10 + i, EXTERNAL, [(at(i), EXTERNAL)])
+        network.forward(1, 19000 + i, [(at(i), PORTS)])
+    return {
+        "same_network": networked_kafka.bootstrap,
+        "external_names": ",".join(f"kafka{i}.ottla.test:{EXTERNAL}" for i in places),
+        "port_per_broker": f"{network.wan(1)}:19001",
+        "bootstrap_balancer": network.forward(5, 9092, [(at(i), EXTERNAL) for i in places]),
+        "internal_addresses_behind_nat": network.forward(1, 9092, [(at(1), nodes[1].port)]),
+        "one_address_for_all": (
+            network.forward(6, VIP, [(at(i), VIP) for i in places]) and f"kafka.ottla.test:{VIP}"
+        ),
+        "names_unknown_to_the_client": f"{at(1)}:{EXTERNAL}",
+        "advertised_localhost": f"{at(1)}:{LOCAL}",
+    }
+
+
+@pytest.fixture
+def meet(
+    network: Network, bootstraps: dict[str, str], agents: dict[str, Agent]
+) -> Iterator[Callable[[str], Place]]:
+    """The place of a scenario; afterwards, nothing is dropped any more."""
+
+    def place(scenario: str) -> Place:
+        side = SCENARIOS[scenario]
+        host = network.inside if side == "inside" else network.outside
+        return Place(host, bootstraps[scenario], agents[side])
+
+    yield place
+    network.blackhole()
+    for agent in agents.values():
+        agent.do("close")
+
+
+@pytest.fixture
+def topic(networked_kafka: KafkaCluster, request: pytest.FixtureRequest) -> str:
+    """A topic with a partition on each broker."""
+    name = f"network-{abs(hash(request.node.name))}"
+    networked_kafka.create_topic(name, partitions=BROKERS, replication=1)
+    return name

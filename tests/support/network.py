@@ -1,0 +1,115 @@
+"""A company's network and the world outside it, with a router in between.
+
+    lan 10.213.N.0/24: the router, each broker on a host of its own, clients, and this host
+    wan 198.18.N.0/24: the router with several addresses, clients
+
+The router forwards from the wan only what it was told to (destination NAT); everything else it
+drops without a word, as firewalls do. N is random, so that two runs may share a machine.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Sequence
+from types import TracebackType
+
+from tests.support.namespaces import Namespace, Namespaces, plug, sh
+
+_RULES = """
+table ip ottla {
+  set blackholed { type ipv4_addr; }
+  chain prerouting { type nat hook prerouting priority dstnat; }
+  chain forward {
+    type filter hook forward priority filter; policy drop;
+    ip saddr @blackholed drop
+    ip daddr @blackholed drop
+    iifname "lan" accept
+    ct state established,related accept
+    ct status dnat accept
+  }
+}
+"""
+
+
+class Network:
+    """The router, and the hosts on both of its sides."""
+
+    def __init__(self, brokers: int) -> None:
+        self._spaces = Namespaces()
+        self._subnet = _free_subnet()
+        try:
+            self.router = self._spaces.add("router")
+            for bridge, address in (("lan", self.lan(1)), ("wan", self.wan(1))):
+                self.router.ip(f"link add {bridge} type bridge")
+                self.router.ip(f"addr add {address}/24 dev {bridge}")
+                self.router.ip(f"link set {bridge} up")
+            sh(*self.router.enter, "sysctl", "-qw", "net.ipv4.ip_forward=1")
+            self._nft(_RULES)
+            plug(None, f"ottla{os.getpid()}"[-15:], f"{self.lan(2)}/24", self.router, "lan")
+            self.brokers = [self._host(f"broker{i}", "lan", 10 + i) for i in range(1, brokers + 1)]
+            self.inside = self._host("inside", "lan", 50)
+            self.outside = self._host("outside", "wan", 50)
+        except BaseException:
+            self.close()
+            raise
+
+    def lan(self, host: int) -> str:
+        """An address of the lan."""
+        return f"10.213.{self._subnet}.{host}"
+
+    def wan(self, host: int) -> str:
+        """An address of the wan."""
+        return f"198.18.{self._subnet}.{host}"
+
+    def broker_address(self, broker_id: int) -> str:
+        """Where a broker is on the lan."""
+        return self.lan(10 + broker_id)
+
+    def forward(self, host: int, port: int, to: Sequence[tuple[str, int]]) -> str:
+        """Forward a port of one of the router's wan addresses to servers in turn; `host:port`."""
+        address = self.wan(host)
+        if host != 1:
+            self.router.ip(f"addr replace {address}/24 dev wan")
+        places = ", ".join(f"{i} : {where} . {at}" for i, (where, at) in enumerate(to))
+        self._nft(
+            f"add rule ip ottla prerouting ip daddr {address} tcp dport {port} "
+            f"dnat ip to numgen inc mod {len(to)} map {{ {places} }}"
+        )
+        return f"{address}:{port}"
+
+    def blackhole(self, *addresses: str) -> None:
+        """From now on, drop what goes between wan and lan to or from these; none heals all."""
+        self._nft("flush set ip ottla blackholed")
+        if addresses:
+            self._nft(f"add element ip ottla blackholed {{ {', '.join(addresses)} }}")
+
+    def close(self) -> None:
+        """Take everything down."""
+        self._spaces.close()
+
+    def __enter__(self) -> Network:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _host(self, name: str, bridge: str, number: int) -> Namespace:
+        at = self.lan if bridge == "lan" else self.wan
+        space = self._spaces.add(name)
+        plug(space, name, f"{at(number)}/24", self.router, bridge)
+        space.ip(f"route add default via {at(1)}")
+        return space
+
+    def _nft(self, rules: str) -> None:
+        sh(*self.router.enter, "nft", "-f", "-", stdin=rules)
+
+
+def _free_subnet() -> int:
+    taken = sh("ip", "-4", "addr")
+    return random.SystemRandom().choice([n for n in range(1, 255) if f"10.213.{n}." not in taken])
