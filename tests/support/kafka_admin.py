@@ -139,6 +139,7 @@ def wait_until(
         try:
             if condition():
                 return
+            last = None
         except KafkaException as error:
             if isinstance(error.args[0], KafkaError) and error.args[0].fatal():
                 raise

@@ -168,6 +168,20 @@ class KafkaCluster(KafkaAdmin):
         node.start()
         self._wait_for_all()
 
+    def move(self, ports: Sequence[int]) -> None:
+        """Stop all brokers and start them, with all that they have, at other ports."""
+        for node in self.nodes.values():
+            node.kill()
+        for node, port in zip(self.nodes.values(), ports, strict=True):
+            old, new = f"PLAINTEXT://{node.address}", f"PLAINTEXT://{node.host}:{port}"
+            for key in ("listeners", "advertised.listeners"):
+                node.properties[key] = node.properties[key].replace(old, new)
+            node.port = port
+        super().__init__(self.bootstrap, self._live_addresses)
+        for node in self.nodes.values():
+            node.start()
+        self._wait_for_all()
+
     def heal(self) -> None:
         """Bring back whatever a test stopped."""
         for node in self.nodes.values():

@@ -1,0 +1,207 @@
+"""One broker that listens in every way in which Kafka can be secured, well and badly.
+
+`secured.at("scram")` is the address of a listener, `secured.client("scram")` the configuration of
+a client that may use it; both by the names in `LISTENERS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka.admin import (  # type: ignore[attr-defined]  # not in its __all__
+    AdminClient,
+    ScramCredentialInfo,
+    ScramMechanism,
+    UserScramCredentialDeletion,
+    UserScramCredentialUpsertion,
+)
+
+from tests.security.certificates import Authority, Identity
+from tests.security.token_server import AUDIENCE, TokenServer
+from tests.support.kafka_cluster import KafkaCluster
+from tests.support.kafka_node import KafkaNode
+from tests.support.ports import free_ports
+
+USER, PASSWORD = "alice", 'al"ice, with = and \\ secrets'
+KEY_PASSWORD = "the key's password"
+REAUTHENTICATE_MS = 3000
+_SMALL = ("-Xmx384m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+
+# What listens, by name: the protocol, and whose certificate it shows.
+LISTENERS = {
+    "tls": ("SSL", "good"),
+    "mtls": ("SSL", "good"),
+    "sasl": ("SASL_PLAINTEXT", ""),
+    "sasl_tls": ("SASL_SSL", "good"),
+    "oauth": ("SASL_PLAINTEXT", ""),
+    "oidc": ("SASL_SSL", "good"),
+    "short_sessions": ("SASL_SSL", "good"),
+    "expired": ("SSL", "expired"),
+    "wrong_host": ("SSL", "wrong_host"),
+}
+_LOGIN = "org.apache.kafka.common.security"
+_OAUTH = f"{_LOGIN}.oauthbearer"
+
+
+class SecuredKafka:
+    """The broker, its certificates, its users and its token server."""
+
+    def __init__(self, directory: Path, tokens: TokenServer) -> None:
+        self.authority, self.stranger = Authority("ottla tests"), Authority("somebody else")
+        self._directory, self._tokens = directory, tokens
+        here = ("localhost", "127.0.0.1")
+        self._certificates = {
+            "good": self.authority.issue("broker", here),
+            "expired": self.authority.issue("broker", here, ends=-timedelta(days=1)),
+            "wrong_host": self.authority.issue("broker", ("elsewhere.ottla.test",)),
+        }
+        self.client_identity = self.authority.issue("client", client=True)
+        self._ports = dict(zip(LISTENERS, free_ports(len(LISTENERS)), strict=True))
+        self._cluster = KafkaCluster(
+            1,
+            self._properties,
+            # Kafka asks for each address that it may fetch keys from.
+            jvm=(*_SMALL, f"-Dorg.apache.kafka.sasl.oauthbearer.allowed.urls={tokens.jwks_url}"),
+        )
+
+    def at(self, listener: str, host: str = "localhost") -> str:
+        """The address of a listener; `plaintext` is the one without any security."""
+        if listener == "plaintext":
+            return self._cluster.bootstrap
+        return f"{host}:{self._ports[listener]}"
+
+    def tls(self) -> dict[str, Any]:
+        """A client that trusts the broker's authority."""
+        return {
+            "ssl.truststore.type": "PEM",
+            "ssl.truststore.certificates": self.authority.certificate,
+        }
+
+    def mutual_tls(self, identity: Identity, key_password: str | None = None) -> dict[str, Any]:
+        """A client that shows a certificate too."""
+        config = {
+            **self.tls(),
+            "ssl.keystore.type": "PEM",
+            "ssl.keystore.certificate.chain": identity.certificate,
+            "ssl.keystore.key": identity.key(key_password),
+        }
+        return config if key_password is None else {**config, "ssl.key.password": key_password}
+
+    def start(self) -> None:
+        """Start the broker, and make its users."""
+        self._cluster.start()
+        self._admin = AdminClient({"bootstrap.servers": self._cluster.bootstrap})
+        for mechanism in (ScramMechanism.SCRAM_SHA_256, ScramMechanism.SCRAM_SHA_512):
+            self.add_user(USER, PASSWORD, mechanism)
+
+    def stop(self) -> None:
+        """End the broker."""
+        self._cluster.stop()
+
+    def add_user(self, name: str, password: str, mechanism: ScramMechanism) -> None:
+        """Let a user in by SCRAM."""
+        credential = ScramCredentialInfo(mechanism, 4096)
+        self._alter(UserScramCredentialUpsertion(name, credential, password.encode()))
+
+    def revoke_user(self, name: str, mechanism: ScramMechanism) -> None:
+        """Let a user in no more."""
+        self._alter(UserScramCredentialDeletion(name, mechanism))
+
+    def create_topic(self, name: str) -> None:
+        """A topic of two partitions."""
+        self._cluster.create_topic(name, 2, 1)
+
+    def _alter(self, change: UserScramCredentialUpsertion | UserScramCredentialDeletion) -> None:
+        for done in self._admin.alter_user_scram_credentials([change]).values():
+            done.result(20)
+
+    def _properties(self, node: KafkaNode) -> dict[str, str]:
+        own = node.properties
+        at = [f"{name.upper()}://127.0.0.1:{port}" for name, port in self._ports.items()]
+        # By name, since that is what certificates are for.
+        told = [f"{name.upper()}://localhost:{port}" for name, port in self._ports.items()]
+        kinds = [f"{name.upper()}:{protocol}" for name, (protocol, _) in LISTENERS.items()]
+        properties = {
+            "listeners": ",".join([own["listeners"], *at]),
+            "advertised.listeners": ",".join([own["advertised.listeners"], *told]),
+            "listener.security.protocol.map": ",".join(
+                ["PLAINTEXT:PLAINTEXT", "CONTROLLER:PLAINTEXT", *kinds]
+            ),
+            "inter.broker.listener.name": "PLAINTEXT",
+            "listener.name.mtls.ssl.client.auth": "required",
+        }
+        for name, (protocol, certificate) in LISTENERS.items():
+            if certificate:
+                properties |= self._stores(f"listener.name.{name}.", certificate)
+            if protocol.startswith("SASL"):
+                properties |= self._logins(f"listener.name.{name}.", name)
+        return properties
+
+    def _stores(self, prefix: str, certificate: str) -> dict[str, str]:
+        identity = self._certificates[certificate]
+        store = self._directory / f"{certificate}.pem"
+        store.write_text(identity.key() + identity.certificate)
+        trusted = self._directory / "authority.pem"
+        trusted.write_text(self.authority.certificate)
+        return {
+            f"{prefix}ssl.keystore.type": "PEM",
+            f"{prefix}ssl.keystore.location": str(store),
+            f"{prefix}ssl.truststore.type": "PEM",
+            f"{prefix}ssl.truststore.location": str(trusted),
+        }
+
+    def _logins(self, prefix: str, listener: str) -> dict[str, str]:
+        if listener in ("oauth", "oidc"):
+            bearer = f"{prefix}oauthbearer."
+            logins = {
+                f"{prefix}sasl.enabled.mechanisms": "OAUTHBEARER",
+                f"{bearer}sasl.jaas.config": f"{_OAUTH}.OAuthBearerLoginModule required;",
+            }
+            if listener == "oidc":
+                handler = f"{_OAUTH}.OAuthBearerValidatorCallbackHandler"
+                logins |= {
+                    f"{bearer}sasl.server.callback.handler.class": handler,
+                    f"{bearer}sasl.oauthbearer.jwks.endpoint.url": self._tokens.jwks_url,
+                    f"{bearer}sasl.oauthbearer.expected.audience": AUDIENCE,
+                    f"{bearer}sasl.oauthbearer.expected.issuer": self._tokens.issuer,
+                }
+            return logins
+        users = f'user_{USER}="{_escape(_escape(PASSWORD))}"'
+        logins = {
+            f"{prefix}sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-256,SCRAM-SHA-512",
+            f"{prefix}plain.sasl.jaas.config": f"{_LOGIN}.plain.PlainLoginModule required {users};",
+        }
+        for mechanism in ("scram-sha-256", "scram-sha-512"):
+            module = f"{_LOGIN}.scram.ScramLoginModule required;"
+            logins[f"{prefix}{mechanism}.sasl.jaas.config"] = module
+        if listener == "short_sessions":
+            for mechanism in ("plain", "scram-sha-256", "scram-sha-512"):
+                logins[f"{prefix}{mechanism}.connections.max.reauth.ms"] = str(REAUTHENTICATE_MS)
+        return logins
+
+
+def _escape(text: str) -> str:
+    """For JAAS's quotes, and once more for Java's properties."""
+    return text.replace("\\", "\\\\").replace('"', '\\"')
+
+
+@pytest.fixture(scope="session")
+def tokens() -> Iterator[TokenServer]:
+    """The token server."""
+    with TokenServer() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def secured(
+    tmp_path_factory: pytest.TempPathFactory, tokens: TokenServer
+) -> Iterator[SecuredKafka]:
+    """The broker."""
+    kafka = SecuredKafka(tmp_path_factory.mktemp("certificates"), tokens)
+    kafka.start()
+    yield kafka
+    kafka.stop()

@@ -1,0 +1,126 @@
+"""An OpenID Connect provider in a thread: its keys, and tokens for a client's id and secret.
+
+with TokenServer() as server:
+    server.token_url, server.jwks_url
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from typing import Any
+from urllib.parse import parse_qs, unquote_plus
+
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import padding, rsa
+
+CLIENT_ID, CLIENT_SECRET = "ottla-tests", "s3cr3t of the /token+server"
+AUDIENCE, SCOPE = "kafka", "brokers"
+
+
+def encode(raw: bytes) -> str:
+    """Base64 for URLs without padding, as tokens have it."""
+    return base64.urlsafe_b64encode(raw).rstrip(b"=").decode()
+
+
+def unsecured_token(subject: str, lifetime: float = 60) -> str:
+    """A token without a signature, which Kafka's validator for development accepts."""
+    now = time.time()
+    claims = {"sub": subject, "iat": now, "exp": now + lifetime}
+    return f"{encode(json.dumps({'alg': 'none'}).encode())}.{encode(json.dumps(claims).encode())}."
+
+
+class TokenServer:
+    """Serves /jwks and /token on loopback until it is closed."""
+
+    def __init__(self, lifetime: int = 60) -> None:
+        self.lifetime = lifetime
+        self.issued = 0
+        self._key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                self._answer(*outer._keys(self.path))
+
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers.get("Content-Length", 0))).decode()
+                self._answer(*outer._token(self.path, self.headers.get("Authorization", ""), body))
+
+            def _answer(self, status: int, document: dict[str, Any]) -> None:
+                raw = json.dumps(document).encode()
+                self.send_response(status)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(raw)))
+                self.end_headers()
+                self.wfile.write(raw)
+
+            def log_message(self, *_: Any) -> None:
+                """Silence: pytest's output is for tests."""
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+        self._thread.start()
+        self.issuer = f"http://127.0.0.1:{self._server.server_port}"
+        self.token_url, self.jwks_url = f"{self.issuer}/token", f"{self.issuer}/jwks"
+
+    def issue(self, subject: str, audience: str = AUDIENCE, lifetime: float | None = None) -> str:
+        """A signed token."""
+        now = time.time()
+        claims = {
+            "sub": subject,
+            "iss": self.issuer,
+            "aud": audience,
+            "scope": SCOPE,
+            "iat": int(now),
+            "exp": int(now + (self.lifetime if lifetime is None else lifetime)),
+        }
+        head = {"alg": "RS256", "kid": "one", "typ": "JWT"}
+        signed = f"{encode(json.dumps(head).encode())}.{encode(json.dumps(claims).encode())}"
+        signature = self._key.sign(signed.encode(), padding.PKCS1v15(), hashes.SHA256())
+        return f"{signed}.{encode(signature)}"
+
+    def close(self) -> None:
+        """Stop serving."""
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+    def __enter__(self) -> TokenServer:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _keys(self, path: str) -> tuple[int, dict[str, Any]]:
+        if path != "/jwks":
+            return 404, {}
+        public = self._key.public_key().public_numbers()
+        key = {"kty": "RSA", "use": "sig", "alg": "RS256", "kid": "one"}
+        return 200, {"keys": [{**key, "n": _number(public.n), "e": _number(public.e)}]}
+
+    def _token(self, path: str, authorization: str, body: str) -> tuple[int, dict[str, Any]]:
+        asked = parse_qs(body)
+        if path != "/token" or asked.get("grant_type") != ["client_credentials"]:
+            return 400, {"error": "unsupported_grant_type"}
+        # By RFC 6749 (2.3.1) both parts are encoded as forms are; not all clients do.
+        _, _, encoded = authorization.partition("Basic ")
+        given = base64.b64decode(encoded).decode()
+        if f"{CLIENT_ID}:{CLIENT_SECRET}" not in (given, unquote_plus(given)):
+            return 401, {"error": "invalid_client", "error_description": "wrong client secret"}
+        self.issued += 1
+        token = self.issue("service")
+        return 200, {"access_token": token, "token_type": "Bearer", "expires_in": self.lifetime}
+
+
+def _number(value: int) -> str:
+    return encode(value.to_bytes((value.bit_length() + 7) // 8, "big"))
