@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -171,8 +172,8 @@ def meet(
 
 
 @pytest.fixture
-def topic(networked_kafka: KafkaCluster, request: pytest.FixtureRequest) -> str:
+def topic(networked_kafka: KafkaCluster) -> str:
     """A topic with a partition on each broker."""
-    name = f"network-{abs(hash(request.node.name))}"
+    name = f"network-{uuid.uuid4().hex[:8]}"
     networked_kafka.create_topic(name, partitions=BROKERS, replication=1)
     return name

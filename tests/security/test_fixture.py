@@ -10,7 +10,13 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
 from tests.security.conftest import KEY_PASSWORD, PASSWORD, USER, SecuredKafka
-from tests.security.token_server import TokenServer, unsecured_token
+from tests.security.token_server import (
+    CLIENT_ID,
+    CLIENT_SECRET,
+    SCOPE,
+    TokenServer,
+    unsecured_token,
+)
 
 pytestmark = pytest.mark.cluster
 
@@ -67,3 +73,19 @@ def test_tokens(secured: SecuredKafka, tokens: TokenServer) -> None:
         **bearer(tokens.issue(USER)),
     }
     assert members(secured.at("oidc"), signed) == 1
+
+
+def test_token_server(secured: SecuredKafka, tokens: TokenServer) -> None:
+    config = {
+        "security.protocol": "sasl_ssl",
+        "ssl.ca.pem": secured.authority.certificate,
+        "sasl.mechanism": "OAUTHBEARER",
+        "sasl.oauthbearer.method": "oidc",
+        "sasl.oauthbearer.client.id": CLIENT_ID,
+        "sasl.oauthbearer.client.secret": CLIENT_SECRET,
+        "sasl.oauthbearer.token.endpoint.url": tokens.token_url,
+        "sasl.oauthbearer.scope": SCOPE,
+    }
+    before = tokens.issued
+    assert members(secured.at("oidc"), config) == 1
+    assert tokens.issued > before
