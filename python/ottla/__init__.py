@@ -5,6 +5,8 @@ Arrow, ``ottla.testing`` runs a cluster in the process, ``ottla.spark`` reads fr
 Nothing starts at import; what is made before a fork refuses to work after it, and a new one works.
 """
 
+import logging
+
 from ottla import errors
 from ottla._core import (
     Admin,
@@ -48,3 +50,6 @@ __all__ = [
     "partition_for_key",
     "scan",
 ]
+
+# A library leaves it to the program what to do with its log.
+logging.getLogger(__name__).addHandler(logging.NullHandler())

@@ -13,6 +13,7 @@ __all__ = [
     "Cluster",
     "ConnectionStatus",
     "Delivery",
+    "LogEvents",
     "MockCluster",
     "OffsetAndTimestamp",
     "Partition",
@@ -448,6 +449,14 @@ class Producer:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None: ...
+
+@final
+class LogEvents:
+    """The engine's log, for the thread that hands it to Python's loggers: it never ends."""
+
+    def __iter__(self) -> LogEvents: ...
+    def __next__(self) -> tuple[str, int, str, int, str]:
+        """Logger, level, file, line and message of the next event; waits for it."""
 
 @final
 class MockCluster:

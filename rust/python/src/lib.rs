@@ -9,6 +9,7 @@ mod client;
 mod cluster;
 mod config;
 mod errors;
+mod logging;
 mod mock;
 mod offsets;
 mod producer;
@@ -30,6 +31,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<cluster::Cluster>()?;
     module.add_class::<cluster::Partition>()?;
     module.add_class::<cluster::Topic>()?;
+    module.add_class::<logging::LogEvents>()?;
     module.add_class::<mock::MockCluster>()?;
     module.add_class::<offsets::OffsetAndTimestamp>()?;
     module.add_class::<producer::Delivery>()?;

@@ -18,7 +18,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyCFunction;
 use tokio::runtime::Runtime;
 
-use crate::errors;
+use crate::{errors, logging};
 
 /// How often a wait looks for signals.
 const SIGNAL_CHECK: Duration = Duration::from_millis(50);
@@ -49,7 +49,7 @@ pub(crate) fn runtime() -> PyResult<Arc<Runtime>> {
     {
         return Ok(Arc::clone(&current.runtime));
     }
-    Python::attach(notice_exit)?;
+    Python::attach(|py| notice_exit(py).and_then(|()| logging::start(py)))?;
     let made = tokio::runtime::Builder::new_multi_thread()
         // A client waits more than it computes, and Spark runs a worker process per core.
         .worker_threads(2)
@@ -72,7 +72,10 @@ pub(crate) fn runtime() -> PyResult<Arc<Runtime>> {
 
 /// Has Python tell when it is about to end.
 fn notice_exit(py: Python<'_>) -> PyResult<()> {
-    let exiting = PyCFunction::new_closure(py, None, None, |_, _| EXITING.store(true, Ordering::Release))?;
+    let exiting = PyCFunction::new_closure(py, None, None, |arguments, _| {
+        logging::stop(arguments.py());
+        EXITING.store(true, Ordering::Release);
+    })?;
     py.import("atexit")?.call_method1("register", (exiting,)).map(drop)
 }
 
@@ -146,6 +149,7 @@ where
 {
     let runtime = runtime()?;
     let is_main = is_main_thread(py)?;
+    logging::look_at_levels(py);
     py.detach(|| {
         let output = runtime.block_on(async {
             tokio::pin!(future);

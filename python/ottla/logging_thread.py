@@ -1,0 +1,32 @@
+"""The thread that hands the engine's events to Python's loggers.
+
+It is a daemon, and all of its frames are Python's while a handler runs: the interpreter may end at
+any time without waiting for a handler that blocks.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import traceback
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ottla._core import LogEvents
+
+
+def start(events: LogEvents) -> None:
+    """Start it; the engine does so once per process, with its runtime."""
+    threading.Thread(target=_run, args=(events,), name="ottla-logging", daemon=True).start()
+
+
+def _run(events: LogEvents) -> None:
+    for name, level, path, line, message in events:
+        logger = logging.getLogger(name)
+        try:
+            if logger.isEnabledFor(level):
+                logger.handle(logger.makeRecord(name, level, path, line, message, (), None))
+        except Exception:  # noqa: BLE001 - a handler of the program, which may raise anything
+            # As logging itself does about handlers that fail.
+            if logging.raiseExceptions:
+                traceback.print_exc()

@@ -1,0 +1,267 @@
+//! What the engine tells, to Python's `logging`: an event with the target `ottla.connection` goes to
+//! the logger of that name.
+//!
+//! Invariants: no thread of the engine ever waits for the GIL: events go through a bounded queue to
+//! a thread that does, and what does not fit is dropped and counted. An event below its logger's
+//! level costs an atomic load. Nothing is taken from a lock that a fork could have left locked.
+
+use std::fmt::{self, Write as _};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, LazyLock};
+use std::time::{Duration, Instant};
+
+use arc_swap::ArcSwapOption;
+use pyo3::prelude::*;
+use tracing::field::{Field, Visit};
+use tracing::level_filters::LevelFilter;
+use tracing::span::{Attributes, Id, Record};
+use tracing::subscriber::Interest;
+use tracing::{Event, Level, Metadata, Subscriber};
+
+/// Events on their way to Python.
+const QUEUE: usize = 1024;
+/// How old the copies of Python's levels may be when a call comes by.
+const LEVELS_AGE: Duration = Duration::from_secs(1);
+/// How long the interpreter's end waits for the last events.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
+/// The loggers there are; what belongs to none of the others is the first one's.
+const LOGGERS: [&str; 8] = [
+    "ottla",
+    "ottla.config",
+    "ottla.connection",
+    "ottla.fetch",
+    "ottla.metadata",
+    "ottla.mock",
+    "ottla.producer",
+    "ottla.retry",
+];
+
+/// Python's level of each logger; 30, WARNING, until it was asked.
+static LEVELS: [AtomicU8; LOGGERS.len()] = [const { AtomicU8::new(30) }; LOGGERS.len()];
+/// The interpreter is about to end and has waited long enough.
+static STOPPED: AtomicBool = AtomicBool::new(false);
+static DROPPED: AtomicU64 = AtomicU64::new(0);
+/// When the levels were last copied, in milliseconds since `STARTED`.
+static COPIED: AtomicU64 = AtomicU64::new(0);
+static STARTED: LazyLock<Instant> = LazyLock::new(Instant::now);
+static QUEUE_OF: ArcSwapOption<Queue> = ArcSwapOption::const_empty();
+
+/// The way to the thread that belongs to a process.
+struct Queue {
+    pid: u32,
+    sender: SyncSender<Message>,
+}
+
+enum Message {
+    Event(LogEvent),
+    /// Everything before this was handed over; tell so, and end.
+    End(SyncSender<()>),
+}
+
+/// Starts to pass events on, in this process.
+pub(crate) fn start(py: Python<'_>) -> PyResult<()> {
+    let pid = std::process::id();
+    if QUEUE_OF.load().as_ref().is_some_and(|queue| queue.pid == pid) {
+        return Ok(());
+    }
+    copy_levels(py)?;
+    // Only the first one in a process is accepted, and they are all the same.
+    let _ = tracing::subscriber::set_global_default(ToPython);
+    let (sender, receiver) = sync_channel(QUEUE);
+    // A thread of Python's: it spends its time in other people's handlers, and may be in one of
+    // them when the interpreter ends.
+    let events = LogEvents { receiver: parking_lot::Mutex::new(receiver) };
+    py.import("ottla.logging_thread")?.call_method1("start", (events,))?;
+    // After a fork, what was there before is the parent's: taking it down could wait for its threads.
+    std::mem::forget(QUEUE_OF.swap(Some(Arc::new(Queue { pid, sender }))));
+    Ok(())
+}
+
+/// Hands over what is left. The interpreter is about to end, and with it every thread that waits
+/// for the GIL.
+pub(crate) fn stop(py: Python<'_>) {
+    let Some(queue) = QUEUE_OF.swap(None).filter(|queue| queue.pid == std::process::id()) else { return };
+    let (done, ended) = sync_channel(1);
+    py.detach(move || {
+        let deadline = Instant::now() + LAST_WORDS;
+        let mut end = Message::End(done);
+        while let Err(TrySendError::Full(back)) = queue.sender.try_send(end)
+            && Instant::now() < deadline
+        {
+            end = back;
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let _ = ended.recv_timeout(deadline.saturating_duration_since(Instant::now()));
+    });
+    STOPPED.store(true, Ordering::Release);
+}
+
+/// Looks at Python's levels again if that is due: there is no way to be told of a change.
+pub(crate) fn look_at_levels(py: Python<'_>) {
+    let now = STARTED.elapsed().as_millis() as u64;
+    let copied = COPIED.load(Ordering::Relaxed);
+    if now.saturating_sub(copied) >= LEVELS_AGE.as_millis() as u64 && copy_levels(py).is_err() {
+        // A program that broke its `logging` keeps the levels it had.
+        COPIED.store(now, Ordering::Relaxed);
+    }
+}
+
+fn copy_levels(py: Python<'_>) -> PyResult<()> {
+    COPIED.store(STARTED.elapsed().as_millis() as u64, Ordering::Relaxed);
+    let get_logger = py.import("logging")?.getattr("getLogger")?;
+    let mut changed = false;
+    for (name, copy) in LOGGERS.iter().zip(&LEVELS) {
+        let level: i64 = get_logger.call1((*name,))?.call_method0("getEffectiveLevel")?.extract()?;
+        let level = level.clamp(0, 255) as u8;
+        changed |= copy.swap(level, Ordering::Relaxed) != level;
+    }
+    if changed {
+        tracing::callsite::rebuild_interest_cache();
+    }
+    Ok(())
+}
+
+/// The events of this process, one after the other: what the thread that hands them to Python's
+/// loggers iterates over. It never ends: when the interpreter does, it stays where it is.
+#[pyclass(frozen, module = "ottla._core")]
+pub(crate) struct LogEvents {
+    receiver: parking_lot::Mutex<Receiver<Message>>,
+}
+
+/// Logger, level, file, line and message.
+type LogEvent = (&'static str, u8, &'static str, u32, String);
+
+#[pymethods]
+impl LogEvents {
+    fn __iter__(this: Py<Self>) -> Py<Self> {
+        this
+    }
+
+    fn __next__(&self, py: Python<'_>) -> LogEvent {
+        if STOPPED.load(Ordering::Acquire) {
+            py.detach(stay);
+        }
+        match DROPPED.swap(0, Ordering::Relaxed) {
+            0 => py.detach(|| self.wait()),
+            dropped => {
+                let words = format!("{dropped} log records were dropped: Python could not keep up");
+                (LOGGERS[0], 30, file!(), line!(), words)
+            }
+        }
+    }
+}
+
+impl LogEvents {
+    fn wait(&self) -> LogEvent {
+        if let Ok(message) = self.receiver.lock().recv() {
+            match message {
+                Message::Event(event) => return event,
+                Message::End(done) => {
+                    let _ = done.try_send(());
+                }
+            }
+        }
+        stay()
+    }
+}
+
+/// Python ends a thread that comes back to it now by unwinding its frames, of which some are Rust's.
+fn stay() -> ! {
+    loop {
+        std::thread::park();
+    }
+}
+
+struct ToPython;
+
+impl Subscriber for ToPython {
+    fn register_callsite(&self, metadata: &'static Metadata<'static>) -> Interest {
+        // Asked again whenever the levels have changed.
+        if self.enabled(metadata) { Interest::always() } else { Interest::never() }
+    }
+
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        let level = LEVELS.get(logger(metadata.target())).map_or(30, |level| level.load(Ordering::Relaxed));
+        metadata.is_event() && python_level(*metadata.level()) >= level
+    }
+
+    fn max_level_hint(&self) -> Option<LevelFilter> {
+        let lowest = LEVELS.iter().map(|level| level.load(Ordering::Relaxed)).min()?;
+        Some(match lowest {
+            0..=5 => LevelFilter::TRACE,
+            6..=10 => LevelFilter::DEBUG,
+            11..=20 => LevelFilter::INFO,
+            21..=30 => LevelFilter::WARN,
+            31..=40 => LevelFilter::ERROR,
+            41.. => LevelFilter::OFF,
+        })
+    }
+
+    fn event(&self, event: &Event<'_>) {
+        let queue = QUEUE_OF.load();
+        let Some(queue) = queue.as_ref().filter(|queue| queue.pid == std::process::id()) else { return };
+        let metadata = event.metadata();
+        let mut text = Text { message: String::new(), fields: String::new() };
+        event.record(&mut text);
+        let entry = (
+            LOGGERS.get(logger(metadata.target())).copied().unwrap_or_default(),
+            python_level(*metadata.level()),
+            metadata.file().unwrap_or_default(),
+            metadata.line().unwrap_or_default(),
+            text.message + &text.fields,
+        );
+        if queue.sender.try_send(Message::Event(entry)).is_err() {
+            DROPPED.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    // The engine has no spans.
+    fn new_span(&self, _: &Attributes<'_>) -> Id {
+        Id::from_u64(1)
+    }
+
+    fn record(&self, _: &Id, _: &Record<'_>) {}
+
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+    fn enter(&self, _: &Id) {}
+
+    fn exit(&self, _: &Id) {}
+}
+
+fn logger(target: &str) -> usize {
+    let name = if target.starts_with("ottla_mock") { "ottla.mock" } else { target };
+    LOGGERS.iter().position(|logger| *logger == name).unwrap_or(0)
+}
+
+const fn python_level(level: Level) -> u8 {
+    match level {
+        Level::TRACE => 5,
+        Level::DEBUG => 10,
+        Level::INFO => 20,
+        Level::WARN => 30,
+        Level::ERROR => 40,
+    }
+}
+
+/// An event's message, and its fields as `name=value` behind it.
+struct Text {
+    message: String,
+    fields: String,
+}
+
+impl Visit for Text {
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        // Writing to a string does not fail.
+        let _ = match field.name() {
+            "message" => write!(self.message, "{value:?}"),
+            name => write!(self.fields, " {name}={value:?}"),
+        };
+    }
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.record_debug(field, &format_args!("{value}"));
+    }
+}

@@ -1,0 +1,140 @@
+"""What the engine tells arrives at Python's loggers, at their levels, holding nobody up."""
+
+from __future__ import annotations
+
+import logging
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Callable
+
+import pytest
+
+import ottla
+from ottla.testing import MockCluster
+
+SOON = 20.0
+
+
+def until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + SOON
+    while not condition():
+        assert time.monotonic() < deadline, "not in time"
+        time.sleep(0.01)
+
+
+def names(caplog: pytest.LogCaptureFixture) -> set[str]:
+    return {record.name for record in caplog.records}
+
+
+def test_events_go_to_the_logger_of_their_name(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.DEBUG, "ottla"), MockCluster(brokers=1) as cluster:
+        with ottla.Client(cluster.bootstrap) as client:
+            # Levels are copied when a call comes by, once a second.
+            until(
+                lambda: bool(
+                    client.list_topics(timeout=5) is not None and "ottla.metadata" in names(caplog)
+                )
+            )
+        until(lambda: "ottla.connection" in names(caplog))
+    record = next(record for record in caplog.records if record.name == "ottla.metadata")
+    assert record.levelno == logging.DEBUG
+    assert record.getMessage().startswith("refreshed generation=")
+    assert record.pathname.endswith(".rs")
+    assert record.lineno > 0
+
+
+def test_below_its_level_a_logger_hears_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    with (
+        caplog.at_level(logging.WARNING, "ottla"),
+        caplog.at_level(logging.DEBUG, "ottla.metadata"),
+        MockCluster(brokers=1) as cluster,
+        ottla.Client(cluster.bootstrap) as client,
+    ):
+        until(lambda: bool(client.list_topics(timeout=5) is not None and names(caplog)))
+    assert names(caplog) == {"ottla.metadata"}
+
+
+def run(program: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+
+
+def test_a_program_that_does_not_care_sees_nothing() -> None:
+    ended = run(
+        """
+        import ottla
+        from ottla.testing import MockCluster
+        with MockCluster(brokers=1) as cluster:
+            client = ottla.Client(cluster.bootstrap)
+            client.list_topics()
+        """
+    )
+    assert (ended.stdout, ended.stderr) == ("", "")
+
+
+def test_the_last_events_come_before_the_interpreter_ends() -> None:
+    ended = run(
+        """
+        import logging
+        logging.basicConfig(level=logging.DEBUG, format="%(name)s %(message)s")
+        import ottla
+        from ottla.testing import MockCluster
+        with MockCluster(brokers=1) as cluster:
+            ottla.Client(cluster.bootstrap).close()
+        """
+    )
+    assert "ottla.metadata refreshed generation=1" in ended.stderr
+
+
+def test_a_forked_child_logs_by_itself() -> None:
+    ended = run(
+        """
+        import logging, os, sys
+        logging.basicConfig(level=logging.DEBUG, format="%(process)d %(name)s %(message)s")
+        import ottla
+        from ottla.testing import MockCluster
+        with MockCluster(brokers=1) as cluster:
+            bootstrap = cluster.bootstrap
+            ottla.Client(bootstrap).close()
+            child = os.fork()
+            if child == 0:
+                ottla.Client(bootstrap).close()
+                sys.exit(0)
+            assert os.waitpid(child, 0)[1] == 0
+            print(child)
+        """
+    )
+    child = ended.stdout.strip()
+    assert f"{child} ottla.metadata refreshed generation=1" in ended.stderr
+
+
+def test_a_handler_that_blocks_holds_nobody_up() -> None:
+    ended = run(
+        """
+        import logging, threading, time
+        release = threading.Event()
+        class Slow(logging.Handler):
+            def emit(self, record):
+                release.wait(30)
+        logging.getLogger("ottla").addHandler(Slow())
+        logging.getLogger("ottla").setLevel(5)
+        import ottla
+        from ottla.testing import MockCluster
+        with MockCluster(brokers=1) as cluster:
+            with ottla.Client(cluster.bootstrap) as client:
+                started = time.monotonic()
+                for _ in range(2000):  # more than the queue holds
+                    client.list_topics()
+                assert time.monotonic() - started < 25
+        release.set()
+        print("done")
+        """
+    )
+    assert ended.stdout == "done\n"
