@@ -59,7 +59,7 @@ async fn ask_server(
     environment: &Environment,
     deadline: Option<Instant>,
 ) -> Result<(Endpoint, Arc<Connection>, MetadataResponse)> {
-    let connection = Arc::new(connect(server, settings, environment, deadline).await?);
+    let connection = connect(server, settings, environment, deadline).await?;
     let asked = ask(&connection, request);
     let response = match deadline {
         None => asked.await?,
@@ -89,14 +89,17 @@ pub(crate) async fn ask(connection: &Connection, request: &MetadataRequest) -> R
 
 /// One error of all failures: what was tried, where it ended, and why.
 fn summary(failures: Vec<Error>) -> Error {
+    // Who is refused everywhere has a problem that no other address and no patience solves.
+    let refused = failures.iter().all(|failure| failure.kind() == Kind::Authentication);
+    let kind = if refused && !failures.is_empty() { Kind::Authentication } else { Kind::Bootstrap };
     if let [only] = &failures[..] {
-        return only.clone().because("the bootstrap server cannot be used").as_kind(Kind::Bootstrap);
+        return only.clone().because("the bootstrap server cannot be used").as_kind(kind);
     }
     let mut words = String::from("none of the bootstrap servers can be used");
     for (n, failure) in failures.iter().enumerate() {
         let _ = write!(words, "{}{failure}", if n == 0 { ": " } else { "; " });
     }
-    let error = Error::new(Kind::Bootstrap, words);
+    let error = Error::new(kind, words);
     match failures.first().and_then(|failure| failure.context().phase) {
         Some(phase) => error.phase(phase),
         None => error,

@@ -64,7 +64,7 @@ impl Drop for Inner {
 impl Client {
     /// A client that has not connected yet.
     pub fn new(config: Config, environment: Environment) -> Result<Self> {
-        let settings = Settings::from(&config);
+        let settings = Settings::try_from(&config)?;
         let backoff = Backoff { first: config.reconnect_backoff, max: config.reconnect_backoff_max };
         let inner = Inner {
             servers: parse(&config.bootstrap_servers)?,
@@ -205,8 +205,11 @@ impl Client {
                 Err(error) => return Err(error),
             }
             let refreshed = self.refresh_by(generation, Want::Known, Some(retry.deadline()));
-            if let Err(error) = retry.attempt(refreshed).await {
-                retry.pause(error).await?;
+            match retry.attempt(refreshed).await {
+                // Credentials that are refused now are refused later.
+                Err(error) if error.kind() == Kind::Authentication => return Err(error),
+                Err(error) => retry.pause(error).await?,
+                Ok(_) => {}
             }
         }
     }

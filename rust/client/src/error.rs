@@ -139,6 +139,18 @@ impl Error {
         Self::new(kind, code.to_string()).with(|inner| inner.code = Some(code))
     }
 
+    /// A broker's error code, in other words.
+    #[must_use]
+    pub(crate) fn told(code: ErrorCode, message: impl Into<String>) -> Self {
+        Self::from_code(code).saying(message)
+    }
+
+    /// The same error in other words.
+    #[must_use]
+    pub(crate) fn saying(self, message: impl Into<String>) -> Self {
+        self.with(|inner| inner.message = message.into())
+    }
+
     fn with(self, change: impl FnOnce(&mut Inner)) -> Self {
         let mut inner = Arc::unwrap_or_clone(self.0);
         change(&mut inner);

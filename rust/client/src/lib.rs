@@ -9,6 +9,7 @@
 //! - [`producer`]: records into batches, batches to leaders.
 //! - [`consumer`]: reading from many leaders.
 //! - [`admin`]: changing the cluster.
+//! - [`security`]: TLS and SASL.
 //! - [`environment`]: names, sockets and randomness, injected.
 //!
 //! The engine runs on the tokio runtime that it is called on, and starts nothing by itself before.
@@ -29,6 +30,7 @@ mod race;
 pub mod recovery;
 mod refresh;
 mod retry;
+pub mod security;
 mod topics;
 
 pub use cluster::{Client, Route};

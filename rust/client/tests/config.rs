@@ -79,12 +79,18 @@ fn delivery_timeout_follows_unless_it_was_set() {
 
 #[test]
 fn nothing_secret_is_shown() {
-    for key in
-        ["sasl.password", "ssl.key.password", "sasl.jaas.config", "sasl.oauthbearer.token", "ssl.key.pem"]
-    {
-        let error = set(&[(key, "hunter2")]).expect_err("not a key of this version");
+    for (mistyped, right) in [
+        ("sasl.pasword", "sasl.password"),
+        ("ssl.key.pasword", "ssl.key.password"),
+        ("sasl.jaas.conf", "sasl.jaas.config"),
+        ("ssl.key.pem", "ssl.keystore.key"),
+    ] {
+        let error = set(&[(mistyped, "hunter2")]).expect_err("no such key");
+        assert!(error.message().contains(&format!("did you mean {right}")), "{error}");
         assert!(!format!("{error} {error:?}").contains("hunter2"), "{error}");
     }
-    let error = refused("security.protocol", "SASL_SSL");
-    assert!(error.contains("PLAINTEXT"), "{error}");
+    let secrets: Vec<_> = rows().into_iter().filter(|row| row.secret).collect();
+    assert!(secrets.len() >= 6 && secrets.iter().all(|row| row.default.is_empty()));
+    let error = refused("security.protocol", "TLS");
+    assert!(error.contains("SASL_SSL"), "{error}");
 }

@@ -24,9 +24,9 @@ const API: ApiKey = ApiKey::Metadata;
 const VERSION: i16 = 12;
 
 async fn open(address: std::net::SocketAddr, pairs: &[(&str, &str)]) -> Arc<Connection> {
-    let settings = Settings::from(&config(&address.to_string(), pairs));
+    let settings = Settings::try_from(&config(&address.to_string(), pairs)).unwrap();
     let endpoint = Endpoint { host: address.ip().to_string(), port: address.port() };
-    Arc::new(soon(connect(&endpoint, &settings, &Default::default(), None)).await.expect("a connection"))
+    soon(connect(&endpoint, &settings, &Default::default(), None)).await.expect("a connection")
 }
 
 /// Sends a request in a task of its own.

@@ -34,7 +34,7 @@ async fn an_announced_length_takes_no_memory() {
     })
     .await;
     let pairs = [("request.timeout.ms", "200"), ("receive.message.max.bytes", "2000000000")];
-    let settings = Settings::from(&config(&address.to_string(), &pairs));
+    let settings = Settings::try_from(&config(&address.to_string(), &pairs)).expect("settings");
     let endpoint = Endpoint { host: address.ip().to_string(), port: address.port() };
     let connection = soon(connect(&endpoint, &settings, &Default::default(), None)).await.unwrap();
     let before = (resident(), reserved());

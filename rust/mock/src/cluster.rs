@@ -113,6 +113,15 @@ impl MockCluster {
         self.shared.change(|state| state.elect_controller(broker))
     }
 
+    /// Gives a user a password, or with `None` revokes the user. Sessions that are open live on.
+    pub fn set_user(&self, user: &str, password: Option<&str>) {
+        let mut state = self.shared.state.lock();
+        match password {
+            Some(password) => state.users.insert(user.to_owned(), password.to_owned()),
+            None => state.users.remove(user),
+        };
+    }
+
     /// Creates a topic.
     pub fn create_topic(&self, spec: TopicSpec) -> Result<Uuid, Refusal> {
         let pairs = spec.configs.iter().map(|(key, value)| (key.as_str(), Some(value.as_str())));

@@ -1,6 +1,7 @@
 //! What a mock cluster looks like when it starts, and what a topic looks like when it is created.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use ottla_protocol::ApiKey;
 
@@ -11,6 +12,50 @@ pub enum ApiLimit {
     Max(i16),
     /// Not at all: it is not announced, and a request for it ends the connection.
     Absent,
+}
+
+/// How clients prove who they are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SaslMechanism {
+    /// The password in clear.
+    Plain,
+    /// A proof that the password is known, by SHA-256.
+    ScramSha256,
+    /// The same by SHA-512.
+    ScramSha512,
+}
+
+impl SaslMechanism {
+    /// Its name on the wire.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Plain => "PLAIN",
+            Self::ScramSha256 => "SCRAM-SHA-256",
+            Self::ScramSha512 => "SCRAM-SHA-512",
+        }
+    }
+}
+
+/// What a cluster that wants credentials accepts.
+#[derive(Debug, Clone)]
+pub struct SaslConfig {
+    /// Users and their passwords when it starts; [`crate::MockCluster::set_user`] changes them.
+    pub users: BTreeMap<String, String>,
+    /// The mechanisms that are offered.
+    pub mechanisms: Vec<SaslMechanism>,
+    /// How long a session lives (`connections.max.reauth.ms`); for ever if `None`.
+    pub session_lifetime: Option<Duration>,
+}
+
+impl Default for SaslConfig {
+    fn default() -> Self {
+        Self {
+            users: BTreeMap::new(),
+            mechanisms: vec![SaslMechanism::Plain, SaslMechanism::ScramSha256, SaslMechanism::ScramSha512],
+            session_lifetime: None,
+        }
+    }
 }
 
 /// The shape of a cluster.
@@ -39,6 +84,8 @@ pub struct MockConfig {
     pub api_limits: BTreeMap<ApiKey, ApiLimit>,
     /// Whether brokers other than the controller refuse to change topics, as they did before KRaft.
     pub controller_only: bool,
+    /// Credentials that clients need (SASL_PLAINTEXT); none if `None`.
+    pub sasl: Option<SaslConfig>,
     /// How many requests [`crate::MockCluster::requests`] remembers.
     pub request_log: usize,
 }
@@ -57,6 +104,7 @@ impl Default for MockConfig {
             max_request_bytes: 100 * 1024 * 1024,
             api_limits: BTreeMap::new(),
             controller_only: false,
+            sasl: None,
             request_log: 10_000,
         }
     }

@@ -14,6 +14,7 @@ use tokio::net::TcpStream;
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 
 use crate::dispatch::{self, Incoming, Verdict};
+use crate::session::Session;
 use crate::shared::Shared;
 
 /// A frame's memory grows by no more than this ahead of its bytes.
@@ -34,13 +35,15 @@ async fn serve(stream: TcpStream, broker: i32, connection: u64, shared: &Shared)
     stream.set_nodelay(true)?;
     let (input, output) = stream.into_split();
     let (mut input, mut output) = (BufReader::new(input), BufWriter::new(output));
+    let mut session = Session::default();
     while let Some(bytes) = read_frame(&mut input, shared.config.max_request_bytes).await? {
         let (header, body) = RequestHeader::decode_any(&bytes).map_err(io::Error::other)?;
         drop(bytes);
         shared.seen.lock().note(broker, connection, &header);
         let verdict = {
             let gone = pin!(hung_up(&mut input));
-            dispatch::answer(Incoming { shared, broker, header: &header, body, gone }).await
+            let session = &mut session;
+            dispatch::answer(Incoming { shared, broker, header: &header, body, session, gone }).await
         };
         match verdict {
             Verdict::Answer(frame) => write_frame(&mut output, &frame).await?,

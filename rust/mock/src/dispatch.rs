@@ -14,6 +14,7 @@ use tokio::time::Instant;
 use crate::api::{self, Call, Serve, Served, served_versions, with_request_type};
 use crate::fault::{Arrival, Plan, When};
 use crate::log::{Checked, Refused};
+use crate::session::Session;
 use crate::shared::{Shared, now_ms};
 
 /// A request as it came in.
@@ -22,6 +23,7 @@ pub(crate) struct Incoming<'a> {
     pub(crate) broker: i32,
     pub(crate) header: &'a RequestHeader,
     pub(crate) body: Reader,
+    pub(crate) session: &'a mut Session,
     /// Ends when the client has hung up. Only a wait for something to happen is given up then: a
     /// request that was read is handled, as in Kafka.
     pub(crate) gone: Pin<&'a mut (dyn Future<Output = ()> + Send)>,
@@ -49,6 +51,9 @@ pub(crate) async fn answer(incoming: Incoming<'_>) -> Verdict {
     let version = incoming.header.api_version;
     let Ok(api) = ApiKey::try_from(incoming.header.api_key) else { return Verdict::Close };
     let config = &incoming.shared.config;
+    if !incoming.session.allows(config.sasl.as_ref(), api) {
+        return Verdict::Close;
+    }
     let Some((min, max)) = served_versions(config, api) else { return Verdict::Close };
     if !(min..=max).contains(&version) {
         if api != ApiKey::ApiVersions {
@@ -97,8 +102,8 @@ async fn run<R: Serve>(mut incoming: Incoming<'_>) -> Verdict {
         Served::Nothing => return Verdict::Nothing,
         Served::Close => return Verdict::Close,
     };
-    if let Some(ms) = plan.throttle {
-        *R::throttle_time(&mut response) = ms;
+    if let (Some(ms), Some(field)) = (plan.throttle, R::throttle_time(&mut response)) {
+        *field = ms;
     }
     let header = incoming.header;
     match response_frame(R::API, header.api_version, header.correlation_id, &response) {
@@ -177,7 +182,7 @@ async fn wait_for<R: Serve>(
 }
 
 fn serve_once<R: Serve>(
-    incoming: &Incoming<'_>,
+    incoming: &mut Incoming<'_>,
     request: &R,
     plan: &Plan,
     checked: &[Result<Checked, Refused>],
@@ -187,6 +192,7 @@ fn serve_once<R: Serve>(
         let mut state = shared.state.lock();
         let mut call = Call {
             state: &mut state,
+            session: &mut *incoming.session,
             broker: incoming.broker,
             version: incoming.header.api_version,
             now: now_ms(),

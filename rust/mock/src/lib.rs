@@ -4,7 +4,7 @@
 //! - `state` is the cluster without I/O: brokers, topics, leaders; `log` is one partition's batches.
 //! - `api` has one file per API, a plain function from request and state to response.
 //! - `broker` accepts, `connection` reads and writes frames, `dispatch` takes one request from its
-//!   bytes to its answer.
+//!   bytes to its answer; `session` is who a connection is, `scram` how it proves that.
 //! - [`fault`] says what goes wrong, and when.
 //!
 //! Invariant: whatever a client sends, the mock answers or closes that connection; it never panics.
@@ -17,13 +17,15 @@ mod connection;
 mod dispatch;
 pub mod fault;
 mod log;
+mod scram;
 mod seen;
+mod session;
 mod shared;
 mod state;
 mod view;
 
 pub use cluster::MockCluster;
-pub use config::{ApiLimit, MockConfig, TopicSpec};
+pub use config::{ApiLimit, MockConfig, SaslConfig, SaslMechanism, TopicSpec};
 pub use fault::{Fault, FaultId, Match, Reaction, When};
 pub use log::StoredBatch;
 pub use seen::SeenRequest;

@@ -4,9 +4,11 @@
 //! ignored silently.
 
 mod nearest;
+mod security;
 mod table;
 mod value;
 
+pub use security::SecurityProtocol;
 pub use table::{Acks, Config, Row, rows};
 pub use value::Value;
 
@@ -35,17 +37,18 @@ impl Config {
         let dotted = name.replace('_', ".");
         match self.set_row(&dotted, value) {
             Some(Ok(())) => Ok(()),
-            Some(Err(why)) => Err(Error::new(
-                Kind::Config,
-                format!("{dotted}={}: {why}", value.shown(Row::is_secret(&dotted))),
-            )),
+            Some(Err(why)) => {
+                Err(Error::new(Kind::Config, format!("{dotted}={}: {why}", value.shown(is_secret(&dotted)))))
+            }
             None if table::is_inert(&dotted) => {
                 tracing::debug!(target: "ottla.config", key = %dotted, "accepted for Java's sake, without effect here");
                 Ok(())
             }
             None => {
                 let known = rows().into_iter().map(|row| row.name).chain(table::INERT.iter().copied());
-                let hint = match nearest::nearest(&dotted, known) {
+                let elsewhere = table::ELSEWHERE.iter().find(|(theirs, _)| *theirs == dotted);
+                let hint = match elsewhere.map(|(_, ours)| *ours).or_else(|| nearest::nearest(&dotted, known))
+                {
                     Some(near) => format!("; did you mean {near}?"),
                     None => String::new(),
                 };
@@ -64,12 +67,11 @@ impl Config {
                 (self.linger + self.request_timeout).as_millis()
             ));
         }
-        if self.security_protocol != "PLAINTEXT" {
-            return wrong(format!(
-                "security.protocol={}: only PLAINTEXT is supported by this version",
-                self.security_protocol
-            ));
-        }
         Ok(())
     }
+}
+
+/// Whether the value of a key must never be shown.
+fn is_secret(name: &str) -> bool {
+    rows().iter().any(|row| row.name == name && row.secret)
 }

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use ottla_protocol::records::Compression;
 
+use super::SecurityProtocol;
 use super::value::{Setting, Value};
+use crate::security::Secret;
 
 /// How many replicas must have a record before the broker answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,17 +31,10 @@ pub struct Row {
     pub default: String,
     /// The smallest and the largest number allowed.
     pub bounds: (i64, i64),
+    /// Whether its value must never be shown.
+    pub secret: bool,
     /// What it means.
     pub doc: &'static str,
-}
-
-impl Row {
-    /// Whether the value of a key must never be shown.
-    pub(super) fn is_secret(name: &str) -> bool {
-        ["password", "secret", "jaas", "token", "key.pem", "ssl.keystore.key"]
-            .iter()
-            .any(|part| name.contains(part))
-    }
 }
 
 const fn ms(millis: u64) -> Duration {
@@ -71,6 +66,7 @@ macro_rules! rows {
                 ty: <$ty as Setting>::TYPE,
                 default: defaults.$field.shown(),
                 bounds: $bounds,
+                secret: <$ty as Setting>::SECRET,
                 doc: $doc,
             },)*]
         }
@@ -91,7 +87,7 @@ rows! {
     bootstrap_servers: Vec<String> = Vec::new(), "bootstrap.servers", (0, 0), "Addresses (host:port) to find the cluster from; one that answers is enough.";
     client_id: String = "ottla".to_owned(), "client.id", (0, 0), "Name of this client in the brokers' logs and quotas.";
     client_rack: String = String::new(), "client.rack", (0, 0), "Rack or zone in which this client runs.";
-    security_protocol: String = "PLAINTEXT".to_owned(), "security.protocol", (0, 0), "How to talk to brokers; this version speaks PLAINTEXT.";
+    security_protocol: SecurityProtocol = SecurityProtocol::Plaintext, "security.protocol", (0, 0), "What the brokers' listener speaks: with SSL over TLS, with SASL after authenticating.";
     metadata_max_age: Duration = ms(300_000), "metadata.max.age.ms", (0, INT), "Metadata older than this is refreshed even when nothing seems to have changed.";
     request_timeout: Duration = ms(30_000), "request.timeout.ms", (1, INT), "A broker that has not answered a request for this long is taken for dead.";
     default_api_timeout: Duration = ms(60_000), "default.api.timeout.ms", (1, INT), "How long a call that names no time-out may take.";
@@ -104,6 +100,23 @@ rows! {
     send_buffer: i32 = -1, "send.buffer.bytes", (-1, INT), "The socket's send buffer; -1 leaves it to the system, which adapts it to the link.";
     receive_buffer: i32 = -1, "receive.buffer.bytes", (-1, INT), "The socket's receive buffer; -1 leaves it to the system, which adapts it to the link.";
     receive_message_max: usize = 100_000_000, "receive.message.max.bytes", (1_000, INT), "The largest answer that is accepted from a broker.";
+
+    ssl_truststore_location: String = String::new(), "ssl.truststore.location", (0, 0), "PEM file of the authorities whose certificates are trusted; the system's own if neither this nor ssl.truststore.certificates is given.";
+    ssl_truststore_certificates: String = String::new(), "ssl.truststore.certificates", (0, 0), "The same, as PEM text instead of a file.";
+    ssl_truststore_type: String = "PEM".to_owned(), "ssl.truststore.type", (0, 0), "Format of the trust store: PEM.";
+    ssl_truststore_password: Secret = Secret::default(), "ssl.truststore.password", (0, 0), "Not for PEM, which has no password; named so that the error can say what to do.";
+    ssl_keystore_location: String = String::new(), "ssl.keystore.location", (0, 0), "PEM file of this client's private key (PKCS#8) and certificate chain, for brokers that ask for a certificate (mTLS).";
+    ssl_keystore_certificate_chain: String = String::new(), "ssl.keystore.certificate.chain", (0, 0), "The certificate chain as PEM text instead of in a file, this client's own certificate first.";
+    ssl_keystore_key: Secret = Secret::default(), "ssl.keystore.key", (0, 0), "The private key as PEM text instead of in a file.";
+    ssl_key_password: Secret = Secret::default(), "ssl.key.password", (0, 0), "Password of the private key, if it is encrypted.";
+    ssl_keystore_type: String = "PEM".to_owned(), "ssl.keystore.type", (0, 0), "Format of the key store: PEM.";
+    ssl_keystore_password: Secret = Secret::default(), "ssl.keystore.password", (0, 0), "Not for PEM: the key's password is ssl.key.password.";
+    ssl_endpoint_identification_algorithm: String = "https".to_owned(), "ssl.endpoint.identification.algorithm", (0, 0), "https checks that the broker's certificate is for the host that was connected to; empty checks only who issued it.";
+    ssl_enabled_protocols: Vec<String> = vec!["TLSv1.2".to_owned(), "TLSv1.3".to_owned()], "ssl.enabled.protocols", (0, 0), "Versions of TLS that may be used.";
+    sasl_mechanism: String = "GSSAPI".to_owned(), "sasl.mechanism", (0, 0), "How to authenticate: PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512. There is no use in the default, which is Java's: Kerberos is not supported.";
+    sasl_username: String = String::new(), "sasl.username", (0, 0), "User name for PLAIN and SCRAM.";
+    sasl_password: Secret = Secret::default(), "sasl.password", (0, 0), "Password for PLAIN and SCRAM.";
+    sasl_jaas_config: Secret = Secret::default(), "sasl.jaas.config", (0, 0), "The same as Java has it: a login module of Kafka's own and its options, read as data.";
 
     acks: Acks = Acks::All, "acks", (0, 0), "Which replicas must have a record before it counts as written.";
     linger: Duration = ms(5), "linger.ms", (0, INT), "How long a batch waits for more records.";
@@ -135,6 +148,18 @@ pub(super) const INERT: &[&str] = &[
     "metrics.num.samples",
     "metrics.recording.level",
     "metrics.sample.window.ms",
+];
+
+/// What librdkafka calls something that Kafka's own clients call otherwise, and what to use here.
+pub(super) const ELSEWHERE: &[(&str, &str)] = &[
+    ("ssl.ca.location", "ssl.truststore.location"),
+    ("ssl.ca.pem", "ssl.truststore.certificates"),
+    ("ssl.certificate.location", "ssl.keystore.location, a file with both key and certificate"),
+    ("ssl.certificate.pem", "ssl.keystore.certificate.chain"),
+    ("ssl.key.location", "ssl.keystore.location, a file with both key and certificate"),
+    ("ssl.key.pem", "ssl.keystore.key"),
+    ("enable.ssl.certificate.verification", "ssl.truststore.location with the authority to trust"),
+    ("sasl.mechanisms", "sasl.mechanism"),
 ];
 
 /// Whether a key is accepted without effect.

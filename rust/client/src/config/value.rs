@@ -58,6 +58,8 @@ impl From<i64> for Value {
 pub(super) trait Setting: Sized {
     /// The type's name for people.
     const TYPE: &'static str;
+    /// Whether a value must never be shown.
+    const SECRET: bool = false;
     /// Reads a value; `bounds` are for numbers.
     fn parse(value: &Value, bounds: (i64, i64)) -> Result<Self, String>;
     /// The value as a configuration file would have it.

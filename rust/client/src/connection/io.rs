@@ -21,16 +21,18 @@ use crate::error::{Error, Kind, Phase, Result};
 /// The first step in which memory for a frame is taken; it doubles as bytes come in.
 const READ_STEP: usize = 64 * 1024;
 
-/// Serves a connection until something ends it.
+/// Serves a connection until something ends it. `hint` is what to try if it ends before the first
+/// answer.
 pub(super) async fn drive(
     stream: Box<dyn Stream>,
     frames: FrameReader,
     queue: mpsc::UnboundedReceiver<Outgoing>,
     shared: Arc<Shared>,
+    hint: &'static str,
 ) {
     let (reader, writer) = tokio::io::split(stream);
     let cause = tokio::select! {
-        cause = read_loop(reader, frames, &shared) => cause,
+        cause = read_loop(reader, frames, &shared, hint) => cause,
         cause = write_loop(writer, queue, &shared) => cause,
         cause = guard(&shared) => cause,
     };
@@ -113,13 +115,32 @@ impl Buf for Segments {
 }
 
 /// Reads answers until the stream fails or an answer does not belong to its request.
-async fn read_loop(mut stream: ReadHalf<Box<dyn Stream>>, mut frames: FrameReader, shared: &Shared) -> Error {
+async fn read_loop(
+    mut stream: ReadHalf<Box<dyn Stream>>,
+    mut frames: FrameReader,
+    shared: &Shared,
+    hint: &str,
+) -> Error {
+    let mut hint = Some(hint);
     loop {
-        let frame = frames.next(&mut stream).await.map_err(|e| e.at(&shared.address, Phase::Request));
+        let frame = frames.next(&mut stream).await.map_err(|error| match (&error, hint) {
+            (FrameError::Io(closed), Some(hint)) if is_closed(closed) => {
+                let error = error.at(&shared.address, Phase::Request);
+                error.clone().saying(format!("{}{hint}", error.message()))
+            }
+            _ => error.at(&shared.address, Phase::Request),
+        });
         if let Err(cause) = frame.and_then(|frame| deliver(shared, frame)) {
             return cause;
         }
+        hint = None;
     }
+}
+
+/// Whether the other side ended the connection.
+pub(super) fn is_closed(error: &io::Error) -> bool {
+    use io::ErrorKind as E;
+    matches!(error.kind(), E::UnexpectedEof | E::ConnectionReset | E::BrokenPipe | E::ConnectionAborted)
 }
 
 /// Waits until an answer is overdue, or until somebody else has ended the connection. The time

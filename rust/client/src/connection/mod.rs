@@ -7,9 +7,15 @@
 //! that cause. A request's bytes are held by reference count until the socket has taken them.
 //! Dropping the future of a request gives up its answer and nothing else.
 
+mod authenticate;
+mod endpoint;
 mod handshake;
 mod io;
+pub mod opening;
 mod pool;
+mod reauthenticate;
+mod settings;
+mod versions;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -24,11 +30,14 @@ use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 use tokio::task::AbortHandle;
 use tokio::time::{Duration, Instant, sleep_until};
 
-pub use handshake::{Endpoint, Settings, connect};
+pub use authenticate::SaslInfo;
+pub use endpoint::Endpoint;
+pub use handshake::connect;
 pub use pool::{Pool, Status, unknown_broker};
+pub use settings::Settings;
+pub use versions::ApiRange;
 
 use crate::error::{Error, Kind, Phase, Result};
-use handshake::ApiRange;
 
 /// A frame for the writer.
 struct Outgoing {
@@ -172,20 +181,7 @@ impl Connection {
     /// The version of `R` to use with this broker: the highest that both know and that a client
     /// may use, but not above `max`.
     pub fn version<R: Request>(&self, max: i16) -> Result<i16> {
-        let range = self.apis.iter().find(|range| range.api == R::API);
-        let version = range.and_then(|range| R::API.negotiate(range.min, range.max.min(max)));
-        version.ok_or_else(|| {
-            let (low, high) = R::API.versions();
-            let broker = match range {
-                Some(range) => format!("versions {} to {}", range.min, range.max),
-                None => "no version".to_owned(),
-            };
-            Error::new(
-                Kind::Broker,
-                format!("the broker speaks {broker} of {}, this client {low} to {high}", R::API.name()),
-            )
-            .address(self.address())
-        })
+        versions::choose::<R>(&self.apis, max, self.address())
     }
 
     /// Sends a request in `version` and waits for its answer.
@@ -311,6 +307,9 @@ impl Connection {
 /// An error of the transport, in words that tell a firewall from a crash.
 fn transport_error(error: &std::io::Error, phase: Phase, address: &str) -> Error {
     use std::io::ErrorKind as E;
+    if let Some(error) = crate::security::tls_error_in(error, None, address) {
+        return error;
+    }
     let words = match error.kind() {
         E::ConnectionRefused => "connection refused: nothing listens there".to_owned(),
         E::ConnectionReset | E::BrokenPipe | E::ConnectionAborted => {

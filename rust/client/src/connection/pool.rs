@@ -159,7 +159,6 @@ impl Pool {
             let mut attempts = slot.attempts.lock();
             let outcome = match connected {
                 Ok(connection) => {
-                    let connection = Arc::new(connection);
                     (attempts.failures, attempts.not_before) = (0, None);
                     slot.current.store(Some(Arc::clone(&connection)));
                     Ok(connection)

@@ -38,8 +38,8 @@ impl Serve for ApiVersionsRequest {
         Served::Answer(response)
     }
 
-    fn throttle_time(response: &mut ApiVersionsResponse) -> &mut i32 {
-        &mut response.throttle_time_ms
+    fn throttle_time(response: &mut ApiVersionsResponse) -> Option<&mut i32> {
+        Some(&mut response.throttle_time_ms)
     }
 }
 

@@ -27,8 +27,8 @@ impl Serve for CreatePartitionsRequest {
         Served::Answer(response)
     }
 
-    fn throttle_time(response: &mut CreatePartitionsResponse) -> &mut i32 {
-        &mut response.throttle_time_ms
+    fn throttle_time(response: &mut CreatePartitionsResponse) -> Option<&mut i32> {
+        Some(&mut response.throttle_time_ms)
     }
 }
 

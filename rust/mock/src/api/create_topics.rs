@@ -45,8 +45,8 @@ impl Serve for CreateTopicsRequest {
         Served::Answer(response)
     }
 
-    fn throttle_time(response: &mut CreateTopicsResponse) -> &mut i32 {
-        &mut response.throttle_time_ms
+    fn throttle_time(response: &mut CreateTopicsResponse) -> Option<&mut i32> {
+        Some(&mut response.throttle_time_ms)
     }
 }
 

@@ -34,8 +34,8 @@ impl Serve for DeleteRecordsRequest {
         Served::Answer(response)
     }
 
-    fn throttle_time(response: &mut DeleteRecordsResponse) -> &mut i32 {
-        &mut response.throttle_time_ms
+    fn throttle_time(response: &mut DeleteRecordsResponse) -> Option<&mut i32> {
+        Some(&mut response.throttle_time_ms)
     }
 }
 

@@ -38,8 +38,8 @@ impl Serve for DeleteTopicsRequest {
         Served::Answer(response)
     }
 
-    fn throttle_time(response: &mut DeleteTopicsResponse) -> &mut i32 {
-        &mut response.throttle_time_ms
+    fn throttle_time(response: &mut DeleteTopicsResponse) -> Option<&mut i32> {
+        Some(&mut response.throttle_time_ms)
     }
 }
 

@@ -40,7 +40,7 @@ impl Serve for DescribeClusterRequest {
         })
     }
 
-    fn throttle_time(response: &mut DescribeClusterResponse) -> &mut i32 {
-        &mut response.throttle_time_ms
+    fn throttle_time(response: &mut DescribeClusterResponse) -> Option<&mut i32> {
+        Some(&mut response.throttle_time_ms)
     }
 }

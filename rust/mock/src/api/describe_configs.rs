@@ -39,8 +39,8 @@ impl Serve for DescribeConfigsRequest {
         })
     }
 
-    fn throttle_time(response: &mut DescribeConfigsResponse) -> &mut i32 {
-        &mut response.throttle_time_ms
+    fn throttle_time(response: &mut DescribeConfigsResponse) -> Option<&mut i32> {
+        Some(&mut response.throttle_time_ms)
     }
 }
 

@@ -91,8 +91,8 @@ impl Serve for FetchRequest {
         }
     }
 
-    fn throttle_time(response: &mut FetchResponse) -> &mut i32 {
-        &mut response.throttle_time_ms
+    fn throttle_time(response: &mut FetchResponse) -> Option<&mut i32> {
+        Some(&mut response.throttle_time_ms)
     }
 }
 

@@ -20,7 +20,7 @@ impl Serve for InitProducerIdRequest {
         Served::Answer(response)
     }
 
-    fn throttle_time(response: &mut InitProducerIdResponse) -> &mut i32 {
-        &mut response.throttle_time_ms
+    fn throttle_time(response: &mut InitProducerIdResponse) -> Option<&mut i32> {
+        Some(&mut response.throttle_time_ms)
     }
 }

@@ -39,8 +39,8 @@ impl Serve for ListOffsetsRequest {
         Served::Answer(response)
     }
 
-    fn throttle_time(response: &mut ListOffsetsResponse) -> &mut i32 {
-        &mut response.throttle_time_ms
+    fn throttle_time(response: &mut ListOffsetsResponse) -> Option<&mut i32> {
+        Some(&mut response.throttle_time_ms)
     }
 }
 

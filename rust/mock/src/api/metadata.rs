@@ -63,8 +63,8 @@ impl Serve for MetadataRequest {
         Served::Answer(response)
     }
 
-    fn throttle_time(response: &mut MetadataResponse) -> &mut i32 {
-        &mut response.throttle_time_ms
+    fn throttle_time(response: &mut MetadataResponse) -> Option<&mut i32> {
+        Some(&mut response.throttle_time_ms)
     }
 }
 

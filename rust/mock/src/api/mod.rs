@@ -17,6 +17,8 @@ mod init_producer_id;
 mod list_offsets;
 mod metadata;
 mod produce;
+mod sasl_authenticate;
+mod sasl_handshake;
 
 use std::time::Duration;
 
@@ -25,6 +27,7 @@ use ottla_protocol::{ApiKey, ErrorCode, Request};
 use crate::config::{ApiLimit, MockConfig};
 use crate::fault::{Match, Target};
 use crate::log::{Checked, Refused};
+use crate::session::Session;
 use crate::state::ClusterState;
 
 /// What a handler makes of a request.
@@ -45,6 +48,7 @@ pub(crate) enum Served<R> {
 #[derive(Debug)]
 pub(crate) struct Call<'a> {
     pub(crate) state: &'a mut ClusterState,
+    pub(crate) session: &'a mut Session,
     pub(crate) broker: i32,
     pub(crate) version: i16,
     pub(crate) now: i64,
@@ -96,8 +100,10 @@ pub(crate) trait Serve: Request + Sync {
     /// Handles the request. It is called again after [`Served::Wait`].
     fn serve(&self, call: &mut Call<'_>) -> Served<Self::Response>;
 
-    /// Where the response says for how long the client is to hold back.
-    fn throttle_time(response: &mut Self::Response) -> &mut i32;
+    /// Where the response says for how long the client is to hold back, if it does.
+    fn throttle_time(_response: &mut Self::Response) -> Option<&mut i32> {
+        None
+    }
 }
 
 macro_rules! served {
@@ -131,6 +137,8 @@ served! {
     InitProducerId: init_producer_id::InitProducerIdRequest;
     DescribeConfigs: describe_configs::DescribeConfigsRequest;
     CreatePartitions: create_partitions::CreatePartitionsRequest;
+    SaslHandshake: sasl_handshake::SaslHandshakeRequest;
+    SaslAuthenticate: sasl_authenticate::SaslAuthenticateRequest;
     DescribeCluster: describe_cluster::DescribeClusterRequest;
 }
 

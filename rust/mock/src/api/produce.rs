@@ -80,8 +80,8 @@ impl Serve for ProduceRequest {
         }
     }
 
-    fn throttle_time(response: &mut ProduceResponse) -> &mut i32 {
-        &mut response.throttle_time_ms
+    fn throttle_time(response: &mut ProduceResponse) -> Option<&mut i32> {
+        Some(&mut response.throttle_time_ms)
     }
 }
 

@@ -53,6 +53,8 @@ pub(crate) struct ClusterState {
     pub(crate) cluster_id: String,
     pub(crate) controller: i32,
     pub(crate) brokers: BTreeMap<i32, Node>,
+    /// Who may sign on, and their passwords.
+    pub(crate) users: BTreeMap<String, String>,
     topics: BTreeMap<String, Topic>,
     ids: HashMap<Uuid, String>,
     /// Makes ids differ between clusters of one process.
@@ -66,8 +68,10 @@ pub(crate) struct ClusterState {
 
 impl ClusterState {
     pub(crate) fn new(config: Arc<MockConfig>, brokers: BTreeMap<i32, Node>, seed: u64) -> Self {
+        let users = config.sasl.as_ref().map(|sasl| sasl.users.clone()).unwrap_or_default();
         Self {
             config,
+            users,
             cluster_id: make_id(seed, 0).to_string(),
             controller: brokers.keys().next().copied().unwrap_or(NO_LEADER),
             brokers,

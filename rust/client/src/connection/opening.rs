@@ -1,0 +1,289 @@
+//! A connection on its way up, phase by phase: DNS, TCP, TLS, ApiVersions, SASL.
+//!
+//! Each phase is a function of its own whose error is complete (phase, address, cause, what to do)
+//! and which sets no deadline: the caller does. `handshake.rs` runs them in order, the doctor one
+//! by one. Frames are capped small here: nobody has proven to be a broker yet.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use ottla_protocol::header::{self, RequestHeader};
+use ottla_protocol::messages::api_versions::{ApiVersion, ApiVersionsRequest, ApiVersionsResponse};
+use ottla_protocol::wire::{Frame, Reader};
+use ottla_protocol::{ApiKey, ErrorCode, Message, Request, WireError};
+use tokio::io::AsyncWriteExt;
+
+use super::authenticate::{self, Ask, SaslInfo};
+use super::io::{FrameError, FrameReader, is_closed};
+use super::{ApiRange, Endpoint, Settings, transport_error, versions};
+use crate::environment::{Environment, Stream};
+use crate::error::{Error, Kind, Phase, Result};
+use crate::security::TlsInfo;
+
+/// The largest frame before the connection is ready.
+const HANDSHAKE_FRAME_MAX: usize = 256 * 1024;
+
+/// The addresses of a name.
+pub async fn resolve(endpoint: &Endpoint, environment: &Environment) -> Result<Vec<SocketAddr>> {
+    let addresses = environment.network.resolve(&endpoint.host, endpoint.port).await;
+    let failed = |why: &dyn std::fmt::Display| unresolved(endpoint, why);
+    match addresses {
+        Ok(addresses) if addresses.is_empty() => Err(failed(&"it has no address")),
+        Ok(addresses) => Ok(addresses),
+        Err(error) => Err(failed(&error)),
+    }
+}
+
+/// The error for a name without addresses.
+pub(super) fn unresolved(endpoint: &Endpoint, why: &dyn std::fmt::Display) -> Error {
+    Error::new(Kind::Connection, format!("the name {:?} cannot be resolved: {why}", endpoint.host))
+        .phase(Phase::Dns)
+        .address(endpoint.to_string())
+}
+
+/// The name, and the address where the name does not say it.
+pub(super) fn shown(endpoint: &Endpoint, address: SocketAddr) -> String {
+    let name = endpoint.to_string();
+    if address.to_string() == name { name } else { format!("{name} ({})", address.ip()) }
+}
+
+/// A stream before it is a connection: one request at a time.
+pub struct Opening {
+    endpoint: Endpoint,
+    name: String,
+    settings: Settings,
+    /// Gone after a failed TLS handshake.
+    stream: Option<Box<dyn Stream>>,
+    frames: FrameReader,
+    next_correlation_id: i32,
+    apis: Vec<ApiRange>,
+    tls: Option<TlsInfo>,
+}
+
+impl std::fmt::Debug for Opening {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Opening").field("address", &self.name).finish_non_exhaustive()
+    }
+}
+
+/// What [`Opening`] leaves behind for the connection.
+pub(super) struct Opened {
+    pub(super) endpoint: Endpoint,
+    pub(super) name: String,
+    pub(super) settings: Settings,
+    pub(super) stream: Box<dyn Stream>,
+    pub(super) frames: FrameReader,
+    pub(super) apis: Vec<ApiRange>,
+}
+
+impl Opening {
+    /// TCP: a stream to one of the endpoint's addresses.
+    pub async fn tcp(
+        endpoint: &Endpoint,
+        address: SocketAddr,
+        settings: &Settings,
+        environment: &Environment,
+    ) -> Result<Self> {
+        let name = shown(endpoint, address);
+        let stream = environment.network.connect(address, settings.socket).await;
+        Ok(Self {
+            stream: Some(stream.map_err(|error| transport_error(&error, Phase::Tcp, &name))?),
+            endpoint: endpoint.clone(),
+            name,
+            settings: settings.clone(),
+            frames: FrameReader::new(HANDSHAKE_FRAME_MAX),
+            next_correlation_id: 0,
+            apis: Vec::new(),
+            tls: None,
+        })
+    }
+
+    /// The address in words: name, port, and IP address if the name is none.
+    #[must_use]
+    pub fn address(&self) -> &str {
+        &self.name
+    }
+
+    /// TLS: the handshake, if the configuration asks for one.
+    pub async fn tls(&mut self) -> Result<()> {
+        let security = Arc::clone(&self.settings.security);
+        let Some(tls) = &security.tls else { return Ok(()) };
+        let stream = self.stream.take().ok_or_else(|| self.lost(Phase::Tls))?;
+        let (connected, info) = tls.handshake(stream, &self.endpoint.host).await;
+        let connected = connected.map_err(|error| self.tls_failed(&error, &info));
+        self.tls = Some(info);
+        self.stream = Some(Box::new(connected?));
+        Ok(())
+    }
+
+    /// What TLS showed, even if it failed; `None` without TLS.
+    #[must_use]
+    pub fn tls_info(&self) -> Option<&TlsInfo> {
+        self.tls.as_ref()
+    }
+
+    fn tls_failed(&self, error: &std::io::Error, info: &TlsInfo) -> Error {
+        if let Some(error) = crate::security::tls_error_in(error, Some(info), &self.name) {
+            return error;
+        }
+        // A listener that read TLS as the length of a Kafka request hangs up without a word.
+        if is_closed(error) && info.peer.is_none() {
+            let words = "the broker closed the connection where its certificate was due, as a listener does that speaks plaintext: if this one does, set security.protocol=PLAINTEXT (or SASL_PLAINTEXT)";
+            return Error::new(Kind::Connection, words).phase(Phase::Tls).address(&self.name);
+        }
+        transport_error(error, Phase::Tls, &self.name)
+    }
+
+    fn lost(&self, phase: Phase) -> Error {
+        Error::new(Kind::Connection, "the connection is gone").phase(phase).address(&self.name)
+    }
+
+    /// An error of the stream. With TLS 1.3 the broker looks at our certificate only after the
+    /// handshake, so that its refusal comes here.
+    fn stream_failed(&self, error: &std::io::Error, phase: Phase) -> Error {
+        if let Some(error) = crate::security::tls_error_in(error, self.tls.as_ref(), &self.name) {
+            return error;
+        }
+        let closed = is_closed(error);
+        match &self.tls {
+            Some(tls) if closed && tls.client_certificate_requested && !tls.client_certificate_configured => {
+                let words = crate::security::wants_certificate("closed after asking for one");
+                Error::new(Kind::Authentication, words).phase(Phase::Tls).address(&self.name)
+            }
+            None if closed && phase == Phase::ApiVersions => {
+                let error = transport_error(error, phase, &self.name);
+                let hint = "if this listener speaks TLS, set security.protocol=SSL (or SASL_SSL)";
+                error.clone().saying(format!("{} on the first request: {hint}", error.message()))
+            }
+            _ => transport_error(error, phase, &self.name),
+        }
+    }
+
+    /// ApiVersions: what the broker speaks. Asked in our newest version, and again in an older one
+    /// if the broker does not know that.
+    pub async fn api_versions(&mut self) -> Result<&[ApiRange]> {
+        let newest = ApiKey::ApiVersions.versions().1;
+        let mut response = self.ask_api_versions(newest).await?;
+        if ErrorCode::from(response.error_code) == ErrorCode::UnsupportedVersion {
+            let known = response.api_keys.iter().find(|api| api.api_key == ApiKey::ApiVersions as i16);
+            let version = known.map_or(0, |api| api.max_version).clamp(0, newest);
+            response = self.ask_api_versions(version).await?;
+        }
+        if let Err(code) = ErrorCode::from(response.error_code).ok() {
+            return Err(Error::from_code(code).phase(Phase::ApiVersions).address(&self.name));
+        }
+        let known = |api: &ApiVersion| {
+            let key = ApiKey::try_from(api.api_key).ok()?;
+            Some(ApiRange { api: key, min: api.min_version, max: api.max_version })
+        };
+        self.apis = response.api_keys.iter().filter_map(known).collect();
+        Ok(&self.apis)
+    }
+
+    async fn ask_api_versions(&mut self, version: i16) -> Result<ApiVersionsResponse> {
+        let request = ApiVersionsRequest {
+            client_software_name: "ottla".to_owned(),
+            client_software_version: env!("CARGO_PKG_VERSION").to_owned(),
+            ..Default::default()
+        };
+        let mut r = self.exchange(&request, version, 0, Phase::ApiVersions).await?;
+        // A broker that does not know the version answers in version 0, whose layout starts like
+        // every other's: the error code comes first.
+        let code = r.rest().first_chunk::<2>().map_or(0, |code| i16::from_be_bytes(*code));
+        let version = if ErrorCode::from(code) == ErrorCode::UnsupportedVersion { 0 } else { version };
+        ApiVersionsResponse::decode(&mut r, version)
+            .map_err(|error| self.malformed::<ApiVersionsRequest>(error, Phase::ApiVersions))
+    }
+
+    /// SASL: authenticates, if the configuration asks for it. Comes after ApiVersions.
+    pub async fn sasl(&mut self) -> Result<Option<SaslInfo>> {
+        let security = Arc::clone(&self.settings.security);
+        let Some(sasl) = &security.sasl else { return Ok(None) };
+        authenticate::authenticate(self, sasl).await.map(Some)
+    }
+
+    /// Sends a request and waits for its answer, whose header is taken off.
+    async fn exchange<R: Request>(
+        &mut self,
+        request: &R,
+        version: i16,
+        header_version: i16,
+        phase: Phase,
+    ) -> Result<Reader> {
+        let correlation_id = self.next_correlation_id;
+        self.next_correlation_id += 1;
+        let header = RequestHeader {
+            api_key: R::API as i16,
+            api_version: version,
+            correlation_id,
+            client_id: Some(self.settings.client_id.clone()),
+        };
+        let frame = header::request_frame(&header, R::API.request_header_version(version), request)?;
+        let answer = self.write_and_read(&frame, phase).await?;
+        let mut r = Reader::new(answer);
+        let answered = header::decode_response_header(&mut r, header_version)
+            .map_err(|error| self.malformed::<R>(error, phase))?;
+        if answered == correlation_id {
+            return Ok(r);
+        }
+        let words = format!(
+            "this does not look like Kafka: an answer with correlation id {answered} where {correlation_id} was due"
+        );
+        Err(Error::new(Kind::Connection, words).phase(phase).address(&self.name))
+    }
+
+    async fn write_and_read(&mut self, frame: &Frame, phase: Phase) -> Result<bytes::Bytes> {
+        let Some(mut stream) = self.stream.take() else { return Err(self.lost(phase)) };
+        let written = async {
+            stream.write_all(&frame.to_bytes()).await?;
+            stream.flush().await
+        };
+        let written = written.await;
+        // What the broker said before it closed explains more than that it did.
+        let answer = match (self.frames.next(&mut stream).await, written) {
+            (Ok(answer), _) => Ok(answer),
+            (Err(FrameError::Io(error)), Ok(())) => Err(self.stream_failed(&error, phase)),
+            (Err(FrameError::Io(read)), Err(write)) => {
+                let said = crate::security::tls_error_in(&read, self.tls.as_ref(), &self.name);
+                Err(said.unwrap_or_else(|| self.stream_failed(&write, phase)))
+            }
+            (Err(other), _) => Err(other.at(&self.name, phase)),
+        };
+        self.stream = Some(stream);
+        answer
+    }
+
+    fn malformed<R: Request>(&self, error: WireError, phase: Phase) -> Error {
+        Error::from(error)
+            .because(format_args!("this does not look like Kafka: malformed answer to {}", R::API.name()))
+            .as_kind(Kind::Connection)
+            .phase(phase)
+            .address(&self.name)
+    }
+
+    /// Gives the stream to the connection.
+    pub(super) fn finish(mut self) -> Result<Opened> {
+        let stream = self.stream.take().ok_or_else(|| self.lost(Phase::Request))?;
+        let Self { endpoint, name, settings, frames, apis, .. } = self;
+        Ok(Opened { endpoint, name, settings, stream, frames, apis })
+    }
+}
+
+impl Ask for Opening {
+    fn address(&self) -> &str {
+        &self.name
+    }
+
+    fn apis(&self) -> &[ApiRange] {
+        &self.apis
+    }
+
+    async fn ask<R: Request + Sync>(&mut self, request: &R) -> Result<R::Response> {
+        let version =
+            versions::choose::<R>(&self.apis, i16::MAX, &self.name).map_err(|e| e.phase(Phase::Sasl))?;
+        let header_version = R::API.response_header_version(version);
+        let mut r = self.exchange(request, version, header_version, Phase::Sasl).await?;
+        <R::Response as Message>::decode(&mut r, version)
+            .map_err(|error| self.malformed::<R>(error, Phase::Sasl))
+    }
+}

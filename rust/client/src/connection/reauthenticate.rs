@@ -1,0 +1,104 @@
+//! Authenticating again before the session ends (KIP-368), on the same connection.
+//!
+//! Invariant: no request is lost or refused by it. New requests wait while those in flight are
+//! answered and the exchange runs, then go on; the broker works off one request of a connection at
+//! a time anyway, so this costs them little more than the exchange itself. A refusal ends the
+//! connection with its cause.
+
+use std::sync::{Arc, Weak};
+
+use ottla_protocol::Request;
+use tokio::sync::Semaphore;
+use tokio::time::{Duration, Instant, sleep_until, timeout};
+
+use super::authenticate::{Ask, SaslInfo, authenticate};
+use super::{ApiRange, Connection, Turn};
+use crate::environment::Environment;
+use crate::error::{Error, Kind, Phase, Result};
+
+/// A session shorter than this would keep a client busy with authenticating.
+const SHORTEST: Duration = Duration::from_millis(100);
+
+/// Starts the task that watches over the session, if it ends at all.
+pub(super) fn start(connection: &Arc<Connection>, sasl: &SaslInfo, environment: &Environment) {
+    if let Some(lifetime) = sasl.lifetime {
+        let due = due(lifetime, environment);
+        // Ends with the connection: see `watch`.
+        tokio::spawn(watch(Arc::downgrade(connection), due, environment.clone()));
+    }
+}
+
+/// At a random time between 85 and 95 % of the session's, so that not all connections come at once.
+fn due(lifetime: Duration, environment: &Environment) -> Instant {
+    Instant::now() + lifetime.mul_f64(0.85 + 0.1 * environment.random()).max(SHORTEST)
+}
+
+async fn watch(connection: Weak<Connection>, mut due: Instant, environment: Environment) {
+    loop {
+        tokio::select! {
+            () = sleep_until(due) => {}
+            () = gone(&connection) => return,
+        }
+        let Some(connection) = connection.upgrade() else { return };
+        match again(&connection).await {
+            Ok(SaslInfo { lifetime: Some(lifetime), .. }) => due = self::due(lifetime, &environment),
+            Ok(_) => return,
+            Err(error) => {
+                tracing::warn!(target: "ottla.connection", address = %connection.address(), %error, "cannot authenticate again");
+                connection.shared.poison(error);
+                return;
+            }
+        }
+        tracing::debug!(target: "ottla.connection", address = %connection.address(), "authenticated again");
+    }
+}
+
+/// Ends when the connection has.
+async fn gone(connection: &Weak<Connection>) {
+    if let Some(outgoing) = connection.upgrade().map(|connection| connection.outgoing.clone()) {
+        outgoing.closed().await;
+    }
+}
+
+/// One more exchange, with the connection to itself.
+async fn again(connection: &Arc<Connection>) -> Result<SaslInfo> {
+    let Some(sasl) = &connection.settings.security.sasl else { return Ok(SaslInfo::default()) };
+    let all = u32::try_from(connection.settings.max_in_flight).unwrap_or(u32::MAX);
+    // Requests in flight have their own deadlines, so this ends.
+    let turns = Arc::clone(&connection.in_flight).acquire_many_owned(all).await;
+    let _turns = turns.map_err(|_| connection.gone())?;
+    if let Some(cause) = connection.cause_of_death() {
+        return Err(cause);
+    }
+    let within = connection.settings.request_timeout;
+    let mut held = Held { connection, own: Arc::new(Semaphore::new(1)) };
+    timeout(within, authenticate(&mut held, sasl)).await.unwrap_or_else(|_| {
+        let words = format!("authenticating again took more than {} ms", within.as_millis());
+        Err(Error::new(Kind::Connection, words).phase(Phase::Sasl).address(connection.address()))
+    })
+}
+
+/// A connection on which nobody else may send.
+struct Held<'a> {
+    connection: &'a Arc<Connection>,
+    /// Its turns: the connection's own are all taken and must stay so until the end.
+    own: Arc<Semaphore>,
+}
+
+impl Ask for Held<'_> {
+    fn address(&self) -> &str {
+        self.connection.address()
+    }
+
+    fn apis(&self) -> &[ApiRange] {
+        &self.connection.apis
+    }
+
+    async fn ask<R: Request + Sync>(&mut self, request: &R) -> Result<R::Response> {
+        let version = self.connection.version::<R>(i16::MAX)?;
+        let turn = Arc::clone(&self.own).acquire_owned().await.map_err(|_| self.connection.gone())?;
+        let within = self.connection.settings.request_timeout;
+        let asked = self.connection.request_in(Turn(turn), request, version, within).await;
+        asked.map_err(|error| error.phase(Phase::Sasl))
+    }
+}

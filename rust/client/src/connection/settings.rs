@@ -1,0 +1,42 @@
+//! What a connection needs to know of the configuration.
+
+use std::sync::Arc;
+
+use tokio::time::Duration;
+
+use crate::config::Config;
+use crate::environment::SocketOptions;
+use crate::error::{Error, Result};
+use crate::security::Security;
+
+/// What a connection needs to know of the configuration.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Sent in each request's header.
+    pub client_id: String,
+    /// How long an answer may take.
+    pub request_timeout: Duration,
+    /// TLS and SASL.
+    pub security: Arc<Security>,
+    pub(super) setup_timeout: Duration,
+    pub(super) max_in_flight: usize,
+    pub(super) frame_max: usize,
+    pub(super) socket: SocketOptions,
+}
+
+impl TryFrom<&Config> for Settings {
+    type Error = Error;
+
+    /// Reads the certificates and keys that the configuration names, too.
+    fn try_from(config: &Config) -> Result<Self> {
+        Ok(Self {
+            client_id: config.client_id.clone(),
+            request_timeout: config.request_timeout,
+            security: Arc::new(Security::from_config(config)?),
+            setup_timeout: config.connection_setup_timeout,
+            max_in_flight: config.max_in_flight,
+            frame_max: config.receive_message_max,
+            socket: SocketOptions { send_buffer: config.send_buffer, receive_buffer: config.receive_buffer },
+        })
+    }
+}

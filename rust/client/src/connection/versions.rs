@@ -1,0 +1,35 @@
+//! The versions that a broker speaks, as it said when the connection came up.
+
+use ottla_protocol::{ApiKey, Request};
+
+use crate::error::{Error, Kind, Result};
+
+/// The versions of an API that a broker speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ApiRange {
+    /// The API.
+    pub api: ApiKey,
+    /// The lowest version.
+    pub min: i16,
+    /// The highest version.
+    pub max: i16,
+}
+
+/// The version of `R` to use: the highest that both sides know and that a client may use, but not
+/// above `max`.
+pub(super) fn choose<R: Request>(apis: &[ApiRange], max: i16, address: &str) -> Result<i16> {
+    let range = apis.iter().find(|range| range.api == R::API);
+    let version = range.and_then(|range| R::API.negotiate(range.min, range.max.min(max)));
+    version.ok_or_else(|| {
+        let (low, high) = R::API.versions();
+        let broker = match range {
+            Some(range) => format!("versions {} to {}", range.min, range.max),
+            None => "no version".to_owned(),
+        };
+        Error::new(
+            Kind::Broker,
+            format!("the broker speaks {broker} of {}, this client {low} to {high}", R::API.name()),
+        )
+        .address(address)
+    })
+}

@@ -1,0 +1,151 @@
+//! `sasl.jaas.config`, read as data: one login module and its options.
+//!
+//! Java loads the class that is named here. This client knows the modules that Kafka brings along,
+//! and refuses every other: a configuration never makes it load anything.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::iter::Peekable;
+use std::str::Chars;
+
+use super::Secret;
+use crate::error::{Error, Kind, Result};
+
+/// A login module of Kafka's own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LoginModule {
+    /// `PlainLoginModule`.
+    Plain,
+    /// `ScramLoginModule`.
+    Scram,
+    /// `OAuthBearerLoginModule`.
+    OAuthBearer,
+}
+
+const MODULES: [(&str, LoginModule); 3] = [
+    ("org.apache.kafka.common.security.plain.PlainLoginModule", LoginModule::Plain),
+    ("org.apache.kafka.common.security.scram.ScramLoginModule", LoginModule::Scram),
+    ("org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule", LoginModule::OAuthBearer),
+];
+
+impl fmt::Display for LoginModule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Plain => "PlainLoginModule",
+            Self::Scram => "ScramLoginModule",
+            Self::OAuthBearer => "OAuthBearerLoginModule",
+        })
+    }
+}
+
+/// One entry: `Module required key="value" …;`.
+#[derive(Debug, Clone)]
+pub struct Jaas {
+    /// The module.
+    pub module: LoginModule,
+    options: HashMap<String, Secret>,
+}
+
+impl Jaas {
+    /// An option, if it was given.
+    #[must_use]
+    pub fn option(&self, name: &str) -> Option<&Secret> {
+        self.options.get(name)
+    }
+
+    /// The options whose names start with `prefix`, without it.
+    pub fn with_prefix<'a>(&'a self, prefix: &'a str) -> impl Iterator<Item = (&'a str, &'a Secret)> {
+        self.options.iter().filter_map(move |(name, value)| Some((name.strip_prefix(prefix)?, value)))
+    }
+}
+
+fn wrong(why: impl fmt::Display) -> Error {
+    // The text holds passwords, so no part of it is shown but names that are known to be none.
+    let form = "module required name=\"value\" …;";
+    Error::new(Kind::Config, format!("sasl.jaas.config: {why} (expected {form})"))
+}
+
+impl std::str::FromStr for Jaas {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let mut tokens = tokens(text)?.into_iter();
+        let Some(Token::Word(class)) = tokens.next() else {
+            return Err(wrong("it does not start with a login module"));
+        };
+        let module = MODULES.iter().find(|(name, _)| *name == class.expose()).map(|(_, module)| *module);
+        let module = module.ok_or_else(|| {
+            let known: Vec<&str> = MODULES.iter().map(|(name, _)| *name).collect();
+            wrong(format_args!("the login module is not one of {}", known.join(", ")))
+        })?;
+        match tokens.next() {
+            Some(Token::Word(flag))
+                if ["required", "requisite", "sufficient", "optional"]
+                    .iter()
+                    .any(|known| flag.expose().eq_ignore_ascii_case(known)) => {}
+            _ => return Err(wrong("`required` is missing after the login module")),
+        }
+        let mut options = HashMap::new();
+        loop {
+            let name = match tokens.next() {
+                Some(Token::Word(name)) => name,
+                Some(Token::End) => break,
+                Some(Token::Equals) => return Err(wrong("an option without a name")),
+                None => return Err(wrong("the `;` at its end is missing")),
+            };
+            match (tokens.next(), tokens.next()) {
+                (Some(Token::Equals), Some(Token::Word(value))) => {
+                    if options.insert(name.expose().to_owned(), value).is_some() {
+                        return Err(wrong("an option is given twice"));
+                    }
+                }
+                _ => return Err(wrong("an option without `=` and a value")),
+            }
+        }
+        if tokens.next().is_some() {
+            return Err(wrong("more than one login module"));
+        }
+        Ok(Self { module, options })
+    }
+}
+
+/// The pieces of an entry. Any word may be a password.
+enum Token {
+    Word(Secret),
+    Equals,
+    End,
+}
+
+fn tokens(text: &str) -> Result<Vec<Token>> {
+    let mut found = Vec::new();
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            c if c.is_whitespace() => {}
+            '=' => found.push(Token::Equals),
+            ';' => found.push(Token::End),
+            '"' | '\'' => found.push(Token::Word(quoted(&mut chars, c)?)),
+            c => {
+                let mut word = String::from(c);
+                while let Some(c) = chars.next_if(|c| !c.is_whitespace() && !['=', ';', '"'].contains(c)) {
+                    word.push(c);
+                }
+                found.push(Token::Word(Secret::new(word)));
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// The rest of a quoted word; a backslash takes the next character as it is.
+fn quoted(chars: &mut Peekable<Chars<'_>>, quote: char) -> Result<Secret> {
+    let mut word = String::new();
+    loop {
+        match chars.next() {
+            Some('\\') => word.extend(chars.next()),
+            Some(c) if c == quote => return Ok(Secret::new(word)),
+            Some(c) => word.push(c),
+            None => return Err(wrong("a quote that is not closed")),
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! Who the other side is and who we are: TLS, SASL, and the secrets for both.
+//!
+//! - `tls` and `pem`: certificates, keys, and the handshake; `tls_error`: why it failed, in words.
+//!   `heard`: what answered instead.
+//! - `sasl`: the mechanisms as conversations without I/O; `scram`, `jaas`.
+//! - `secret`: text that is never shown.
+//!
+//! Invariants: nothing falls back to less security than was asked for; a secret is in no error, no
+//! log line and no `Debug`; no class or library is loaded because a configuration names it.
+
+mod heard;
+pub mod jaas;
+mod pem;
+pub mod sasl;
+pub mod scram;
+mod secret;
+pub mod tls;
+mod tls_error;
+
+pub use sasl::Sasl;
+pub use secret::Secret;
+pub use tls::{PeerCertificate, Tls, TlsInfo};
+pub(crate) use tls_error::{tls_error_in, wants_certificate};
+
+use crate::config::Config;
+use crate::error::Result;
+
+/// How a client secures its connections: read and checked once, when the client is made.
+#[derive(Debug, Default)]
+pub struct Security {
+    /// TLS, where `security.protocol` asks for it.
+    pub tls: Option<Tls>,
+    /// SASL, where `security.protocol` asks for it.
+    pub sasl: Option<Sasl>,
+}
+
+impl Security {
+    /// What the configuration asks for; reads the files that it names.
+    pub fn from_config(config: &Config) -> Result<Self> {
+        let protocol = config.security_protocol;
+        Ok(Self {
+            tls: protocol.has_tls().then(|| Tls::from_config(config)).transpose()?,
+            sasl: protocol.has_sasl().then(|| Sasl::from_config(config)).transpose()?,
+        })
+    }
+}
+
+/// A peer's words, fit for a log or a terminal: on one line, without control characters, not long.
+pub(crate) fn peer_words(text: &str) -> String {
+    const LONGEST: usize = 500;
+    let mut words: String = text
+        .chars()
+        .take(LONGEST)
+        .flat_map(|c| if c.is_control() { c.escape_default().collect::<Vec<_>>() } else { vec![c] })
+        .collect();
+    if text.chars().nth(LONGEST).is_some() {
+        words.push('…');
+    }
+    words
+}

@@ -1,0 +1,177 @@
+//! SCRAM (RFC 5802, RFC 7677) as a state machine without I/O, as Kafka speaks it: no SASLprep, no
+//! channel binding, delegation tokens by `tokenauth=true` (KIP-48).
+//!
+//! Invariants: the server's nonce extends ours; its iterations are bounded on both sides, so that a
+//! false server gets neither a cheap hash nor our processor; the exchange succeeds only with the
+//! server's signature, which is compared in constant time.
+
+use std::num::NonZeroU32;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use ring::{digest, hmac, pbkdf2};
+use zeroize::Zeroizing;
+
+use super::{Secret, peer_words};
+use crate::error::{Error, Kind, Result};
+
+/// Fewer iterations make the password cheap to guess from what we send; Kafka's own minimum.
+pub const MIN_ITERATIONS: u32 = 4096;
+/// More iterations than this only keep the client busy.
+pub const MAX_ITERATIONS: u32 = 1_000_000;
+/// A server message longer than this is none.
+const MAX_MESSAGE: usize = 4096;
+
+/// The hash of a SCRAM mechanism.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Hash {
+    /// SCRAM-SHA-256.
+    Sha256,
+    /// SCRAM-SHA-512.
+    Sha512,
+}
+
+impl Hash {
+    fn hmac(self) -> hmac::Algorithm {
+        match self {
+            Self::Sha256 => hmac::HMAC_SHA256,
+            Self::Sha512 => hmac::HMAC_SHA512,
+        }
+    }
+
+    fn pbkdf2(self) -> pbkdf2::Algorithm {
+        match self {
+            Self::Sha256 => pbkdf2::PBKDF2_HMAC_SHA256,
+            Self::Sha512 => pbkdf2::PBKDF2_HMAC_SHA512,
+        }
+    }
+
+    fn digest(self) -> &'static digest::Algorithm {
+        match self {
+            Self::Sha256 => &digest::SHA256,
+            Self::Sha512 => &digest::SHA512,
+        }
+    }
+}
+
+/// Who signs on.
+#[derive(Debug, Clone)]
+pub struct Credentials {
+    /// The user's name, or a delegation token's id.
+    pub username: String,
+    /// The password, or the token's HMAC.
+    pub password: Secret,
+    /// Whether it is a delegation token.
+    pub token: bool,
+}
+
+/// The client's side of one exchange: `first`, `process_first`, `process_final`, in that order.
+#[derive(Debug)]
+pub struct Client {
+    hash: Hash,
+    credentials: Credentials,
+    nonce: String,
+    first_bare: String,
+    /// How the server has to sign, once its first message is known.
+    expected: Option<(hmac::Key, String)>,
+}
+
+fn refused(why: impl Into<String>) -> Error {
+    Error::new(Kind::Authentication, why)
+}
+
+impl Client {
+    /// An exchange with a `nonce` that was never used before: printable, without commas.
+    #[must_use]
+    pub fn new(hash: Hash, credentials: Credentials, nonce: String) -> Self {
+        let name = credentials.username.replace('=', "=3D").replace(',', "=2C");
+        let extension = if credentials.token { ",tokenauth=true" } else { "" };
+        let first_bare = format!("n={name},r={nonce}{extension}");
+        Self { hash, credentials, nonce, first_bare, expected: None }
+    }
+
+    /// The client's first message.
+    #[must_use]
+    pub fn first(&self) -> String {
+        format!("n,,{}", self.first_bare)
+    }
+
+    /// The client's final message, for the server's first. It costs as much time as the server's
+    /// iterations say.
+    pub fn process_first(&mut self, server_first: &[u8]) -> Result<String> {
+        let server_first = text(server_first)?;
+        let (nonce, salt, iterations) = parse_first(server_first)?;
+        if !nonce.starts_with(&self.nonce) || nonce.len() == self.nonce.len() {
+            return Err(refused(
+                "SCRAM: the server's nonce does not extend ours: it is not the server that was asked",
+            ));
+        }
+        if !(MIN_ITERATIONS..=MAX_ITERATIONS).contains(&iterations) {
+            let bounds = format!("this client accepts {MIN_ITERATIONS} to {MAX_ITERATIONS}");
+            return Err(refused(format!("SCRAM: the broker asks for {iterations} iterations, {bounds}")));
+        }
+        let iterations = NonZeroU32::new(iterations).unwrap_or(NonZeroU32::MIN);
+        let algorithm = self.hash.hmac();
+        let mut salted = Zeroizing::new(vec![0; algorithm.digest_algorithm().output_len()]);
+        let password = self.credentials.password.expose().as_bytes();
+        pbkdf2::derive(self.hash.pbkdf2(), iterations, &salt, password, &mut salted);
+        let salted = hmac::Key::new(algorithm, &salted);
+        let client_key = hmac::sign(&salted, b"Client Key");
+        let stored_key = digest::digest(self.hash.digest(), client_key.as_ref());
+        let without_proof = format!("c=biws,r={nonce}");
+        let auth_message = format!("{},{server_first},{without_proof}", self.first_bare);
+        let signature = hmac::sign(&hmac::Key::new(algorithm, stored_key.as_ref()), auth_message.as_bytes());
+        let proof: Vec<u8> =
+            client_key.as_ref().iter().zip(signature.as_ref()).map(|(key, sign)| key ^ sign).collect();
+        let server_key = hmac::Key::new(algorithm, hmac::sign(&salted, b"Server Key").as_ref());
+        self.expected = Some((server_key, auth_message));
+        Ok(format!("{without_proof},p={}", BASE64.encode(proof)))
+    }
+
+    /// Checks the server's final message: that it knows the password too.
+    pub fn process_final(&self, server_final: &[u8]) -> Result<()> {
+        let server_final = text(server_final)?;
+        if let Some(error) = server_final.strip_prefix("e=") {
+            return Err(refused(format!("SCRAM: the broker says {:?}", peer_words(error))));
+        }
+        let signature = server_final.strip_prefix("v=").and_then(|rest| rest.split(',').next());
+        let signature = signature.and_then(|signature| BASE64.decode(signature).ok());
+        let verified = match (&self.expected, signature) {
+            (Some((key, message)), Some(sign)) => hmac::verify(key, message.as_bytes(), &sign).is_ok(),
+            _ => false,
+        };
+        if verified {
+            return Ok(());
+        }
+        Err(refused(
+            "SCRAM: the server's signature is wrong: it does not know the password, so it is not the right server",
+        ))
+    }
+}
+
+fn text(message: &[u8]) -> Result<&str> {
+    let short = message.len() <= MAX_MESSAGE;
+    let text = short.then(|| std::str::from_utf8(message).ok()).flatten();
+    text.ok_or_else(|| refused("SCRAM: the broker's message is not one of SCRAM's"))
+}
+
+/// `r=nonce,s=salt,i=iterations`, and extensions after it, which are ignored.
+fn parse_first(message: &str) -> Result<(&str, Vec<u8>, u32)> {
+    if let Some(error) = message.strip_prefix("e=") {
+        return Err(refused(format!("SCRAM: the broker says {:?}", peer_words(error))));
+    }
+    if message.starts_with("m=") {
+        return Err(refused("SCRAM: the broker demands an extension that this client does not know"));
+    }
+    let mut fields = message.split(',');
+    let mut field = |name: &str| fields.next().and_then(|field| field.strip_prefix(name));
+    let parsed = (|| {
+        let nonce = field("r=")?;
+        let salt = field("s=").and_then(|salt| BASE64.decode(salt).ok()).filter(|salt| !salt.is_empty())?;
+        let iterations = field("i=")?;
+        // What has more digits than fit is still a number, and too large.
+        let digits = !iterations.is_empty() && iterations.bytes().all(|b| b.is_ascii_digit());
+        Some((nonce, salt, digits.then(|| iterations.parse().unwrap_or(u32::MAX))?))
+    })();
+    parsed.ok_or_else(|| refused("SCRAM: the broker's first message is malformed"))
+}
