@@ -213,8 +213,11 @@ def test_configuration_is_checked_before_connecting(maker: str) -> None:
     for kwargs, words in (
         ({"linger_mss": 5}, "did you mean linger.ms"),
         ({"linger_ms": "x"}, "linger.ms"),
-        ({"security_protocol": "SSL"}, "security.protocol=SSL"),
-        ({"security_protocol": "PLAIN"}, "security.protocol=PLAIN"),
+        ({"security_protocol": "PLAIN"}, 'security.protocol="PLAIN"'),
+        (
+            {"security_protocol": "SASL_SSL", "sasl_mechanism": "PLAIN"},
+            "sasl.mechanism=PLAIN needs a user name",
+        ),
         ({"timeout": -1}, "timeout"),
     ):
         fails(lambda: make(address, **kwargs), errors.ConfigError, words, 0)  # noqa: B023

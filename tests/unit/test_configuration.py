@@ -65,7 +65,7 @@ def test_rows_are_documented(name: str) -> None:
     _, kind, default, bounds, doc = ROWS[name]
     assert kind
     # An empty text, or no list, is a default too; any other is a value that can be given.
-    assert default or kind in {"list", "string"}
+    assert default or kind in {"list", "string", "password"}
     if default:
         make({name: default})
     assert doc.endswith(".")
@@ -137,10 +137,15 @@ def test_times_that_cannot_be_together() -> None:
     make(delivery_timeout_ms=1000, request_timeout_ms=900, linger_ms=100)
 
 
-@pytest.mark.parametrize("protocol", ["SSL", "SASL_PLAINTEXT", "SASL_SSL", "plaintext ", "TLS"])
-def test_security_protocol_is_never_downgraded(protocol: str) -> None:
-    with pytest.raises(errors.ConfigError, match=r"security.protocol"):
+@pytest.mark.parametrize("protocol", ["TLS", "PLAIN", "SASL", ""])
+def test_a_security_protocol_that_is_none_is_told(protocol: str) -> None:
+    with pytest.raises(errors.ConfigError, match=r"security.protocol.*SASL_SSL"):
         make(security_protocol=protocol)
+
+
+def test_java_s_default_mechanism_says_which_there_are() -> None:
+    with pytest.raises(errors.ConfigError, match=r"sasl.mechanism=GSSAPI.*SCRAM-SHA-512"):
+        make(security_protocol="SASL_PLAINTEXT", sasl_username="ann", sasl_password="x")
 
 
 @pytest.mark.parametrize("level", ["READ_COMMITTED", "dirty"])
@@ -155,6 +160,7 @@ def test_isolation_level_is_checked(level: str) -> None:
         "sasl.password",
         "ssl.key.password",
         "sasl.jaas.config",
+        "ssl.keystore.key",
         "sasl.oauthbearer.client.credentials.secret",
     ],
 )
