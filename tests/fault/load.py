@@ -18,8 +18,7 @@ from typing import Any
 import ottla
 from ottla.errors import KafkaError
 from tests.support.arrow import read_table
-
-_ESTABLISHED = "01"
+from tests.support.sockets import established
 
 
 class Writer:
@@ -117,23 +116,9 @@ class Census(threading.Thread):
         """Look until told to stop."""
         while not self.stop.wait(0.05):
             self.threads[len(list(Path("/proc/self/task").iterdir()))] += 1
-            for port, count in self._connections().items():
+            counts = Counter(port for _, port in established(self._ports))
+            for port, count in counts.items():
                 self.most_connections[port] = max(self.most_connections[port], count)
-
-    def _connections(self) -> Counter[int]:
-        mine = set()
-        for fd in Path("/proc/self/fd").iterdir():
-            try:
-                mine.add(str(fd.readlink()))
-            except FileNotFoundError:  # closed meanwhile
-                continue
-        found: Counter[int] = Counter()
-        for line in Path("/proc/self/net/tcp").read_text().splitlines()[1:]:
-            words = line.split()
-            port = int(words[2].rpartition(":")[2], 16)
-            if port in self._ports and words[3] == _ESTABLISHED and f"socket:[{words[9]}]" in mine:
-                found[port] += 1
-        return found
 
 
 def main(bootstrap: str, topic: str, partitions: int, milliseconds: int) -> dict[str, Any]:

@@ -66,9 +66,11 @@ fn certificate(why: &CertificateError, info: Option<&TlsInfo>) -> String {
         }
         C::NotValidForNameContext { expected, presented } => {
             let expected = expected.to_str();
-            let presented = match presented.is_empty() {
+            // rustls has the names as Rust prints them.
+            let names = peer.map_or(presented, |peer| &peer.names);
+            let presented = match names.is_empty() {
                 true => "for no name at all".to_owned(),
-                false => format!("for {}", super::peer_words(&presented.join(", "))),
+                false => format!("for {}", super::peer_words(&names.join(", "))),
             };
             format!(
                 "the broker's certificate{whose} is {presented}, not for {expected:?}: connect by a name that it has, or have one issued with the subject alternative name {expected:?}"
