@@ -10,8 +10,10 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 use ottla_protocol::messages::metadata::{MetadataRequest, MetadataRequestTopic, MetadataResponse};
 use parking_lot::Mutex;
+use tokio::sync::broadcast;
 use tokio::time::Instant;
 
+use super::events::{Event, changes};
 use super::{Broker, Snapshot};
 use crate::error::Error;
 
@@ -29,9 +31,12 @@ pub enum Want<'a> {
 }
 
 /// The metadata of one client.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Cache {
     current: ArcSwap<Snapshot>,
+    /// Held while the snapshot is replaced, so that events come in the order of the changes.
+    changing: Mutex<()>,
+    events: broadcast::Sender<Event>,
     /// Topics that are in use and so belong into each refresh.
     used: Mutex<HashSet<Arc<str>>>,
     refreshed: Mutex<Option<Instant>>,
@@ -39,6 +44,23 @@ pub struct Cache {
     turn: tokio::sync::Mutex<()>,
     /// How many refreshes have failed, and how the last one did.
     failed: Mutex<(u64, Option<Error>)>,
+}
+
+/// Events that wait for a subscriber; of more, the oldest are lost and counted.
+const EVENTS: usize = 1024;
+
+impl Default for Cache {
+    fn default() -> Self {
+        Self {
+            current: ArcSwap::default(),
+            changing: Mutex::default(),
+            events: broadcast::Sender::new(EVENTS),
+            used: Mutex::default(),
+            refreshed: Mutex::default(),
+            turn: tokio::sync::Mutex::default(),
+            failed: Mutex::default(),
+        }
+    }
 }
 
 /// Whose turn it is to refresh.
@@ -62,6 +84,27 @@ impl Cache {
     #[must_use]
     pub fn peek(&self) -> arc_swap::Guard<Arc<Snapshot>> {
         self.current.load()
+    }
+
+    /// Where changes are announced; also those of connections.
+    #[must_use]
+    pub fn events(&self) -> &broadcast::Sender<Event> {
+        &self.events
+    }
+
+    /// Replaces the snapshot by what `next` makes of it, if anything, and announces the changes.
+    fn change(&self, next: impl FnOnce(&Snapshot) -> Option<Snapshot>) -> Option<Arc<Snapshot>> {
+        let _changing = self.changing.lock();
+        let before = self.snapshot();
+        let after = Arc::new(next(&before)?);
+        self.current.store(Arc::clone(&after));
+        if self.events.receiver_count() > 0 {
+            for event in changes(&before, &after) {
+                // Who has stopped listening does not miss it.
+                let _ = self.events.send(event);
+            }
+        }
+        Some(after)
     }
 
     /// When the metadata was last refreshed.
@@ -108,7 +151,7 @@ impl Cache {
         let unknown: Vec<&Arc<str>> = names.iter().filter(unknown).collect();
         if !unknown.is_empty() {
             self.used.lock().retain(|used| !unknown.contains(&used));
-            self.current.rcu(|current| current.without(&unknown));
+            self.change(|current| Some(current.without(&unknown)));
         }
     }
 
@@ -136,9 +179,9 @@ impl Cache {
     ///
     /// The answer to `Want::All` replaces what is known; topics that are missing from it are gone.
     pub fn process_response(&self, response: &MetadataResponse, want: Want<'_>) -> Arc<Snapshot> {
-        self.current.rcu(|current| current.updated(response.clone(), want == Want::All));
+        let changed = self.change(|current| Some(current.updated(response.clone(), want == Want::All)));
         *self.refreshed.lock() = Some(Instant::now());
-        self.snapshot()
+        changed.unwrap_or_else(|| self.snapshot())
     }
 
     /// Takes in a new leader that an answer told of (KIP-951).
@@ -150,13 +193,7 @@ impl Cache {
         epoch: i32,
         brokers: &BTreeMap<i32, Broker>,
     ) -> bool {
-        let before = self.peek().generation;
-        self.current.rcu(|current| {
-            match current.with_leader(topic, partition, leader, epoch, brokers.get(&leader).cloned()) {
-                Some(next) => Arc::new(next),
-                None => Arc::clone(current),
-            }
-        });
-        self.peek().generation > before
+        let broker = brokers.get(&leader).cloned();
+        self.change(|current| current.with_leader(topic, partition, leader, epoch, broker)).is_some()
     }
 }
