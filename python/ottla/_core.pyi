@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from types import TracebackType
-from typing import Any, TypeAlias, final
+from typing import Any, Literal, TypeAlias, final
 
 __all__ = [
     "Admin",
@@ -13,6 +13,8 @@ __all__ = [
     "Cluster",
     "ConnectionStatus",
     "Delivery",
+    "Event",
+    "Events",
     "LogEvents",
     "MockCluster",
     "OffsetAndTimestamp",
@@ -108,6 +110,70 @@ class ConnectionStatus:
     def in_flight(self) -> int: ...
     @property
     def last_error(self) -> str | None: ...
+
+@final
+class Event:
+    """Something about the cluster, or about the way to it, has changed.
+
+    ``kind`` says what, ``message`` says it in words, and so does ``str()``. The others are ``None``
+    where they do not apply: ``before`` and ``after`` are the leaders of a ``leader_changed``, the
+    controllers of a ``controller_changed``, and numbers of partitions of the events about topics;
+    ``None`` there is no leader, or none that is known. ``missed`` means that events came faster
+    than they were taken, and the oldest are lost.
+    """
+
+    @property
+    def kind(
+        self,
+    ) -> Literal[
+        "broker_added",
+        "broker_lost",
+        "broker_moved",
+        "controller_changed",
+        "topic_appeared",
+        "topic_gone",
+        "topic_recreated",
+        "partitions_added",
+        "leader_changed",
+        "connection_opened",
+        "connection_lost",
+        "missed",
+    ]: ...
+    @property
+    def broker(self) -> int | None: ...
+    @property
+    def address(self) -> str | None: ...
+    @property
+    def topic(self) -> str | None: ...
+    @property
+    def partition(self) -> int | None: ...
+    @property
+    def before(self) -> int | None: ...
+    @property
+    def after(self) -> int | None: ...
+    @property
+    def leader_epoch(self) -> int | None: ...
+    @property
+    def cause(self) -> str | None: ...
+    @property
+    def message(self) -> str: ...
+
+@final
+class Events:
+    """What changes from now on. Iterating waits for the next event, and ends with the client.
+
+    No more than 1,024 events are kept for who does not take them.
+    """
+
+    def next(self, timeout: float | None = None) -> Event | None:
+        """Return the next event, or ``None`` if none comes within ``timeout`` seconds.
+
+        Raises:
+            ClosedError: the client was closed.
+        """
+
+    def __iter__(self) -> Events: ...
+    def __next__(self) -> Event: ...
 
 @final
 class OffsetAndTimestamp:
@@ -207,6 +273,12 @@ class Client:
 
     def leader(self, topic: str, partition: int) -> int | None:
         """Return the id of a partition's leader, from what is known, without waiting."""
+
+    def events(self) -> Events:
+        """Return the changes from now on, of the cluster and of the connections, as they happen.
+
+        Topics are those that this client has used or asked for.
+        """
 
     def connections(self) -> list[ConnectionStatus]:
         """Return the state of each connection, by broker."""

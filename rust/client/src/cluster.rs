@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ottla_protocol::Request;
+use tokio::sync::broadcast;
 use tokio::task::AbortHandle;
 use tokio::time::Duration;
 
@@ -18,7 +19,7 @@ use crate::config::Config;
 use crate::connection::{self, Connection, Endpoint, Pool, Settings};
 use crate::environment::Environment;
 use crate::error::{Error, Kind, Result};
-use crate::metadata::{Cache, Snapshot, Want};
+use crate::metadata::{Cache, Event, Snapshot, Want};
 use crate::retry::{self, Retry};
 use crate::topics::no_leader;
 
@@ -66,10 +67,11 @@ impl Client {
     pub fn new(config: Config, environment: Environment) -> Result<Self> {
         let settings = Settings::try_from(&config)?;
         let backoff = Backoff { first: config.reconnect_backoff, max: config.reconnect_backoff_max };
+        let metadata = Cache::default();
         let inner = Inner {
             servers: parse(&config.bootstrap_servers)?,
-            pool: Pool::new(settings.clone(), backoff, environment.clone()),
-            metadata: Cache::default(),
+            pool: Pool::new(settings.clone(), backoff, environment.clone(), metadata.events().clone()),
+            metadata,
             settings,
             environment,
             config,
@@ -108,6 +110,12 @@ impl Client {
         (leader >= 0).then_some(leader)
     }
 
+    /// What changes from now on: brokers, topics, leaders, connections.
+    #[must_use]
+    pub fn events(&self) -> broadcast::Receiver<Event> {
+        self.inner.metadata.events().subscribe()
+    }
+
     /// The state of the connections.
     #[must_use]
     pub fn connections(&self) -> Vec<connection::Status> {
@@ -121,6 +129,8 @@ impl Client {
             refresher.abort();
         }
         self.inner.pool.close();
+        // Who has stopped listening does not miss it.
+        let _ = self.inner.metadata.events().send(Event::Closed);
     }
 
     /// Whether it was closed.

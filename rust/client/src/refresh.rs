@@ -3,19 +3,24 @@
 //! Invariants: one refresh at a time; a broker that keeps silent delays it only a little; the
 //! bootstrap list is used again only when no known broker answers (KIP-899, KIP-1102).
 
+use std::future::Future;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 
 use ottla_protocol::ErrorCode;
 use ottla_protocol::messages::metadata::MetadataResponse;
-use tokio::time::{Duration, Instant};
+use tokio::sync::Notify;
+use tokio::time::{Duration, Instant, sleep, timeout};
 
 use crate::bootstrap::{ask, bootstrap};
 use crate::cluster::{Client, Inner};
+use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::metadata::{Snapshot, Turn, Want};
 use crate::race::race;
 
+/// The least time between two refreshes that nobody asked for.
+const PAUSE: Duration = Duration::from_millis(100);
 /// How long a broker may keep the next one waiting to be asked for metadata. Its answer comes
 /// behind those to earlier requests, which may be long polls.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -98,24 +103,35 @@ impl Client {
         let mut refresher = self.inner.refresher.lock();
         // Looked at under the lock, so that closing cannot miss the task.
         if refresher.is_none() && self.check_open().is_ok() {
-            let task = refresh_by_age(Arc::downgrade(&self.inner), self.inner.config.metadata_max_age);
+            let lost = self.inner.pool.lost();
+            let task = refresh_by_age(Arc::downgrade(&self.inner), lost, &self.inner.config);
             *refresher = Some(tokio::spawn(task).abort_handle());
         }
     }
 }
 
-async fn refresh_by_age(inner: Weak<Inner>, age: Duration) {
-    loop {
-        // Not a busy loop even when metadata is to be refreshed always.
-        tokio::time::sleep(age.max(Duration::from_millis(100))).await;
-        let Some(inner) = inner.upgrade() else { return };
-        let client = Client { inner };
-        if client.check_open().is_err() {
-            return;
-        }
-        let generation = client.inner.metadata.peek().generation;
-        if let Err(error) = client.refresh(generation, Want::Known).await {
-            tracing::warn!(target: "ottla.metadata", %error, "metadata cannot be refreshed");
+/// Refreshes what is too old, and what a lost connection has put in doubt.
+fn refresh_by_age(
+    inner: Weak<Inner>,
+    lost: Arc<Notify>,
+    config: &Config,
+) -> impl Future<Output = ()> + use<> {
+    // Not a busy loop even when metadata is to be refreshed always, or connections come and go.
+    let (age, pause) = (config.metadata_max_age.max(PAUSE), config.retry_backoff.max(PAUSE));
+    async move {
+        loop {
+            if timeout(age, lost.notified()).await.is_ok() {
+                sleep(pause).await;
+            }
+            let Some(inner) = inner.upgrade() else { return };
+            let client = Client { inner };
+            if client.check_open().is_err() {
+                return;
+            }
+            let generation = client.inner.metadata.peek().generation;
+            if let Err(error) = client.refresh(generation, Want::Known).await {
+                tracing::warn!(target: "ottla.metadata", %error, "metadata cannot be refreshed");
+            }
         }
     }
 }

@@ -12,6 +12,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::cluster::Cluster;
+use crate::events::Events;
 use crate::runtime::{Owned, runtime, seconds, wait_for};
 use crate::scan::Scan;
 use crate::{config, errors, offsets, scan};
@@ -163,6 +164,10 @@ impl Client {
 
     fn leader(&self, topic: &str, partition: i32) -> PyResult<Option<i32>> {
         Ok(self.core()?.leader(topic, partition))
+    }
+
+    fn events(&self) -> PyResult<Events> {
+        Ok(Events::new(self.core()?.events()))
     }
 
     fn connections(&self) -> PyResult<Vec<ConnectionStatus>> {

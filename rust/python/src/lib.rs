@@ -9,6 +9,7 @@ mod client;
 mod cluster;
 mod config;
 mod errors;
+mod events;
 mod logging;
 mod mock;
 mod offsets;
@@ -31,6 +32,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<cluster::Cluster>()?;
     module.add_class::<cluster::Partition>()?;
     module.add_class::<cluster::Topic>()?;
+    module.add_class::<events::Event>()?;
+    module.add_class::<events::Events>()?;
     module.add_class::<logging::LogEvents>()?;
     module.add_class::<mock::MockCluster>()?;
     module.add_class::<offsets::OffsetAndTimestamp>()?;

@@ -18,6 +18,7 @@ mod settings;
 mod versions;
 
 use std::collections::VecDeque;
+use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
 
@@ -152,6 +153,15 @@ impl Connection {
     #[must_use]
     pub fn cause_of_death(&self) -> Option<Error> {
         self.shared.cause_of_death()
+    }
+
+    /// Resolves when the connection has ended, with what ended it. It does not keep it open.
+    pub fn ended(&self) -> impl Future<Output = Error> + Send + 'static {
+        let (outgoing, shared) = (self.outgoing.clone(), Arc::clone(&self.shared));
+        async move {
+            outgoing.closed().await;
+            shared.cause_of_death().unwrap_or_else(|| shared.lost("closed"))
+        }
     }
 
     /// How many requests wait for their answers.

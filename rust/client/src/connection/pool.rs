@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use arc_swap::ArcSwapOption;
 use parking_lot::{Mutex, RwLock};
-use tokio::sync::watch;
+use tokio::sync::{Notify, broadcast, watch};
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, sleep_until};
 
@@ -18,6 +18,7 @@ use super::{Connection, Endpoint, Settings, connect};
 use crate::backoff::Backoff;
 use crate::environment::Environment;
 use crate::error::{Error, Kind, Result};
+use crate::metadata::Event;
 
 /// A connection's state, for people.
 #[derive(Debug, Clone)]
@@ -75,13 +76,34 @@ pub struct Pool {
     settings: Settings,
     backoff: Backoff,
     environment: Environment,
+    events: broadcast::Sender<Event>,
+    lost: Arc<Notify>,
     closed: AtomicBool,
 }
 
 impl Pool {
-    /// An empty pool.
-    pub fn new(settings: Settings, backoff: Backoff, environment: Environment) -> Self {
-        Self { slots: RwLock::default(), settings, backoff, environment, closed: AtomicBool::new(false) }
+    /// An empty pool, which announces in `events` what becomes of its connections.
+    pub fn new(
+        settings: Settings,
+        backoff: Backoff,
+        environment: Environment,
+        events: broadcast::Sender<Event>,
+    ) -> Self {
+        let closed = AtomicBool::new(false);
+        Self {
+            slots: RwLock::default(),
+            settings,
+            backoff,
+            environment,
+            events,
+            lost: Arc::default(),
+            closed,
+        }
+    }
+
+    /// Told when a connection was lost: its broker may not lead any more what it led.
+    pub fn lost(&self) -> Arc<Notify> {
+        Arc::clone(&self.lost)
     }
 
     fn slot(&self, broker: i32) -> Result<Arc<Slot>> {
@@ -150,6 +172,7 @@ impl Pool {
         let (endpoint, settings, environment) =
             (endpoint.clone(), self.settings.clone(), self.environment.clone());
         let (not_before, backoff) = (attempts.not_before, self.backoff);
+        let (events, lost) = (self.events.clone(), Arc::clone(&self.lost));
         let task = tokio::spawn(async move {
             if let Some(not_before) = not_before {
                 sleep_until(not_before).await;
@@ -161,6 +184,7 @@ impl Pool {
                 Ok(connection) => {
                     (attempts.failures, attempts.not_before) = (0, None);
                     slot.current.store(Some(Arc::clone(&connection)));
+                    announce(broker, &connection, events, lost);
                     Ok(connection)
                 }
                 Err(error) => {
@@ -170,6 +194,9 @@ impl Pool {
                     attempts.not_before = Some(Instant::now() + wait);
                     tracing::info!(target: "ottla.connection", broker, failures = attempts.failures, %error, "cannot connect");
                     *slot.last_error.lock() = Some(error.clone());
+                    let address = endpoint.to_string();
+                    // Who has stopped listening does not miss it.
+                    let _ = events.send(Event::ConnectionLost { broker, address, cause: error.clone() });
                     Err(error)
                 }
             };
@@ -186,7 +213,8 @@ impl Pool {
         if let Ok(slot) = self.slot(broker)
             && alive(&slot).is_none()
         {
-            slot.current.store(Some(connection));
+            slot.current.store(Some(Arc::clone(&connection)));
+            announce(broker, &connection, self.events.clone(), Arc::clone(&self.lost));
         }
     }
 
@@ -255,6 +283,18 @@ fn alive(slot: &Slot) -> Option<Arc<Connection>> {
             None
         }
     }
+}
+
+/// Says that a connection is up, and when it has ended.
+fn announce(broker: i32, connection: &Connection, events: broadcast::Sender<Event>, lost: Arc<Notify>) {
+    let address = connection.address().to_owned();
+    let _ = events.send(Event::ConnectionOpened { broker, address: address.clone() });
+    let ended = connection.ended();
+    tokio::spawn(async move {
+        let cause = ended.await.broker(broker);
+        let _ = events.send(Event::ConnectionLost { broker, address, cause });
+        lost.notify_one();
+    });
 }
 
 fn closed() -> Error {

@@ -310,7 +310,7 @@ impl Reader {
             return Err(error.because(words).as_kind(Kind::DataLoss).at(topic, *partition));
         }
         let gap = Gap { partition: cursor.partition.clone(), from: cursor.offset, to: next };
-        tracing::warn!(target: "ottla.fetch", ?gap, "records are gone and skipped");
+        tracing::debug!(target: "ottla.fetch", ?gap, "records are gone and skipped");
         self.output.gaps.lock().push(gap);
         cursor.offset = next;
         if cursor.offset < cursor.end {

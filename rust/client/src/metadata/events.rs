@@ -13,7 +13,6 @@ use crate::error::Error;
 
 /// Something about the cluster, or about the way to it, has changed.
 #[derive(Debug, Clone)]
-#[non_exhaustive]
 pub enum Event {
     /// A broker is new.
     BrokerAdded(Broker),
@@ -92,6 +91,8 @@ pub enum Event {
     },
     /// So many events came faster than they were taken, and are lost.
     Missed(u64),
+    /// The client was closed: nothing follows.
+    Closed,
 }
 
 impl fmt::Display for Event {
@@ -127,6 +128,7 @@ impl fmt::Display for Event {
                 write!(f, "the connection to broker {broker} ended: {cause}")
             }
             Self::Missed(count) => write!(f, "{count} events were missed"),
+            Self::Closed => f.write_str("the client was closed"),
         }
     }
 }

@@ -1,0 +1,168 @@
+//! `Events`: what changes in the cluster and on the way to it, as it happens.
+
+use std::time::Duration;
+
+use ottla_client::metadata::Event as Core;
+use parking_lot::Mutex;
+use pyo3::prelude::*;
+use tokio::sync::broadcast::Receiver;
+use tokio::sync::broadcast::error::RecvError;
+use tokio::time::timeout as within;
+
+use crate::errors;
+use crate::runtime::{Owned, seconds, wait};
+
+/// Something has changed.
+#[pyclass(frozen, get_all, module = "ottla")]
+pub(crate) struct Event {
+    kind: &'static str,
+    broker: Option<i32>,
+    address: Option<String>,
+    topic: Option<String>,
+    partition: Option<i32>,
+    before: Option<i64>,
+    after: Option<i64>,
+    leader_epoch: Option<i32>,
+    cause: Option<String>,
+    message: String,
+}
+
+#[pymethods]
+impl Event {
+    fn __str__(&self) -> &str {
+        &self.message
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Event(kind={:?}, message={:?})", self.kind, self.message)
+    }
+}
+
+impl From<&Core> for Event {
+    fn from(event: &Core) -> Self {
+        let mut this = Self {
+            kind: "",
+            broker: None,
+            address: None,
+            topic: None,
+            partition: None,
+            before: None,
+            after: None,
+            leader_epoch: None,
+            cause: None,
+            message: event.to_string(),
+        };
+        // -1 is Kafka's way to say none.
+        let id = |id: i32| (id >= 0).then_some(i64::from(id));
+        let count = |count: usize| i64::try_from(count).ok();
+        match event {
+            Core::BrokerAdded(broker) | Core::BrokerLost(broker) | Core::BrokerMoved { to: broker, .. } => {
+                this.broker = Some(broker.id);
+                this.address = Some(broker.endpoint.to_string());
+            }
+            Core::ControllerChanged { from, to } => (this.before, this.after) = (id(*from), id(*to)),
+            Core::TopicAppeared { topic, partitions } | Core::TopicRecreated { topic, partitions } => {
+                this.topic = Some(topic.to_string());
+                this.after = count(*partitions);
+            }
+            Core::TopicGone { topic } => this.topic = Some(topic.to_string()),
+            Core::PartitionsAdded { topic, from, to } => {
+                this.topic = Some(topic.to_string());
+                (this.before, this.after) = (count(*from), count(*to));
+            }
+            Core::LeaderChanged { topic, partition, from, to, epoch } => {
+                this.topic = Some(topic.to_string());
+                this.partition = Some(*partition);
+                (this.before, this.after) = (id(*from), id(*to));
+                this.leader_epoch = (*epoch >= 0).then_some(*epoch);
+            }
+            Core::ConnectionOpened { broker, address } => {
+                (this.broker, this.address) = (Some(*broker), Some(address.clone()));
+            }
+            Core::ConnectionLost { broker, address, cause } => {
+                (this.broker, this.address) = (Some(*broker), Some(address.clone()));
+                this.cause = Some(cause.to_string());
+            }
+            _ => {}
+        }
+        this.kind = match event {
+            Core::BrokerAdded(_) => "broker_added",
+            Core::BrokerLost(_) => "broker_lost",
+            Core::BrokerMoved { .. } => "broker_moved",
+            Core::ControllerChanged { .. } => "controller_changed",
+            Core::TopicAppeared { .. } => "topic_appeared",
+            Core::TopicGone { .. } => "topic_gone",
+            Core::TopicRecreated { .. } => "topic_recreated",
+            Core::PartitionsAdded { .. } => "partitions_added",
+            Core::LeaderChanged { .. } => "leader_changed",
+            Core::ConnectionOpened { .. } => "connection_opened",
+            Core::ConnectionLost { .. } => "connection_lost",
+            Core::Missed(_) => "missed",
+            Core::Closed => "closed",
+        };
+        this
+    }
+}
+
+/// The events since it was made.
+#[pyclass(frozen, module = "ottla")]
+pub(crate) struct Events {
+    receiver: Mutex<Option<Owned<Receiver<Core>>>>,
+}
+
+impl Events {
+    pub(crate) fn new(receiver: Receiver<Core>) -> Self {
+        Self { receiver: Mutex::new(Some(Owned::new(receiver))) }
+    }
+
+    /// The next event, `None` if none comes in time; after the last one an error.
+    fn take(&self, py: Python<'_>, timeout: Duration) -> PyResult<Option<Core>> {
+        let taken = self.receiver.lock().take();
+        let mut owned = taken.ok_or_else(|| {
+            errors::closed("these events have ended, or another thread is waiting for the next one")
+        })?;
+        let outcome = match owned.get_mut() {
+            Ok(receiver) => wait(py, async { within(timeout, receiver.recv()).await }),
+            Err(error) => Err(error),
+        };
+        let event = match &outcome {
+            Ok(Ok(Ok(event))) => Some(event.clone()),
+            Ok(Ok(Err(RecvError::Lagged(missed)))) => Some(Core::Missed(*missed)),
+            Ok(Ok(Err(RecvError::Closed))) => Some(Core::Closed),
+            Ok(Err(_)) | Err(_) => None,
+        };
+        if !matches!(event, Some(Core::Closed)) {
+            *self.receiver.lock() = Some(owned);
+        }
+        outcome?.map_or(Ok(None), |_| Ok(event))
+    }
+}
+
+#[pymethods]
+impl Events {
+    #[pyo3(signature = (timeout=None))]
+    fn next(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<Option<Event>> {
+        let event = self.take(py, seconds(timeout, Duration::MAX)?)?;
+        if matches!(event, Some(Core::Closed)) {
+            return Err(errors::closed("the client was closed: there are no more events"));
+        }
+        Ok(event.as_ref().map(Event::from))
+    }
+
+    fn __iter__(this: Py<Self>) -> Py<Self> {
+        this
+    }
+
+    fn __next__(&self, py: Python<'_>) -> PyResult<Option<Event>> {
+        if self.receiver.lock().is_none() {
+            return Ok(None);
+        }
+        loop {
+            match self.take(py, seconds(None, Duration::MAX)?)? {
+                Some(Core::Closed) => return Ok(None),
+                Some(event) => return Ok(Some(Event::from(&event))),
+                None => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,88 @@
+"""Events tell of what changes in the cluster, in order, to who waits for it."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+
+import ottla
+from ottla import Event, Events, errors
+from ottla.testing import MockCluster
+
+SOON = 20.0
+
+
+def until(events: Events, kind: str) -> Event:
+    """The next event of this kind."""
+    deadline = time.monotonic() + SOON
+    while True:
+        event = events.next(timeout=deadline - time.monotonic())
+        assert event is not None, f"no {kind} in time"
+        if event.kind == kind:
+            return event
+
+
+def test_a_leader_that_moves_and_a_broker_that_goes() -> None:
+    with MockCluster(brokers=3) as cluster:
+        cluster.create_topic("orders", partitions=3)
+        with ottla.Client(cluster.bootstrap, metadata_max_age_ms=200) as client:
+            events = client.events()
+            client.cluster(["orders"])
+            appeared = until(events, "topic_appeared")
+            assert (appeared.topic, appeared.before, appeared.after) == ("orders", None, 3)
+            before = cluster.leader("orders", 0)
+            assert before is not None
+            other = before % 3 + 1
+            cluster.move_leader("orders", 0, other)
+            moved = until(events, "leader_changed")
+            assert (moved.topic, moved.partition) == ("orders", 0)
+            assert (moved.before, moved.after) == (before, other)
+            assert "orders-0" in str(moved)
+            cluster.stop_broker(other)
+            lost = until(events, "broker_lost")
+            assert (lost.broker, lost.address) == (other, cluster.brokers[other])
+            cluster.start_broker(other)
+            assert until(events, "broker_added").broker == other
+            cluster.delete_topic("orders")
+            assert until(events, "topic_gone").topic == "orders"
+
+
+def test_connections_come_and_go_with_their_cause() -> None:
+    with (
+        MockCluster(brokers=1) as cluster,
+        ottla.Client(cluster.bootstrap, connect=False) as client,
+    ):
+        events = client.events()
+        client.cluster()
+        opened = until(events, "connection_opened")
+        assert (opened.broker, opened.address) == (1, cluster.brokers[1])
+        cluster.stop_broker(1)
+        lost = until(events, "connection_lost")
+        assert lost.broker == 1
+        assert lost.cause is not None
+        assert "closed the connection" in lost.cause
+
+
+def test_iterating_ends_with_the_client() -> None:
+    with MockCluster(brokers=1) as cluster:
+        client = ottla.Client(cluster.bootstrap)
+        events = client.events()
+        seen: list[str] = []
+        reader = threading.Thread(target=lambda: seen.extend(event.kind for event in events))
+        reader.start()
+        client.cluster(refresh=True)
+        client.close()
+        reader.join(SOON)
+        assert not reader.is_alive()
+        assert list(events) == []
+        with pytest.raises(errors.ClosedError):
+            events.next(timeout=0)
+        with pytest.raises(errors.ClosedError):
+            client.events()
+
+
+def test_no_event_in_time_is_none() -> None:
+    with MockCluster(brokers=1) as cluster, ottla.Client(cluster.bootstrap) as client:
+        assert client.events().next(timeout=0.05) is None
