@@ -14,8 +14,8 @@ use tokio::time::{Duration, Instant, sleep, timeout};
 
 use crate::bootstrap::{ask, bootstrap};
 use crate::cluster::{Client, Inner};
-use crate::config::Config;
-use crate::error::{Error, Result};
+use crate::config::{Config, MetadataRecovery};
+use crate::error::{Error, Kind, Phase, Result};
 use crate::metadata::{Snapshot, Turn, Want};
 use crate::race::race;
 
@@ -45,6 +45,7 @@ impl Client {
             Turn::Done => return Ok(metadata.snapshot()),
             Turn::Failed(error) => return Err(error),
         };
+        metadata.forget_idle(self.inner.config.metadata_max_idle);
         let response = match self.ask_anyone(want, deadline).await {
             Ok(response) => response,
             Err(error) => {
@@ -83,10 +84,19 @@ impl Client {
                 tracing::debug!(target: "ottla.metadata", broker = broker.id, %error, "no metadata from this broker");
             })
         });
-        if let Ok(response) = answered.await {
-            return Ok(response);
-        }
+        let failures = match timeout(inner.config.metadata_rebootstrap_trigger, answered).await {
+            Ok(Ok(response)) => return Ok(response),
+            Ok(Err(failures)) => failures,
+            Err(_) => Vec::new(),
+        };
         self.check_open()?;
+        if inner.config.metadata_recovery == MetadataRecovery::None && !snapshot.brokers.is_empty() {
+            let words = "none of the known brokers gives metadata, and metadata.recovery.strategy is none";
+            return Err(match failures.into_iter().next() {
+                Some(failure) => failure.because(words),
+                None => Error::new(Kind::Connection, words).phase(Phase::Metadata),
+            });
+        }
         let (server, connection, response) =
             bootstrap(&inner.servers, request, &inner.settings, &inner.environment, deadline).await?;
         // The connection is of use if the server advertises the address that was given.

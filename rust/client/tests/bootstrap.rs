@@ -185,6 +185,46 @@ async fn rebootstrap_required_leads_back_to_the_list() {
     assert_eq!(network.resolved.lock().iter().filter(|name| *name == "seed").count(), 2);
 }
 
+/// KIP-899: who does not want it is not sent to the list.
+#[tokio::test]
+async fn without_recovery_the_list_is_not_used_again() {
+    let cluster = cluster(1).await;
+    let network = Arc::new(Names::default());
+    network.names.lock().insert("seed".to_owned(), vec![cluster.brokers()[0].address]);
+    let config = config("seed:9092", &[("metadata.recovery.strategy", "none")]);
+    let client = soon(Client::connect(config, environment(&network, 1), SOON)).await.unwrap();
+    for broker in cluster.brokers() {
+        cluster.stop_broker(broker.id).await.unwrap();
+    }
+    let refused = soon(client.refresh(client.snapshot().generation, Want::Known)).await.unwrap_err();
+    assert!(refused.to_string().contains("metadata.recovery.strategy is none"), "{refused}");
+    assert_eq!(network.resolved.lock().iter().filter(|name| *name == "seed").count(), 1);
+    // The brokers that are known are tried as before.
+    for broker in cluster.brokers() {
+        cluster.start_broker(broker.id).await.unwrap();
+    }
+    until(|| client.snapshot().generation > 0).await;
+    let retried =
+        client.retrying("refreshing", SOON, || client.refresh(client.snapshot().generation, Want::Known));
+    soon(retried).await.expect("metadata");
+}
+
+/// KIP-1102: brokers that are there but say nothing are given up after a while.
+#[tokio::test]
+async fn brokers_that_say_nothing_are_given_up_for_the_list() {
+    let cluster = cluster(1).await;
+    let network = Arc::new(Names::default());
+    network.names.lock().insert("seed".to_owned(), vec![cluster.brokers()[0].address]);
+    let config = config("seed:9092", &[("metadata.recovery.rebootstrap.trigger.ms", "200")]);
+    let client = soon(Client::connect(config, environment(&network, 1), SOON)).await.unwrap();
+    // PATIENCE between two brokers is a second: only one is asked before the time is over.
+    cluster.inject(Fault::once(Match::api(ApiKey::Metadata), Reaction::Silence));
+    let started = Instant::now();
+    soon(client.refresh(client.snapshot().generation, Want::Known)).await.expect("metadata");
+    assert!(started.elapsed() < SOON / 2, "long before request.timeout.ms");
+    assert_eq!(network.resolved.lock().iter().filter(|name| *name == "seed").count(), 2);
+}
+
 #[tokio::test]
 async fn a_list_that_makes_no_sense_is_refused_at_once() {
     for servers in ["", "host", "host:port", "host:0", ":9092", "host:99999", "a b:1"] {

@@ -8,8 +8,9 @@ mod support;
 
 use std::sync::Arc;
 
-use ottla_client::Kind;
+use ottla_client::environment::Environment;
 use ottla_client::metadata::{Cache, Snapshot, Want};
+use ottla_client::{Client, Kind};
 use ottla_mock::{Fault, Match, Reaction, TopicSpec, When};
 use ottla_protocol::messages::metadata::{
     MetadataResponse, MetadataResponseBroker, MetadataResponsePartition, MetadataResponseTopic,
@@ -233,4 +234,31 @@ async fn closing_a_client_ends_what_waits_and_all_connections() {
     let ended = tokio::time::timeout(ms(1000), waiting).await.expect("at once").unwrap();
     assert_eq!(ended.expect_err("closed").kind(), Kind::Closed);
     assert!(client.connection(ottla_client::Route::Any).await.is_err());
+}
+
+#[tokio::test]
+async fn a_topic_that_nobody_uses_is_forgotten_and_one_in_use_is_not() {
+    let mock = cluster(1).await;
+    mock.create_topic(TopicSpec::new("idle")).unwrap();
+    let mut config = config(&mock.bootstrap(), &[("metadata.max.age.ms", "100")]);
+    config.metadata_max_idle = ms(250);
+    let client = soon(Client::connect(config, Environment::default(), SOON)).await.unwrap();
+    let names: [Arc<str>; 2] = ["t".into(), "idle".into()];
+    soon(client.topics(&names, false, SOON)).await.unwrap();
+    let known = || {
+        let mut known: Vec<_> = client.snapshot().topics().map(|topic| topic.name.to_string()).collect();
+        known.sort();
+        known
+    };
+    assert_eq!(known(), ["idle", "t"]);
+    let mut events = client.events();
+    until(|| {
+        assert!(client.leader("t", 0).is_some(), "in use all the time");
+        known() == ["t"]
+    })
+    .await;
+    assert!(events.try_recv().is_err(), "nothing has changed in the cluster");
+    // Who comes back to it finds it again.
+    soon(client.topics(&names, false, SOON)).await.unwrap();
+    assert_eq!(known(), ["idle", "t"]);
 }

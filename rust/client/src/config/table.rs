@@ -20,6 +20,15 @@ pub enum Acks {
     None,
 }
 
+/// What to do when none of the known brokers answers (KIP-899).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MetadataRecovery {
+    /// Find the cluster again from the bootstrap servers.
+    Rebootstrap,
+    /// Keep to the brokers that are known.
+    None,
+}
+
 /// A row of the table, for documentation.
 #[derive(Debug, Clone)]
 pub struct Row {
@@ -89,6 +98,9 @@ rows! {
     client_rack: String = String::new(), "client.rack", (0, 0), "Rack or zone in which this client runs.";
     security_protocol: SecurityProtocol = SecurityProtocol::Plaintext, "security.protocol", (0, 0), "What the brokers' listener speaks: with SSL over TLS, with SASL after authenticating.";
     metadata_max_age: Duration = ms(300_000), "metadata.max.age.ms", (0, INT), "Metadata older than this is refreshed even when nothing seems to have changed.";
+    metadata_max_idle: Duration = ms(300_000), "metadata.max.idle.ms", (5_000, INT), "A topic that nobody has used for this long is not refreshed any more.";
+    metadata_recovery: MetadataRecovery = MetadataRecovery::Rebootstrap, "metadata.recovery.strategy", (0, 0), "What to do when none of the known brokers answers: use the bootstrap servers again, or nothing but try again.";
+    metadata_rebootstrap_trigger: Duration = ms(300_000), "metadata.recovery.rebootstrap.trigger.ms", (0, INT), "Known brokers that have not answered for this long are given up for the bootstrap servers, even if they still may.";
     request_timeout: Duration = ms(30_000), "request.timeout.ms", (1, INT), "A broker that has not answered a request for this long is taken for dead.";
     default_api_timeout: Duration = ms(60_000), "default.api.timeout.ms", (1, INT), "How long a call that names no time-out may take.";
     connection_setup_timeout: Duration = ms(10_000), "socket.connection.setup.timeout.ms", (1, INT), "How long one address may take to accept a connection and to answer first.";

@@ -176,3 +176,21 @@ impl Setting for super::Acks {
         .to_owned()
     }
 }
+
+impl Setting for super::MetadataRecovery {
+    const TYPE: &'static str = "rebootstrap | none";
+    fn parse(value: &Value, _: (i64, i64)) -> Result<Self, String> {
+        match value {
+            Value::Str(text) if text.eq_ignore_ascii_case("rebootstrap") => Ok(Self::Rebootstrap),
+            Value::Str(text) if text.eq_ignore_ascii_case("none") => Ok(Self::None),
+            _ => Err(format!("expected {}", Self::TYPE)),
+        }
+    }
+    fn shown(&self) -> String {
+        match self {
+            Self::Rebootstrap => "rebootstrap",
+            Self::None => "none",
+        }
+        .to_owned()
+    }
+}

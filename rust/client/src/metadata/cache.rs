@@ -4,14 +4,14 @@
 //! refresh gets the newer snapshot that is there already. An answer is merged into the snapshot
 //! that is current when it comes, never into the one that was current when it was asked for.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use ottla_protocol::messages::metadata::{MetadataRequest, MetadataRequestTopic, MetadataResponse};
 use parking_lot::Mutex;
 use tokio::sync::broadcast;
-use tokio::time::Instant;
+use tokio::time::{Duration, Instant};
 
 use super::events::{Event, changes};
 use super::{Broker, Snapshot};
@@ -37,8 +37,8 @@ pub struct Cache {
     /// Held while the snapshot is replaced, so that events come in the order of the changes.
     changing: Mutex<()>,
     events: broadcast::Sender<Event>,
-    /// Topics that are in use and so belong into each refresh.
-    used: Mutex<HashSet<Arc<str>>>,
+    /// Topics that are in use and so belong into each refresh, and when that was last seen.
+    used: Mutex<HashMap<Arc<str>, Instant>>,
     refreshed: Mutex<Option<Instant>>,
     /// Held while a refresh is under way.
     turn: tokio::sync::Mutex<()>,
@@ -98,7 +98,8 @@ impl Cache {
         let before = self.snapshot();
         let after = Arc::new(next(&before)?);
         self.current.store(Arc::clone(&after));
-        if self.events.receiver_count() > 0 {
+        // The generation stays where a topic only is not of interest any more.
+        if after.generation > before.generation && self.events.receiver_count() > 0 {
             for event in changes(&before, &after) {
                 // Who has stopped listening does not miss it.
                 let _ = self.events.send(event);
@@ -117,14 +118,15 @@ impl Cache {
     pub(crate) async fn turn(&self, stale: u64, want: Want<'_>) -> Turn<'_> {
         let failures = self.failed.lock().0;
         if let Want::Topics(topics) | Want::Create(topics) = want {
-            self.used.lock().extend(topics.iter().cloned());
+            let now = Instant::now();
+            self.used.lock().extend(topics.iter().map(|topic| (Arc::clone(topic), now)));
         }
         let turn = self.turn.lock().await;
         let snapshot = self.peek();
         let satisfied = match want {
             Want::Known => true,
             Want::Topics(topics) | Want::Create(topics) => {
-                topics.iter().all(|topic| snapshot.topic(topic).is_some())
+                topics.iter().all(|topic| snapshot.known(topic).is_some())
             }
             Want::All => false,
         };
@@ -147,11 +149,32 @@ impl Cache {
     /// Asks no more for those of `names` that are not known to exist.
     pub(crate) fn forget(&self, names: &[Arc<str>]) {
         let snapshot = self.peek();
-        let unknown = |name: &&Arc<str>| snapshot.topic(name).is_none_or(|known| known.partitions.is_empty());
-        let unknown: Vec<&Arc<str>> = names.iter().filter(unknown).collect();
-        if !unknown.is_empty() {
-            self.used.lock().retain(|used| !unknown.contains(&used));
-            self.change(|current| Some(current.without(&unknown)));
+        let unknown = |name: &&Arc<str>| snapshot.known(name).is_none_or(|known| known.partitions.is_empty());
+        self.drop_topics(&names.iter().filter(unknown).collect::<Vec<_>>());
+    }
+
+    /// Asks no more for topics that nobody has looked up for as long as `idle`
+    /// (`metadata.max.idle.ms`). What was looked up is seen when this is called, before a refresh.
+    pub fn forget_idle(&self, idle: Duration) {
+        let (snapshot, now) = (self.peek(), Instant::now());
+        let mut forgotten = Vec::new();
+        for (name, seen) in &mut *self.used.lock() {
+            if snapshot.known(name).is_some_and(|topic| topic.used.is_noted()) {
+                *seen = now;
+            } else if now.duration_since(*seen) >= idle {
+                forgotten.push(Arc::clone(name));
+            }
+        }
+        if !forgotten.is_empty() {
+            tracing::debug!(target: "ottla.metadata", ?forgotten, "topics that nobody uses");
+        }
+        self.drop_topics(&forgotten.iter().collect::<Vec<_>>());
+    }
+
+    fn drop_topics(&self, names: &[&Arc<str>]) {
+        if !names.is_empty() {
+            self.used.lock().retain(|used, _| !names.contains(&used));
+            self.change(|current| Some(current.without(names)));
         }
     }
 
@@ -163,7 +186,7 @@ impl Cache {
             Want::Known | Want::Topics(_) | Want::Create(_) => Some(
                 self.used
                     .lock()
-                    .iter()
+                    .keys()
                     .map(|name| MetadataRequestTopic { name: Some(name.to_string()), ..Default::default() })
                     .collect(),
             ),

@@ -152,13 +152,13 @@ pub fn changes(before: &Snapshot, after: &Snapshot) -> Vec<Event> {
     let mut topics: Vec<&Arc<Topic>> = after.topics().collect();
     topics.sort_by(|a, b| a.name.cmp(&b.name));
     for topic in topics {
-        let known = before.topic(&topic.name);
+        let known = before.known(&topic.name);
         if known.is_none_or(|known| !Arc::ptr_eq(known, topic)) {
             topic_changes(known.map(Arc::as_ref).filter(|known| exists(known)), topic, &mut events);
         }
     }
     let mut gone: Vec<&Arc<Topic>> = before.topics().filter(|topic| exists(topic)).collect();
-    gone.retain(|topic| after.topic(&topic.name).is_none());
+    gone.retain(|topic| after.known(&topic.name).is_none());
     gone.sort_by(|a, b| a.name.cmp(&b.name));
     events.extend(gone.into_iter().map(|topic| Event::TopicGone { topic: Arc::clone(&topic.name) }));
     events

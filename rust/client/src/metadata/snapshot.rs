@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use ottla_protocol::ErrorCode;
 use ottla_protocol::messages::metadata::{
@@ -57,7 +58,40 @@ pub struct Topic {
     pub error: ErrorCode,
     /// Its partitions, by number.
     pub partitions: Box<[Partition]>,
+    pub(super) used: Used,
 }
+
+/// Whether somebody has looked something up since it was made: what nobody uses is forgotten.
+#[derive(Debug, Default)]
+pub(super) struct Used(AtomicBool);
+
+impl Used {
+    fn note(&self) {
+        // Nearly always it is set already, and then no other processor's cache is disturbed.
+        if !self.0.load(Ordering::Relaxed) {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
+
+    pub(super) fn is_noted(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+impl Clone for Used {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
+
+/// It says nothing about the topic.
+impl PartialEq for Used {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Used {}
 
 impl Topic {
     /// A partition by its number.
@@ -104,6 +138,11 @@ impl Snapshot {
     /// A topic by its name.
     #[must_use]
     pub fn topic(&self, name: &str) -> Option<&Arc<Topic>> {
+        self.topics.get(name).inspect(|topic| topic.used.note())
+    }
+
+    /// As [`Snapshot::topic`], for who only looks on: it does not count as use.
+    pub(super) fn known(&self, name: &str) -> Option<&Arc<Topic>> {
         self.topics.get(name)
     }
 
@@ -121,7 +160,7 @@ impl Snapshot {
     /// A partition.
     #[must_use]
     pub fn partition(&self, topic: &str, index: i32) -> Option<&Partition> {
-        self.topics.get(topic)?.partition(index)
+        self.topic(topic)?.partition(index)
     }
 
     /// The leader of a partition, if it has one that is in the cluster.
@@ -243,6 +282,7 @@ fn merged(answer: MetadataResponseTopic, known: Option<&Topic>) -> Option<Topic>
         is_internal: answer.is_internal,
         error,
         partitions: partitions.into_boxed_slice(),
+        used: Used::default(),
     })
 }
 
