@@ -232,10 +232,15 @@ class Client:
     Args:
         bootstrap: addresses as ``host:port``, in one text or a list; one that answers is enough.
         config: configuration by Kafka's dotted names; ``kwargs`` are the same with underscores.
+            Beside its keys there is ``sasl_oauth_token``, a callable for OAUTHBEARER that returns a
+            token, or ``(token, expiry)`` or ``(token, expiry, extensions)``: the expiry in seconds
+            since 1970 or as a ``datetime``, the extensions as a dict. It is called on a thread of
+            its own whenever a fresh token is needed.
         timeout: seconds for connecting. Default: ``default.api.timeout.ms``, 60 s.
         connect: whether to connect now; otherwise the first call does.
 
     Raises:
+        AuthenticationError: the credentials or the certificate of one side were refused.
         BootstrapError: no bootstrap server could be used; the message lists each with its cause.
         ConfigError: a key or a value is wrong.
     """
@@ -542,7 +547,10 @@ class MockCluster:
         auto_create_topics: bool = True,
         default_partitions: int = 1,
         max_message_bytes: int = 1_048_588,
+        users: dict[str, str] | None = None,
+        session_lifetime: float | None = None,
     ) -> MockCluster: ...
+    def set_user(self, user: str, password: str | None) -> None: ...
     @property
     def bootstrap(self) -> str: ...
     @property

@@ -85,6 +85,9 @@ class MockCluster:
         auto_create_topics: whether producing to an unknown topic makes it.
         default_partitions: partitions of topics that do not say how many.
         max_message_bytes: the largest batch that is accepted.
+        users: names and passwords; clients then have to sign on (``SASL_PLAINTEXT``, with PLAIN,
+            SCRAM, or OAUTHBEARER with a password as the token).
+        session_lifetime: seconds after which a client has to sign on again.
     """
 
     def __init__(
@@ -95,6 +98,8 @@ class MockCluster:
         auto_create_topics: bool = True,
         default_partitions: int = 1,
         max_message_bytes: int = 1_048_588,
+        users: Mapping[str, str] | None = None,
+        session_lifetime: float | None = None,
     ) -> None:
         self._core = _core.MockCluster(
             brokers,
@@ -102,6 +107,8 @@ class MockCluster:
             auto_create_topics=auto_create_topics,
             default_partitions=default_partitions,
             max_message_bytes=max_message_bytes,
+            users=None if users is None else dict(users),
+            session_lifetime=session_lifetime,
         )
 
     @property
@@ -123,6 +130,10 @@ class MockCluster:
     ) -> None:
         """Make a topic; its leaders are spread over the brokers."""
         self._core.create_topic(name, partitions, replication, dict(configs or {}))
+
+    def set_user(self, user: str, password: str | None) -> None:
+        """Give a user a password, or with ``None`` revoke the user; open sessions live on."""
+        self._core.set_user(user, password)
 
     def delete_topic(self, name: str) -> None:
         """Delete a topic."""

@@ -66,6 +66,7 @@ impl Client {
     /// A client that has not connected yet.
     pub fn new(config: Config, environment: Environment) -> Result<Self> {
         let settings = Settings::try_from(&config)?;
+        settings.security.check(&environment)?;
         let backoff = Backoff { first: config.reconnect_backoff, max: config.reconnect_backoff_max };
         let metadata = Cache::default();
         let inner = Inner {

@@ -8,9 +8,12 @@ use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use parking_lot::Mutex;
 use tokio::io::{AsyncRead, AsyncWrite};
+
+use crate::security::TokenProvider;
 
 /// A future in a box, as trait objects need it.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -83,6 +86,8 @@ impl Network for System {
 pub struct Environment {
     /// Names and sockets.
     pub network: Arc<dyn Network>,
+    /// The application's way to tokens for OAUTHBEARER.
+    pub token_provider: Option<Arc<dyn TokenProvider>>,
     random: Arc<Mutex<fastrand::Rng>>,
 }
 
@@ -95,7 +100,19 @@ impl Default for Environment {
 impl Environment {
     /// An environment of the given parts.
     pub fn new(network: Arc<dyn Network>, random: fastrand::Rng) -> Self {
-        Self { network, random: Arc::new(Mutex::new(random)) }
+        Self { network, token_provider: None, random: Arc::new(Mutex::new(random)) }
+    }
+
+    /// The same with a way to tokens.
+    #[must_use]
+    pub fn with_tokens(self, provider: Arc<dyn TokenProvider>) -> Self {
+        Self { token_provider: Some(provider), ..self }
+    }
+
+    /// The time of day, by which tokens expire.
+    #[must_use]
+    pub fn now(&self) -> SystemTime {
+        SystemTime::now()
     }
 
     /// A number in `0.0..1.0`.

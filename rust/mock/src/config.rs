@@ -23,6 +23,8 @@ pub enum SaslMechanism {
     ScramSha256,
     /// The same by SHA-512.
     ScramSha512,
+    /// A token: here, the password of any user.
+    OAuthBearer,
 }
 
 impl SaslMechanism {
@@ -33,6 +35,7 @@ impl SaslMechanism {
             Self::Plain => "PLAIN",
             Self::ScramSha256 => "SCRAM-SHA-256",
             Self::ScramSha512 => "SCRAM-SHA-512",
+            Self::OAuthBearer => "OAUTHBEARER",
         }
     }
 }
@@ -52,7 +55,12 @@ impl Default for SaslConfig {
     fn default() -> Self {
         Self {
             users: BTreeMap::new(),
-            mechanisms: vec![SaslMechanism::Plain, SaslMechanism::ScramSha256, SaslMechanism::ScramSha512],
+            mechanisms: vec![
+                SaslMechanism::Plain,
+                SaslMechanism::ScramSha256,
+                SaslMechanism::ScramSha512,
+                SaslMechanism::OAuthBearer,
+            ],
             session_lifetime: None,
         }
     }

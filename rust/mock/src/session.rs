@@ -27,6 +27,7 @@ enum State {
     New,
     Chosen(SaslMechanism),
     Challenged(Box<scram::Server>),
+    TokenRefused,
     Authenticated,
 }
 
@@ -48,7 +49,9 @@ impl Session {
         }
         match (&self.state, api) {
             (State::New | State::Authenticated, ApiKey::SaslHandshake | ApiKey::ApiVersions) => true,
-            (State::Chosen(_) | State::Challenged(_), api) => api == ApiKey::SaslAuthenticate,
+            (State::Chosen(_) | State::Challenged(_) | State::TokenRefused, api) => {
+                api == ApiKey::SaslAuthenticate
+            }
             (State::New, _) | (_, ApiKey::SaslAuthenticate) => false,
             (State::Authenticated, _) => self.ends.is_none_or(|ends| Instant::now() < ends),
         }
@@ -75,6 +78,15 @@ impl Session {
                 let user = plain(state, message);
                 (user.ok_or_else(|| refused(SaslMechanism::Plain))?, Bytes::new())
             }
+            State::Chosen(SaslMechanism::OAuthBearer) => match bearer(state, message) {
+                Some(user) => (user, Bytes::new()),
+                None => {
+                    self.state = State::TokenRefused;
+                    let answer = Bytes::from_static(INVALID_TOKEN.as_bytes());
+                    return Ok(Accepted { answer, lifetime: Duration::ZERO });
+                }
+            },
+            State::TokenRefused => return Err(INVALID_TOKEN.to_owned()),
             State::Chosen(mechanism) => {
                 let password = |user: &str| state.users.get(user).cloned();
                 let started = scram::Server::start(mechanism, message, password);
@@ -97,6 +109,16 @@ impl Session {
         self.ends = lifetime.map(|lifetime| Instant::now() + lifetime);
         Ok(Accepted { answer, lifetime: lifetime.unwrap_or_default() })
     }
+}
+
+/// RFC 7628, 3.2.2.
+const INVALID_TOKEN: &str = r#"{"status":"invalid_token"}"#;
+
+/// The user whose password the token is.
+fn bearer(state: &ClusterState, message: &[u8]) -> Option<String> {
+    let text = std::str::from_utf8(message).ok()?.strip_prefix("n,,\u{1}auth=Bearer ")?;
+    let token = text.strip_suffix("\u{1}\u{1}")?.split('\u{1}').next()?;
+    state.users.iter().find(|(_, password)| *password == token).map(|(user, _)| user.clone())
 }
 
 /// The user whose password was given: `[authorization id] NUL user NUL password`.

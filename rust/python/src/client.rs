@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ottla_client::consumer::{Range, ScanOptions};
-use ottla_client::environment::Environment;
 use ottla_client::metadata::Want;
 use ottla_client::{Client as Core, Kind};
 use pyo3::prelude::*;
@@ -59,12 +58,12 @@ impl Client {
         connect: bool,
         kwargs: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Core> {
-        let config = config::config(py, bootstrap, config, kwargs)?;
+        let (config, environment) = config::config(py, bootstrap, config, kwargs)?;
         let timeout = seconds(timeout, config.default_api_timeout)?;
         let core = if connect {
-            wait_for(py, Core::connect(config, Environment::default(), timeout))
+            wait_for(py, Core::connect(config, environment, timeout))
         } else {
-            Core::new(config, Environment::default()).map_err(|error| errors::raise(py, &error))
+            Core::new(config, environment).map_err(|error| errors::raise(py, &error))
         }?;
         Ok(core)
     }

@@ -2,43 +2,53 @@
 
 use ottla_client::Config;
 use ottla_client::config::{Value, rows};
+use ottla_client::environment::Environment;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyString};
 
-use crate::errors;
+use crate::{errors, tokens};
 
-/// The configuration of a client: keyword arguments win over the mapping.
+/// The key of the token callback, with dots as any other.
+const TOKEN_CALLBACK: &str = "sasl.oauth.token";
+
+/// The configuration of a client, and its environment: keyword arguments win over the mapping. The
+/// environment has the token callback, which is no text.
 pub(crate) fn config(
     py: Python<'_>,
     bootstrap: Option<&Bound<'_, PyAny>>,
     mapping: Option<&Bound<'_, PyAny>>,
     kwargs: Option<&Bound<'_, PyDict>>,
-) -> PyResult<Config> {
+) -> PyResult<(Config, Environment)> {
     let mut pairs: Vec<(String, Value)> = Vec::new();
+    let mut environment = Environment::default();
+    let mut push = |item: &Bound<'_, PyAny>| -> PyResult<()> {
+        let (name, item): (String, Bound<'_, PyAny>) = item.extract()?;
+        if item.is_none() {
+            return Ok(());
+        }
+        if name.replace('_', ".") == TOKEN_CALLBACK {
+            environment.token_provider = Some(tokens::provider(&item)?);
+            return Ok(());
+        }
+        let value = value(&name, &item)?;
+        pairs.push((name, value));
+        Ok(())
+    };
     if let Some(mapping) = mapping.filter(|mapping| !mapping.is_none()) {
         for item in mapping.call_method0("items")?.try_iter()? {
-            push(&mut pairs, &item?)?;
+            push(&item?)?;
         }
     }
     if let Some(kwargs) = kwargs {
         for item in kwargs.items() {
-            push(&mut pairs, &item)?;
+            push(&item)?;
         }
     }
     if let Some(bootstrap) = bootstrap.filter(|bootstrap| !bootstrap.is_none()) {
         pairs.push(("bootstrap.servers".to_owned(), value("bootstrap", bootstrap)?));
     }
-    Config::from_pairs(pairs.iter().map(|(name, value)| (name.as_str(), value.clone())))
-        .map_err(|error| errors::raise(py, &error))
-}
-
-fn push(pairs: &mut Vec<(String, Value)>, item: &Bound<'_, PyAny>) -> PyResult<()> {
-    let (name, item): (String, Bound<'_, PyAny>) = item.extract()?;
-    if !item.is_none() {
-        let value = value(&name, &item)?;
-        pairs.push((name, value));
-    }
-    Ok(())
+    let config = Config::from_pairs(pairs.iter().map(|(name, value)| (name.as_str(), value.clone())));
+    Ok((config.map_err(|error| errors::raise(py, &error))?, environment))
 }
 
 fn value(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {

@@ -18,6 +18,7 @@ mod record;
 mod runtime;
 mod scan;
 mod send_batch;
+mod tokens;
 
 use pyo3::prelude::*;
 

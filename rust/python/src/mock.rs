@@ -1,9 +1,12 @@
 //! `MockCluster`: a Kafka cluster in this process, for `ottla.testing`.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ottla_mock::{Fault, FaultId, Match, MockCluster as Core, MockConfig, Reaction, TopicSpec, When};
+use ottla_mock::{
+    Fault, FaultId, Match, MockCluster as Core, MockConfig, Reaction, SaslConfig, TopicSpec, When,
+};
 use ottla_protocol::{ApiKey, ErrorCode};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -37,7 +40,8 @@ fn refused(py: Python<'_>, refusal: &dyn std::fmt::Display) -> PyErr {
 #[pymethods]
 impl MockCluster {
     #[new]
-    #[pyo3(signature = (brokers=3, *, racks=None, auto_create_topics=true, default_partitions=1, max_message_bytes=1_048_588))]
+    #[pyo3(signature = (brokers=3, *, racks=None, auto_create_topics=true, default_partitions=1, max_message_bytes=1_048_588, users=None, session_lifetime=None))]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn new(
         py: Python<'_>,
         brokers: usize,
@@ -45,6 +49,8 @@ impl MockCluster {
         auto_create_topics: bool,
         default_partitions: i32,
         max_message_bytes: usize,
+        users: Option<BTreeMap<String, String>>,
+        session_lifetime: Option<f64>,
     ) -> PyResult<Self> {
         if !(1..=1000).contains(&brokers) {
             return Err(errors::config(py, format!("brokers is {brokers}: expected 1 to 1000")));
@@ -56,6 +62,10 @@ impl MockCluster {
             max_message_bytes,
             ..MockConfig::default()
         };
+        let wrong = |_| errors::config(py, "session_lifetime: expected seconds");
+        let session_lifetime =
+            session_lifetime.map(Duration::try_from_secs_f64).transpose().map_err(wrong)?;
+        config.sasl = users.map(|users| SaslConfig { users, session_lifetime, ..SaslConfig::default() });
         if let Some(racks) = racks {
             config.racks = racks;
         }
@@ -84,11 +94,19 @@ impl MockCluster {
         name: String,
         partitions: Option<i32>,
         replication: Option<i16>,
-        configs: Option<std::collections::BTreeMap<String, String>>,
+        configs: Option<BTreeMap<String, String>>,
     ) -> PyResult<()> {
         let configs = configs.unwrap_or_default().into_iter().collect();
         let spec = TopicSpec { name, partitions, replication, configs };
         self.with(|core| core.create_topic(spec).map(drop).map_err(|refusal| refused(py, &refusal)))
+    }
+
+    #[pyo3(signature = (user, password))]
+    fn set_user(&self, user: &str, password: Option<&str>) -> PyResult<()> {
+        self.with(|core| {
+            core.set_user(user, password);
+            Ok(())
+        })
     }
 
     fn delete_topic(&self, py: Python<'_>, name: &str) -> PyResult<()> {

@@ -125,10 +125,17 @@ rows! {
     ssl_keystore_password: Secret = Secret::default(), "ssl.keystore.password", (0, 0), "Not for PEM: the key's password is ssl.key.password.";
     ssl_endpoint_identification_algorithm: String = "https".to_owned(), "ssl.endpoint.identification.algorithm", (0, 0), "https checks that the broker's certificate is for the host that was connected to; empty checks only who issued it.";
     ssl_enabled_protocols: Vec<String> = vec!["TLSv1.2".to_owned(), "TLSv1.3".to_owned()], "ssl.enabled.protocols", (0, 0), "Versions of TLS that may be used.";
-    sasl_mechanism: String = "GSSAPI".to_owned(), "sasl.mechanism", (0, 0), "How to authenticate: PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512. There is no use in the default, which is Java's: Kerberos is not supported.";
+    sasl_mechanism: String = "GSSAPI".to_owned(), "sasl.mechanism", (0, 0), "How to authenticate: PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 or OAUTHBEARER. There is no use in the default, which is Java's: Kerberos is not supported.";
     sasl_username: String = String::new(), "sasl.username", (0, 0), "User name for PLAIN and SCRAM.";
     sasl_password: Secret = Secret::default(), "sasl.password", (0, 0), "Password for PLAIN and SCRAM.";
     sasl_jaas_config: Secret = Secret::default(), "sasl.jaas.config", (0, 0), "The same as Java has it: a login module of Kafka's own and its options, read as data.";
+    sasl_oauthbearer_token_endpoint_url: String = String::new(), "sasl.oauthbearer.token.endpoint.url", (0, 0), "Where OAUTHBEARER gets its tokens by a client's id and secret (https).";
+    sasl_oauthbearer_client_credentials_client_id: String = String::new(), "sasl.oauthbearer.client.credentials.client.id", (0, 0), "The client's id at the token endpoint.";
+    sasl_oauthbearer_client_credentials_client_secret: Secret = Secret::default(), "sasl.oauthbearer.client.credentials.client.secret", (0, 0), "The client's secret at the token endpoint.";
+    sasl_oauthbearer_scope: String = String::new(), "sasl.oauthbearer.scope", (0, 0), "The scope to ask for.";
+    sasl_oauthbearer_header_urlencode: bool = false, "sasl.oauthbearer.header.urlencode", (0, 0), "Encode id and secret as RFC 6749 has it; token servers differ.";
+    sasl_oauthbearer_token_endpoint_allow_http: bool = false, "sasl.oauthbearer.token.endpoint.allow.http", (0, 0), "Let the token endpoint be http, which shows the secret to the network.";
+    sasl_login_callback_handler_class: String = String::new(), "sasl.login.callback.handler.class", (0, 0), "Java's class that gets tokens. Kafka's own OAuthBearerLoginCallbackHandler is understood, since this client does its work; any other is refused, and none is loaded.";
 
     acks: Acks = Acks::All, "acks", (0, 0), "Which replicas must have a record before it counts as written.";
     linger: Duration = ms(5), "linger.ms", (0, INT), "How long a batch waits for more records.";
@@ -172,6 +179,9 @@ pub(super) const ELSEWHERE: &[(&str, &str)] = &[
     ("ssl.key.pem", "ssl.keystore.key"),
     ("enable.ssl.certificate.verification", "ssl.truststore.location with the authority to trust"),
     ("sasl.mechanisms", "sasl.mechanism"),
+    ("sasl.oauthbearer.client.id", "sasl.oauthbearer.client.credentials.client.id"),
+    ("sasl.oauthbearer.client.secret", "sasl.oauthbearer.client.credentials.client.secret"),
+    ("oauth.cb", "the keyword sasl_oauth_token, a callable"),
 ];
 
 /// Whether a key is accepted without effect.

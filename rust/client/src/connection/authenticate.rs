@@ -12,6 +12,7 @@ use ottla_protocol::{ErrorCode, Request};
 use tokio::time::Duration;
 
 use super::ApiRange;
+use crate::environment::Environment;
 use crate::error::{Error, Kind, Phase, Result};
 use crate::security::{Sasl, peer_words};
 
@@ -40,7 +41,11 @@ pub struct SaslInfo {
 }
 
 /// Authenticates.
-pub(super) async fn authenticate(broker: &mut (impl Ask + Send), sasl: &Sasl) -> Result<SaslInfo> {
+pub(super) async fn authenticate(
+    broker: &mut (impl Ask + Send),
+    sasl: &Sasl,
+    environment: &Environment,
+) -> Result<SaslInfo> {
     let mechanism = sasl.mechanism();
     let place = broker.address().to_owned();
     let at = |error: Error| match error.context().phase {
@@ -48,10 +53,11 @@ pub(super) async fn authenticate(broker: &mut (impl Ask + Send), sasl: &Sasl) ->
         None => error.phase(Phase::Sasl).address(&place),
     };
     let offered = choose(broker, mechanism).await.map_err(at)?;
-    let (mut conversation, mut message) = sasl.begin().map_err(at)?;
+    let (mut conversation, mut message) = sasl.begin(environment).await.map_err(at)?;
     for _ in 0..MAX_STEPS {
         let answer = broker.ask(&SaslAuthenticateRequest { auth_bytes: message }).await.map_err(at)?;
         if let Err(code) = ErrorCode::from(answer.error_code).ok() {
+            sasl.process_refusal().await;
             return Err(at(refusal(code, mechanism, answer.error_message.as_deref())));
         }
         let challenge: Bytes = answer.auth_bytes.0;

@@ -52,6 +52,7 @@ pub struct Opening {
     endpoint: Endpoint,
     name: String,
     settings: Settings,
+    environment: Environment,
     /// Gone after a failed TLS handshake.
     stream: Option<Box<dyn Stream>>,
     frames: FrameReader,
@@ -91,6 +92,7 @@ impl Opening {
             endpoint: endpoint.clone(),
             name,
             settings: settings.clone(),
+            environment: environment.clone(),
             frames: FrameReader::new(HANDSHAKE_FRAME_MAX),
             next_correlation_id: 0,
             apis: Vec::new(),
@@ -199,7 +201,8 @@ impl Opening {
     pub async fn sasl(&mut self) -> Result<Option<SaslInfo>> {
         let security = Arc::clone(&self.settings.security);
         let Some(sasl) = &security.sasl else { return Ok(None) };
-        authenticate::authenticate(self, sasl).await.map(Some)
+        let environment = self.environment.clone();
+        authenticate::authenticate(self, sasl, &environment).await.map(Some)
     }
 
     /// Sends a request and waits for its answer, whose header is taken off.

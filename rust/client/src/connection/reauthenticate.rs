@@ -40,7 +40,7 @@ async fn watch(connection: Weak<Connection>, mut due: Instant, environment: Envi
             () = gone(&connection) => return,
         }
         let Some(connection) = connection.upgrade() else { return };
-        match again(&connection).await {
+        match again(&connection, &environment).await {
             Ok(SaslInfo { lifetime: Some(lifetime), .. }) => due = self::due(lifetime, &environment),
             Ok(_) => return,
             Err(error) => {
@@ -61,7 +61,7 @@ async fn gone(connection: &Weak<Connection>) {
 }
 
 /// One more exchange, with the connection to itself.
-async fn again(connection: &Arc<Connection>) -> Result<SaslInfo> {
+async fn again(connection: &Arc<Connection>, environment: &Environment) -> Result<SaslInfo> {
     let Some(sasl) = &connection.settings.security.sasl else { return Ok(SaslInfo::default()) };
     let all = u32::try_from(connection.settings.max_in_flight).unwrap_or(u32::MAX);
     // Requests in flight have their own deadlines, so this ends.
@@ -72,7 +72,7 @@ async fn again(connection: &Arc<Connection>) -> Result<SaslInfo> {
     }
     let within = connection.settings.request_timeout;
     let mut held = Held { connection, own: Arc::new(Semaphore::new(1)) };
-    timeout(within, authenticate(&mut held, sasl)).await.unwrap_or_else(|_| {
+    timeout(within, authenticate(&mut held, sasl, environment)).await.unwrap_or_else(|_| {
         let words = format!("authenticating again took more than {} ms", within.as_millis());
         Err(Error::new(Kind::Connection, words).phase(Phase::Sasl).address(connection.address()))
     })

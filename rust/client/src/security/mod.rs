@@ -3,6 +3,7 @@
 //! - `tls` and `pem`: certificates, keys, and the handshake; `tls_error`: why it failed, in words.
 //!   `heard`: what answered instead.
 //! - `sasl`: the mechanisms as conversations without I/O; `scram`, `jaas`.
+//! - `oauth`: tokens for OAUTHBEARER and where they come from.
 //! - `secret`: text that is never shown.
 //!
 //! Invariants: nothing falls back to less security than was asked for; a secret is in no error, no
@@ -10,6 +11,7 @@
 
 mod heard;
 pub mod jaas;
+pub mod oauth;
 mod pem;
 pub mod sasl;
 pub mod scram;
@@ -17,12 +19,15 @@ mod secret;
 pub mod tls;
 mod tls_error;
 
+pub(crate) use jaas::Jaas;
+pub use oauth::{Token, TokenProvider};
 pub use sasl::Sasl;
 pub use secret::Secret;
 pub use tls::{PeerCertificate, Tls, TlsInfo};
 pub(crate) use tls_error::{tls_error_in, wants_certificate};
 
 use crate::config::Config;
+use crate::environment::Environment;
 use crate::error::Result;
 
 /// How a client secures its connections: read and checked once, when the client is made.
@@ -42,6 +47,11 @@ impl Security {
             tls: protocol.has_tls().then(|| Tls::from_config(config)).transpose()?,
             sasl: protocol.has_sasl().then(|| Sasl::from_config(config)).transpose()?,
         })
+    }
+
+    /// Whether the environment gives what the configuration leaves to it.
+    pub fn check(&self, environment: &Environment) -> Result<()> {
+        self.sasl.as_ref().map_or(Ok(()), |sasl| sasl.check(environment))
     }
 }
 

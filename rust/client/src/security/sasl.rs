@@ -10,8 +10,10 @@ use ring::rand::{SecureRandom, SystemRandom};
 
 use super::Secret;
 use super::jaas::{Jaas, LoginModule};
+use super::oauth::Tokens;
 use super::scram::{self, Credentials, Hash};
 use crate::config::Config;
+use crate::environment::Environment;
 use crate::error::{Error, Kind, Result};
 
 /// The mechanism that was configured, and what it needs.
@@ -24,6 +26,7 @@ pub struct Sasl {
 enum Mechanism {
     Plain { username: String, password: Secret },
     Scram { hash: Hash, credentials: Credentials },
+    Bearer(Box<Tokens>),
 }
 
 fn wrong(message: impl Into<String>) -> Error {
@@ -38,8 +41,15 @@ impl Sasl {
             "PLAIN" => None,
             "SCRAM-SHA-256" => Some(Hash::Sha256),
             "SCRAM-SHA-512" => Some(Hash::Sha512),
+            "OAUTHBEARER" => {
+                let jaas = parse_jaas(config)?;
+                check_module(name, LoginModule::OAuthBearer, jaas.as_ref())?;
+                return Ok(Self {
+                    mechanism: Mechanism::Bearer(Box::new(Tokens::from_config(config, jaas.as_ref())?)),
+                });
+            }
             _ => {
-                let known = "PLAIN, SCRAM-SHA-256 and SCRAM-SHA-512";
+                let known = "PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 and OAUTHBEARER";
                 return Err(wrong(format!("sasl.mechanism={name}: this version knows {known}")));
             }
         };
@@ -70,11 +80,27 @@ impl Sasl {
             Mechanism::Plain { .. } => "PLAIN",
             Mechanism::Scram { hash: Hash::Sha256, .. } => "SCRAM-SHA-256",
             Mechanism::Scram { hash: Hash::Sha512, .. } => "SCRAM-SHA-512",
+            Mechanism::Bearer(_) => "OAUTHBEARER",
+        }
+    }
+
+    /// Whether the environment gives what the configuration leaves to it.
+    pub fn check(&self, environment: &Environment) -> Result<()> {
+        match &self.mechanism {
+            Mechanism::Bearer(tokens) => tokens.check(environment),
+            _ => Ok(()),
+        }
+    }
+
+    /// Takes note that the broker refused: what was cached is not offered again.
+    pub async fn process_refusal(&self) {
+        if let Mechanism::Bearer(tokens) = &self.mechanism {
+            tokens.forget().await;
         }
     }
 
     /// Starts a conversation; with its first message.
-    pub fn begin(&self) -> Result<(Conversation, SecretBytes)> {
+    pub async fn begin(&self, environment: &Environment) -> Result<(Conversation, SecretBytes)> {
         match &self.mechanism {
             Mechanism::Plain { username, password } => {
                 let message = format!("\0{username}\0{}", password.expose());
@@ -84,6 +110,11 @@ impl Sasl {
                 let client = scram::Client::new(*hash, credentials.clone(), nonce()?);
                 let first = client.first().into();
                 Ok((Conversation(State::Scram(client)), SecretBytes(first)))
+            }
+            Mechanism::Bearer(tokens) => {
+                let message = tokens.message(environment).await?;
+                let bytes = Bytes::copy_from_slice(message.expose().as_bytes());
+                Ok((Conversation(State::Bearer), SecretBytes(bytes)))
             }
         }
     }
@@ -150,6 +181,8 @@ enum State {
     Scram(scram::Client),
     /// The server's signature is due.
     ScramFinal(scram::Client),
+    /// The broker accepts the token, or says what is wrong with it.
+    Bearer,
     /// It is over.
     Over,
 }
@@ -159,6 +192,9 @@ impl Conversation {
     pub async fn reply(&mut self, challenge: Bytes) -> Result<Option<SecretBytes>> {
         match std::mem::replace(&mut self.0, State::Over) {
             State::Last => Ok(None),
+            State::Bearer if challenge.is_empty() => Ok(None),
+            // RFC 7628, 3.2.3: the refusal itself comes as the answer to this.
+            State::Bearer => Ok(Some(SecretBytes(Bytes::from_static(b"\x01")))),
             State::Scram(mut client) => {
                 // Hashing so often takes milliseconds, which the reactor has not got.
                 let hashed = tokio::task::spawn_blocking(move || {

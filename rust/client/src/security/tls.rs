@@ -116,6 +116,23 @@ impl Tls {
         Ok(Self { config, verifier, identity })
     }
 
+    /// For a token endpoint: the system's authorities and the configured ones, and no certificate
+    /// of ours.
+    pub(super) fn for_token_endpoint(config: &Config) -> Result<Self> {
+        let provider = Arc::new(ring::default_provider());
+        let mut roots = self::roots(config)?;
+        if !config.ssl_truststore_location.is_empty() || !config.ssl_truststore_certificates.is_empty() {
+            roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+        }
+        let built = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider));
+        let verifier = built.build().map_err(|error| wrong(format!("ssl.truststore: {error}")))?;
+        let built =
+            ClientConfig::builder_with_provider(provider).with_protocol_versions(rustls::ALL_VERSIONS);
+        let built = built.map_err(|error| wrong(error.to_string()))?;
+        let config = built.with_root_certificates(RootCertStore::empty()).with_no_client_auth();
+        Ok(Self { config, verifier, identity: None })
+    }
+
     /// Shakes hands with the broker called `host`. What it showed is in the second part in any case.
     pub async fn handshake(
         &self,

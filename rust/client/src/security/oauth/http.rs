@@ -1,0 +1,92 @@
+//! One POST over HTTP/1.1: names and sockets come from the environment, TLS is ours.
+//!
+//! Invariants: no redirect is followed, the answer's size is bounded. The time is the caller's.
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::client::conn::http1;
+use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST, HeaderValue};
+use hyper::{Request, Uri};
+use hyper_util::rt::TokioIo;
+use tokio::task::JoinSet;
+
+use super::super::{Secret, Tls, tls_error_in};
+use crate::environment::{Environment, SocketOptions, Stream};
+use crate::error::{Error, Kind, Result};
+
+/// The largest answer; its header has as much again.
+const MAX_ANSWER: usize = 128 * 1024;
+
+/// What came back.
+pub(super) struct Answer {
+    pub(super) status: u16,
+    pub(super) body: Bytes,
+}
+
+fn failed(why: impl std::fmt::Display) -> Error {
+    Error::new(Kind::Connection, why.to_string())
+}
+
+/// Posts a form.
+pub(super) async fn post(
+    url: &Uri,
+    tls: Option<&Tls>,
+    authorization: &Secret,
+    form: &str,
+    environment: &Environment,
+) -> Result<Answer> {
+    let stream = connect(url, tls, environment).await?;
+    let mut authorization =
+        HeaderValue::from_str(authorization.expose()).map_err(|_| failed("malformed header"))?;
+    authorization.set_sensitive(true);
+    let path = url.path_and_query().map_or("/", |path| path.as_str());
+    let request = Request::post(path)
+        .header(HOST, url.authority().map_or("", |authority| authority.as_str()))
+        .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
+        .header(ACCEPT, "application/json")
+        .header(AUTHORIZATION, authorization)
+        .body(Full::new(Bytes::copy_from_slice(form.as_bytes())))
+        .map_err(failed)?;
+    let shaken = http1::Builder::new().max_buf_size(MAX_ANSWER).handshake(TokioIo::new(stream)).await;
+    let (mut sender, connection) = shaken.map_err(failed)?;
+    // Ends with this call.
+    let mut driver = JoinSet::new();
+    driver.spawn(connection);
+    let response = sender.send_request(request).await.map_err(failed)?;
+    let status = response.status().as_u16();
+    let body = Limited::new(response.into_body(), MAX_ANSWER).collect().await;
+    let body = body.map_err(|error| failed(format_args!("the answer cannot be read: {error}")))?;
+    Ok(Answer { status, body: body.to_bytes() })
+}
+
+async fn connect(url: &Uri, tls: Option<&Tls>, environment: &Environment) -> Result<Box<dyn Stream>> {
+    let host = url.host().unwrap_or_default().trim_start_matches('[').trim_end_matches(']');
+    let port = url.port_u16().unwrap_or(if tls.is_some() { 443 } else { 80 });
+    let options = SocketOptions { send_buffer: -1, receive_buffer: -1 };
+    let addresses = environment.network.resolve(host, port).await.map_err(failed)?;
+    let mut last = failed("the name has no address");
+    for address in addresses {
+        match environment.network.connect(address, options).await {
+            Ok(stream) => match tls {
+                None => return Ok(stream),
+                Some(tls) => return secure(stream, tls, host).await,
+            },
+            Err(error) => last = failed(error),
+        }
+    }
+    Err(last)
+}
+
+async fn secure(stream: Box<dyn Stream>, tls: &Tls, host: &str) -> Result<Box<dyn Stream>> {
+    let (connected, info) = tls.handshake(stream, host).await;
+    match connected {
+        Ok(stream) => Ok(Box::new(stream)),
+        Err(error) => Err(match tls_error_in(&error, Some(&info), host) {
+            Some(error) => {
+                let words = error.message().replace("the broker", "the token server");
+                error.saying(words)
+            }
+            None => failed(error),
+        }),
+    }
+}

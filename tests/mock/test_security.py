@@ -1,0 +1,175 @@
+"""Signing on: users, tokens, sessions that end; what is refused, and what never shows."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+import pytest
+
+import ottla
+from ottla import errors
+from ottla.testing import MockCluster
+
+USER, PASSWORD = "ann", "hunter2-hunter2"
+MECHANISMS = ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"]
+_KAFKA = "org.apache.kafka.common.security"
+
+
+@pytest.fixture
+def secured() -> Iterator[MockCluster]:
+    """A cluster that wants credentials."""
+    with MockCluster(users={USER: PASSWORD}) as cluster:
+        yield cluster
+
+
+def login(mechanism: str = "SCRAM-SHA-256", **more: Any) -> dict[str, Any]:
+    return {
+        "security_protocol": "SASL_PLAINTEXT",
+        "sasl_mechanism": mechanism,
+        "sasl_username": USER,
+        "sasl_password": PASSWORD,
+        **more,
+    }
+
+
+def bearer(callback: Callable[[], object]) -> dict[str, Any]:
+    return {
+        "security_protocol": "SASL_PLAINTEXT",
+        "sasl_mechanism": "OAUTHBEARER",
+        "sasl_oauth_token": callback,
+    }
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_clients_producers_and_scans_sign_on(secured: MockCluster, mechanism: str) -> None:
+    secured.create_topic("orders")
+    config = login(mechanism)
+    with ottla.Producer(secured.bootstrap, **config) as producer:
+        producer.send("orders", b"one").result(10)
+    with ottla.Client(secured.bootstrap, **config) as client:
+        assert len(client.cluster().brokers) == 3
+        assert PASSWORD not in repr(client)
+    dotted = {key.replace("_", "."): value for key, value in config.items()}
+    table = ottla.scan("orders", secured.bootstrap, config=dotted)
+    assert sum(len(batch) for batch in table) == 1
+
+
+def test_java_s_login_is_read_as_data(secured: MockCluster) -> None:
+    module = f"{_KAFKA}.scram.ScramLoginModule"
+    jaas = f'{module} required username="{USER}" password="{PASSWORD}";'
+    config = {
+        "security.protocol": "SASL_PLAINTEXT",
+        "sasl.mechanism": "SCRAM-SHA-512",
+        "sasl.jaas.config": jaas,
+    }
+    ottla.Client(secured.bootstrap, config).close()
+    with pytest.raises(errors.ConfigError, match="login module is not one of") as raised:
+        ottla.Client(
+            secured.bootstrap, {**config, "sasl.jaas.config": jaas.replace(module, "evil.Module")}
+        )
+    assert PASSWORD not in str(raised.value)
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_a_wrong_password_is_told_at_once(secured: MockCluster, mechanism: str) -> None:
+    started = time.monotonic()
+    with pytest.raises(errors.AuthenticationError, match="Authentication failed") as raised:
+        ottla.Client(secured.bootstrap, **login(mechanism, sasl_password="wrong-secret"))
+    assert time.monotonic() - started < 5
+    error = raised.value
+    assert not error.retriable
+    assert error.context["phase"] == "SASL"
+    assert "wrong-secret" not in repr(error)
+
+
+def test_a_session_that_ends_is_renewed() -> None:
+    with MockCluster(users={USER: PASSWORD}, session_lifetime=1.5) as cluster:
+        cluster.create_topic("orders")
+        with ottla.Producer(cluster.bootstrap, **login(), linger_ms=0) as producer:
+            until = time.monotonic() + 4
+            while time.monotonic() < until:
+                producer.send("orders", b"x").result(10)
+                time.sleep(0.01)
+            assert cluster.request_count("SaslHandshake") > 3
+
+
+def test_a_revoked_user_hears_of_it() -> None:
+    with MockCluster(brokers=1, users={USER: PASSWORD}, session_lifetime=1.0) as cluster:
+        cluster.create_topic("orders")
+        with ottla.Producer(cluster.bootstrap, **login(), linger_ms=0) as producer:
+            producer.send("orders", b"x").result(10)
+            cluster.set_user(USER, None)
+
+            def send_on() -> None:
+                for _ in range(500):
+                    producer.send("orders", b"x").result(20)
+                    time.sleep(0.02)
+
+            with pytest.raises(errors.AuthenticationError, match=r"credentials .* were refused"):
+                send_on()
+
+
+ANSWERS: dict[str, Callable[[], object]] = {
+    "text": lambda: PASSWORD,
+    "seconds": lambda: (PASSWORD, time.time() + 60),
+    "no expiry": lambda: (PASSWORD, None),
+    "datetime": lambda: (PASSWORD, datetime.now(timezone.utc) + timedelta(minutes=1)),
+    "extensions": lambda: (PASSWORD, time.time() + 60, {"logicalCluster": "a"}),
+}
+
+
+@pytest.mark.parametrize("answer", ANSWERS)
+def test_tokens_come_from_a_callback(secured: MockCluster, answer: str) -> None:
+    threads = set()
+
+    def token() -> object:
+        threads.add(threading.current_thread())
+        return ANSWERS[answer]()
+
+    with ottla.Client(secured.bootstrap, **bearer(token)) as client:
+        assert len(client.cluster().brokers) == 3
+    assert threads
+    assert threading.main_thread() not in threads
+
+
+def _raises() -> object:
+    raise ValueError("no token today")
+
+
+BAD: dict[str, tuple[Callable[[], object], str]] = {
+    "raises": (_raises, "ValueError: no token today"),
+    "none": (lambda: None, "has to return a token"),
+    "bytes": (lambda: b"token", "has to return a token"),
+    "wrong expiry": (lambda: ("token", "tomorrow"), "has to return a token"),
+    "empty": (lambda: "", "the token cannot be used"),
+    "refused": (lambda: "another.token", "invalid_token"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_a_callback_without_a_good_token_is_told(secured: MockCluster, case: str) -> None:
+    callback, words = BAD[case]
+    with pytest.raises(errors.AuthenticationError, match=words) as raised:
+        ottla.Client(secured.bootstrap, **bearer(callback))
+    assert "another.token" not in str(raised.value)
+
+
+def test_a_slow_callback_does_not_hold_up_others(secured: MockCluster) -> None:
+    done = threading.Event()
+
+    def slow() -> str:
+        done.wait(30)
+        return PASSWORD
+
+    config = bearer(slow)
+    with pytest.raises(errors.KafkaError):
+        ottla.Client(secured.bootstrap, **config, timeout=0.5)
+    done.set()
+    with pytest.raises(errors.ConfigError, match="expected a callable"):
+        ottla.Client(secured.bootstrap, **bearer("text"))  # type: ignore[arg-type]
+    with pytest.raises(errors.ConfigError, match="needs a token"):
+        ottla.Client(secured.bootstrap, **{**config, "sasl_oauth_token": None})
