@@ -60,13 +60,7 @@ async fn ask_server(
     deadline: Option<Instant>,
 ) -> Result<(Endpoint, Arc<Connection>, MetadataResponse)> {
     let connection = connect(server, settings, environment, deadline).await?;
-    let asked = async {
-        let response = ask(&connection, request).await;
-        response.map_err(|error| match error.kind() == Kind::Connection && settings.security.sasl.is_none() {
-            true => error.because(wants_sasl(settings)),
-            false => error,
-        })
-    };
+    let asked = ask(&connection, request);
     let response = match deadline {
         None => asked.await?,
         Some(deadline) => timeout_at(deadline, asked).await.unwrap_or_else(|_| {
@@ -79,14 +73,6 @@ async fn ask_server(
         return Err(Error::new(Kind::Broker, words).phase(Phase::Metadata).address(server.to_string()));
     }
     Ok((server.clone(), connection, response))
-}
-
-/// A listener with SASL tells its API versions to anyone, and hangs up on the next request.
-fn wants_sasl(settings: &Settings) -> String {
-    let protocol = if settings.security.tls.is_some() { "SASL_SSL" } else { "SASL_PLAINTEXT" };
-    format!(
-        "no answer to the first request, as from a listener that asks for SASL: if this one does, set security.protocol={protocol}"
-    )
 }
 
 /// Asks one broker for metadata.

@@ -97,12 +97,15 @@ fn start(opened: Opened, sasl: SaslInfo, environment: &Environment) -> Arc<Conne
     let (outgoing, queue) = mpsc::unbounded_channel();
     // Bytes that came along with the handshake's answer are for the reader to judge.
     let frames = frames.with_max(settings.frame_max);
-    let hint = match &settings.security.sasl {
-        // A broker that wants credentials hangs up on whoever comes without.
-        None => {
-            " on the first request: if this listener wants credentials, set security.protocol=SASL_PLAINTEXT (or SASL_SSL) and sasl.mechanism"
+    // A listener with SASL tells its API versions to anyone, and hangs up on the next request.
+    let hint = match (&settings.security.sasl, &settings.security.tls) {
+        (Some(_), _) => "",
+        (None, Some(_)) => {
+            " on the first request, as a listener with SASL does: if this one has it, set security.protocol=SASL_SSL and sasl.mechanism"
         }
-        Some(_) => "",
+        (None, None) => {
+            " on the first request, as a listener with SASL does: if this one has it, set security.protocol=SASL_PLAINTEXT and sasl.mechanism"
+        }
     };
     let task = tokio::spawn(drive(stream, frames, queue, Arc::clone(&shared), hint)).abort_handle();
     let connection = Arc::new(Connection {
