@@ -1,0 +1,95 @@
+"""OAUTHBEARER on real listeners: tokens from a callback and from a token endpoint."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from typing import Any
+
+import pytest
+
+import ottla
+from ottla import errors
+from tests.security.conftest import USER, SecuredKafka
+from tests.security.token_server import (
+    CLIENT_ID,
+    CLIENT_SECRET,
+    SCOPE,
+    TokenServer,
+    unsecured_token,
+)
+
+pytestmark = pytest.mark.cluster
+
+
+def bearer(**more: Any) -> dict[str, Any]:
+    return {"security_protocol": "SASL_PLAINTEXT", "sasl_mechanism": "OAUTHBEARER", **more}
+
+
+def endpoint(tokens: TokenServer, **more: Any) -> dict[str, Any]:
+    return {
+        "security.protocol": "SASL_SSL",
+        "sasl.mechanism": "OAUTHBEARER",
+        "sasl.oauthbearer.token.endpoint.url": tokens.token_url,
+        "sasl.oauthbearer.token.endpoint.allow.http": True,
+        "sasl.oauthbearer.client.credentials.client.id": CLIENT_ID,
+        "sasl.oauthbearer.client.credentials.client.secret": CLIENT_SECRET,
+        "sasl.oauthbearer.scope": SCOPE,
+        **more,
+    }
+
+
+def write(bootstrap: str, topic: str, config: dict[str, Any], **kwargs: Any) -> None:
+    with ottla.Producer(bootstrap, config, timeout=20, **kwargs) as producer:
+        producer.send(topic, b"x").result(20)
+
+
+def test_unsecured_tokens_by_callback_are_renewed_with_the_session(secured: SecuredKafka) -> None:
+    """The broker ends a session with its token."""
+    topic = f"tokens-{uuid.uuid4().hex[:8]}"
+    secured.create_topic(topic)
+    given = []
+
+    def token() -> tuple[str, float]:
+        given.append(unsecured_token(USER, lifetime=4))
+        return given[-1], time.time() + 4
+
+    config = bearer(sasl_oauth_token=token)
+    with ottla.Producer(secured.at("oauth"), **config, timeout=20) as producer:
+        until = time.monotonic() + 10
+        while time.monotonic() < until:
+            producer.send(topic, b"x").result(20)
+            time.sleep(0.02)
+    assert len(given) >= 3
+
+
+def test_signed_tokens_by_callback(secured: SecuredKafka, tokens: TokenServer) -> None:
+    topic = f"tokens-{uuid.uuid4().hex[:8]}"
+    secured.create_topic(topic)
+    config = {**secured.tls(), "security.protocol": "SASL_SSL", "sasl.mechanism": "OAUTHBEARER"}
+    write(secured.at("oidc"), topic, config, sasl_oauth_token=lambda: tokens.issue(USER))
+
+    def stranger() -> str:
+        return tokens.issue(USER, audience="another service")
+
+    with pytest.raises(errors.AuthenticationError, match=r"OAUTHBEARER.*invalid_token"):
+        ottla.Client(secured.at("oidc"), config, timeout=20, sasl_oauth_token=stranger)
+
+
+def test_client_credentials(secured: SecuredKafka, tokens: TokenServer) -> None:
+    topic = f"tokens-{uuid.uuid4().hex[:8]}"
+    secured.create_topic(topic)
+    before = tokens.issued
+    write(secured.at("oidc"), topic, {**endpoint(tokens), **secured.tls()})
+    assert tokens.issued == before + 1
+
+
+def test_a_wrong_client_secret(secured: SecuredKafka, tokens: TokenServer) -> None:
+    config = {**endpoint(tokens), **secured.tls()}
+    config["sasl.oauthbearer.client.credentials.client.secret"] = "wrong-secret"
+    started = time.monotonic()
+    with pytest.raises(errors.AuthenticationError, match=r"401.*wrong client secret") as raised:
+        ottla.Client(secured.at("oidc"), config, timeout=20)
+    assert time.monotonic() - started < 5
+    assert raised.value.context["phase"] == "SASL"
+    assert "wrong-secret" not in str(raised.value)
