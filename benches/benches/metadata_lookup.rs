@@ -9,7 +9,7 @@ use ottla_client::metadata::{Cache, Want};
 
 fn metadata_lookup(criterion: &mut Criterion) {
     let cache = Cache::default();
-    cache.process_response(&metadata(1_000, 10), Want::All);
+    cache.process_response(metadata(1_000, 10), true, Want::All);
     criterion.bench_function("metadata_lookup/leader", |bencher| {
         bencher.iter(|| {
             cache.peek().partition(black_box("topic-0500"), black_box(7)).map(|partition| partition.leader)

@@ -68,7 +68,7 @@ impl Client {
         let settings = Settings::try_from(&config)?;
         settings.security.check(&environment)?;
         let backoff = Backoff { first: config.reconnect_backoff, max: config.reconnect_backoff_max };
-        let metadata = Cache::default();
+        let metadata = Cache::new(config.metadata_max_idle);
         let inner = Inner {
             servers: parse(&config.bootstrap_servers)?,
             pool: Pool::new(settings.clone(), backoff, environment.clone(), metadata.events().clone()),

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 
 use ottla_protocol::ErrorCode;
-use ottla_protocol::messages::metadata::MetadataResponse;
+use ottla_protocol::messages::metadata::{MetadataRequest, MetadataResponse};
 use tokio::sync::Notify;
 use tokio::time::{Duration, Instant, sleep, timeout};
 
@@ -45,15 +45,15 @@ impl Client {
             Turn::Done => return Ok(metadata.snapshot()),
             Turn::Failed(error) => return Err(error),
         };
-        metadata.forget_idle(self.inner.config.metadata_max_idle);
-        let response = match self.ask_anyone(want, deadline).await {
+        let request = metadata.build_request(want);
+        let response = match self.ask_anyone(&request, deadline).await {
             Ok(response) => response,
             Err(error) => {
                 metadata.process_failure(error.clone());
                 return Err(error);
             }
         };
-        let snapshot = metadata.process_response(&response, want);
+        let snapshot = metadata.process_response(response, request.topics.is_none(), want);
         tracing::debug!(target: "ottla.metadata", generation = snapshot.generation, brokers = snapshot.brokers.len(), "refreshed");
         self.inner.pool.retain(|broker| snapshot.brokers.contains_key(&broker));
         self.start_refresher();
@@ -62,16 +62,19 @@ impl Client {
 
     /// Asks the connected broker with the least to do, then the others that are known, then the
     /// bootstrap servers again (KIP-899). A broker that keeps silent delays this only a little.
-    async fn ask_anyone(&self, want: Want<'_>, deadline: Option<Instant>) -> Result<MetadataResponse> {
+    async fn ask_anyone(
+        &self,
+        request: &MetadataRequest,
+        deadline: Option<Instant>,
+    ) -> Result<MetadataResponse> {
         let inner = &*self.inner;
-        let request = inner.metadata.build_request(want);
         let snapshot = self.snapshot();
         let mut brokers: Vec<_> = snapshot.brokers.values().collect();
         inner.environment.shuffle(&mut brokers);
         let idle = inner.pool.least_busy().map(|(broker, _)| broker);
         brokers.sort_by_key(|broker| Some(broker.id) != idle);
         let rebootstrap = AtomicBool::new(false);
-        let (request, rebootstrap) = (&request, &rebootstrap);
+        let rebootstrap = &rebootstrap;
         let answered = race(brokers, PATIENCE, |broker| async move {
             if rebootstrap.load(Ordering::Relaxed) {
                 return Err(Error::from_code(ErrorCode::RebootstrapRequired));

@@ -17,6 +17,7 @@ impl Client {
         create: bool,
         timeout: Duration,
     ) -> Result<Vec<Arc<Topic>>> {
+        self.inner.metadata.touch(names);
         let mut forget = Forget { metadata: &self.inner.metadata, names };
         let found = self.look_up(names, create, timeout).await;
         if found.is_ok() {

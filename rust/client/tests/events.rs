@@ -132,7 +132,7 @@ async fn who_is_slow_is_told_how_much_it_missed() {
     let mut world = World { brokers: [(1, 9092)].into(), controller: 1, topics: Topics::new() };
     for turn in 0..5_000 {
         world.controller = turn % 2 + 1;
-        cache.process_response(&answer(&world), Want::All);
+        cache.process_response(answer(&world), true, Want::Known);
     }
     let missed = match events.recv().await {
         Err(tokio::sync::broadcast::error::RecvError::Lagged(missed)) => missed,

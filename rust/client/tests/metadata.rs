@@ -9,7 +9,7 @@ mod support;
 use std::sync::Arc;
 
 use ottla_client::environment::Environment;
-use ottla_client::metadata::{Cache, Snapshot, Want};
+use ottla_client::metadata::{Cache, Pattern, Snapshot, Want};
 use ottla_client::{Client, Kind};
 use ottla_mock::{Fault, Match, Reaction, TopicSpec, When};
 use ottla_protocol::messages::metadata::{
@@ -44,8 +44,15 @@ fn answer(topics: Vec<MetadataResponseTopic>) -> MetadataResponse {
     MetadataResponse { brokers: vec![broker(1), broker(2)], topics, ..Default::default() }
 }
 
+/// A cache that keeps every topic, for as long as the pattern lives.
+fn cache() -> (Cache, Pattern) {
+    let (cache, all) = (Cache::default(), Pattern::all());
+    cache.watch(&all);
+    (cache, all)
+}
+
 fn take_in(cache: &Cache, topics: Vec<MetadataResponseTopic>) -> Arc<Snapshot> {
-    cache.process_response(&answer(topics), Want::Known)
+    cache.process_response(answer(topics), false, Want::Known)
 }
 
 fn leader(snapshot: &Snapshot) -> (i32, i32) {
@@ -55,7 +62,7 @@ fn leader(snapshot: &Snapshot) -> (i32, i32) {
 
 #[test]
 fn a_leader_epoch_never_goes_back() {
-    let cache = Cache::default();
+    let (cache, _all) = cache();
     take_in(&cache, vec![topic("t", T, 1, 5)]);
     assert_eq!(leader(&take_in(&cache, vec![topic("t", T, 2, 4)])), (1, 5), "an older answer");
     assert_eq!(leader(&take_in(&cache, vec![topic("t", T, 2, 5)])), (2, 5), "the same epoch");
@@ -69,7 +76,7 @@ fn a_leader_epoch_never_goes_back() {
 /// Regression: an answer of a broker too old to tell ids made the epochs start over.
 #[test]
 fn only_another_id_starts_the_epochs_over() {
-    let cache = Cache::default();
+    let (cache, _all) = cache();
     take_in(&cache, vec![topic("t", T, 1, 5)]);
     assert_eq!(leader(&take_in(&cache, vec![topic("t", Uuid::ZERO, 2, 3)])), (1, 5), "no id is told");
     assert_eq!(cache.snapshot().topic("t").unwrap().id, T);
@@ -82,7 +89,7 @@ fn only_another_id_starts_the_epochs_over() {
 /// Regression: an answer with an error wiped out the epochs, and an older one could follow.
 #[test]
 fn a_topic_that_is_unknown_for_a_moment_keeps_its_epochs() {
-    let cache = Cache::default();
+    let (cache, _all) = cache();
     take_in(&cache, vec![topic("t", T, 1, 5)]);
     let code = ErrorCode::UnknownTopicOrPartition;
     let name = Some("t".to_owned());
@@ -97,15 +104,15 @@ fn a_topic_that_is_unknown_for_a_moment_keeps_its_epochs() {
 
 #[test]
 fn a_partial_answer_keeps_other_topics_and_a_whole_one_drops_what_vanished() {
-    let cache = Cache::default();
+    let (cache, _all) = cache();
     take_in(&cache, vec![topic("t", T, 1, 5), topic("u", Uuid([3; 16]), 1, 0)]);
     take_in(&cache, vec![topic("u", Uuid([3; 16]), 2, 1)]);
     assert_eq!(leader(&cache.snapshot()), (1, 5));
-    let snapshot = cache.process_response(&answer(vec![topic("u", Uuid([3; 16]), 2, 1)]), Want::All);
+    let snapshot = cache.process_response(answer(vec![topic("u", Uuid([3; 16]), 2, 1)]), true, Want::Known);
     assert!(snapshot.topic("t").is_none() && snapshot.topic("u").is_some());
     let before = cache.snapshot().generation;
     let nobody = MetadataResponse { brokers: Vec::new(), ..answer(Vec::new()) };
-    let snapshot = cache.process_response(&nobody, Want::Known);
+    let snapshot = cache.process_response(nobody, false, Want::Known);
     assert_eq!(snapshot.brokers.len(), 2, "a broker that is starting knows nobody");
     assert!(snapshot.generation > before);
 }
@@ -261,4 +268,62 @@ async fn a_topic_that_nobody_uses_is_forgotten_and_one_in_use_is_not() {
     // Who comes back to it finds it again.
     soon(client.topics(&names, false, SOON)).await.unwrap();
     assert_eq!(known(), ["idle", "t"]);
+}
+
+#[tokio::test]
+async fn a_pattern_brings_all_topics_that_match_and_those_to_come_while_it_lives() {
+    let mock = cluster(1).await;
+    mock.create_topic(TopicSpec::new("orders-eu")).unwrap();
+    let client = client(&mock, &[]).await;
+    soon(client.topics(&["t".into()], false, SOON)).await.unwrap();
+    let orders = Pattern::new(|name| name.starts_with("orders-"));
+    let refresh = async |want: Want<'_>| soon(client.refresh(client.snapshot().generation, want)).await;
+    let mut events = client.events();
+    let found = refresh(Want::Matching(&orders)).await.unwrap();
+    assert_eq!(orders.topics(&found).map(|topic| &*topic.name).collect::<Vec<_>>(), ["orders-eu"]);
+    assert_eq!(found.topics().count(), 2, "and the one that is used");
+    mock.create_topic(TopicSpec::new("orders-us").partitions(2)).unwrap();
+    mock.create_topic(TopicSpec::new("other")).unwrap();
+    assert_eq!(refresh(Want::Known).await.unwrap().topics().count(), 3);
+    mock.delete_topic("orders-eu").unwrap();
+    assert_eq!(refresh(Want::Known).await.unwrap().topics().count(), 2);
+    let mut told = Vec::new();
+    while let Ok(event) = events.try_recv() {
+        told.push(event.to_string());
+    }
+    let expected = [
+        "topic orders-eu appeared, with 1 partitions",
+        "topic orders-us appeared, with 2 partitions",
+        "topic orders-eu is gone",
+    ];
+    assert_eq!(told, expected);
+    drop(orders);
+    assert_eq!(refresh(Want::Known).await.unwrap().topics().count(), 1);
+    assert!(events.try_recv().is_err(), "what is not of interest any more is not gone");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_deleted_topic_leaves_the_refresh_before_long_unless_somebody_waits_for_it() {
+    let cache = Cache::new(ms(300_000));
+    let names: [Arc<str>; 2] = ["gone".into(), "t".into()];
+    cache.touch(&names);
+    let error_code = ErrorCode::UnknownTopicOrPartition.code();
+    let gone = MetadataResponseTopic { error_code, name: Some("gone".to_owned()), ..Default::default() };
+    take_in(&cache, vec![topic("t", T, 1, 5), gone]);
+    let asked = |cache: &Cache| {
+        let mut asked: Vec<_> =
+            cache.build_request(Want::Known).topics.unwrap().into_iter().filter_map(|t| t.name).collect();
+        asked.sort();
+        asked
+    };
+    tokio::time::advance(ms(9_000)).await;
+    assert_eq!(asked(&cache), ["gone", "t"]);
+    assert!(cache.snapshot().topic("gone").is_some(), "somebody looked it up");
+    tokio::time::advance(ms(9_000)).await;
+    assert_eq!(asked(&cache), ["gone", "t"]);
+    tokio::time::advance(ms(10_000)).await;
+    assert_eq!(asked(&cache), ["t"]);
+    assert!(take_in(&cache, Vec::new()).topic("gone").is_none());
+    tokio::time::advance(ms(300_000)).await;
+    assert!(asked(&cache).is_empty());
 }

@@ -92,9 +92,9 @@ impl Topic {
                 index: partition.index,
                 leader: (partition.leader >= 0).then_some(partition.leader),
                 leader_epoch: partition.leader_epoch,
-                replicas: partition.replicas.to_vec(),
-                isr: partition.isr.to_vec(),
-                offline_replicas: partition.offline.to_vec(),
+                replicas: self.0.replicas(partition).to_vec(),
+                isr: self.0.isr(partition).to_vec(),
+                offline_replicas: self.0.offline(partition).to_vec(),
                 error: error_name(partition.error),
             };
             dict.set_item(partition.index, Py::new(py, object)?)?;

@@ -1,6 +1,6 @@
 //! One Fetch request to one broker: building it, and judging what came back per partition.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -10,10 +10,9 @@ use ottla_protocol::records::AbortedTransaction;
 use tokio::time::Duration;
 
 use crate::cluster::{Client, Route};
-use crate::connection::Endpoint;
 use crate::error::Result;
 use crate::list_offsets::TopicPartition;
-use crate::metadata::Broker;
+use crate::metadata::brokers;
 
 /// Where to read on in a partition.
 #[derive(Debug, Clone)]
@@ -104,14 +103,8 @@ fn build_request(positions: &[Position], limits: Limits, rack: &str) -> FetchReq
 
 fn process_response(client: &Client, response: FetchResponse) -> HashMap<TopicPartition, Fetched> {
     let snapshot = client.snapshot();
-    let endpoints: BTreeMap<i32, Broker> = response
-        .node_endpoints
-        .into_iter()
-        .filter_map(|node| {
-            let endpoint = Endpoint { host: node.host, port: u16::try_from(node.port).ok()? };
-            Some((node.node_id, Broker { id: node.node_id, endpoint, rack: node.rack }))
-        })
-        .collect();
+    let named = response.node_endpoints.into_iter().map(|n| (n.node_id, n.host, n.port, n.rack));
+    let endpoints = brokers(named);
     let mut fetched = HashMap::new();
     for topic in response.responses {
         let name = match snapshot.name_of(topic.topic_id) {

@@ -148,7 +148,13 @@ impl Reader {
                 {
                     by_leader.entry(leader.id).or_default().push(cursor);
                 }
-                _ => rest.push_back(cursor),
+                leader => {
+                    if leader.is_none() {
+                        // A slow reader may have let the topic fall into oblivion.
+                        self.client.inner.metadata.touch([topic]);
+                    }
+                    rest.push_back(cursor);
+                }
             }
         }
         self.idle = rest;

@@ -4,7 +4,7 @@
 //! refresh gets the newer snapshot that is there already. An answer is merged into the snapshot
 //! that is current when it comes, never into the one that was current when it was asked for.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
@@ -14,11 +14,12 @@ use tokio::sync::broadcast;
 use tokio::time::{Duration, Instant};
 
 use super::events::{Event, changes};
-use super::{Broker, Snapshot};
+use super::interest::Interest;
+use super::{Broker, Pattern, Snapshot};
 use crate::error::Error;
 
 /// Which topics a caller wants to know about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub enum Want<'a> {
     /// Those that the client uses anyway.
     Known,
@@ -26,7 +27,9 @@ pub enum Want<'a> {
     Topics(&'a [Arc<str>]),
     /// These, which the broker may make if it makes topics on its own: for producers, as in Java.
     Create(&'a [Arc<str>]),
-    /// All that there are, this once.
+    /// Those that match, from now on too and until the pattern is dropped.
+    Matching(&'a Pattern),
+    /// All that there are, this once: what is not used is gone with the next refresh.
     All,
 }
 
@@ -37,8 +40,9 @@ pub struct Cache {
     /// Held while the snapshot is replaced, so that events come in the order of the changes.
     changing: Mutex<()>,
     events: broadcast::Sender<Event>,
-    /// Topics that are in use and so belong into each refresh, and when that was last seen.
-    used: Mutex<HashMap<Arc<str>, Instant>>,
+    /// What belongs into each refresh.
+    interest: Mutex<Interest>,
+    max_idle: Duration,
     refreshed: Mutex<Option<Instant>>,
     /// Held while a refresh is under way.
     turn: tokio::sync::Mutex<()>,
@@ -50,16 +54,9 @@ pub struct Cache {
 const EVENTS: usize = 1024;
 
 impl Default for Cache {
+    /// With the default of `metadata.max.idle.ms`.
     fn default() -> Self {
-        Self {
-            current: ArcSwap::default(),
-            changing: Mutex::default(),
-            events: broadcast::Sender::new(EVENTS),
-            used: Mutex::default(),
-            refreshed: Mutex::default(),
-            turn: tokio::sync::Mutex::default(),
-            failed: Mutex::default(),
-        }
+        Self::new(Duration::from_secs(300))
     }
 }
 
@@ -74,6 +71,21 @@ pub(crate) enum Turn<'a> {
 }
 
 impl Cache {
+    /// A cache that knows nothing yet and forgets topics that nobody has used for `max_idle`.
+    #[must_use]
+    pub fn new(max_idle: Duration) -> Self {
+        Self {
+            current: ArcSwap::default(),
+            changing: Mutex::default(),
+            events: broadcast::Sender::new(EVENTS),
+            interest: Mutex::default(),
+            max_idle,
+            refreshed: Mutex::default(),
+            turn: tokio::sync::Mutex::default(),
+            failed: Mutex::default(),
+        }
+    }
+
     /// The current snapshot.
     #[must_use]
     pub fn snapshot(&self) -> Arc<Snapshot> {
@@ -92,20 +104,34 @@ impl Cache {
         &self.events
     }
 
-    /// Replaces the snapshot by what `next` makes of it, if anything, and announces the changes.
+    /// Replaces the snapshot by what `next` makes of it, if anything, and announces the changes to
+    /// the brokers and to the topics of interest.
     fn change(&self, next: impl FnOnce(&Snapshot) -> Option<Snapshot>) -> Option<Arc<Snapshot>> {
         let _changing = self.changing.lock();
         let before = self.snapshot();
         let after = Arc::new(next(&before)?);
         self.current.store(Arc::clone(&after));
-        // The generation stays where a topic only is not of interest any more.
-        if after.generation > before.generation && self.events.receiver_count() > 0 {
-            for event in changes(&before, &after) {
+        if self.events.receiver_count() > 0 {
+            let interest = self.interest.lock();
+            let mut news = changes(&before, &after);
+            news.retain(|event| event.topic().is_none_or(|topic| interest.keeps(topic)));
+            drop(interest);
+            for event in news {
                 // Who has stopped listening does not miss it.
                 let _ = self.events.send(event);
             }
         }
         Some(after)
+    }
+
+    /// Notes that topics are in use, so that refreshes ask for them.
+    pub fn touch<'a>(&self, topics: impl IntoIterator<Item = &'a Arc<str>>) {
+        self.interest.lock().touch(topics, Instant::now());
+    }
+
+    /// Has refreshes ask for all topics, and keeps those that match.
+    pub fn watch(&self, pattern: &Pattern) {
+        self.interest.lock().watch(pattern);
     }
 
     /// When the metadata was last refreshed.
@@ -117,9 +143,10 @@ impl Cache {
     /// Waits for this caller's turn to refresh, if a refresh is still needed then.
     pub(crate) async fn turn(&self, stale: u64, want: Want<'_>) -> Turn<'_> {
         let failures = self.failed.lock().0;
-        if let Want::Topics(topics) | Want::Create(topics) = want {
-            let now = Instant::now();
-            self.used.lock().extend(topics.iter().map(|topic| (Arc::clone(topic), now)));
+        match want {
+            Want::Topics(topics) | Want::Create(topics) => self.touch(topics),
+            Want::Matching(pattern) => self.watch(pattern),
+            Want::Known | Want::All => {}
         }
         let turn = self.turn.lock().await;
         let snapshot = self.peek();
@@ -128,7 +155,7 @@ impl Cache {
             Want::Topics(topics) | Want::Create(topics) => {
                 topics.iter().all(|topic| snapshot.known(topic).is_some())
             }
-            Want::All => false,
+            Want::Matching(_) | Want::All => false,
         };
         if snapshot.generation > stale && satisfied {
             return Turn::Done;
@@ -150,49 +177,25 @@ impl Cache {
     pub(crate) fn forget(&self, names: &[Arc<str>]) {
         let snapshot = self.peek();
         let unknown = |name: &&Arc<str>| snapshot.known(name).is_none_or(|known| known.partitions.is_empty());
-        self.drop_topics(&names.iter().filter(unknown).collect::<Vec<_>>());
-    }
-
-    /// Asks no more for topics that nobody has looked up for as long as `idle`
-    /// (`metadata.max.idle.ms`). What was looked up is seen when this is called, before a refresh.
-    pub fn forget_idle(&self, idle: Duration) {
-        let (snapshot, now) = (self.peek(), Instant::now());
-        let mut forgotten = Vec::new();
-        for (name, seen) in &mut *self.used.lock() {
-            if snapshot.known(name).is_some_and(|topic| topic.used.is_noted()) {
-                *seen = now;
-            } else if now.duration_since(*seen) >= idle {
-                forgotten.push(Arc::clone(name));
-            }
-        }
-        if !forgotten.is_empty() {
-            tracing::debug!(target: "ottla.metadata", ?forgotten, "topics that nobody uses");
-        }
-        self.drop_topics(&forgotten.iter().collect::<Vec<_>>());
-    }
-
-    fn drop_topics(&self, names: &[&Arc<str>]) {
-        if !names.is_empty() {
-            self.used.lock().retain(|used, _| !names.contains(&used));
-            self.change(|current| Some(current.without(names)));
+        let unknown: Vec<&Arc<str>> = names.iter().filter(unknown).collect();
+        if !unknown.is_empty() {
+            self.interest.lock().drop_names(&unknown);
+            self.change(|current| Some(current.without(unknown)));
         }
     }
 
-    /// The request that a refresh sends.
+    /// The request that a refresh sends; without topics it asks for all. What has been idle for too
+    /// long is not in it any more.
     #[must_use]
     pub fn build_request(&self, want: Want<'_>) -> MetadataRequest {
-        let topics = match want {
-            Want::All => None,
-            Want::Known | Want::Topics(_) | Want::Create(_) => Some(
-                self.used
-                    .lock()
-                    .keys()
-                    .map(|name| MetadataRequestTopic { name: Some(name.to_string()), ..Default::default() })
-                    .collect(),
-            ),
-        };
+        let snapshot = self.snapshot();
+        let mut interest = self.interest.lock();
+        interest.expire(Instant::now(), self.max_idle, &snapshot);
+        let all = matches!(want, Want::All | Want::Matching(_)) || interest.has_patterns();
+        let named =
+            |name: &Arc<str>| MetadataRequestTopic { name: Some(name.to_string()), ..Default::default() };
         MetadataRequest {
-            topics,
+            topics: (!all).then(|| interest.names().map(named).collect()),
             allow_auto_topic_creation: matches!(want, Want::Create(_)),
             ..Default::default()
         }
@@ -200,9 +203,19 @@ impl Cache {
 
     /// Takes in the answer to a refresh.
     ///
-    /// The answer to `Want::All` replaces what is known; topics that are missing from it are gone.
-    pub fn process_response(&self, response: &MetadataResponse, want: Want<'_>) -> Arc<Snapshot> {
-        let changed = self.change(|current| Some(current.updated(response.clone(), want == Want::All)));
+    /// `whole` says that all topics were asked for: those that are missing are gone. Topics that
+    /// nobody has an interest in stay only with `Want::All`, until the next refresh.
+    pub fn process_response(&self, response: MetadataResponse, whole: bool, want: Want<'_>) -> Arc<Snapshot> {
+        let changed = self.change(|current| {
+            let next = current.updated(response, whole);
+            if matches!(want, Want::All) {
+                return Some(next);
+            }
+            let interest = self.interest.lock();
+            let idle = next.topics().filter(|topic| !interest.keeps(&topic.name));
+            let idle: Vec<Arc<str>> = idle.map(|topic| Arc::clone(&topic.name)).collect();
+            Some(if idle.is_empty() { next } else { next.without(&idle) })
+        });
         *self.refreshed.lock() = Some(Instant::now());
         changed.unwrap_or_else(|| self.snapshot())
     }

@@ -6,8 +6,6 @@
 use std::fmt;
 use std::sync::Arc;
 
-use ottla_protocol::ErrorCode;
-
 use super::{Broker, Snapshot, Topic};
 use crate::error::Error;
 
@@ -95,6 +93,28 @@ pub enum Event {
     Closed,
 }
 
+impl Event {
+    /// The topic that it is about.
+    #[must_use]
+    pub fn topic(&self) -> Option<&Arc<str>> {
+        match self {
+            Self::TopicAppeared { topic, .. }
+            | Self::TopicGone { topic }
+            | Self::TopicRecreated { topic, .. }
+            | Self::PartitionsAdded { topic, .. }
+            | Self::LeaderChanged { topic, .. } => Some(topic),
+            Self::BrokerAdded(_)
+            | Self::BrokerLost(_)
+            | Self::BrokerMoved { .. }
+            | Self::ControllerChanged { .. }
+            | Self::ConnectionOpened { .. }
+            | Self::ConnectionLost { .. }
+            | Self::Missed(_)
+            | Self::Closed => None,
+        }
+    }
+}
+
 impl fmt::Display for Event {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -137,7 +157,7 @@ impl fmt::Display for Event {
 #[must_use]
 pub fn changes(before: &Snapshot, after: &Snapshot) -> Vec<Event> {
     let mut events = Vec::new();
-    for (id, broker) in &after.brokers {
+    for (id, broker) in after.brokers.iter() {
         match before.brokers.get(id) {
             None => events.push(Event::BrokerAdded(broker.clone())),
             Some(known) if known == broker => {}
@@ -154,25 +174,20 @@ pub fn changes(before: &Snapshot, after: &Snapshot) -> Vec<Event> {
     for topic in topics {
         let known = before.known(&topic.name);
         if known.is_none_or(|known| !Arc::ptr_eq(known, topic)) {
-            topic_changes(known.map(Arc::as_ref).filter(|known| exists(known)), topic, &mut events);
+            topic_changes(known.map(Arc::as_ref).filter(|known| known.exists()), topic, &mut events);
         }
     }
-    let mut gone: Vec<&Arc<Topic>> = before.topics().filter(|topic| exists(topic)).collect();
+    let mut gone: Vec<&Arc<Topic>> = before.topics().filter(|topic| topic.exists()).collect();
     gone.retain(|topic| after.known(&topic.name).is_none());
     gone.sort_by(|a, b| a.name.cmp(&b.name));
     events.extend(gone.into_iter().map(|topic| Event::TopicGone { topic: Arc::clone(&topic.name) }));
     events
 }
 
-/// A name that was asked for may turn out to belong to no topic.
-fn exists(topic: &Topic) -> bool {
-    !topic.partitions.is_empty() && topic.error != ErrorCode::UnknownTopicOrPartition
-}
-
 fn topic_changes(known: Option<&Topic>, topic: &Topic, events: &mut Vec<Event>) {
     let name = || Arc::clone(&topic.name);
     let partitions = topic.partitions.len();
-    let known = match (known, exists(topic)) {
+    let known = match (known, topic.exists()) {
         (None, false) => return,
         (Some(_), false) => return events.push(Event::TopicGone { topic: name() }),
         (None, true) => return events.push(Event::TopicAppeared { topic: name(), partitions }),

@@ -1,18 +1,16 @@
 //! The snapshot: brokers, topics, leaders. Immutable; a new answer makes a new one.
 //!
-//! Invariant: a partition's leader epoch never goes back while the topic keeps its id, so an
-//! answer from a broker that lags behind cannot undo what is known.
+//! Invariant: what an answer does not change is shared with the snapshot before, so that a refresh
+//! costs what it changes and a topic that stayed as it was is the same object.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
-use ottla_protocol::ErrorCode;
-use ottla_protocol::messages::metadata::{
-    MetadataResponse, MetadataResponsePartition, MetadataResponseTopic,
-};
+use ottla_protocol::messages::metadata::MetadataResponse;
 use ottla_protocol::wire::Uuid;
 
+use super::table::Table;
+use super::{Partition, Topic};
 use crate::connection::Endpoint;
 
 /// A broker.
@@ -26,84 +24,21 @@ pub struct Broker {
     pub rack: Option<String>,
 }
 
-/// A partition.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Partition {
-    /// Its number.
-    pub index: i32,
-    /// The broker that leads it; -1 if none does.
-    pub leader: i32,
-    /// Counts the leaders it has had; -1 if the broker does not tell.
-    pub leader_epoch: i32,
-    /// What the broker says about it.
-    pub error: ErrorCode,
-    /// The brokers that have a replica, the preferred leader first.
-    pub replicas: Box<[i32]>,
-    /// Those whose replica is in sync.
-    pub isr: Box<[i32]>,
-    /// Those whose replica is offline.
-    pub offline: Box<[i32]>,
-}
-
-/// A topic.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Topic {
-    /// Its name.
-    pub name: Arc<str>,
-    /// Its id; zero if the broker does not tell.
-    pub id: Uuid,
-    /// Whether Kafka uses it for itself.
-    pub is_internal: bool,
-    /// What the broker says about it.
-    pub error: ErrorCode,
-    /// Its partitions, by number.
-    pub partitions: Box<[Partition]>,
-    pub(super) used: Used,
-}
-
-/// Whether somebody has looked something up since it was made: what nobody uses is forgotten.
-#[derive(Debug, Default)]
-pub(super) struct Used(AtomicBool);
-
-impl Used {
-    fn note(&self) {
-        // Nearly always it is set already, and then no other processor's cache is disturbed.
-        if !self.0.load(Ordering::Relaxed) {
-            self.0.store(true, Ordering::Relaxed);
-        }
-    }
-
-    pub(super) fn is_noted(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+impl Broker {
+    /// A broker as an answer names it; `None` if its port is none.
+    fn named(id: i32, host: String, port: i32, rack: Option<String>) -> Option<Self> {
+        let port = u16::try_from(port).ok()?;
+        Some(Self { id, endpoint: Endpoint { host, port }, rack })
     }
 }
 
-impl Clone for Used {
-    fn clone(&self) -> Self {
-        Self::default()
-    }
-}
-
-/// It says nothing about the topic.
-impl PartialEq for Used {
-    fn eq(&self, _: &Self) -> bool {
-        true
-    }
-}
-
-impl Eq for Used {}
-
-impl Topic {
-    /// A partition by its number.
-    #[must_use]
-    pub fn partition(&self, index: i32) -> Option<&Partition> {
-        // Numbers run from 0 without gaps, unless a broker left some out.
-        let guess = usize::try_from(index).ok().and_then(|at| self.partitions.get(at));
-        guess.filter(|partition| partition.index == index).or_else(|| {
-            let at = self.partitions.binary_search_by_key(&index, |partition| partition.index).ok()?;
-            self.partitions.get(at)
-        })
-    }
+/// The brokers that an answer names, by id.
+pub(crate) fn brokers(
+    named: impl IntoIterator<Item = (i32, String, i32, Option<String>)>,
+) -> BTreeMap<i32, Broker> {
+    let named = named.into_iter();
+    let brokers = named.filter_map(|(id, host, port, rack)| Broker::named(id, host, port, rack));
+    brokers.map(|broker| (broker.id, broker)).collect()
 }
 
 /// The cluster as one moment's answers showed it.
@@ -116,9 +51,8 @@ pub struct Snapshot {
     /// The controller; -1 if unknown.
     pub controller: i32,
     /// The brokers by id.
-    pub brokers: BTreeMap<i32, Broker>,
-    topics: HashMap<Arc<str>, Arc<Topic>>,
-    names: HashMap<Uuid, Arc<str>>,
+    pub brokers: Arc<BTreeMap<i32, Broker>>,
+    topics: Table,
 }
 
 impl Default for Snapshot {
@@ -127,9 +61,8 @@ impl Default for Snapshot {
             generation: 0,
             cluster_id: None,
             controller: -1,
-            brokers: BTreeMap::new(),
-            topics: HashMap::new(),
-            names: HashMap::new(),
+            brokers: Arc::default(),
+            topics: Table::default(),
         }
     }
 }
@@ -138,7 +71,7 @@ impl Snapshot {
     /// A topic by its name.
     #[must_use]
     pub fn topic(&self, name: &str) -> Option<&Arc<Topic>> {
-        self.topics.get(name).inspect(|topic| topic.used.note())
+        self.known(name).inspect(|topic| topic.used.note())
     }
 
     /// As [`Snapshot::topic`], for who only looks on: it does not count as use.
@@ -149,12 +82,12 @@ impl Snapshot {
     /// A topic's name by its id.
     #[must_use]
     pub fn name_of(&self, id: Uuid) -> Option<&Arc<str>> {
-        self.names.get(&id)
+        self.topics.get_by_id(id).map(|topic| &topic.name)
     }
 
     /// All topics that are known, in no order.
     pub fn topics(&self) -> impl Iterator<Item = &Arc<Topic>> {
-        self.topics.values()
+        self.topics.iter()
     }
 
     /// A partition.
@@ -173,42 +106,42 @@ impl Snapshot {
     /// which are missing are gone.
     #[must_use]
     pub fn updated(&self, response: MetadataResponse, whole: bool) -> Self {
-        let brokers: BTreeMap<i32, Broker> = response
-            .brokers
-            .into_iter()
-            .filter_map(|broker| {
-                let port = u16::try_from(broker.port).ok()?;
-                let endpoint = Endpoint { host: broker.host, port };
-                Some((broker.node_id, Broker { id: broker.node_id, endpoint, rack: broker.rack }))
-            })
-            .collect();
-        let mut topics = if whole { HashMap::new() } else { self.topics.clone() };
+        let named = response.brokers.into_iter().map(|b| (b.node_id, b.host, b.port, b.rack));
+        let brokers = brokers(named);
+        let mut topics = if whole { self.topics.emptied() } else { self.topics.clone() };
         for answer in response.topics {
             let known = answer.name.as_deref().and_then(|name| self.topics.get(name));
-            match merged(answer, known.map(Arc::as_ref)) {
-                Some(topic) => drop(topics.insert(Arc::clone(&topic.name), Arc::new(topic))),
-                None => continue,
+            let Some(topic) = Topic::merged(answer, known.map(Arc::as_ref)) else { continue };
+            match known {
+                Some(known) if **known == topic && !whole => {}
+                Some(known) if **known == topic => topics.insert(Arc::clone(known)),
+                _ => topics.insert(Arc::new(topic)),
             }
         }
-        let names = topics.values().filter(|topic| !topic.id.is_zero());
-        let names = names.map(|topic| (topic.id, Arc::clone(&topic.name))).collect();
         Self {
             generation: self.generation + 1,
             cluster_id: response.cluster_id.or_else(|| self.cluster_id.clone()),
             controller: response.controller_id,
             // An answer without brokers comes from a broker that is only starting.
-            brokers: if brokers.is_empty() { self.brokers.clone() } else { brokers },
+            brokers: match brokers.is_empty() || brokers == *self.brokers {
+                true => Arc::clone(&self.brokers),
+                false => Arc::new(brokers),
+            },
             topics,
-            names,
         }
+    }
+
+    /// How many topics are known.
+    #[must_use]
+    pub fn topic_count(&self) -> usize {
+        self.topics.len()
     }
 
     /// The snapshot without these topics. The generation stays: nobody learns anything from it.
     #[must_use]
-    pub(super) fn without(&self, names: &[&Arc<str>]) -> Self {
+    pub(super) fn without<'a>(&self, names: impl IntoIterator<Item = &'a Arc<str>>) -> Self {
         let mut next = self.clone();
-        next.topics.retain(|name, _| !names.contains(&name));
-        next.names.retain(|_, name| !names.contains(&&*name));
+        names.into_iter().for_each(|name| next.topics.remove(name));
         next
     }
 
@@ -229,71 +162,13 @@ impl Snapshot {
         if epoch <= partition.leader_epoch || leader < 0 || !reachable {
             return None;
         }
-        let mut changed = Topic::clone(known);
-        for partition in changed.partitions.iter_mut().filter(|partition| partition.index == index) {
-            partition.leader = leader;
-            partition.leader_epoch = epoch;
-            partition.error = ErrorCode::None;
-        }
+        let changed = Arc::new(known.with_leader(index, leader, epoch));
         let mut next = self.clone();
         next.generation += 1;
-        next.topics.insert(Arc::clone(&changed.name), Arc::new(changed));
-        next.brokers.extend(endpoint.map(|broker| (broker.id, broker)));
-        Some(next)
-    }
-}
-
-/// One topic of an answer, with what is known where that is newer.
-fn merged(answer: MetadataResponseTopic, known: Option<&Topic>) -> Option<Topic> {
-    let error = ErrorCode::from(answer.error_code);
-    let name: Arc<str> = match known {
-        Some(known) => Arc::clone(&known.name),
-        None => answer.name.as_deref()?.into(),
-    };
-    // A topic that cannot be described now keeps its leader epochs: it may come back as it was.
-    if let Some(known) = known.filter(|_| error != ErrorCode::None && answer.partitions.is_empty()) {
-        let mut topic = Topic { error, ..known.clone() };
-        for partition in &mut topic.partitions {
-            (partition.leader, partition.error) = (-1, error);
+        next.topics.insert(changed);
+        if let Some(broker) = endpoint.filter(|broker| self.brokers.get(&leader) != Some(broker)) {
+            Arc::make_mut(&mut next.brokers).insert(broker.id, broker);
         }
-        return Some(topic);
-    }
-    // A topic that was deleted and made again has another id, and its epochs start over.
-    // A broker that is too old to tell ids says nothing about that.
-    let id = match known {
-        Some(known) if answer.topic_id.is_zero() => known.id,
-        _ => answer.topic_id,
-    };
-    let same = known.filter(|known| known.id == id || known.id.is_zero());
-    let mut partitions: Vec<Partition> = answer
-        .partitions
-        .into_iter()
-        .map(|answer| {
-            let older = same
-                .and_then(|known| known.partition(answer.partition_index))
-                .filter(|known| answer.leader_epoch >= 0 && known.leader_epoch > answer.leader_epoch);
-            older.cloned().unwrap_or_else(|| partition(answer))
-        })
-        .collect();
-    partitions.sort_by_key(|partition| partition.index);
-    Some(Topic {
-        name,
-        id,
-        is_internal: answer.is_internal,
-        error,
-        partitions: partitions.into_boxed_slice(),
-        used: Used::default(),
-    })
-}
-
-fn partition(answer: MetadataResponsePartition) -> Partition {
-    Partition {
-        index: answer.partition_index,
-        leader: answer.leader_id,
-        leader_epoch: answer.leader_epoch,
-        error: ErrorCode::from(answer.error_code),
-        replicas: answer.replica_nodes.into_boxed_slice(),
-        isr: answer.isr_nodes.into_boxed_slice(),
-        offline: answer.offline_replicas.into_boxed_slice(),
+        Some(next)
     }
 }

@@ -3,7 +3,7 @@
 //! Invariant: whatever happens, each batch goes back to the accumulator or is completed, and an
 //! error says whether the records may be in the log. No partition's error touches another.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use ottla_protocol::ErrorCode;
@@ -17,9 +17,8 @@ use super::sender::Shared;
 use crate::backoff::Backoff;
 use crate::cluster::Route;
 use crate::config::Acks;
-use crate::connection::Endpoint;
 use crate::error::{Error, Kind, Result};
-use crate::metadata::Broker;
+use crate::metadata::brokers;
 use crate::recovery::{Recovery, recovery};
 
 /// What came of one request.
@@ -160,14 +159,8 @@ fn process_response(shared: &Shared, broker: i32, batches: Vec<Batch>, response:
             topic.partition_responses.into_iter().map(|answer| ((Arc::clone(&name), answer.index), answer)),
         );
     }
-    let endpoints: BTreeMap<i32, Broker> = response
-        .node_endpoints
-        .into_iter()
-        .filter_map(|node| {
-            let endpoint = Endpoint { host: node.host, port: u16::try_from(node.port).ok()? };
-            Some((node.node_id, Broker { id: node.node_id, endpoint, rack: node.rack }))
-        })
-        .collect();
+    let named = response.node_endpoints.into_iter().map(|n| (n.node_id, n.host, n.port, n.rack));
+    let endpoints = brokers(named);
     let mut stale = false;
     for mut batch in batches {
         let Some(answer) = answers.remove(batch.completion.partition()) else {

@@ -90,8 +90,14 @@ pub(super) async fn run(shared: Arc<Shared>) {
     loop {
         let now = Instant::now();
         let snapshot = shared.client.snapshot();
-        let leader =
-            |(topic, partition): &(Arc<str>, i32)| snapshot.leader(topic, *partition).map(|leader| leader.id);
+        let leader = |(topic, partition): &(Arc<str>, i32)| {
+            let leader = snapshot.leader(topic, *partition).map(|leader| leader.id);
+            if leader.is_none() {
+                // Waiting for a leader is a use, too.
+                shared.client.inner.metadata.touch([topic]);
+            }
+            leader
+        };
         let room = |broker| config.max_in_flight.saturating_sub(in_flight.get(&broker).copied().unwrap_or(0));
         let Drained { requests: ready, expired, late, leaderless, next } =
             shared.accumulator.drain(now, config.max_request_size, leader, room);

@@ -1,0 +1,123 @@
+//! Which topics the metadata is kept fresh for: those that were used lately, and those that match a
+//! pattern. No I/O; the time is given.
+//!
+//! Invariant: what is used stays; what nobody has used for `metadata.max.idle.ms` leaves, and what
+//! the brokers say does not exist leaves much sooner, so that refreshes do not ask for it for ever.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Weak};
+
+use tokio::time::{Duration, Instant};
+
+use super::{Snapshot, Topic};
+
+/// How long a topic that does not exist is asked for after its last use.
+const GONE: Duration = Duration::from_secs(10);
+
+type Matches = dyn Fn(&str) -> bool + Send + Sync;
+
+/// All topics whose names it says yes to, those to come included, for as long as it lives.
+#[derive(Clone)]
+pub struct Pattern(Arc<Matches>);
+
+impl Pattern {
+    /// The topics for whose names `matches` is true.
+    pub fn new(matches: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
+        Self(Arc::new(matches))
+    }
+
+    /// Every topic.
+    #[must_use]
+    pub fn all() -> Self {
+        Self::new(|_| true)
+    }
+
+    /// Whether a name is one of them.
+    #[must_use]
+    pub fn matches(&self, name: &str) -> bool {
+        (self.0)(name)
+    }
+
+    /// Those of a snapshot, in no order.
+    pub fn topics<'a>(&'a self, snapshot: &'a Snapshot) -> impl Iterator<Item = &'a Arc<Topic>> {
+        snapshot.topics().filter(|topic| topic.exists() && self.matches(&topic.name))
+    }
+}
+
+impl fmt::Debug for Pattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pattern").finish_non_exhaustive()
+    }
+}
+
+#[derive(Default)]
+pub(super) struct Interest {
+    /// When each topic was last used.
+    used: HashMap<Arc<str>, Instant>,
+    patterns: Vec<Weak<Matches>>,
+}
+
+impl fmt::Debug for Interest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Interest").field("used", &self.used.len()).finish_non_exhaustive()
+    }
+}
+
+impl Interest {
+    pub(super) fn touch<'a>(&mut self, topics: impl IntoIterator<Item = &'a Arc<str>>, now: Instant) {
+        for topic in topics {
+            match self.used.get_mut(topic) {
+                Some(at) => *at = now,
+                None => {
+                    self.used.insert(Arc::clone(topic), now);
+                }
+            }
+        }
+    }
+
+    pub(super) fn watch(&mut self, pattern: &Pattern) {
+        let watched = Arc::downgrade(&pattern.0);
+        if !self.patterns.iter().any(|known| known.ptr_eq(&watched)) {
+            self.patterns.push(watched);
+        }
+    }
+
+    /// Whether there is a pattern, so that only all topics together tell what belongs to it.
+    pub(super) fn has_patterns(&mut self) -> bool {
+        self.patterns.retain(|pattern| pattern.strong_count() > 0);
+        !self.patterns.is_empty()
+    }
+
+    pub(super) fn names(&self) -> impl Iterator<Item = &Arc<str>> {
+        self.used.keys()
+    }
+
+    pub(super) fn keeps(&self, name: &str) -> bool {
+        let matches = |pattern: &Weak<Matches>| pattern.upgrade().is_some_and(|matches| matches(name));
+        self.used.contains_key(name) || self.patterns.iter().any(matches)
+    }
+
+    pub(super) fn drop_names(&mut self, names: &[&Arc<str>]) {
+        for name in names {
+            self.used.remove(*name);
+        }
+    }
+
+    /// Drops what has been idle for too long. What was looked up in a snapshot is noted now.
+    pub(super) fn expire(&mut self, now: Instant, max_idle: Duration, snapshot: &Snapshot) {
+        self.used.retain(|name, used| {
+            let topic = snapshot.known(name);
+            if topic.is_some_and(|topic| topic.used.take()) {
+                *used = now;
+            }
+            let idle = now.saturating_duration_since(*used);
+            let exists = topic.is_none_or(|topic| topic.exists());
+            let keep = idle < max_idle && (exists || idle < GONE);
+            if !keep {
+                tracing::debug!(target: "ottla.metadata", topic = %name, exists, "forgotten: nobody uses it");
+            }
+            keep
+        });
+    }
+}

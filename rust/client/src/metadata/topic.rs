@@ -1,0 +1,231 @@
+//! A topic and its partitions, laid out so that a cluster of 200,000 partitions fits in little
+//! memory: a partition is 40 bytes, and the broker ids of all its lists lie in one array of its topic.
+//!
+//! Invariant: a partition's leader epoch never goes back while the topic keeps its id, so an answer
+//! from a broker that lags behind cannot undo what is known. Equal content has equal layout, so that
+//! comparing topics compares what they say.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use ottla_protocol::ErrorCode;
+use ottla_protocol::messages::metadata::{MetadataResponsePartition, MetadataResponseTopic};
+use ottla_protocol::wire::Uuid;
+
+/// Part of a topic's array of broker ids. A frame is far shorter than what 32 bits count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Span {
+    start: u32,
+    len: u32,
+}
+
+/// A partition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Partition {
+    /// Its number.
+    pub index: i32,
+    /// The broker that leads it; -1 if none does.
+    pub leader: i32,
+    /// Counts the leaders it has had; -1 if the broker does not tell.
+    pub leader_epoch: i32,
+    /// What the broker says about it.
+    pub error: ErrorCode,
+    replicas: Span,
+    isr: Span,
+    offline: Span,
+}
+
+/// A topic.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Topic {
+    /// Its name.
+    pub name: Arc<str>,
+    /// Its id; zero if the broker does not tell.
+    pub id: Uuid,
+    /// Whether Kafka uses it for itself.
+    pub is_internal: bool,
+    /// What the broker says about it.
+    pub error: ErrorCode,
+    /// Its partitions, by number.
+    pub partitions: Box<[Partition]>,
+    /// Broker ids, to which the partitions' spans point.
+    nodes: Box<[i32]>,
+    pub(super) used: Used,
+}
+
+/// Whether somebody has looked something up since this was last asked: what nobody uses is forgotten.
+#[derive(Debug, Default)]
+pub(super) struct Used(AtomicBool);
+
+impl Used {
+    pub(super) fn note(&self) {
+        // Nearly always it is set already, and then no other processor's cache is disturbed.
+        if !self.0.load(Ordering::Relaxed) {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
+
+    pub(super) fn take(&self) -> bool {
+        self.0.swap(false, Ordering::Relaxed)
+    }
+}
+
+impl Clone for Used {
+    fn clone(&self) -> Self {
+        Self(AtomicBool::new(self.0.load(Ordering::Relaxed)))
+    }
+}
+
+/// It says nothing about the topic.
+impl PartialEq for Used {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Used {}
+
+impl Topic {
+    /// A partition by its number.
+    #[must_use]
+    pub fn partition(&self, index: i32) -> Option<&Partition> {
+        // Numbers run from 0 without gaps, unless a broker left some out.
+        let guess = usize::try_from(index).ok().and_then(|at| self.partitions.get(at));
+        guess.filter(|partition| partition.index == index).or_else(|| {
+            let at = self.partitions.binary_search_by_key(&index, |partition| partition.index).ok()?;
+            self.partitions.get(at)
+        })
+    }
+
+    /// The brokers that have a replica of one of its partitions, the preferred leader first.
+    #[must_use]
+    pub fn replicas(&self, partition: &Partition) -> &[i32] {
+        self.span(partition.replicas)
+    }
+
+    /// Those whose replica is in sync.
+    #[must_use]
+    pub fn isr(&self, partition: &Partition) -> &[i32] {
+        self.span(partition.isr)
+    }
+
+    /// Those whose replica is offline.
+    #[must_use]
+    pub fn offline(&self, partition: &Partition) -> &[i32] {
+        self.span(partition.offline)
+    }
+
+    fn span(&self, Span { start, len }: Span) -> &[i32] {
+        let (start, len) = (start as usize, len as usize);
+        self.nodes.get(start..start + len).unwrap_or_default()
+    }
+
+    /// Whether it is one: a name that was asked for may turn out to belong to no topic.
+    #[must_use]
+    pub fn exists(&self) -> bool {
+        !self.partitions.is_empty() && self.error != ErrorCode::UnknownTopicOrPartition
+    }
+
+    /// The topic with another leader of one partition.
+    pub(super) fn with_leader(&self, index: i32, leader: i32, leader_epoch: i32) -> Self {
+        let mut changed = self.clone();
+        for partition in changed.partitions.iter_mut().filter(|partition| partition.index == index) {
+            *partition = Partition { leader, leader_epoch, error: ErrorCode::None, ..*partition };
+        }
+        changed
+    }
+
+    /// A topic of an answer, with what is known where that is newer. `None` without a name.
+    pub(super) fn merged(answer: MetadataResponseTopic, known: Option<&Self>) -> Option<Self> {
+        let error = ErrorCode::from(answer.error_code);
+        let name: Arc<str> = match known {
+            Some(known) => Arc::clone(&known.name),
+            None => answer.name.as_deref()?.into(),
+        };
+        // A topic that cannot be described now keeps its leader epochs: it may come back as it was.
+        if let Some(known) = known.filter(|_| error != ErrorCode::None && answer.partitions.is_empty()) {
+            let mut topic = Self { error, ..known.clone() };
+            for partition in &mut topic.partitions {
+                (partition.leader, partition.error) = (-1, error);
+            }
+            return Some(topic);
+        }
+        // A topic that was deleted and made again has another id, and its epochs start over.
+        // A broker that is too old to tell ids says nothing about that.
+        let id = match known {
+            Some(known) if answer.topic_id.is_zero() => known.id,
+            _ => answer.topic_id,
+        };
+        let same = known.filter(|known| known.id == id || known.id.is_zero());
+        let mut answers = answer.partitions;
+        answers.sort_by_key(|partition| partition.partition_index);
+        let mut layout = Layout::with_room_for(&answers);
+        for answer in answers {
+            let older = same
+                .and_then(|known| Some((known, known.partition(answer.partition_index)?)))
+                .filter(|(_, known)| answer.leader_epoch >= 0 && known.leader_epoch > answer.leader_epoch);
+            match older {
+                Some((topic, partition)) => layout.push_known(topic, partition),
+                None => layout.push_answer(&answer),
+            }
+        }
+        let Layout { partitions, nodes } = layout;
+        Some(Self {
+            name,
+            id,
+            is_internal: answer.is_internal,
+            error,
+            partitions: partitions.into_boxed_slice(),
+            nodes: nodes.into_boxed_slice(),
+            used: Used::default(),
+        })
+    }
+}
+
+/// Partitions as they are put together.
+struct Layout {
+    partitions: Vec<Partition>,
+    nodes: Vec<i32>,
+}
+
+impl Layout {
+    fn with_room_for(answers: &[MetadataResponsePartition]) -> Self {
+        let nodes = answers.iter().map(|answer| answer.replica_nodes.len()).sum();
+        Self { partitions: Vec::with_capacity(answers.len()), nodes: Vec::with_capacity(nodes) }
+    }
+
+    fn push_answer(&mut self, answer: &MetadataResponsePartition) {
+        let partition = Partition {
+            index: answer.partition_index,
+            leader: answer.leader_id,
+            leader_epoch: answer.leader_epoch,
+            error: ErrorCode::from(answer.error_code),
+            replicas: Span::default(),
+            isr: Span::default(),
+            offline: Span::default(),
+        };
+        self.push(partition, [&answer.replica_nodes, &answer.isr_nodes, &answer.offline_replicas]);
+    }
+
+    fn push_known(&mut self, topic: &Topic, partition: &Partition) {
+        self.push(*partition, [topic.replicas(partition), topic.isr(partition), topic.offline(partition)]);
+    }
+
+    fn push(&mut self, partition: Partition, [replicas, isr, offline]: [&[i32]; 3]) {
+        let all = self.add(replicas);
+        // Mostly every replica is in sync, and one list serves as both.
+        let in_sync = if isr == replicas { all } else { self.add(isr) };
+        let offline = self.add(offline);
+        self.partitions.push(Partition { replicas: all, isr: in_sync, offline, ..partition });
+    }
+
+    fn add(&mut self, nodes: &[i32]) -> Span {
+        match (u32::try_from(self.nodes.len()), u32::try_from(nodes.len())) {
+            (Ok(start), Ok(len @ 1..)) => {
+                self.nodes.extend_from_slice(nodes);
+                Span { start, len }
+            }
+            _ => Span::default(),
+        }
+    }
+}
