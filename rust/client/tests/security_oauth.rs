@@ -214,7 +214,7 @@ async fn an_endpoint_that_does_not_help_is_told_in_time() {
         (
             http("401 Unauthorized", "{\"error\":\"invalid_client\",\"error_description\":\"wr\\u001bong\"}"),
             Kind::Authentication,
-            "invalid_client: wr\\\\u{1b}ong",
+            "invalid_client: wr\\u{1b}ong",
         ),
         (http("302 Found", ""), Kind::Authentication, "answered 302"),
         (http("503 Unavailable", "later"), Kind::Bootstrap, "answered 503"),

@@ -100,7 +100,8 @@ async fn choose(broker: &mut impl Ask, mechanism: &str) -> Result<Vec<String>> {
 }
 
 fn refusal(code: ErrorCode, mechanism: &str, message: Option<&str>) -> Error {
-    let said = message.map(|words| format!(": the broker says {:?}", peer_words(words))).unwrap_or_default();
+    let said =
+        message.map(|words| format!(": the broker says \"{}\"", peer_words(words))).unwrap_or_default();
     match code {
         ErrorCode::SaslAuthenticationFailed => {
             Error::told(code, format!("the credentials for {mechanism} were refused{said}"))

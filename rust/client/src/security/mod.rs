@@ -1,7 +1,7 @@
 //! Who the other side is and who we are: TLS, SASL, and the secrets for both.
 //!
-//! - `tls` and `pem`: certificates, keys, and the handshake; `tls_error`: why it failed, in words.
-//!   `heard`: what answered instead.
+//! - `tls`: the handshake, with what `stores` and `pem` read, judged by `judge`; `tls_error`: why it
+//!   failed, in words; `peer`: what the other side showed; `heard`: what answered instead.
 //! - `sasl`: the mechanisms as conversations without I/O; `scram`, `jaas`.
 //! - `oauth`: tokens for OAUTHBEARER and where they come from.
 //! - `secret`: text that is never shown.
@@ -11,19 +11,23 @@
 
 mod heard;
 pub mod jaas;
+mod judge;
 pub mod oauth;
+mod peer;
 mod pem;
 pub mod sasl;
 pub mod scram;
 mod secret;
+mod stores;
 pub mod tls;
 mod tls_error;
 
 pub(crate) use jaas::Jaas;
 pub use oauth::{Token, TokenProvider};
+pub use peer::PeerCertificate;
 pub use sasl::Sasl;
 pub use secret::Secret;
-pub use tls::{PeerCertificate, Tls, TlsInfo};
+pub use tls::{Tls, TlsInfo};
 pub(crate) use tls_error::{tls_error_in, wants_certificate};
 
 use crate::config::Config;

@@ -48,6 +48,11 @@ impl Sasl {
                     mechanism: Mechanism::Bearer(Box::new(Tokens::from_config(config, jaas.as_ref())?)),
                 });
             }
+            "GSSAPI" => {
+                return Err(wrong(
+                    "sasl.mechanism=GSSAPI, which is the default, is Kerberos, and not supported: set PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 or OAUTHBEARER, as the listener offers",
+                ));
+            }
             _ => {
                 let known = "PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 and OAUTHBEARER";
                 return Err(wrong(format!("sasl.mechanism={name}: this version knows {known}")));

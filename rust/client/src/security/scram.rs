@@ -132,7 +132,7 @@ impl Client {
     pub fn process_final(&self, server_final: &[u8]) -> Result<()> {
         let server_final = text(server_final)?;
         if let Some(error) = server_final.strip_prefix("e=") {
-            return Err(refused(format!("SCRAM: the broker says {:?}", peer_words(error))));
+            return Err(refused(format!("SCRAM: the broker says \"{}\"", peer_words(error))));
         }
         let signature = server_final.strip_prefix("v=").and_then(|rest| rest.split(',').next());
         let signature = signature.and_then(|signature| BASE64.decode(signature).ok());
@@ -158,7 +158,7 @@ fn text(message: &[u8]) -> Result<&str> {
 /// `r=nonce,s=salt,i=iterations`, and extensions after it, which are ignored.
 fn parse_first(message: &str) -> Result<(&str, Vec<u8>, u32)> {
     if let Some(error) = message.strip_prefix("e=") {
-        return Err(refused(format!("SCRAM: the broker says {:?}", peer_words(error))));
+        return Err(refused(format!("SCRAM: the broker says \"{}\"", peer_words(error))));
     }
     if message.starts_with("m=") {
         return Err(refused("SCRAM: the broker demands an extension that this client does not know"));

@@ -6,7 +6,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use rustls::{AlertDescription, CertificateError, PeerIncompatible};
 
 use super::TlsInfo;
-use super::tls::shown_time;
+use super::peer::shown_time;
 use crate::error::{Error, Kind, Phase};
 
 /// The error of TLS inside an error of a stream, if that is what it is; told in words.

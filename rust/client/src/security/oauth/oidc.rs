@@ -97,7 +97,7 @@ impl Oidc {
         if answer.status != 200 {
             let said: Vec<String> =
                 ["error", "error_description"].into_iter().filter_map(text).map(peer_words).collect();
-            let said = if said.is_empty() { String::new() } else { format!(": {:?}", said.join(": ")) };
+            let said = if said.is_empty() { String::new() } else { format!(": \"{}\"", said.join(": ")) };
             // A server in trouble may recover; one that says no goes on saying so.
             let kind =
                 if matches!(answer.status, 429 | 500..) { Kind::Connection } else { Kind::Authentication };

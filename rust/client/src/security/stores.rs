@@ -1,0 +1,99 @@
+//! The trust store and the key store, as the configuration names them.
+
+use std::sync::Arc;
+
+use rustls::RootCertStore;
+use rustls::crypto::CryptoProvider;
+use rustls::sign::CertifiedKey;
+
+use super::pem;
+use crate::config::Config;
+use crate::error::{Error, Kind, Result};
+
+fn wrong(message: impl Into<String>) -> Error {
+    Error::new(Kind::Config, message)
+}
+
+/// The authorities that are trusted: the configured ones, or else the system's.
+pub(super) fn roots(config: &Config) -> Result<RootCertStore> {
+    pem::check_type("ssl.truststore.type", &config.ssl_truststore_type)?;
+    if !config.ssl_truststore_password.is_empty() {
+        return Err(wrong("ssl.truststore.password: a PEM trust store has no password; leave it out"));
+    }
+    let (location, text) = (&config.ssl_truststore_location, &config.ssl_truststore_certificates);
+    let (key, certificates) = match (location.is_empty(), text.is_empty()) {
+        (true, true) => return system_roots(),
+        (false, true) => {
+            let key = "ssl.truststore.location";
+            (key, pem::certificates(key, &pem::read_file(key, location)?)?)
+        }
+        (true, false) => {
+            let key = "ssl.truststore.certificates";
+            (key, pem::certificates(key, text)?)
+        }
+        (false, false) => {
+            return Err(wrong(
+                "ssl.truststore.location and ssl.truststore.certificates are both given: choose one",
+            ));
+        }
+    };
+    let mut roots = RootCertStore::empty();
+    for certificate in certificates {
+        roots
+            .add(certificate)
+            .map_err(|error| wrong(format!("{key}: a certificate cannot be used: {error}")))?;
+    }
+    Ok(roots)
+}
+
+fn system_roots() -> Result<RootCertStore> {
+    let found = rustls_native_certs::load_native_certs();
+    let mut roots = RootCertStore::empty();
+    // Systems carry odd certificates that others do without.
+    let (added, _) = roots.add_parsable_certificates(found.certs);
+    if added == 0 {
+        let why = found.errors.first().map(|error| format!(" ({error})")).unwrap_or_default();
+        return Err(wrong(format!(
+            "this system has no trusted certificates{why}: install ca-certificates or name a PEM file in ssl.truststore.location"
+        )));
+    }
+    Ok(roots)
+}
+
+/// This client's own certificate and key, if there are any.
+pub(super) fn identity(config: &Config, provider: &Arc<CryptoProvider>) -> Result<Option<CertifiedKey>> {
+    pem::check_type("ssl.keystore.type", &config.ssl_keystore_type)?;
+    if !config.ssl_keystore_password.is_empty() {
+        return Err(wrong(
+            "ssl.keystore.password: a PEM key store has none; the key's password is ssl.key.password",
+        ));
+    }
+    let (location, chain) = (&config.ssl_keystore_location, &config.ssl_keystore_certificate_chain);
+    let key = &config.ssl_keystore_key;
+    let password = &config.ssl_key_password;
+    let (chain, key) = match (location.is_empty(), chain.is_empty(), key.is_empty()) {
+        (true, true, true) => return Ok(None),
+        (false, true, true) => {
+            let name = "ssl.keystore.location";
+            let text = pem::read_file(name, location)?;
+            (pem::certificates(name, &text)?, pem::private_key(name, &text, password)?)
+        }
+        (true, false, false) => (
+            pem::certificates("ssl.keystore.certificate.chain", chain)?,
+            pem::private_key("ssl.keystore.key", key.expose(), password)?,
+        ),
+        (false, ..) => {
+            return Err(wrong(
+                "ssl.keystore.location excludes ssl.keystore.certificate.chain and ssl.keystore.key: choose one",
+            ));
+        }
+        (true, ..) => {
+            return Err(wrong(
+                "ssl.keystore.certificate.chain and ssl.keystore.key belong together: one of them is missing",
+            ));
+        }
+    };
+    let made = CertifiedKey::from_der(chain, key, provider);
+    made.map(Some)
+        .map_err(|error| wrong(format!("ssl.keystore: the key or its certificate cannot be used: {error}")))
+}
