@@ -140,13 +140,14 @@ async fn sessions_are_renewed_under_traffic_and_no_request_is_lost() {
 
 async fn renewed_under_traffic(mechanism: &str) {
     // The broker ends the connection on any request that comes during an exchange or too late.
-    let cluster = secured(SaslConfig { session_lifetime: Some(ms(1500)), ..Default::default() }).await;
+    // At most 95 % of the session's time pass before it is renewed: 200 ms are left to a slow machine.
+    let cluster = secured(SaslConfig { session_lifetime: Some(ms(4000)), ..Default::default() }).await;
     let mut pairs = signed_on(mechanism, PASSWORD);
     pairs.push(("max.in.flight.requests.per.connection", "2"));
     let client = try_connect(&cluster, &pairs).await.unwrap();
     cluster.clear_requests();
     let connection = soon(client.connection(Route::Broker(1))).await.unwrap();
-    let until = Instant::now() + ms(5200);
+    let until = Instant::now() + ms(8200);
     let asking: Vec<_> = (0..4)
         .map(|_| {
             let connection = std::sync::Arc::clone(&connection);
@@ -166,7 +167,7 @@ async fn renewed_under_traffic(mechanism: &str) {
         assert!(asked > 10, "{asked}");
     }
     assert_eq!(connection.cause_of_death().map(|cause| cause.to_string()), None);
-    assert!(cluster.request_count(Some(1), ApiKey::SaslHandshake) >= 3, "the session was renewed");
+    assert!(cluster.request_count(Some(1), ApiKey::SaslHandshake) >= 2, "the session was renewed");
 }
 
 #[tokio::test]
