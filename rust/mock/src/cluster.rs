@@ -122,6 +122,12 @@ impl MockCluster {
         };
     }
 
+    /// Has the metadata name this address for a broker from now on, as a wrong `advertised.listeners`
+    /// would; the broker goes on listening where it did.
+    pub fn advertise(&self, broker: i32, host: &str, port: u16) -> Result<(), Refusal> {
+        self.shared.change(|state| state.advertise(broker, host, port))
+    }
+
     /// Creates a topic.
     pub fn create_topic(&self, spec: TopicSpec) -> Result<Uuid, Refusal> {
         let pairs = spec.configs.iter().map(|(key, value)| (key.as_str(), Some(value.as_str())));

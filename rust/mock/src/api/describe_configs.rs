@@ -1,4 +1,5 @@
-//! DescribeConfigs (32), versions 1–4: the configuration of topics. Brokers have none to show.
+//! DescribeConfigs (32), versions 1–4: the configuration of topics, and of the broker that is asked
+//! (its id alone). A broker refuses to describe another one.
 
 use ottla_protocol::ErrorCode;
 use ottla_protocol::messages::describe_configs::{
@@ -13,7 +14,9 @@ use crate::state::{ClusterState, TopicConfig, known_configs};
 const TOPIC: i8 = 2;
 const BROKER: i8 = 4;
 const DYNAMIC_TOPIC: i8 = 1;
+const STATIC_BROKER: i8 = 4;
 const DEFAULT: i8 = 5;
+const BROKER_ID: &str = "broker.id";
 
 impl Serve for DescribeConfigsRequest {
     fn targets(&self, _version: i16, _state: &ClusterState) -> Vec<Target> {
@@ -59,7 +62,30 @@ fn describe(
             let rows = known_configs().iter().filter(|(key, _)| wanted(key));
             Ok(rows.map(|(key, default)| shown(&topic.config, key, default)).collect())
         }
-        BROKER => Ok(Vec::new()),
+        BROKER => describe_broker(call.broker, resource),
+        _ => Err(ErrorCode::InvalidRequest),
+    }
+}
+
+fn describe_broker(
+    broker: i32,
+    resource: &DescribeConfigsResource,
+) -> Result<Vec<DescribeConfigsResourceResult>, ErrorCode> {
+    match resource.resource_name.parse::<i32>() {
+        Ok(asked) if asked == broker => {
+            let wanted = resource.configuration_keys.as_ref();
+            let id = DescribeConfigsResourceResult {
+                name: BROKER_ID.to_owned(),
+                value: Some(broker.to_string()),
+                read_only: true,
+                config_source: STATIC_BROKER,
+                ..DescribeConfigsResourceResult::default()
+            };
+            let asked_for = wanted.is_none_or(|keys| keys.iter().any(|key| key == BROKER_ID));
+            Ok(if asked_for { vec![id] } else { Vec::new() })
+        }
+        // The default of all brokers.
+        Err(_) if resource.resource_name.is_empty() => Ok(Vec::new()),
         _ => Err(ErrorCode::InvalidRequest),
     }
 }

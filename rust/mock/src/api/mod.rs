@@ -11,7 +11,9 @@ mod delete_records;
 mod delete_topics;
 mod describe_cluster;
 mod describe_configs;
+mod describe_groups;
 mod fetch;
+mod find_coordinator;
 mod hints;
 mod init_producer_id;
 mod list_offsets;
@@ -130,6 +132,8 @@ served! {
     Fetch: fetch::FetchRequest;
     ListOffsets: list_offsets::ListOffsetsRequest;
     Metadata: metadata::MetadataRequest;
+    FindCoordinator: find_coordinator::FindCoordinatorRequest;
+    DescribeGroups: describe_groups::DescribeGroupsRequest;
     ApiVersions: api_versions::ApiVersionsRequest;
     CreateTopics: create_topics::CreateTopicsRequest;
     DeleteTopics: delete_topics::DeleteTopicsRequest;

@@ -100,6 +100,14 @@ impl ClusterState {
         Ok(())
     }
 
+    /// Has the metadata name another address for a broker than the one that it listens at.
+    pub(crate) fn advertise(&mut self, id: i32, host: &str, port: u16) -> Result<(), Refusal> {
+        let node = self.node_mut(id)?;
+        host.clone_into(&mut node.host);
+        node.port = port;
+        Ok(())
+    }
+
     fn node_mut(&mut self, id: i32) -> Result<&mut super::Node, Refusal> {
         let unknown = || Refusal::new(ErrorCode::BrokerIdNotRegistered, format!("There is no broker {id}."));
         self.brokers.get_mut(&id).ok_or_else(unknown)

@@ -92,6 +92,14 @@ impl ClusterState {
         self.brokers.get(&id).is_some_and(|node| node.alive)
     }
 
+    /// The broker that coordinates a group or a transactional id: one of those that are alive.
+    pub(crate) fn coordinator(&self, key: &str) -> Option<i32> {
+        let alive: Vec<i32> = self.alive().map(|node| node.id).collect();
+        let hash = key.bytes().fold(0_u64, |hash, byte| mix(hash ^ u64::from(byte)));
+        let place = usize::try_from(hash % u64::try_from(alive.len().max(1)).unwrap_or(1)).unwrap_or(0);
+        alive.get(place).copied()
+    }
+
     /// A producer id that nobody has had.
     pub(crate) fn new_producer_id(&mut self) -> i64 {
         let id = self.next_producer_id;
