@@ -6,8 +6,10 @@ use std::sync::Arc;
 use arrow_array::{RecordBatch as ArrowBatch, StructArray};
 use arrow_schema::{DataType, Field, FieldRef, SchemaRef};
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyTuple};
+use pyo3::types::{PyCapsule, PyList, PyTuple};
 use pyo3_arrow::ffi::{to_array_pycapsules, to_schema_pycapsule};
+
+use crate::rows;
 
 /// Rows as Arrow columns.
 #[pyclass(frozen, module = "ottla")]
@@ -38,6 +40,10 @@ impl RecordBatch {
     #[getter]
     fn nbytes(&self) -> usize {
         self.0.get_array_memory_size()
+    }
+
+    fn rows<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        rows::rows(py, &self.0)
     }
 
     fn __len__(&self) -> usize {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ottla_client::consumer::{Range, ScanOptions};
+use ottla_client::consumer::{FOLLOW, Range, ScanOptions};
 use ottla_client::metadata::Want;
 use ottla_client::{Client as Core, Kind};
 use pyo3::prelude::*;
@@ -200,7 +200,7 @@ impl Client {
     fn scan(
         &self,
         py: Python<'_>,
-        ranges: Vec<(String, i32, i64, i64)>,
+        ranges: Vec<(String, i32, i64, Option<i64>)>,
         columns: Option<Vec<String>>,
         include_headers: bool,
         max_rows: usize,
@@ -226,7 +226,7 @@ impl Client {
                     return Err(errors::config(py, words));
                 }
                 let topic = names.entry(topic).or_insert_with_key(|name| name.as_str().into());
-                Ok(Range { partition: (Arc::clone(topic), partition), start, end })
+                Ok(Range { partition: (Arc::clone(topic), partition), start, end: end.unwrap_or(FOLLOW) })
             })
             .collect::<PyResult<Vec<_>>>()?;
         let config = core.config();

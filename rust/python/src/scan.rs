@@ -8,7 +8,7 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, RecordBatch as ArrowBatch, StructArray};
 use arrow_schema::{ArrowError, FieldRef, SchemaRef};
 use ottla_arrow::{ArrowDecoder, Column, DecoderConfig, OffsetRange, PushOptions};
-use ottla_client::consumer::{Chunk, Range, Scan as Core, ScanOptions};
+use ottla_client::consumer::{Chunk, FOLLOW, Range, Scan as Core, ScanOptions};
 use ottla_client::{Client, Error, Kind};
 use ottla_protocol::records::AbortedTransactions;
 use parking_lot::Mutex;
@@ -51,6 +51,8 @@ struct Stream {
     core: Core,
     decoder: ArrowDecoder,
     read_committed: bool,
+    /// There may be no end: what has come is given out before the wait for more.
+    follow: bool,
     /// All chunks have come.
     drained: bool,
 }
@@ -66,13 +68,32 @@ impl Stream {
                 return Ok(None);
             }
             match self.core.next().await {
-                Some(chunk) => self.decode(&chunk?)?,
+                Some(chunk) => {
+                    self.decode(&chunk?)?;
+                    if self.follow {
+                        self.give_out()?;
+                    }
+                }
                 None => {
                     self.drained = true;
-                    self.decoder.flush().map_err(|cause| Error::new(Kind::Protocol, cause.to_string()))?;
+                    self.flush()?;
                 }
             }
         }
+    }
+
+    /// Finishes a batch of all that has come.
+    fn give_out(&mut self) -> ottla_client::Result<()> {
+        while self.decoder.ready() == 0
+            && let Some(chunk) = self.core.ready()
+        {
+            self.decode(&chunk?)?;
+        }
+        self.flush()
+    }
+
+    fn flush(&mut self) -> ottla_client::Result<()> {
+        self.decoder.flush().map_err(|cause| Error::new(Kind::Protocol, cause.to_string()))
     }
 
     /// The next batch of rows, waited for; what was skipped on the way is logged.
@@ -123,8 +144,9 @@ impl Scan {
         };
         let decoder = ArrowDecoder::new(&columns, config);
         let schema = decoder.schema();
+        let follow = ranges.iter().any(|range| range.end == FOLLOW);
         let core = Core::start(client, ranges, options);
-        let stream = Stream { core, decoder, read_committed: options.read_committed, drained: false };
+        let stream = Stream { core, decoder, read_committed: options.read_committed, follow, drained: false };
         Ok(Self { schema, stream: Mutex::new(Some(Owned::new(stream))) })
     }
 

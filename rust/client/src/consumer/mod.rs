@@ -1,8 +1,8 @@
-//! Reading: for now bounded reads of ranges (`scan.rs`); subscriptions and groups find their place
+//! Reading: for now reads of ranges (`scan.rs`); subscriptions and groups find their place
 //! here.
 
 mod fetch;
 mod reader;
 mod scan;
 
-pub use scan::{Chunk, Gap, Range, Scan, ScanOptions};
+pub use scan::{Chunk, FOLLOW, Gap, Range, Scan, ScanOptions};

@@ -10,7 +10,7 @@ use ottla_protocol::records::Batches;
 use tokio::task::JoinSet;
 
 use super::fetch::{Fetched, Limits, Position, fetch};
-use super::scan::{Chunk, Gap, Output, Range, ScanOptions};
+use super::scan::{Chunk, FOLLOW, Gap, Output, Range, ScanOptions};
 use crate::cluster::Client;
 use crate::error::{Error, Kind, Result};
 use crate::list_offsets::{OffsetSpec, TopicPartition};
@@ -286,6 +286,11 @@ impl Reader {
         if self.trouble.is_some() || answer.high_watermark >= cursor.end {
             return Ok(());
         }
+        if cursor.end == FOLLOW {
+            // Nothing new is no lack of progress: the log may rest for days.
+            self.retry.restart();
+            return Ok(());
+        }
         let (topic, partition) = &cursor.partition;
         let words = format!(
             "offsets {} to {} were asked for, but the log ends at {}",
@@ -307,7 +312,12 @@ impl Reader {
             self.idle.push_back(cursor);
             return Ok(());
         }
-        let next = if start > cursor.offset { start.min(cursor.end) } else { cursor.end };
+        let next = match start > cursor.offset {
+            true => start.min(cursor.end),
+            // Beyond the end: the log was cut, and who follows it goes on where it ends now.
+            false if cursor.end == FOLLOW => end,
+            false => cursor.end,
+        };
         if self.options.fail_on_data_loss {
             let words = format!(
                 "records from offset {} to {next} are gone (the log holds {start} to {end}): they were deleted by retention, or the topic was made anew",

@@ -1,4 +1,4 @@
-//! A scan: bounded reads of partitions' ranges, straight from their leaders.
+//! A scan: reads of partitions' ranges, straight from their leaders; bounded, or following the log.
 //!
 //! One task keeps a fetch on its way to each leader that has something left to read; chunks go to
 //! the reader through a short queue, which is also the bound on memory. A chunk is one partition's
@@ -32,9 +32,12 @@ pub struct Range {
     pub partition: TopicPartition,
     /// The first offset.
     pub start: i64,
-    /// The offset after the last.
+    /// The offset after the last; [`FOLLOW`] reads on as the log grows, until the scan is dropped.
     pub end: i64,
 }
+
+/// The end of a range that has none.
+pub const FOLLOW: i64 = i64::MAX;
 
 /// How to read.
 #[derive(Debug, Clone, Copy)]
@@ -45,7 +48,8 @@ pub struct ScanOptions {
     pub read_committed: bool,
     /// Bytes that one answer may bring.
     pub max_bytes: i32,
-    /// How long a scan may make no progress at all.
+    /// How long a scan may make no progress at all; at the end of a log that is followed, an
+    /// answer without records is progress.
     pub timeout: Duration,
 }
 
@@ -118,6 +122,11 @@ impl Scan {
     #[must_use]
     pub fn take_gaps(&self) -> Vec<Gap> {
         std::mem::take(&mut *self.gaps.lock())
+    }
+
+    /// A chunk that is there already. Of what is not, nothing is known.
+    pub fn ready(&mut self) -> Option<Result<Chunk>> {
+        self.chunks.try_recv().ok()
     }
 
     /// The next chunk; `None` when all ranges were read. Cancel-safe.
