@@ -28,6 +28,7 @@ from ottla._core import (
     __version__,
     partition_for_key,
 )
+from ottla.doctor import diagnose
 from ottla.errors import KafkaError
 from ottla.scanning import scan
 
@@ -50,6 +51,7 @@ __all__ = [
     "Scan",
     "Topic",
     "__version__",
+    "diagnose",
     "errors",
     "partition_for_key",
     "scan",

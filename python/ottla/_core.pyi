@@ -26,6 +26,7 @@ __all__ = [
     "Topic",
     "__version__",
     "config_rows",
+    "examine",
     "partition_for_key",
 ]
 
@@ -200,6 +201,13 @@ class RecordBatch:
     def column_names(self) -> list[str]: ...
     @property
     def nbytes(self) -> int: ...
+    def rows(self) -> list[tuple[Any, ...]]:
+        """Return the rows as tuples of plain values, in the order of the columns.
+
+        Timestamps are milliseconds since 1970; headers are lists of pairs, or None. For little
+        data: an Arrow library takes the columns over without making an object a value.
+        """
+
     def __len__(self) -> int: ...
     def __arrow_c_schema__(self) -> object: ...
     def __arrow_c_array__(
@@ -306,7 +314,7 @@ class Client:
 
     def scan(
         self,
-        ranges: Sequence[tuple[str, int, int, int]],
+        ranges: Sequence[tuple[str, int, int, int | None]],
         *,
         columns: Sequence[str] | None = None,
         include_headers: bool = False,
@@ -316,6 +324,8 @@ class Client:
         timeout: float | None = None,
     ) -> Scan:
         """Read ranges of offsets: (topic, partition, start, end), the end not included.
+
+        Without an end (None), reading goes on as the log grows, until the scan is closed.
 
         See ``ottla.scan`` for the other arguments.
         """
@@ -567,6 +577,7 @@ class MockCluster:
     def move_leader(self, topic: str, partition: int, to: int) -> None: ...
     def delete_records(self, topic: str, partition: int, before: int) -> int: ...
     def end_offset(self, topic: str, partition: int) -> int: ...
+    def advertise(self, broker: int, host: str, port: int) -> None: ...
     def stop_broker(self, broker: int) -> None: ...
     def start_broker(self, broker: int) -> None: ...
     def connections(self, broker: int) -> int: ...
@@ -595,6 +606,17 @@ class MockCluster:
 
 def config_rows() -> list[tuple[str, str, str, tuple[int, int] | None, str]]:
     """Return every key of the configuration: name, type, default, bounds, meaning."""
+
+def examine(
+    bootstrap: str | Sequence[str] | None = None,
+    config: Mapping[str, Any] | None = None,
+    *,
+    topic: str | None = None,
+    group: str | None = None,
+    timeout: float | None = None,
+    **kwargs: Any,
+) -> dict[str, Any]:
+    """Look at every step of every connection, for ``ottla.diagnose``, which gives it types."""
 
 def partition_for_key(key: _Bytes, partitions: int) -> int:
     """Return the partition of a key among so many, as the Java client chooses it."""

@@ -155,6 +155,11 @@ class MockCluster:
         """Return the offset that the next record will get."""
         return self._core.end_offset(topic, partition)
 
+    def advertise(self, broker: int, address: str) -> None:
+        """Have the metadata name another ``host:port`` for a broker than where it listens."""
+        host, _, port = address.rpartition(":")
+        self._core.advertise(broker, host.strip("[]"), int(port))
+
     def stop_broker(self, broker: int) -> None:
         """Stop a broker as a crash would: connections break, its leaderships move."""
         self._core.stop_broker(broker)

@@ -38,3 +38,12 @@ def test_largest_timestamp_needs_kafka_3(brokers: Brokers) -> None:
                 client.list_offsets({(topic, 0): "max_timestamp"})
         else:
             assert client.list_offsets({(topic, 0): "max_timestamp"})[topic, 0].offset == 1
+
+
+def test_the_doctor_finds_all_well_and_names_the_release(brokers: Brokers) -> None:
+    topic = brokers.create_topic(partitions=3)
+    report = ottla.diagnose(brokers.bootstrap, topic=topic, group="doctor", timeout=60)
+    assert report.ok, str(report)
+    addresses = [broker.endpoint.addresses[0] for broker in report.facts.brokers]
+    assert {address.release for address in addresses} == {brokers.release.removeprefix("kafka-")}
+    assert [address.node for address in addresses] == [b.id for b in report.facts.brokers]

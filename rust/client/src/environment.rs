@@ -115,6 +115,12 @@ impl Environment {
         SystemTime::now()
     }
 
+    /// The same with another network.
+    #[must_use]
+    pub fn with_network(&self, network: Arc<dyn Network>) -> Self {
+        Self { network, ..self.clone() }
+    }
+
     /// A number in `0.0..1.0`.
     #[must_use]
     pub fn random(&self) -> f64 {

@@ -10,6 +10,7 @@
 //! - [`consumer`]: reading from many leaders.
 //! - [`admin`]: changing the cluster.
 //! - [`security`]: TLS and SASL.
+//! - [`doctor`]: looking at every step of every connection, to tell what is wrong.
 //! - [`environment`]: names, sockets and randomness, injected.
 //!
 //! The engine runs on the tokio runtime that it is called on, and starts nothing by itself before.
@@ -21,6 +22,7 @@ mod cluster;
 pub mod config;
 pub mod connection;
 pub mod consumer;
+pub mod doctor;
 pub mod environment;
 pub mod error;
 mod list_offsets;

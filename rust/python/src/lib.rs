@@ -8,6 +8,7 @@ mod arrow;
 mod client;
 mod cluster;
 mod config;
+mod doctor;
 mod errors;
 mod events;
 mod logging;
@@ -15,6 +16,7 @@ mod mock;
 mod offsets;
 mod producer;
 mod record;
+mod rows;
 mod runtime;
 mod scan;
 mod send_batch;
@@ -44,6 +46,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<scan::Scan>()?;
     module.add_class::<send_batch::BatchDelivery>()?;
     module.add_function(wrap_pyfunction!(config::config_rows, module)?)?;
+    module.add_function(wrap_pyfunction!(doctor::examine, module)?)?;
     module.add_function(wrap_pyfunction!(producer::partition_for_key, module)?)?;
     Ok(())
 }

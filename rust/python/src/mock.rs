@@ -134,6 +134,10 @@ impl MockCluster {
         })
     }
 
+    fn advertise(&self, py: Python<'_>, broker: i32, host: &str, port: u16) -> PyResult<()> {
+        self.with(|core| core.advertise(broker, host, port).map_err(|refusal| refused(py, &refusal)))
+    }
+
     fn stop_broker(&self, py: Python<'_>, broker: i32) -> PyResult<()> {
         self.with(|core| Ok(wait(py, core.stop_broker(broker))??))
     }

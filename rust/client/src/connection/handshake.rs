@@ -86,6 +86,15 @@ async fn connect_address(
     let apis = asked.unwrap_or_else(|_| Err(late(Phase::ApiVersions)))?.len();
     let sasl = timeout_at(deadline, opening.sasl()).await.unwrap_or_else(|_| Err(late(Phase::Sasl)))?;
     tracing::debug!(target: "ottla.connection", address = %name, apis, mechanism = sasl.as_ref().map(|s| s.mechanism), "connected");
+    establish(opening, sasl, environment)
+}
+
+/// The connection that has come through all phases.
+pub(crate) fn establish(
+    opening: Opening,
+    sasl: Option<SaslInfo>,
+    environment: &Environment,
+) -> Result<Arc<Connection>> {
     Ok(start(opening.finish()?, sasl.unwrap_or_default(), environment))
 }
 

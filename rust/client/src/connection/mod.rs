@@ -34,6 +34,7 @@ use tokio::time::{Duration, Instant, sleep_until};
 pub use authenticate::SaslInfo;
 pub use endpoint::Endpoint;
 pub use handshake::connect;
+pub(crate) use handshake::establish;
 pub use pool::{Pool, Status, unknown_broker};
 pub use settings::Settings;
 pub use versions::ApiRange;
@@ -162,6 +163,12 @@ impl Connection {
             outgoing.closed().await;
             shared.cause_of_death().unwrap_or_else(|| shared.lost("closed"))
         }
+    }
+
+    /// What the broker speaks.
+    #[must_use]
+    pub fn apis(&self) -> &[ApiRange] {
+        &self.apis
     }
 
     /// How many requests wait for their answers.

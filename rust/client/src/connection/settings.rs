@@ -21,7 +21,7 @@ pub struct Settings {
     pub(super) setup_timeout: Duration,
     pub(super) max_in_flight: usize,
     pub(super) frame_max: usize,
-    pub(super) socket: SocketOptions,
+    pub(crate) socket: SocketOptions,
 }
 
 impl TryFrom<&Config> for Settings {

@@ -1,0 +1,269 @@
+"""What was seen, with types: frozen, comparable, and ready for JSON. Nothing here judges."""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
+
+_T = TypeVar("_T")
+
+# The checks of a connection, in their order.
+CHECKS = ("DNS", "TCP", "TLS", "ApiVersions", "SASL", "Metadata", "Identity")
+
+
+@dataclass(frozen=True)
+class Step:
+    """One check: how long it took, and how it failed if it did.
+
+    Attributes:
+        check: DNS, TCP, TLS, ApiVersions, SASL, Metadata, Identity, ListOffsets, Fetch,
+            FindCoordinator or DescribeGroups.
+        seconds: how long it took.
+        reason: why it failed, for programs (``refused``, ``timed_out``, …); None if it did not.
+        message: why it failed, for people.
+        code: Kafka's name of the broker's error code, if it gave one.
+    """
+
+    check: str
+    seconds: float
+    reason: str | None = None
+    message: str | None = None
+    code: str | None = None
+
+    @property
+    def ok(self) -> bool:
+        """Whether it went well."""
+        return self.reason is None
+
+
+@dataclass(frozen=True)
+class BrokerView:
+    """A broker as metadata names it: where it says that clients reach it."""
+
+    id: int
+    host: str
+    port: int
+    rack: str | None = None
+
+    @property
+    def address(self) -> str:
+        """``host:port``."""
+        return join(self.host, self.port)
+
+
+@dataclass(frozen=True)
+class View:
+    """The cluster as one broker sees it."""
+
+    cluster_id: str | None
+    controller: int | None
+    brokers: tuple[BrokerView, ...]
+
+
+@dataclass(frozen=True)
+class Tls:
+    """What TLS showed, whether or not the handshake succeeded.
+
+    Attributes:
+        version: what was agreed on, as ``TLSv1.3``.
+        cipher: the cipher suite that was agreed on.
+        subject: whom the broker's certificate is for.
+        issuer: who issued it.
+        names: the host names and addresses that it is for.
+        not_after: until when it is valid, in seconds since 1970.
+        client_certificate_requested: whether the broker asked for one of ours.
+    """
+
+    version: str | None = None
+    cipher: str | None = None
+    subject: str | None = None
+    issuer: str | None = None
+    names: tuple[str, ...] = ()
+    not_after: float | None = None
+    client_certificate_requested: bool = False
+
+
+@dataclass(frozen=True)
+class Address:
+    """One address of a name.
+
+    Attributes:
+        steps: the checks, up to the first that failed.
+        tls: what TLS showed, where it is configured.
+        apis: by API, the lowest and the highest version that the broker speaks.
+        release: the oldest release of Kafka that speaks all this.
+        mechanisms: the SASL mechanisms that the listener offers, where that was found out.
+        view: the cluster as this broker sees it.
+        node: the id of the broker that answers, where that was found out.
+    """
+
+    ip: str
+    port: int
+    steps: tuple[Step, ...]
+    tls: Tls | None = None
+    apis: Mapping[str, tuple[int, int]] = dataclasses.field(default_factory=dict)
+    release: str | None = None
+    mechanisms: tuple[str, ...] = ()
+    view: View | None = None
+    node: int | None = None
+
+    @property
+    def failure(self) -> Step | None:
+        """The check that failed, if one did."""
+        return next((step for step in self.steps if not step.ok), None)
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """A server's name, and what its addresses did."""
+
+    host: str
+    port: int
+    dns: Step
+    addresses: tuple[Address, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """``host:port``."""
+        return join(self.host, self.port)
+
+    @property
+    def working(self) -> Address | None:
+        """The first address that came up, if one did."""
+        return next((address for address in self.addresses if address.view is not None), None)
+
+    @property
+    def failure(self) -> tuple[Address, Step] | None:
+        """The address that got furthest before it failed, and where: it says most."""
+        failed = [(address, address.failure) for address in self.addresses]
+        known = [(address, step) for address, step in failed if step is not None]
+        return max(known, key=lambda pair: CHECKS.index(pair[1].check), default=None)
+
+
+@dataclass(frozen=True)
+class PartitionCheck:
+    """One partition, asked of its leader.
+
+    Attributes:
+        steps: the checks, up to the first that failed.
+        start: where the log starts.
+        end: where it ends.
+        leader_now: whom the broker that refused names as leader, asked again after it did.
+    """
+
+    topic: str
+    partition: int
+    steps: tuple[Step, ...]
+    start: int | None = None
+    end: int | None = None
+    leader_now: int | None = None
+
+    @property
+    def failure(self) -> Step | None:
+        """The check that failed, if one did."""
+        return next((step for step in self.steps if not step.ok), None)
+
+
+@dataclass(frozen=True)
+class Broker:
+    """A broker of the metadata.
+
+    Attributes:
+        leads: how many partitions it leads, of those that were looked up.
+        endpoint: what its advertised address did.
+        partitions: partitions that it was asked for.
+    """
+
+    id: int
+    rack: str | None
+    leads: int
+    endpoint: Endpoint
+    partitions: tuple[PartitionCheck, ...] = ()
+
+
+@dataclass(frozen=True)
+class Topics:
+    """What the metadata says about topics.
+
+    Attributes:
+        step: looking them up.
+        name: the topic that was asked for; None if all were.
+        error: Kafka's name of the error about that topic.
+        topics: how many topics there are.
+        partitions: how many partitions they have.
+        leaderless: the first partitions that nobody leads.
+        leaderless_count: how many partitions nobody leads.
+        under_replicated: how many partitions have replicas that are not in sync.
+    """
+
+    step: Step
+    name: str | None = None
+    error: str | None = None
+    topics: int = 0
+    partitions: int = 0
+    leaderless: tuple[tuple[str, int], ...] = ()
+    leaderless_count: int = 0
+    under_replicated: int = 0
+
+
+@dataclass(frozen=True)
+class Coordinator:
+    """The coordinator of a group; ``state`` is the group's, in Kafka's words."""
+
+    group: str
+    steps: tuple[Step, ...]
+    broker: int | None = None
+    state: str | None = None
+    members: int | None = None
+
+    @property
+    def failure(self) -> Step | None:
+        """The check that failed, if one did."""
+        return next((step for step in self.steps if not step.ok), None)
+
+
+@dataclass(frozen=True)
+class Facts:
+    """All that was seen. ``cluster`` is the view of the first server that answered."""
+
+    security_protocol: str
+    bootstrap: tuple[Endpoint, ...]
+    cluster: View | None = None
+    topics: Topics | None = None
+    brokers: tuple[Broker, ...] = ()
+    coordinator: Coordinator | None = None
+    seconds: float = 0.0
+
+
+def join(host: str, port: int) -> str:
+    """Return ``host:port``, with brackets around an IPv6 address."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def facts_from(seen: Mapping[str, Any]) -> Facts:
+    """Return the facts that the core tells as plain values."""
+    return _typed(Facts, seen)
+
+
+def _typed(kind: type[_T], value: Mapping[str, Any]) -> _T:
+    hints = get_type_hints(kind)
+    return kind(**{name: _value(hints[name], item) for name, item in value.items()})
+
+
+def _value(hint: Any, value: Any) -> Any:
+    """Return a plain value as its field's type wants it."""
+    if value is None:
+        return None
+    if get_origin(hint) in {Union, types.UnionType}:
+        hint = next(part for part in get_args(hint) if part is not type(None))
+    if dataclasses.is_dataclass(hint) and isinstance(hint, type):
+        return _typed(hint, value)
+    if get_origin(hint) is tuple:
+        parts = get_args(hint)
+        if parts[1:] == (...,):
+            return tuple(_value(parts[0], item) for item in value)
+        return tuple(_value(part, item) for part, item in zip(parts, value, strict=True))
+    return value

@@ -1,0 +1,267 @@
+//! One name with its addresses, each probed phase by phase as far as it goes.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use ottla_protocol::ErrorCode;
+use ottla_protocol::messages::metadata::{MetadataRequest, MetadataResponse};
+use ottla_protocol::messages::sasl_handshake::SaslHandshakeRequest;
+use tokio::task::JoinSet;
+use tokio::time::timeout_at;
+
+use super::Probe;
+use super::facts::{
+    AddressFacts, ApiFacts, BrokerView, Check, EndpointFacts, Failure, Reason, Step, TlsFacts, View,
+};
+use super::identity::{self, Expected};
+use super::release::oldest_release;
+use super::second_look::second_look;
+use super::steps::{failure, of_error, of_io, step};
+use super::witness::{Seen, Watched};
+use crate::bootstrap::ask;
+use crate::connection::opening::Opening;
+use crate::connection::{ApiRange, Connection, Endpoint, Settings, establish};
+use crate::environment::Stream;
+use crate::security::{TlsInfo, peer_words};
+
+/// No name has more addresses than this that are worth a look.
+const ADDRESSES: usize = 32;
+/// No listener offers more mechanisms than this.
+const MECHANISMS: usize = 32;
+
+/// A name's facts, and the connections that came up.
+pub(super) type Probed = (EndpointFacts, Vec<Arc<Connection>>);
+
+/// Probes many names at once, in order.
+pub(super) async fn all(
+    probe: &Arc<Probe>,
+    endpoints: impl IntoIterator<Item = (Endpoint, Option<Expected>)>,
+) -> Vec<Probed> {
+    let mut tasks = JoinSet::new();
+    for (place, (endpoint, expected)) in endpoints.into_iter().enumerate() {
+        let probe = Arc::clone(probe);
+        tasks.spawn(async move { (place, endpoint_facts(&probe, endpoint, expected.map(Arc::new)).await) });
+    }
+    let mut probed = Vec::new();
+    while let Some(joined) = tasks.join_next().await {
+        probed.extend(joined);
+    }
+    probed.sort_by_key(|(place, _)| *place);
+    probed.into_iter().map(|(_, probed)| probed).collect()
+}
+
+async fn endpoint_facts(probe: &Arc<Probe>, endpoint: Endpoint, expected: Option<Arc<Expected>>) -> Probed {
+    let resolving = async {
+        let resolved = probe.environment.network.resolve(&endpoint.host, endpoint.port).await;
+        match resolved {
+            Ok(addresses) if addresses.is_empty() => {
+                Err(failure(Reason::Unresolved, "the name has no address"))
+            }
+            Ok(addresses) => Ok(addresses),
+            Err(error) => Err(failure(Reason::Unresolved, error.to_string())),
+        }
+    };
+    let (dns, addresses) = step(probe, Check::Dns, resolving).await;
+    let mut tasks = JoinSet::new();
+    for (place, address) in addresses.unwrap_or_default().into_iter().take(ADDRESSES).enumerate() {
+        let (probe, endpoint, expected) = (Arc::clone(probe), endpoint.clone(), expected.clone());
+        tasks.spawn(
+            async move { (place, address_facts(&probe, &endpoint, address, expected.as_deref()).await) },
+        );
+    }
+    let mut looked = Vec::new();
+    while let Some(joined) = tasks.join_next().await {
+        looked.extend(joined);
+    }
+    looked.sort_by_key(|(place, _)| *place);
+    let (addresses, connections): (Vec<_>, Vec<_>) = looked.into_iter().map(|(_, looked)| looked).unzip();
+    (EndpointFacts { endpoint, dns, addresses }, connections.into_iter().flatten().collect())
+}
+
+async fn address_facts(
+    probe: &Probe,
+    endpoint: &Endpoint,
+    address: SocketAddr,
+    expected: Option<&Expected>,
+) -> (AddressFacts, Option<Arc<Connection>>) {
+    let mut facts = AddressFacts {
+        address,
+        steps: Vec::new(),
+        tls: None,
+        apis: Vec::new(),
+        release: None,
+        mechanisms: Vec::new(),
+        view: None,
+        node: None,
+    };
+    let Ok(_slot) = probe.slots.acquire().await else { return (facts, None) };
+    let connection = bring_up(probe, endpoint, address, &mut facts).await;
+    if let (Some(connection), Some(expected)) = (&connection, expected) {
+        let (looked, node) = identity::look(probe, connection, expected).await;
+        facts.node = node;
+        facts.steps.extend(looked);
+    }
+    (facts, connection)
+}
+
+/// Goes through the phases up to the first that fails.
+async fn bring_up(
+    probe: &Probe,
+    endpoint: &Endpoint,
+    address: SocketAddr,
+    facts: &mut AddressFacts,
+) -> Option<Arc<Connection>> {
+    let (environment, seen) = Watched::environment(&probe.environment);
+    let settings = &probe.settings;
+    let (looked, opening) = step(probe, Check::Tcp, async {
+        let opened = Opening::tcp(endpoint, address, settings, &environment).await;
+        opened.map_err(|error| of_io(seen.refused(), &error))
+    })
+    .await;
+    facts.steps.push(looked);
+    let mut opening = opening?;
+    if settings.security.tls.is_some() {
+        let shaking = async { opening.tls().await.map_err(|error| of_error(&error, seen.ended())) };
+        let (looked, shaken) = step(probe, Check::Tls, shaking).await;
+        facts.steps.push(explain(probe, address, &seen, looked).await);
+        facts.tls = opening.tls_info().map(tls_facts);
+        shaken?;
+    }
+    let asking = async { opening.api_versions().await.map(drop).map_err(|e| of_error(&e, seen.ended())) };
+    let (looked, asked) = step(probe, Check::ApiVersions, asking).await;
+    facts.steps.push(match settings.security.tls {
+        Some(_) => looked,
+        None => explain(probe, address, &seen, looked).await,
+    });
+    asked?;
+    let mut sasl = None;
+    if settings.security.sasl.is_some() {
+        let authenticating = async { opening.sasl().await.map_err(|e| of_error(&e, seen.ended())) };
+        let (looked, authenticated) = step(probe, Check::Sasl, authenticating).await;
+        if looked.failure.as_ref().is_some_and(|failure| failure.reason == Reason::Mechanism) {
+            facts.mechanisms = offered_mechanisms(probe, endpoint, address).await.unwrap_or_default();
+        }
+        facts.steps.push(looked);
+        sasl = authenticated?;
+        facts.mechanisms.extend(sasl.iter().flat_map(|sasl| sasl.offered.iter().cloned()));
+    }
+    let connection = establish(opening, sasl, &environment).ok()?;
+    facts.apis = api_facts(&connection);
+    facts.release = oldest_release(&facts.apis);
+    let (mut looked, response) = step(probe, Check::Metadata, async {
+        let nothing = MetadataRequest { topics: Some(Vec::new()), ..Default::default() };
+        ask(&connection, &nothing).await.map_err(|error| of_error(&error, seen.ended()))
+    })
+    .await;
+    if let Some(Failure { reason: reason @ Reason::Closed, message, .. }) = &mut looked.failure
+        && settings.security.sasl.is_none()
+        && let Some(mechanisms) = offered_mechanisms(probe, endpoint, address).await
+    {
+        // A listener with SASL tells its versions to anyone, and hangs up on any other request.
+        *reason = Reason::WantsSasl;
+        *message = format!("the listener wants SASL ({})", mechanisms.join(", "));
+        facts.mechanisms = mechanisms;
+    }
+    facts.steps.push(looked);
+    facts.view = Some(view(response?));
+    Some(connection)
+}
+
+fn tls_facts(info: &TlsInfo) -> TlsFacts {
+    let peer = info.peer.as_ref();
+    TlsFacts {
+        version: info.version.clone(),
+        cipher: info.cipher.clone(),
+        subject: peer.map(|peer| peer.subject.clone()),
+        issuer: peer.map(|peer| peer.issuer.clone()),
+        names: peer.map(|peer| peer.names.clone()).unwrap_or_default(),
+        not_after: peer.map(|peer| peer.not_after),
+        client_certificate_requested: info.client_certificate_requested,
+    }
+}
+
+fn api_facts(connection: &Connection) -> Vec<ApiFacts> {
+    let facts = |range: &ApiRange| ApiFacts { name: range.api.name(), min: range.min, max: range.max };
+    connection.apis().iter().map(facts).collect()
+}
+
+/// The cluster as an answer shows it.
+fn view(response: MetadataResponse) -> View {
+    let mut brokers: Vec<BrokerView> = response
+        .brokers
+        .into_iter()
+        .map(|broker| {
+            // A port out of range is kept as 0, which nothing listens at.
+            let port = u16::try_from(broker.port).unwrap_or(0);
+            let endpoint = Endpoint { host: broker.host, port };
+            BrokerView { id: broker.node_id, endpoint, rack: broker.rack }
+        })
+        .collect();
+    brokers.sort_by_key(|broker| broker.id);
+    let controller = (response.controller_id >= 0).then_some(response.controller_id);
+    View { cluster_id: response.cluster_id, controller, brokers }
+}
+
+/// A TCP connection.
+pub(super) async fn open(probe: &Probe, address: SocketAddr) -> std::io::Result<Box<dyn Stream>> {
+    probe.environment.network.connect(address, probe.settings.socket).await
+}
+
+/// Says what a port speaks that does not answer as it was expected to.
+async fn explain(probe: &Probe, address: SocketAddr, seen: &Seen, mut looked: Step) -> Step {
+    let Some(failure) = &mut looked.failure else { return looked };
+    let tls = looked.check == Check::Tls;
+    let found = match seen.speaks() {
+        // TLS that fails is TLS all the same.
+        Some(Reason::SpeaksTls) if tls => None,
+        Some(reason) => Some(reason),
+        None if tls && speaks_plaintext(probe, address).await => Some(Reason::SpeaksPlaintext),
+        None if matches!(failure.reason, Reason::TimedOut | Reason::Closed) => {
+            let speaks = second_look(probe, address).await;
+            speaks.filter(|reason| !tls || *reason != Reason::SpeaksTls)
+        }
+        None => None,
+    };
+    if let Some(reason) = found {
+        failure.reason = reason;
+        failure.message = match reason {
+            Reason::SpeaksTls => "this port speaks TLS, and plaintext was configured",
+            Reason::SpeaksPlaintext => "this port speaks plaintext, and TLS was configured",
+            Reason::SpeaksHttp => "this is not Kafka: it answered HTTP",
+            Reason::SpeaksSsh => "this is not Kafka: it answered SSH",
+            _ => "this is not Kafka",
+        }
+        .to_owned();
+    }
+    looked
+}
+
+/// Whether Kafka answers at a port without TLS.
+async fn speaks_plaintext(probe: &Probe, address: SocketAddr) -> bool {
+    let settings = Settings { security: Arc::default(), ..probe.settings.clone() };
+    let endpoint = Endpoint { host: address.ip().to_string(), port: address.port() };
+    let asked = async {
+        let mut opening = Opening::tcp(&endpoint, address, &settings, &probe.environment).await?;
+        opening.api_versions().await.map(drop)
+    };
+    matches!(timeout_at(probe.phase_end(), asked).await, Ok(Ok(())))
+}
+
+/// The mechanisms that a listener offers; none if it has no SASL. A mechanism that does not exist
+/// is asked for, and the refusal lists those that do.
+async fn offered_mechanisms(probe: &Probe, endpoint: &Endpoint, address: SocketAddr) -> Option<Vec<String>> {
+    let asked = async {
+        let (settings, environment) = (&probe.settings, &probe.environment);
+        let mut opening = Opening::tcp(endpoint, address, settings, environment).await.ok()?;
+        opening.tls().await.ok()?;
+        opening.api_versions().await.ok()?;
+        let connection = establish(opening, None, environment).ok()?;
+        let version = connection.version::<SaslHandshakeRequest>(i16::MAX).ok()?;
+        let request = SaslHandshakeRequest { mechanism: "OTTLA-DOCTOR".to_owned() };
+        let response = connection.request(&request, version).await.ok()?;
+        let refused = ErrorCode::from(response.error_code) == ErrorCode::UnsupportedSaslMechanism;
+        let named = response.mechanisms.iter().take(MECHANISMS).map(|name| peer_words(name));
+        refused.then(|| named.collect())
+    };
+    timeout_at(probe.phase_end(), asked).await.ok()?
+}

@@ -1,0 +1,320 @@
+//! What was seen, as plain data: nothing here judges.
+
+use std::net::SocketAddr;
+use std::time::{Duration, SystemTime};
+
+use ottla_protocol::ErrorCode;
+
+use crate::connection::Endpoint;
+
+/// What was checked, in the order in which a client meets it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Check {
+    /// Resolving the name.
+    Dns,
+    /// Connecting.
+    Tcp,
+    /// The TLS handshake.
+    Tls,
+    /// Asking for versions: does a Kafka broker listen here?
+    ApiVersions,
+    /// Authenticating.
+    Sasl,
+    /// Asking for the cluster.
+    Metadata,
+    /// Asking the broker for its own id.
+    Identity,
+    /// Asking a leader where its partition starts and ends.
+    ListOffsets,
+    /// Fetching from a leader.
+    Fetch,
+    /// Asking who coordinates a group.
+    FindCoordinator,
+    /// Asking the coordinator about the group.
+    DescribeGroups,
+}
+
+impl Check {
+    /// The name, as it is shown.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Dns => "DNS",
+            Self::Tcp => "TCP",
+            Self::Tls => "TLS",
+            Self::ApiVersions => "ApiVersions",
+            Self::Sasl => "SASL",
+            Self::Metadata => "Metadata",
+            Self::Identity => "Identity",
+            Self::ListOffsets => "ListOffsets",
+            Self::Fetch => "Fetch",
+            Self::FindCoordinator => "FindCoordinator",
+            Self::DescribeGroups => "DescribeGroups",
+        }
+    }
+}
+
+/// Why a check failed, for programs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reason {
+    /// The name is not known, or the resolver does not answer.
+    Unresolved,
+    /// Nothing listens there, or something in between refuses.
+    Refused,
+    /// No answer in time.
+    TimedOut,
+    /// There is no route.
+    Unreachable,
+    /// The connection was ended by the other side.
+    Closed,
+    /// What listens speaks TLS, and plaintext was configured.
+    SpeaksTls,
+    /// What listens speaks Kafka in plaintext, and TLS was configured.
+    SpeaksPlaintext,
+    /// What listens speaks HTTP.
+    SpeaksHttp,
+    /// What listens speaks SSH.
+    SpeaksSsh,
+    /// What listens speaks something else.
+    NotKafka,
+    /// The listener wants SASL, and none was configured.
+    WantsSasl,
+    /// SASL was configured, and the listener has none.
+    WithoutSasl,
+    /// The broker's certificate, or ours, was not accepted.
+    Certificate,
+    /// The mechanism is not offered.
+    Mechanism,
+    /// The credentials were refused.
+    Credentials,
+    /// Another broker answered than the one that was expected.
+    AnotherBroker,
+    /// The broker answered with an error code.
+    Code,
+    /// The doctor's own time was over before this could be looked at.
+    OutOfTime,
+    /// Anything else.
+    Other,
+}
+
+impl Reason {
+    /// The name, as programs see it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Unresolved => "unresolved",
+            Self::Refused => "refused",
+            Self::TimedOut => "timed_out",
+            Self::Unreachable => "unreachable",
+            Self::Closed => "closed",
+            Self::SpeaksTls => "speaks_tls",
+            Self::SpeaksPlaintext => "speaks_plaintext",
+            Self::SpeaksHttp => "speaks_http",
+            Self::SpeaksSsh => "speaks_ssh",
+            Self::NotKafka => "not_kafka",
+            Self::WantsSasl => "wants_sasl",
+            Self::WithoutSasl => "without_sasl",
+            Self::Certificate => "certificate",
+            Self::Mechanism => "mechanism",
+            Self::Credentials => "credentials",
+            Self::AnotherBroker => "another_broker",
+            Self::Code => "code",
+            Self::OutOfTime => "out_of_time",
+            Self::Other => "other",
+        }
+    }
+}
+
+/// How a check failed.
+#[derive(Debug, Clone)]
+pub struct Failure {
+    /// For programs.
+    pub reason: Reason,
+    /// For people.
+    pub message: String,
+    /// The broker's code, if it gave one.
+    pub code: Option<ErrorCode>,
+}
+
+/// One check: how long it took, and how it failed if it did.
+#[derive(Debug, Clone)]
+pub struct Step {
+    /// What was checked.
+    pub check: Check,
+    /// How long it took.
+    pub took: Duration,
+    /// How it failed.
+    pub failure: Option<Failure>,
+}
+
+/// The versions of one API that a broker speaks.
+#[derive(Debug, Clone, Copy)]
+pub struct ApiFacts {
+    /// The API's name.
+    pub name: &'static str,
+    /// The lowest version.
+    pub min: i16,
+    /// The highest version.
+    pub max: i16,
+}
+
+/// A broker as metadata names it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BrokerView {
+    /// Its id.
+    pub id: i32,
+    /// The address that it advertises to this listener's clients.
+    pub endpoint: Endpoint,
+    /// Its rack.
+    pub rack: Option<String>,
+}
+
+/// The cluster as one broker sees it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct View {
+    /// The cluster's id.
+    pub cluster_id: Option<String>,
+    /// The controller, or the broker that stands for it.
+    pub controller: Option<i32>,
+    /// The brokers that are alive, by id.
+    pub brokers: Vec<BrokerView>,
+}
+
+/// What TLS showed, whether or not it came to an end.
+#[derive(Debug, Clone)]
+pub struct TlsFacts {
+    /// The version that was agreed on.
+    pub version: Option<String>,
+    /// The cipher suite that was agreed on.
+    pub cipher: Option<String>,
+    /// Whom the broker's certificate is for.
+    pub subject: Option<String>,
+    /// Who issued it.
+    pub issuer: Option<String>,
+    /// The host names and addresses that it is for.
+    pub names: Vec<String>,
+    /// Until when it is valid.
+    pub not_after: Option<SystemTime>,
+    /// Whether the broker asked for a certificate of ours.
+    pub client_certificate_requested: bool,
+}
+
+/// One address of a name.
+#[derive(Debug, Clone)]
+pub struct AddressFacts {
+    /// The address.
+    pub address: SocketAddr,
+    /// The checks, up to the first that failed.
+    pub steps: Vec<Step>,
+    /// What TLS showed, if it was spoken.
+    pub tls: Option<TlsFacts>,
+    /// What the broker speaks.
+    pub apis: Vec<ApiFacts>,
+    /// The oldest release of Kafka that speaks all this.
+    pub release: Option<&'static str>,
+    /// The SASL mechanisms that the listener offers, where that was found out.
+    pub mechanisms: Vec<String>,
+    /// The cluster as this broker sees it.
+    pub view: Option<View>,
+    /// Who it is that answers, where that was found out.
+    pub node: Option<i32>,
+}
+
+/// A server's name and its addresses.
+#[derive(Debug, Clone)]
+pub struct EndpointFacts {
+    /// The name and port.
+    pub endpoint: Endpoint,
+    /// Resolving the name.
+    pub dns: Step,
+    /// What its addresses did.
+    pub addresses: Vec<AddressFacts>,
+}
+
+/// One partition, asked of its leader.
+#[derive(Debug, Clone)]
+pub struct PartitionFacts {
+    /// The topic.
+    pub topic: String,
+    /// The partition.
+    pub partition: i32,
+    /// The checks, up to the first that failed.
+    pub steps: Vec<Step>,
+    /// Where the log starts.
+    pub start: Option<i64>,
+    /// Where it ends.
+    pub end: Option<i64>,
+    /// Whom the broker that refused names as leader, asked again after it did; none if it names
+    /// nobody.
+    pub leader_now: Option<i32>,
+}
+
+/// A broker of the metadata.
+#[derive(Debug, Clone)]
+pub struct BrokerFacts {
+    /// Its id.
+    pub id: i32,
+    /// Its rack.
+    pub rack: Option<String>,
+    /// How many partitions it leads, of those that were looked up.
+    pub leads: usize,
+    /// What its advertised address did.
+    pub endpoint: EndpointFacts,
+    /// Partitions that it leads.
+    pub partitions: Vec<PartitionFacts>,
+}
+
+/// What the metadata says about topics.
+#[derive(Debug, Clone)]
+pub struct TopicFacts {
+    /// Looking them up.
+    pub step: Step,
+    /// The topic that was asked for; all if none was.
+    pub name: Option<String>,
+    /// What the broker said about the topic that was asked for.
+    pub error: Option<ErrorCode>,
+    /// How many topics there are.
+    pub topics: usize,
+    /// How many partitions these have.
+    pub partitions: usize,
+    /// Partitions that nobody leads; the first of them.
+    pub leaderless: Vec<(String, i32)>,
+    /// How many partitions nobody leads.
+    pub leaderless_count: usize,
+    /// How many partitions have replicas that are not in sync.
+    pub under_replicated: usize,
+}
+
+/// The coordinator of a group.
+#[derive(Debug, Clone)]
+pub struct CoordinatorFacts {
+    /// The group.
+    pub group: String,
+    /// The checks, up to the first that failed.
+    pub steps: Vec<Step>,
+    /// The coordinator's id.
+    pub broker: Option<i32>,
+    /// The group's state, in Kafka's words.
+    pub state: Option<String>,
+    /// How many members it has.
+    pub members: Option<usize>,
+}
+
+/// All that was seen.
+#[derive(Debug, Clone, Default)]
+pub struct Facts {
+    /// How brokers were talked to.
+    pub security_protocol: String,
+    /// The bootstrap servers.
+    pub bootstrap: Vec<EndpointFacts>,
+    /// The cluster, as the first bootstrap server that answered sees it.
+    pub cluster: Option<View>,
+    /// The topics.
+    pub topics: Option<TopicFacts>,
+    /// The brokers of that view, at the addresses that they advertise.
+    pub brokers: Vec<BrokerFacts>,
+    /// The coordinator of the group that was asked for.
+    pub coordinator: Option<CoordinatorFacts>,
+    /// How long all this took.
+    pub took: Duration,
+}

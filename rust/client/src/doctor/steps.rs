@@ -1,0 +1,73 @@
+//! One check: run within its time, and its failure sorted.
+
+use std::future::Future;
+use std::io;
+
+use ottla_protocol::ErrorCode;
+use tokio::time::{Instant, timeout_at};
+
+use super::Probe;
+use super::facts::{Check, Failure, Reason, Step};
+use crate::error::{Error, Kind, Phase};
+
+/// Runs a check within its time.
+pub(super) async fn step<T>(
+    probe: &Probe,
+    check: Check,
+    look: impl Future<Output = Result<T, Failure>>,
+) -> (Step, Option<T>) {
+    let (started, end) = (Instant::now(), probe.phase_end());
+    let outcome = if end <= started {
+        Err(failure(Reason::OutOfTime, "not looked at: the time was over"))
+    } else {
+        timeout_at(end, look).await.unwrap_or_else(|_| {
+            let millis = (end - started).as_secs_f64() * 1e3;
+            Err(failure(Reason::TimedOut, format!("no answer within {millis:.0} ms")))
+        })
+    };
+    let took = started.elapsed();
+    match outcome {
+        Ok(value) => (Step { check, took, failure: None }, Some(value)),
+        Err(failure) => (Step { check, took, failure: Some(failure) }, None),
+    }
+}
+
+pub(super) fn failure(reason: Reason, message: impl Into<String>) -> Failure {
+    Failure { reason, message: message.into(), code: None }
+}
+
+/// The failure that an error code is.
+pub(super) fn of_code(code: ErrorCode) -> Failure {
+    Failure { reason: Reason::Code, message: code.to_string(), code: Some(code) }
+}
+
+/// The failure that an error of the socket is.
+pub(super) fn of_io(kind: Option<io::ErrorKind>, error: &Error) -> Failure {
+    use io::ErrorKind as E;
+    let reason = match kind {
+        Some(E::ConnectionRefused) => Reason::Refused,
+        Some(E::TimedOut) => Reason::TimedOut,
+        Some(E::HostUnreachable | E::NetworkUnreachable | E::AddrNotAvailable) => Reason::Unreachable,
+        Some(E::ConnectionReset | E::ConnectionAborted) => Reason::Closed,
+        _ => Reason::Other,
+    };
+    failure(reason, error.message())
+}
+
+/// The failure that an error of a connection is; `ended` if the other side had ended it.
+pub(super) fn of_error(error: &Error, ended: bool) -> Failure {
+    let tls = error.context().phase == Some(Phase::Tls);
+    let reason = match (error.code(), error.kind()) {
+        (Some(ErrorCode::UnsupportedSaslMechanism), _) => Reason::Mechanism,
+        (Some(ErrorCode::IllegalSaslState), _) => Reason::WithoutSasl,
+        (Some(ErrorCode::SaslAuthenticationFailed), _) => Reason::Credentials,
+        (Some(_), _) => Reason::Code,
+        (None, Kind::Authentication) if tls => Reason::Certificate,
+        (None, Kind::Authentication) => Reason::Credentials,
+        _ if ended => Reason::Closed,
+        (None, Kind::Protocol | Kind::Connection) if !tls => Reason::NotKafka,
+        (None, Kind::Timeout) => Reason::TimedOut,
+        (None, _) => Reason::Other,
+    };
+    Failure { reason, message: error.message().to_owned(), code: error.code() }
+}

@@ -1,0 +1,177 @@
+//! What the doctor sees, as Python's own values: `ottla.doctor` gives them types and judges them.
+
+use std::time::{Duration, UNIX_EPOCH};
+
+use ottla_client::connection::Endpoint;
+use ottla_client::doctor::{
+    AddressFacts, BrokerFacts, CoordinatorFacts, EndpointFacts, Facts, PartitionFacts, Question, Step,
+    TlsFacts, TopicFacts, View, examine as examine_core,
+};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+
+use crate::config;
+use crate::runtime::{seconds, wait_for};
+
+/// Longer than any of its phases may take by default.
+const TIMEOUT: Duration = Duration::from_secs(20);
+
+/// Looks at all that a client of this configuration would meet.
+#[pyfunction]
+#[pyo3(signature = (bootstrap=None, config=None, *, topic=None, group=None, timeout=None, **kwargs))]
+pub(crate) fn examine<'py>(
+    py: Python<'py>,
+    bootstrap: Option<&Bound<'_, PyAny>>,
+    config: Option<&Bound<'_, PyAny>>,
+    topic: Option<String>,
+    group: Option<String>,
+    timeout: Option<f64>,
+    kwargs: Option<&Bound<'_, PyDict>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let (config, environment) = config::config(py, bootstrap, config, kwargs)?;
+    let timeout = seconds(timeout, TIMEOUT)?;
+    let question = Question { topic, group };
+    let facts = wait_for(py, examine_core(config, environment, question, timeout))?;
+    facts_dict(py, &facts)
+}
+
+type Dict<'py> = PyResult<Bound<'py, PyDict>>;
+
+/// A dict of the fields, each converted by its expression.
+macro_rules! dict {
+    ($py:expr, $($name:ident: $value:expr),* $(,)?) => {{
+        let dict = PyDict::new($py);
+        $(dict.set_item(stringify!($name), $value)?;)*
+        Ok(dict)
+    }};
+}
+
+fn list<'py, T>(
+    py: Python<'py>,
+    items: impl IntoIterator<Item = T>,
+    convert: impl Fn(Python<'py>, T) -> Dict<'py>,
+) -> PyResult<Bound<'py, PyList>> {
+    let items = items.into_iter().map(|item| convert(py, item)).collect::<PyResult<Vec<_>>>()?;
+    PyList::new(py, items)
+}
+
+fn facts_dict<'py>(py: Python<'py>, facts: &Facts) -> Dict<'py> {
+    dict! { py,
+        security_protocol: &facts.security_protocol,
+        bootstrap: list(py, &facts.bootstrap, endpoint)?,
+        cluster: facts.cluster.as_ref().map(|cluster| view(py, cluster)).transpose()?,
+        topics: facts.topics.as_ref().map(|topics| topic(py, topics)).transpose()?,
+        brokers: list(py, &facts.brokers, broker)?,
+        coordinator: facts.coordinator.as_ref().map(|found| coordinator(py, found)).transpose()?,
+        seconds: facts.took.as_secs_f64(),
+    }
+}
+
+fn step<'py>(py: Python<'py>, step: &Step) -> Dict<'py> {
+    let failure = step.failure.as_ref();
+    dict! { py,
+        check: step.check.name(),
+        seconds: step.took.as_secs_f64(),
+        reason: failure.map(|failure| failure.reason.name()),
+        message: failure.map(|failure| &failure.message),
+        code: failure.and_then(|failure| failure.code).map(|code| code.name()),
+    }
+}
+
+fn host_and_port<'py>(py: Python<'py>, endpoint: &Endpoint) -> Dict<'py> {
+    dict! { py, host: &endpoint.host, port: endpoint.port }
+}
+
+fn endpoint<'py>(py: Python<'py>, facts: &EndpointFacts) -> Dict<'py> {
+    dict! { py,
+        host: &facts.endpoint.host,
+        port: facts.endpoint.port,
+        dns: step(py, &facts.dns)?,
+        addresses: list(py, &facts.addresses, address)?,
+    }
+}
+
+fn address<'py>(py: Python<'py>, facts: &AddressFacts) -> Dict<'py> {
+    let apis = PyDict::new(py);
+    for api in &facts.apis {
+        apis.set_item(api.name, (api.min, api.max))?;
+    }
+    dict! { py,
+        ip: facts.address.ip().to_string(),
+        port: facts.address.port(),
+        steps: list(py, &facts.steps, step)?,
+        tls: facts.tls.as_ref().map(|shown| tls(py, shown)).transpose()?,
+        apis: apis,
+        release: facts.release,
+        mechanisms: &facts.mechanisms,
+        view: facts.view.as_ref().map(|found| view(py, found)).transpose()?,
+        node: facts.node,
+    }
+}
+
+fn tls<'py>(py: Python<'py>, facts: &TlsFacts) -> Dict<'py> {
+    let not_after = facts.not_after.and_then(|until| until.duration_since(UNIX_EPOCH).ok());
+    dict! { py,
+        version: &facts.version,
+        cipher: &facts.cipher,
+        subject: &facts.subject,
+        issuer: &facts.issuer,
+        names: &facts.names,
+        not_after: not_after.map(|until| until.as_secs_f64()),
+        client_certificate_requested: facts.client_certificate_requested,
+    }
+}
+
+fn view<'py>(py: Python<'py>, view: &View) -> Dict<'py> {
+    let brokers = list(py, &view.brokers, |py, broker| {
+        let dict = host_and_port(py, &broker.endpoint)?;
+        dict.set_item("id", broker.id)?;
+        dict.set_item("rack", &broker.rack)?;
+        Ok(dict)
+    })?;
+    dict! { py, cluster_id: &view.cluster_id, controller: view.controller, brokers: brokers }
+}
+
+fn topic<'py>(py: Python<'py>, facts: &TopicFacts) -> Dict<'py> {
+    dict! { py,
+        step: step(py, &facts.step)?,
+        name: &facts.name,
+        error: facts.error.map(|code| code.name()),
+        topics: facts.topics,
+        partitions: facts.partitions,
+        leaderless: &facts.leaderless,
+        leaderless_count: facts.leaderless_count,
+        under_replicated: facts.under_replicated,
+    }
+}
+
+fn broker<'py>(py: Python<'py>, facts: &BrokerFacts) -> Dict<'py> {
+    dict! { py,
+        id: facts.id,
+        rack: &facts.rack,
+        leads: facts.leads,
+        endpoint: endpoint(py, &facts.endpoint)?,
+        partitions: list(py, &facts.partitions, partition)?,
+    }
+}
+
+fn partition<'py>(py: Python<'py>, facts: &PartitionFacts) -> Dict<'py> {
+    dict! { py,
+        topic: &facts.topic,
+        partition: facts.partition,
+        steps: list(py, &facts.steps, step)?,
+        start: facts.start,
+        end: facts.end,
+        leader_now: facts.leader_now,
+    }
+}
+
+fn coordinator<'py>(py: Python<'py>, facts: &CoordinatorFacts) -> Dict<'py> {
+    dict! { py,
+        group: &facts.group,
+        steps: list(py, &facts.steps, step)?,
+        broker: facts.broker,
+        state: &facts.state,
+        members: facts.members,
+    }
+}

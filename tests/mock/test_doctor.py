@@ -1,0 +1,321 @@
+"""The doctor meets what can be wrong with a cluster; its words are kept in tests/golden/doctor."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+
+import ottla
+from ottla.doctor import Report
+from ottla.errors import ConfigError
+from ottla.testing import Fault, MockCluster
+from tests.support.child import interrupt_child
+from tests.support.golden import check_golden, picture
+from tests.support.ports import free_ports
+
+# A port of the pictures, for each port of a run.
+BROKER, OTHER, CLOSED = 9092, 8080, 9999
+
+
+def port_of(address: str) -> int:
+    return int(address.rpartition(":")[2])
+
+
+def diagnose(cluster: MockCluster, broker: int | None = 1, **arguments: object) -> Report:
+    """Bootstrap from one broker, or from all."""
+    servers = cluster.bootstrap if broker is None else cluster.brokers[broker]
+    return ottla.diagnose(servers, **arguments)  # type: ignore[arg-type]
+
+
+def check(name: str, report: Report, cluster: MockCluster | None, **ports: int) -> None:
+    """Compare a report with its golden text; the brokers' ports are 9092, 9093, ….."""
+    known = {v: {"closed": CLOSED, "other": OTHER}[k] for k, v in ports.items()}
+    if cluster is not None:
+        known |= {port_of(a): BROKER + i - 1 for i, a in cluster.brokers.items()}
+    check_golden(f"doctor/{name}", picture(report, known))
+
+
+def codes(report: Report, severity: str = "error") -> list[str]:
+    return [finding.code for finding in report.findings if finding.severity == severity]
+
+
+@pytest.fixture
+def server() -> Iterator[Callable[[Callable[[bytes], bytes | None]], int]]:
+    """A server that answers the first bytes of each connection; None: says nothing, and waits."""
+    stop = threading.Event()
+    listeners = []
+
+    def serve(answer: Callable[[bytes], bytes | None]) -> int:
+        listener = socket.create_server(("127.0.0.1", 0))
+        listener.settimeout(0.1)
+        listeners.append(listener)
+        threading.Thread(target=accept, args=(listener, answer), daemon=True).start()
+        return int(listener.getsockname()[1])
+
+    def accept(listener: socket.socket, answer: Callable[[bytes], bytes | None]) -> None:
+        while not stop.is_set():
+            try:
+                connection, _ = listener.accept()
+            except TimeoutError:
+                continue
+            except OSError:
+                return
+            threading.Thread(target=talk, args=(connection, answer), daemon=True).start()
+
+    def talk(connection: socket.socket, answer: Callable[[bytes], bytes | None]) -> None:
+        with connection:
+            said = answer(connection.recv(4096))
+            if said is None:
+                stop.wait(30)
+            elif said:
+                connection.sendall(said)
+
+    yield serve
+    stop.set()
+    for listener in listeners:
+        listener.close()
+
+
+def test_a_healthy_cluster(mock_cluster: MockCluster, topic: str) -> None:
+    report = diagnose(mock_cluster, topic=topic, group="billing")
+    assert report.ok
+    assert report.exit_code == 0
+    check("healthy", report, mock_cluster)
+
+
+def test_nothing_is_written_and_no_topic_made(mock_cluster: MockCluster) -> None:
+    report = diagnose(mock_cluster, topic="not-there")
+    assert codes(report) == ["topic_unknown"]
+    assert report.exit_code == 8
+    check("unknown_topic", report, mock_cluster)
+    with ottla.Client(mock_cluster.bootstrap) as client:
+        assert "not-there" not in client.list_topics()
+    assert mock_cluster.request_count("Produce") == 0
+
+
+def test_a_dead_bootstrap_server_is_a_warning(mock_cluster: MockCluster, topic: str) -> None:
+    mock_cluster.stop_broker(2)
+    report = diagnose(mock_cluster, broker=None)
+    assert report.ok
+    assert codes(report, "warning") == ["tcp_refused", "under_replicated"]
+    check("dead_bootstrap_server", report, mock_cluster)
+
+
+def test_a_broker_that_is_down_but_still_named(mock_cluster: MockCluster, topic: str) -> None:
+    [closed] = free_ports(1)
+    mock_cluster.advertise(2, f"127.0.0.1:{closed}")
+    report = diagnose(mock_cluster, topic=topic)
+    assert codes(report) == ["broker_unreachable"]
+    assert report.exit_code == 9
+    check("broker_down", report, mock_cluster, closed=closed)
+
+
+def test_all_brokers_advertise_localhost(mock_cluster: MockCluster) -> None:
+    ports = free_ports(3)
+    for broker, port in zip(mock_cluster.brokers, ports, strict=True):
+        mock_cluster.advertise(broker, f"127.0.0.1:{port}")
+    report = diagnose(mock_cluster)
+    assert codes(report) == ["advertised_loopback"]
+    known = {port_of(mock_cluster.brokers[1]): BROKER}
+    known |= {port: 19092 + i for i, port in enumerate(ports)}
+    check_golden("doctor/advertised_localhost", picture(report, known))
+
+
+def test_an_advertised_name_that_is_not_known(mock_cluster: MockCluster) -> None:
+    for broker in mock_cluster.brokers:
+        mock_cluster.advertise(broker, f"kafka-{broker}.invalid:9092")
+    report = diagnose(mock_cluster)
+    assert codes(report) == ["advertised_unresolved"]
+    assert report.findings[0].brokers == (1, 2, 3)
+    check("advertised_unresolved", report, mock_cluster)
+
+
+def test_two_brokers_at_one_address(mock_cluster: MockCluster, topic: str) -> None:
+    mock_cluster.advertise(2, mock_cluster.brokers[1])
+    report = diagnose(mock_cluster, topic=topic)
+    assert codes(report) == ["one_address_for_all"]
+    assert report.exit_code == 9
+    check("one_address", report, mock_cluster)
+
+
+def test_an_address_that_leads_to_another_broker(mock_cluster: MockCluster, topic: str) -> None:
+    first, second = mock_cluster.brokers[1], mock_cluster.brokers[2]
+    mock_cluster.advertise(1, second)
+    mock_cluster.advertise(2, first)
+    report = diagnose(mock_cluster, broker=3, topic=topic)
+    assert codes(report) == ["another_broker", "another_broker"]
+    assert [broker.endpoint.addresses[0].node for broker in report.facts.brokers] == [2, 1, 3]
+    check("swapped_addresses", report, mock_cluster)
+
+
+def test_without_the_right_to_ask_for_ids_the_leaders_tell(
+    mock_cluster: MockCluster, topic: str
+) -> None:
+    """The announced id of KIP-1242 and the leaders' own refusals remain."""
+    mock_cluster.inject(Fault.error("CLUSTER_AUTHORIZATION_FAILED"), api="DescribeConfigs")
+    mock_cluster.advertise(2, mock_cluster.brokers[1])
+    mock_cluster.advertise(1, mock_cluster.brokers[3])
+    report = diagnose(mock_cluster, topic=topic)
+    assert "one_address_for_all" in codes(report)
+    steps = [step for p in report.facts.brokers[1].partitions for step in p.steps]
+    assert {step.code for step in steps} == {"NOT_LEADER_OR_FOLLOWER"}
+
+
+def test_a_leader_that_moves_meanwhile_is_a_note(mock_cluster: MockCluster, single: str) -> None:
+    leader = mock_cluster.leader(single, 0)
+    assert leader is not None
+    to = leader % 3 + 1
+    mock_cluster.inject(Fault.move_leader(to), api="ListOffsets", times=1)
+    report = diagnose(mock_cluster, broker=leader, topic=single)
+    assert report.ok
+    assert "leader_moved" in codes(report, "note")
+    assert f"to broker {to}" in str(report)
+
+
+def test_a_partition_without_leader(topic: str, mock_cluster: MockCluster) -> None:
+    mock_cluster.create_topic("alone", partitions=3, replication=1)
+    for broker in (2, 3):
+        mock_cluster.stop_broker(broker)
+    report = diagnose(mock_cluster, topic="alone")
+    assert codes(report) == ["leaderless"]
+    assert report.exit_code == 10
+    check("leaderless", report, mock_cluster)
+
+
+def test_a_topic_that_must_not_be_read(mock_cluster: MockCluster, topic: str) -> None:
+    mock_cluster.inject(Fault.error("TOPIC_AUTHORIZATION_FAILED"), api="Fetch")
+    report = diagnose(mock_cluster, topic=topic)
+    assert codes(report) == ["read_denied"] * 3
+    check("read_denied", report, mock_cluster)
+
+
+def test_a_group_without_coordinator(mock_cluster: MockCluster) -> None:
+    mock_cluster.inject(Fault.error("COORDINATOR_NOT_AVAILABLE"), api="FindCoordinator")
+    report = diagnose(mock_cluster, group="billing", timeout=4)
+    assert codes(report) == ["coordinator_fails"]
+    assert report.exit_code == 11
+    check("no_coordinator", report, mock_cluster)
+
+
+def test_no_metadata(mock_cluster: MockCluster) -> None:
+    mock_cluster.inject(Fault.disconnect("before"), api="Metadata")
+    report = diagnose(mock_cluster)
+    assert codes(report) == ["no_metadata"]
+    assert report.exit_code == 8
+    check("no_metadata", report, mock_cluster)
+
+
+def test_servers_of_different_clusters(mock_cluster: MockCluster) -> None:
+    with MockCluster(brokers=1) as other:
+        servers = f"{mock_cluster.brokers[1]},{other.brokers[1]}"
+        report = ottla.diagnose(servers)
+    assert codes(report) == ["different_clusters"]
+
+
+def test_slow_brokers_are_a_warning(mock_cluster: MockCluster) -> None:
+    mock_cluster.inject(Fault.delay(1.2), api="Metadata", broker=2)
+    report = diagnose(mock_cluster)
+    assert report.ok
+    [slow] = [finding for finding in report.findings if finding.code == "slow"]
+    assert f"Metadata at {mock_cluster.brokers[2]} took 1." in slow.summary
+
+
+def http(_: bytes) -> bytes:
+    return b"HTTP/1.1 400 Bad Request\r\n\r\n"
+
+
+def patient_http(asked: bytes) -> bytes | None:
+    """Waits for the end of a line, as many do."""
+    return http(asked) if b"\n" in asked else None
+
+
+def tls(asked: bytes) -> bytes:
+    """Answers a hello with an alert, and hangs up on anything else without a word."""
+    return b"\x15\x03\x03\x00\x02\x02\x28" if asked[:1] == b"\x16" else b""
+
+
+PORTS: dict[str, tuple[Callable[[bytes], bytes | None], str, int]] = {
+    "http": (http, "speaks_http", 6),
+    "patient_http": (patient_http, "speaks_http", 6),
+    "ssh": (lambda _: b"SSH-2.0-OpenSSH_9.6\r\n", "speaks_ssh", 6),
+    "tls": (tls, "speaks_tls", 5),
+    "silent": (lambda _: None, "silent", 6),
+    "hangs_up": (lambda _: b"", "hangs_up", 6),
+    "garbage": (lambda _: b"\x00\x00\x00\x04\xff\xff\xff\xff", "not_kafka", 6),
+}
+
+
+@pytest.mark.parametrize("name", PORTS)
+def test_a_port_that_is_no_kafka_listener(
+    name: str, server: Callable[[Callable[[bytes], bytes | None]], int]
+) -> None:
+    answer, code, exit_code = PORTS[name]
+    port = server(answer)
+    report = ottla.diagnose(f"127.0.0.1:{port}", timeout=4)
+    assert codes(report) == [code]
+    assert report.exit_code == exit_code
+    check(f"port_{name}", report, None, other=port)
+
+
+def test_a_closed_port() -> None:
+    [closed] = free_ports(1)
+    report = ottla.diagnose(f"127.0.0.1:{closed}")
+    assert codes(report) == ["tcp_refused"]
+    assert report.exit_code == 4
+    check("port_closed", report, None, closed=closed)
+
+
+def test_a_wrong_name() -> None:
+    report = ottla.diagnose("kafka.invalid:9092")
+    assert codes(report) == ["unresolved"]
+    assert report.exit_code == 3
+    check("wrong_name", report, None)
+
+
+def test_the_time_is_bounded(
+    mock_cluster: MockCluster, server: Callable[[Callable[[bytes], bytes | None]], int]
+) -> None:
+    silent = server(lambda _: None)
+    for broker in (2, 3):
+        mock_cluster.advertise(broker, f"127.0.0.1:{silent}")
+    mock_cluster.inject(Fault.silence(), api="ListOffsets")
+    started = time.monotonic()
+    report = diagnose(mock_cluster, timeout=4)
+    assert time.monotonic() - started < 6
+    assert {"silent", "leader_fails"} >= set(codes(report)) - {"one_address_for_all"}
+
+
+def test_ctrl_c_ends_it() -> None:
+    ended, reacted = interrupt_child(
+        """
+        import socket
+        server = socket.create_server(("127.0.0.1", 0))
+        try:
+            say("waiting")
+            ottla.diagnose(f"127.0.0.1:{server.getsockname()[1]}", timeout=60)
+        except KeyboardInterrupt:
+            say("interrupted")
+        """
+    )
+    assert "interrupted" in ended.output
+    assert reacted < 0.5
+
+
+def test_a_wrong_configuration_is_raised() -> None:
+    with pytest.raises(ConfigError, match=r"linger\.ms"):
+        ottla.diagnose("localhost:9092", {"lingr.ms": 1})
+    with pytest.raises(ConfigError, match="has no port"):
+        ottla.diagnose("localhost")
+
+
+def test_the_report_is_json(mock_cluster: MockCluster, topic: str) -> None:
+    report = diagnose(mock_cluster, topic=topic, group="billing")
+    told = json.loads(json.dumps(report.to_dict()))
+    assert told["ok"] is True
+    assert told["facts"]["cluster"]["brokers"][0]["id"] == 1
+    assert told["facts"]["brokers"][0]["endpoint"]["addresses"][0]["apis"]["Metadata"] == [0, 13]
