@@ -29,15 +29,16 @@ _SAY_IT_ALL = {"one_address_for_all", "another_broker", "another_cluster"}
 _ORDER = {"error": 0, "warning": 1, "note": 2}
 
 
-def judge(facts: Facts) -> tuple[Finding, ...]:
-    """Return what the facts mean, the first problem of a client first."""
+def judge(facts: Facts, now: float | None = None) -> tuple[Finding, ...]:
+    """Return what the facts mean at a time (now), the first problem of a client first."""
+    now = time.time() if now is None else now
     findings = [
         *judge_bootstrap(facts),
         *judge_brokers(facts),
         *judge_topics(facts),
         *judge_leaders(facts),
         *judge_coordinator(facts),
-        *_judge_certificates(facts),
+        *_judge_certificates(facts, now),
         *_judge_speed(facts),
     ]
     # Where another broker answers, that its leader is another one goes without saying.
@@ -47,9 +48,8 @@ def judge(facts: Facts) -> tuple[Finding, ...]:
     return tuple(findings)
 
 
-def _judge_certificates(facts: Facts) -> Iterator[Finding]:
+def _judge_certificates(facts: Facts, now: float) -> Iterator[Finding]:
     """Return the certificates that end soon; those that have ended are errors already."""
-    now = time.time()
     ends: dict[str, tuple[float, str]] = {}
     for endpoint in (*facts.bootstrap, *(broker.endpoint for broker in facts.brokers)):
         for address in endpoint.addresses:

@@ -20,7 +20,7 @@ use super::steps::{failure, of_error, of_io, step};
 use super::witness::{Seen, Watched};
 use crate::bootstrap::ask;
 use crate::connection::opening::Opening;
-use crate::connection::{ApiRange, Connection, Endpoint, Settings, establish};
+use crate::connection::{ApiRange, Connection, Endpoint, establish};
 use crate::environment::Stream;
 use crate::security::{TlsInfo, peer_words};
 
@@ -238,7 +238,8 @@ async fn explain(probe: &Probe, address: SocketAddr, seen: &Seen, mut looked: St
 
 /// Whether Kafka answers at a port without TLS.
 async fn speaks_plaintext(probe: &Probe, address: SocketAddr) -> bool {
-    let settings = Settings { security: Arc::default(), ..probe.settings.clone() };
+    let mut settings = probe.settings.clone();
+    settings.security = Arc::default();
     let endpoint = Endpoint { host: address.ip().to_string(), port: address.port() };
     let asked = async {
         let mut opening = Opening::tcp(&endpoint, address, &settings, &probe.environment).await?;

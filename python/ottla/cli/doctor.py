@@ -1,0 +1,48 @@
+"""``ottla doctor``: what is wrong with the way to the cluster, and what to do about it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from typing import Any
+
+from ottla.cli.options import add_cluster, configuration, style
+from ottla.doctor import diagnose
+from ottla.doctor.findings import EXIT_CODES
+from ottla.doctor.picture import draw
+
+_CODES = ", ".join(f"{code} {phase}" for phase, code in EXIT_CODES.items())
+
+
+def add(commands: argparse._SubParsersAction[Any]) -> None:
+    """Add the command's arguments."""
+    parser = commands.add_parser(
+        "doctor",
+        help="check every step of every connection, and say what is wrong",
+        description="Check every bootstrap server and every broker step by step, as a client would "
+        "meet them, and say what is wrong and what to do. Nothing is written to the cluster.",
+        epilog=f"Exit code: 0 if nothing is wrong, or the first phase with an error: {_CODES}.",
+    )
+    add_cluster(parser)
+    parser.add_argument("--topic", "-t", help="ask the leaders of all partitions of this topic")
+    parser.add_argument("--group", "-g", help="look for the coordinator of this group")
+    parser.add_argument("--timeout", type=float, default=20.0, help="seconds for all (20)")
+    parser.add_argument("--json", action="store_true", help="print the report as JSON")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Examine, print, and return the exit code of the report."""
+    report = diagnose(
+        config=configuration(arguments),
+        topic=arguments.topic,
+        group=arguments.group,
+        timeout=arguments.timeout,
+    )
+    if arguments.json:
+        json.dump(report.to_dict(), sys.stdout, indent=2)
+        print()
+    else:
+        print(draw(report.facts, report.findings, style()))
+    return report.exit_code

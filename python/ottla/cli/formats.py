@@ -1,0 +1,93 @@
+"""How ``consume`` prints a record: kcat's format, of text, escapes and ``%`` tokens.
+
+Tokens: ``%t`` topic, ``%p`` partition, ``%o`` offset, ``%k`` key, ``%s`` value, ``%h`` headers,
+``%T`` timestamp in ms, ``%K`` and ``%S`` lengths of key and value (-1 for null), ``%%``. Keys and
+values are printed as the bytes that they are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import NamedTuple
+
+from ottla.errors import ConfigError
+
+_ESCAPE = re.compile(rb"\\(x[0-9a-fA-F]{1,2}|.)", re.DOTALL)
+_ESCAPED = {b"n": b"\n", b"r": b"\r", b"t": b"\t", b"0": b"\0", b"\\": b"\\"}
+_TOKEN = re.compile(rb"%(.)", re.DOTALL)
+
+
+class Record(NamedTuple):
+    """A record in the order of the columns that ``consume`` reads."""
+
+    key: bytes | None
+    value: bytes | None
+    topic: str
+    partition: int
+    offset: int
+    timestamp: int
+    headers: list[tuple[str, bytes | None]] | None
+
+
+Format = Callable[[Record], bytes]
+
+
+def unescape(text: str) -> bytes:
+    r"""Return a text with ``\n``, ``\r``, ``\t``, ``\0``, ``\xHH`` and ``\\`` as bytes."""
+
+    def byte(escape: re.Match[bytes]) -> bytes:
+        code = escape[1]
+        if code[:1] == b"x" and len(code) > 1:
+            return bytes([int(code[1:], 16)])
+        return _ESCAPED.get(code, escape[0])
+
+    return _ESCAPE.sub(byte, text.encode(errors="surrogateescape"))
+
+
+def headers_as_text(headers: list[tuple[str, bytes | None]] | None) -> bytes:
+    """Return headers as ``name=value,name=value``; ``NULL`` for a value that is null."""
+    pairs = headers or []
+    return b",".join(
+        name.encode() + b"=" + (b"NULL" if value is None else value) for name, value in pairs
+    )
+
+
+_TOKENS: dict[bytes, Format] = {
+    b"t": lambda record: record.topic.encode(),
+    b"p": lambda record: b"%d" % record.partition,
+    b"o": lambda record: b"%d" % record.offset,
+    b"k": lambda record: record.key or b"",
+    b"s": lambda record: record.value or b"",
+    b"h": lambda record: headers_as_text(record.headers),
+    b"T": lambda record: b"%d" % record.timestamp,
+    b"K": lambda record: b"%d" % (-1 if record.key is None else len(record.key)),
+    b"S": lambda record: b"%d" % (-1 if record.value is None else len(record.value)),
+    b"%": lambda _: b"%",
+}
+
+
+def compile_format(text: str) -> Format:
+    """Return the function that prints a record.
+
+    Raises:
+        ConfigError: a token does not exist.
+    """
+    template = unescape(text)
+    parts: list[bytes | Format] = []
+    end = 0
+    for token in _TOKEN.finditer(template):
+        parts.append(template[end : token.start()])
+        end = token.end()
+        try:
+            parts.append(_TOKENS[token[1]])
+        except KeyError:
+            known = " ".join(f"%{name.decode()}" for name in _TOKENS)
+            name = token[1].decode(errors="replace")
+            raise ConfigError(f"-f: %{name} does not exist; there are {known}") from None
+    parts.append(template[end:])
+
+    def print_record(record: Record) -> bytes:
+        return b"".join(part if isinstance(part, bytes) else part(record) for part in parts)
+
+    return print_record

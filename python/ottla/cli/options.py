@@ -1,0 +1,140 @@
+"""What all commands share: where the cluster is, and the configuration from files and arguments.
+
+Later wins: the file, then ``-X``, then the addresses on the command line.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from ottla import Client
+from ottla.doctor.picture import Style
+from ottla.errors import ConfigError
+
+
+def add_cluster(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments that say where the cluster is and how to talk to it."""
+    parser.add_argument("bootstrap", nargs="?", metavar="BOOTSTRAP", help="host:port, or several")
+    parser.add_argument("-b", "--brokers", dest="brokers", help="the same as BOOTSTRAP")
+    parser.add_argument(
+        "-X",
+        "--set",
+        dest="settings",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="a configuration key by Kafka's dotted name; may be repeated",
+    )
+    parser.add_argument(
+        "--config", type=Path, metavar="FILE", help="a properties file, or a TOML file (.toml)"
+    )
+
+
+def configuration(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return the configuration of a command.
+
+    Raises:
+        ConfigError: a file cannot be read, an argument is no pair, or no address is given.
+    """
+    config: dict[str, Any] = {}
+    if arguments.config is not None:
+        config |= read_config(arguments.config)
+    for pair in arguments.settings:
+        key, separator, value = pair.partition("=")
+        if not separator:
+            raise ConfigError(f"-X {pair}: expected KEY=VALUE")
+        config[key.strip()] = value
+    servers = arguments.bootstrap or arguments.brokers
+    if servers:
+        config["bootstrap.servers"] = servers
+    if not config.get("bootstrap.servers"):
+        raise ConfigError(
+            "no broker is named: give BOOTSTRAP (host:port), -b, or bootstrap.servers in --config"
+        )
+    return config
+
+
+def connect(arguments: argparse.Namespace, timeout: float | None = None) -> Client:
+    """Return a connected client of the cluster that the arguments name."""
+    return Client(config=configuration(arguments), timeout=timeout)
+
+
+def read_config(path: Path) -> dict[str, Any]:
+    """Return the configuration in a file: TOML by its name's end, else Java's properties."""
+    try:
+        if path.suffix == ".toml":
+            return _read_toml(path)
+        return dict(read_properties(path.read_text(encoding="utf-8")))
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"--config {path}: {error}") from error
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    try:
+        # Of the standard library from 3.11 on.
+        tomllib = importlib.import_module("tomllib")
+    except ImportError as error:
+        raise ConfigError(
+            f"--config {path}: TOML needs Python 3.11; use a properties file"
+        ) from error
+    try:
+        return dict(_flat(tomllib.loads(path.read_text(encoding="utf-8"))))
+    except ValueError as error:
+        raise ConfigError(f"--config {path}: {error}") from error
+
+
+def _flat(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Return nested tables as dotted names: ``linger.ms`` in TOML is a table of its own."""
+    for key, value in table.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{prefix}{key}.")
+        else:
+            yield prefix + key, value
+
+
+_PAIR = re.compile(r"(?P<key>(?:[^=:\s\\]|\\.)+)\s*[=:\s]?\s*(?P<value>.*)", re.DOTALL)
+_ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
+_ESCAPED = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
+
+
+def read_properties(text: str) -> Iterator[tuple[str, str]]:
+    """Return the pairs of a properties file, by Java's rules: comments, escapes, long lines."""
+    lines = iter(text.splitlines())
+    for first in lines:
+        line = first.lstrip()
+        if not line or line[0] in "#!":
+            continue
+        # An odd number of backslashes at the end: the line goes on in the next one.
+        while (len(line) - len(line.rstrip("\\"))) % 2:
+            line = line[:-1] + next(lines, "").lstrip()
+        pair = _PAIR.match(line)
+        if pair:
+            yield _unescaped(pair["key"]), _unescaped(pair["value"])
+
+
+def _unescaped(text: str) -> str:
+    def character(escape: re.Match[str]) -> str:
+        code = escape[1]
+        if len(code) == 5:
+            return chr(int(code[1:], 16))
+        return _ESCAPED.get(code, code)
+
+    return _ESCAPE.sub(character, text)
+
+
+def style() -> Style:
+    """Return how to draw on standard output: colours on a terminal only, and by NO_COLOR never."""
+    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    color = sys.stdout.isatty() and not plain
+    try:
+        "✓✗├─└│".encode(sys.stdout.encoding or "ascii")
+    except UnicodeEncodeError:
+        return Style(color=color, ascii=True)
+    return Style(color=color)

@@ -1,0 +1,130 @@
+"""``ottla produce``: standard input, or files, to a topic; a record a line unless told otherwise.
+
+Memory is bounded: the producer's buffer holds records back, and of what was acknowledged nothing
+is kept.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import deque
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from ottla import Delivery, Producer
+from ottla.cli.formats import unescape
+from ottla.cli.options import add_cluster, configuration
+from ottla.errors import ConfigError, KafkaError
+
+_CHUNK = 1 << 16
+# Deliveries that are not looked at yet: the oldest are, from here on, while reading goes on.
+_WINDOW = 10_000
+
+
+def add(commands: argparse._SubParsersAction[Any]) -> None:
+    """Add the command's arguments."""
+    parser = commands.add_parser(
+        "produce",
+        help="write standard input, or files, to a topic",
+        description="Write records from standard input, one a line, or each FILE as one record. "
+        "Exit code 1 if a record was not acknowledged.",
+    )
+    add_cluster(parser)
+    parser.add_argument("-t", "--topic", required=True, help="the topic")
+    parser.add_argument("-p", "--partition", type=int, help="the partition (by the key, or spread)")
+    parser.add_argument("-k", "--key", help="a key for all records")
+    parser.add_argument("-K", "--key-delimiter", help="what parts key and value in each record")
+    parser.add_argument("-D", "--delimiter", default="\\n", help="what ends a record (\\n)")
+    parser.add_argument(
+        "-H", "--header", action="append", default=[], metavar="NAME=VALUE", help="a header"
+    )
+    parser.add_argument("-Z", "--null", action="store_true", help="send empty parts as null")
+    parser.add_argument("-z", "--compression", help="gzip, snappy, lz4 or zstd")
+    parser.add_argument("-c", "--count", type=int, help="end after this many records")
+    parser.add_argument("-F", "--file", type=Path, action="append", help="a file as one record")
+    parser.add_argument("-v", "--verbose", action="store_true", help="say what was written")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Write all records, and wait until each is acknowledged or failed."""
+    config = configuration(arguments)
+    if arguments.compression:
+        config["compression.type"] = arguments.compression
+    delimiter = unescape(arguments.delimiter)
+    if not delimiter:
+        raise ConfigError("-D: a delimiter has one byte at least")
+    key_delimiter = unescape(arguments.key_delimiter) if arguments.key_delimiter else None
+    headers = [_header(header) for header in arguments.header]
+    written = failed = 0
+    open_deliveries: deque[Delivery] = deque()
+
+    def settle(limit: int) -> None:
+        nonlocal written, failed
+        while len(open_deliveries) > limit:
+            error = open_deliveries.popleft().exception()
+            written += error is None
+            failed += error is not None
+            if error is not None and failed <= 10:
+                print(f"ottla: not written: {error}", file=sys.stderr)
+
+    with Producer(config=config) as producer:
+        for number, record in enumerate(_records(arguments, delimiter)):
+            if number == arguments.count:
+                break
+            key, value = _split(record, key_delimiter, arguments)
+            try:
+                sent = producer.send(
+                    arguments.topic, value, key, headers=headers, partition=arguments.partition
+                )
+            except KafkaError as error:
+                # The record was not taken; those before it were.
+                print(f"ottla: record {number + 1}: {error}", file=sys.stderr)
+                failed += 1
+                break
+            open_deliveries.append(sent)
+            settle(_WINDOW)
+        producer.flush()
+        settle(0)
+    if arguments.verbose or failed:
+        print(f"ottla: {written} records written, {failed} failed", file=sys.stderr)
+    return 1 if failed else 0
+
+
+def _header(text: str) -> tuple[str, bytes | None]:
+    name, separator, value = text.partition("=")
+    return name, value.encode() if separator else None
+
+
+def _split(
+    record: bytes, delimiter: bytes | None, arguments: argparse.Namespace
+) -> tuple[bytes | None, bytes | None]:
+    """Return key and value of a record as it was read."""
+    key: bytes | None = None if arguments.key is None else arguments.key.encode()
+    value: bytes | None = record
+    if delimiter is not None and delimiter in record:
+        key, _, value = record.partition(delimiter)
+    if arguments.null:
+        key, value = key or None, value or None
+    return key, value
+
+
+def _records(arguments: argparse.Namespace, delimiter: bytes) -> Iterator[bytes]:
+    if arguments.file:
+        for path in arguments.file:
+            yield path.read_bytes()
+    else:
+        yield from split_stream(sys.stdin.buffer, delimiter)
+
+
+def split_stream(stream: BinaryIO, delimiter: bytes) -> Iterator[bytes]:
+    """Return the parts of a stream as they come; what follows the last delimiter is one if any."""
+    read = getattr(stream, "read1", stream.read)
+    rest = b""
+    while chunk := read(_CHUNK):
+        *whole, rest = (rest + chunk).split(delimiter)
+        yield from whole
+    if rest:
+        yield rest

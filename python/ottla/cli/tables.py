@@ -1,0 +1,87 @@
+"""Tables on the terminal, drawn by rich; plain text where the output is no terminal."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+from ottla.cli.options import style
+from ottla.doctor.picture import clean
+from ottla.errors import ConfigError
+
+if TYPE_CHECKING:
+    from rich.console import Console, Group
+
+# Wider than any table, so that nothing is cut where no terminal says how wide it is.
+_WIDE = 10_000
+
+
+@dataclass(frozen=True)
+class Table:
+    """A title, a header, rows of text; and lines below, in red or yellow if something is wrong."""
+
+    title: str
+    header: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    lines: Sequence[str] = field(default_factory=list)
+    bad: bool = False
+    warn: bool = False
+
+
+def need_rich() -> ModuleType:
+    """Return rich.
+
+    Raises:
+        ConfigError: it is not installed.
+    """
+    try:
+        import rich
+    except ImportError as error:
+        raise ConfigError(
+            "tables are drawn by rich, which is not installed: pip install 'ottla[cli]' (--json "
+            "needs nothing)"
+        ) from error
+    return rich
+
+
+def console() -> Console:
+    """Return a console that colours terminals only."""
+    need_rich()
+    from rich.console import Console
+
+    if sys.stdout.isatty():
+        return Console(no_color=not style().color, highlight=False, emoji=False, markup=False)
+    return Console(width=_WIDE, color_system=None, highlight=False, emoji=False, markup=False)
+
+
+def print_tables(tables: Sequence[Table]) -> None:
+    """Print tables one below the other."""
+    console().print(render(tables), soft_wrap=False)
+
+
+def render(tables: Sequence[Table]) -> Group:
+    """Return tables as rich draws them."""
+    need_rich()
+    from rich.console import Group
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+    parts: list[RichTable | Text] = []
+    for table in tables:
+        if parts:
+            parts.append(Text(""))
+        if table.title:
+            parts.append(Text(clean(table.title), style="bold"))
+        if table.header:
+            drawn = RichTable(box=None, pad_edge=False, header_style="dim")
+            for name in table.header:
+                drawn.add_column(name, no_wrap=True)
+            for row in table.rows:
+                drawn.add_row(*(Text(clean(cell)) for cell in row))
+            parts.append(drawn)
+        color = "red" if table.bad else "yellow" if table.warn else ""
+        parts += [Text(clean(line), style=color) for line in table.lines]
+    return Group(*parts)

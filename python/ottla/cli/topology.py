@@ -1,0 +1,229 @@
+"""``ottla topology``: the cluster as its metadata has it: who leads what, what is not well."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import sys
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+from ottla import Cluster, Partition
+from ottla.cli.options import add_cluster, connect
+from ottla.cli.tables import Table, print_tables
+
+
+@dataclass(frozen=True)
+class BrokerRow:
+    """A broker; ``preferred`` partitions are those that it should lead."""
+
+    id: int
+    address: str
+    rack: str | None
+    controller: bool
+    leads: int
+    preferred: int
+    replicas: int
+
+
+@dataclass(frozen=True)
+class PartitionRow:
+    """A partition; what is not well about it is in ``under_replicated`` and ``offline``."""
+
+    index: int
+    leader: int | None
+    leader_epoch: int
+    replicas: list[int]
+    isr: list[int]
+    offline_replicas: list[int]
+    under_replicated: bool
+    offline: bool
+
+
+@dataclass(frozen=True)
+class TopicRow:
+    """A topic and its partitions."""
+
+    name: str
+    id: str | None
+    internal: bool
+    partitions: list[PartitionRow]
+
+    @property
+    def replication(self) -> int:
+        """How many replicas its partitions have, at most."""
+        return max((len(partition.replicas) for partition in self.partitions), default=0)
+
+
+@dataclass(frozen=True)
+class Overview:
+    """All that the command shows; ``to_json`` is what ``--json`` prints."""
+
+    cluster_id: str | None
+    controller: int | None
+    brokers: list[BrokerRow]
+    topics: list[TopicRow]
+
+    @property
+    def partitions(self) -> list[tuple[str, PartitionRow]]:
+        """All partitions, with the names of their topics."""
+        return [(topic.name, partition) for topic in self.topics for partition in topic.partitions]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return everything as plain values, with the sums that the tables show."""
+        partitions = [partition for _, partition in self.partitions]
+        return {
+            **dataclasses.asdict(self),
+            "partition_count": len(partitions),
+            "under_replicated_count": sum(p.under_replicated for p in partitions),
+            "offline_count": sum(p.offline for p in partitions),
+            "off_preferred_count": sum(off_preferred(p) for p in partitions),
+        }
+
+
+def off_preferred(partition: PartitionRow) -> bool:
+    """Return whether another replica leads than the first, which Kafka prefers."""
+    return partition.leader is not None and partition.leader != partition.replicas[:1][0]
+
+
+def overview(cluster: Cluster, names: list[str]) -> Overview:
+    """Return the rows of a cluster and some of its topics."""
+    topics = []
+    for name in names:
+        topic = cluster.topics[name]
+        rows = [_partition(partition) for partition in topic.partitions.values()]
+        topics.append(TopicRow(name, topic.id, topic.internal, rows))
+    partitions = [partition for topic in topics for partition in topic.partitions]
+    leads = Counter(p.leader for p in partitions)
+    preferred = Counter(p.replicas[0] for p in partitions if p.replicas)
+    replicas = Counter(replica for p in partitions for replica in p.replicas)
+    brokers = [
+        BrokerRow(
+            id=broker.id,
+            address=f"{broker.host}:{broker.port}",
+            rack=broker.rack,
+            controller=broker.id == cluster.controller,
+            leads=leads[broker.id],
+            preferred=preferred[broker.id],
+            replicas=replicas[broker.id],
+        )
+        for broker in cluster.brokers.values()
+    ]
+    return Overview(cluster.cluster_id, cluster.controller, brokers, topics)
+
+
+def _partition(partition: Partition) -> PartitionRow:
+    return PartitionRow(
+        index=partition.index,
+        leader=partition.leader,
+        leader_epoch=partition.leader_epoch,
+        replicas=list(partition.replicas),
+        isr=list(partition.isr),
+        offline_replicas=list(partition.offline_replicas),
+        under_replicated=len(partition.isr) < len(partition.replicas),
+        offline=partition.leader is None,
+    )
+
+
+def add(commands: argparse._SubParsersAction[Any]) -> None:
+    """Add the command's arguments."""
+    parser = commands.add_parser(
+        "topology",
+        help="show brokers, racks, leaders, and partitions that are not well",
+        description="Show the cluster as its metadata has it. With -t, each partition of a topic.",
+    )
+    add_cluster(parser)
+    parser.add_argument("-t", "--topic", action="append", help="this topic only; may be repeated")
+    parser.add_argument("--json", action="store_true", help="print everything as JSON")
+    parser.add_argument("--timeout", type=float, help="seconds to find the cluster (60)")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Look, and print."""
+    with connect(arguments, arguments.timeout) as client:
+        names = arguments.topic or client.list_topics(timeout=arguments.timeout)
+        cluster = client.cluster(names, refresh=True, timeout=arguments.timeout)
+        seen = overview(cluster, names)
+    if arguments.json:
+        json.dump(seen.to_json(), sys.stdout, indent=2)
+        print()
+    else:
+        print_tables([*tables(seen, detailed=bool(arguments.topic))])
+    return 0
+
+
+def tables(seen: Overview, *, detailed: bool) -> list[Table]:
+    """Return what is shown: the brokers, then the topics or the partitions, then the sums."""
+    partitions = seen.partitions
+    brokers = Table(
+        f"cluster {seen.cluster_id or 'without id'}",
+        ["broker", "address", "rack", "leads", "preferred", "replicas", ""],
+        [
+            [
+                str(broker.id),
+                broker.address,
+                broker.rack or "",
+                str(broker.leads),
+                str(broker.preferred),
+                str(broker.replicas),
+                "controller" if broker.controller else "",
+            ]
+            for broker in seen.brokers
+        ],
+    )
+    shown = [_partition_table(topic) for topic in seen.topics] if detailed else [_topics(seen)]
+    under = [f"{name}-{p.index}" for name, p in partitions if p.under_replicated]
+    offline = [f"{name}-{p.index}" for name, p in partitions if p.offline]
+    off = sum(off_preferred(p) for _, p in partitions)
+    lines = [
+        f"{len(seen.brokers)} brokers, {len(seen.topics)} topics, {len(partitions)} partitions",
+        f"under-replicated: {len(under)}{_named(under)}",
+        f"offline: {len(offline)}{_named(offline)}",
+        f"not led by their preferred replica: {off}",
+    ]
+    return [brokers, *shown, Table("", [], [], lines, bad=bool(offline), warn=bool(under))]
+
+
+def _topics(seen: Overview) -> Table:
+    rows = [
+        [
+            topic.name,
+            str(len(topic.partitions)),
+            str(topic.replication),
+            str(sum(p.under_replicated for p in topic.partitions) or ""),
+            str(sum(p.offline for p in topic.partitions) or ""),
+            "internal" if topic.internal else "",
+        ]
+        for topic in seen.topics
+    ]
+    header = ["topic", "partitions", "replication", "under-replicated", "offline", ""]
+    return Table("topics", header, rows)
+
+
+def _partition_table(topic: TopicRow) -> Table:
+    rows = [
+        [
+            str(p.index),
+            "none" if p.leader is None else str(p.leader),
+            str(p.leader_epoch),
+            _ids(p.replicas),
+            _ids(p.isr),
+            _ids(p.offline_replicas),
+            "offline" if p.offline else "under-replicated" if p.under_replicated else "",
+        ]
+        for p in topic.partitions
+    ]
+    header = ["partition", "leader", "epoch", "replicas", "isr", "offline", ""]
+    return Table(f"topic {topic.name}", header, rows)
+
+
+def _ids(ids: list[int]) -> str:
+    return ",".join(map(str, ids))
+
+
+def _named(names: list[str], limit: int = 10) -> str:
+    more = ", …" if len(names) > limit else ""
+    return f" ({', '.join(names[:limit])}{more})" if names else ""

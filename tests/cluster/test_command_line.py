@@ -1,0 +1,32 @@
+"""The commands on real brokers, once around."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.conftest import TopicFactory
+from tests.support.command import ottla
+from tests.support.kafka_cluster import KafkaCluster
+
+pytestmark = pytest.mark.cluster
+
+
+def test_once_around(kafka: KafkaCluster, kafka_topic: TopicFactory) -> None:
+    topic = kafka_topic(partitions=3)
+    lines = sorted(b"key-%d:value %d" % (i, i) for i in range(500))
+    done = ottla(
+        "produce", kafka.bootstrap, "-t", topic, "-K", ":", "-z", "zstd", "-v",
+        stdin=b"\n".join(lines) + b"\n",
+    )  # fmt: skip
+    assert (done.code, done.err) == (0, "ottla: 500 records written, 0 failed\n")
+    done = ottla("consume", kafka.bootstrap, "-t", topic, "-e", "-K", ":")
+    assert (done.code, done.err) == (0, "")
+    assert sorted(done.out.splitlines()) == lines
+    told = json.loads(ottla("topology", kafka.bootstrap, "-t", topic, "--json").out)
+    assert [broker["rack"] for broker in told["brokers"]] == ["rack-a", "rack-b", "rack-c"]
+    assert [broker["preferred"] for broker in told["brokers"]] == [1, 1, 1]
+    assert told["offline_count"] == 0
+    done = ottla("doctor", kafka.bootstrap, "-t", topic, "--timeout", "60")
+    assert done.code == 0, done.text

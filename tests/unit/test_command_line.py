@@ -1,0 +1,76 @@
+"""Properties files, formats and streams of the command line, without a process."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+
+from ottla.cli.formats import Record, compile_format, unescape
+from ottla.cli.options import read_config, read_properties
+from ottla.cli.produce import split_stream
+from ottla.errors import ConfigError
+
+RECORD = Record(b"k", None, "t", 1, 2, 3, [("a", b"1"), ("b", None)])
+
+
+@pytest.mark.parametrize(
+    ("text", "pairs"),
+    [
+        ("a=b", [("a", "b")]),
+        ("a = b c ", [("a", "b c ")]),
+        ("a: b", [("a", "b")]),
+        ("a b", [("a", "b")]),
+        ("a=b=c", [("a", "b=c")]),
+        ("a", [("a", "")]),
+        ("# a=b\n! c=d\n\n  e=f", [("e", "f")]),
+        ("a=b\\\n   c", [("a", "bc")]),
+        ("a=b\\\\\nc=d", [("a", "b\\"), ("c", "d")]),
+        ("a\\=b=c", [("a=b", "c")]),
+        ("a=\\u00e9\\t\\n", [("a", "é\t\n")]),
+        ("a=1\r\nb=2\r\n", [("a", "1"), ("b", "2")]),
+    ],
+)
+def test_properties(text: str, pairs: list[tuple[str, str]]) -> None:
+    assert list(read_properties(text)) == pairs
+
+
+def test_a_file_that_is_no_text(tmp_path: Path) -> None:
+    (tmp_path / "bad.properties").write_bytes(b"\xff\xfe")
+    (tmp_path / "bad.toml").write_text("= 1")
+    for name in ("bad.properties", "bad.toml", "missing"):
+        with pytest.raises(ConfigError, match=name):
+            read_config(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    ("template", "shown"),
+    [
+        ("%t-%p@%o %T", b"t-1@2 3"),
+        ("%k|%s|%h", b"k||a=1,b=NULL"),
+        ("%K %S", b"1 -1"),
+        ("100%%\\n", b"100%\n"),
+        ("é\\x00\\xff\\q", "é".encode() + b"\x00\xff\\q"),
+    ],
+)
+def test_formats(template: str, shown: bytes) -> None:
+    assert compile_format(template)(RECORD) == shown
+
+
+def test_an_unknown_token() -> None:
+    with pytest.raises(ConfigError, match="%x does not exist; there are %t"):
+        compile_format("%x")
+
+
+def test_escapes() -> None:
+    assert unescape("a\\n\\r\\t\\0\\\\\\x41") == b"a\n\r\t\0\\A"
+
+
+@pytest.mark.parametrize("delimiter", [b"\n", b"--", b"\x00"])
+def test_streams_are_cut_wherever_reads_end(delimiter: bytes) -> None:
+    parts = [b"one", b"", b"-three-", b"four"]
+    for step in range(1, 9):
+        stream = io.BytesIO(delimiter.join(parts))
+        stream.read1 = lambda _, s=stream, n=step: s.read(n)  # type: ignore[method-assign]
+        assert list(split_stream(stream, delimiter)) == delimiter.join(parts).split(delimiter)
