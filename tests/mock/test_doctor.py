@@ -15,7 +15,7 @@ from ottla.doctor import Report
 from ottla.errors import ConfigError
 from ottla.testing import Fault, MockCluster
 from tests.support.child import interrupt_child
-from tests.support.golden import check_golden, picture
+from tests.support.golden import Same, check_golden, picture
 from tests.support.ports import free_ports
 
 # A port of the pictures, for each port of a run.
@@ -37,7 +37,7 @@ def check(name: str, report: Report, cluster: MockCluster | None, **ports: int) 
     known = {v: {"closed": CLOSED, "other": OTHER}[k] for k, v in ports.items()}
     if cluster is not None:
         known |= {port_of(a): BROKER + i - 1 for i, a in cluster.brokers.items()}
-    check_golden(f"doctor/{name}", picture(report, known))
+    check_golden(f"doctor/{name}", picture(report.to_dict(), Same(known)))
 
 
 def codes(report: Report, severity: str = "error") -> list[str]:
@@ -123,7 +123,7 @@ def test_all_brokers_advertise_localhost(mock_cluster: MockCluster) -> None:
     assert codes(report) == ["advertised_loopback"]
     known = {port_of(mock_cluster.brokers[1]): BROKER}
     known |= {port: 19092 + i for i, port in enumerate(ports)}
-    check_golden("doctor/advertised_localhost", picture(report, known))
+    check_golden("doctor/advertised_localhost", picture(report.to_dict(), Same(known)))
 
 
 def test_an_advertised_name_that_is_not_known(mock_cluster: MockCluster) -> None:

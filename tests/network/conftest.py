@@ -166,14 +166,14 @@ def meet(
         return Place(host, bootstraps[scenario], agents[side])
 
     yield place
-    network.blackhole()
+    network.heal()
     for agent in agents.values():
         agent.do("close")
 
 
 @pytest.fixture
 def topic(networked_kafka: KafkaCluster) -> str:
-    """A topic with a partition on each broker."""
+    """A topic with a partition on each broker: 0 on broker 1, and so on."""
     name = f"network-{uuid.uuid4().hex[:8]}"
-    networked_kafka.create_topic(name, partitions=BROKERS, replication=1)
+    networked_kafka.create_topic_led_by(name, range(1, BROKERS + 1))
     return name

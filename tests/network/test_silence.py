@@ -37,7 +37,7 @@ def test_one_broker_in_a_black_hole_harms_no_other(
         else:
             assert answer.get("offset") == 0, answer
             assert answer["seconds"] < 5
-    network.blackhole()
+    network.heal()
     answer = place.agent.do("send", topic=topic, partition=leaders.index(2))
     assert "offset" in answer, answer
 
@@ -59,6 +59,6 @@ def test_half_open_connections_are_found_by_the_request_timeout(
     assert "no answer to Produce" in why, lost
     # Not by TCP, which would take minutes.
     assert REQUEST_TIMEOUT - 0.1 < lost["seconds"] < REQUEST_TIMEOUT + 4
-    network.blackhole()
+    network.heal()
     # The record goes to its partition over a new connection.
     assert place.agent.do("delivered").get("offset") == 1

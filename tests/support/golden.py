@@ -8,15 +8,19 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date, datetime, time, timedelta, timezone
 from typing import Any
 
-from ottla.doctor import Report
 from ottla.doctor.facts import facts_from
 from ottla.doctor.picture import Style, draw
 from ottla.doctor.verdict import judge
 from tests.support.jars import REPOSITORY
 
 _DIRECTORY = REPOSITORY / "tests" / "golden"
+# The day that the run's day is shown as.
+_TODAY = date(2030, 1, 1)
+_DATE = re.compile(r"\b20\d\d-\d\d-\d\d\b")
 
 
 def check_golden(name: str, text: str) -> None:
@@ -29,32 +33,74 @@ def check_golden(name: str, text: str) -> None:
     assert text + "\n" == path.read_text(encoding="utf-8")
 
 
-def picture(report: Report, ports: Mapping[int, int]) -> str:
-    """Return the picture of a report with what differs from run to run replaced.
+@dataclass(frozen=True)
+class Same:
+    """What differs from run to run, and what it is shown as: one for one, so that what was
+    different stays different.
 
-    Times are 0; the ports, the cluster's id and the resolver's words are always the same. The
-    report is judged and drawn again, since the length of a name decides where lines end.
+    Attributes:
+        ports: a port of the pictures, for each of the run's.
+        texts: likewise for parts of addresses and names (a subnet, a topic).
+        today: the run's day; all dates move with it.
     """
-    facts = facts_from(_same(report.to_dict()["facts"], ports))
-    assert [f.code for f in judge(facts)] == [f.code for f in report.findings if f.code != "slow"]
-    return draw(facts, judge(facts), Style())
+
+    ports: Mapping[int, int] = field(default_factory=dict)
+    texts: Mapping[str, str] = field(default_factory=dict)
+    today: date | None = None
+
+    def __post_init__(self) -> None:
+        for known in (self.ports, self.texts):
+            assert len(set(known.values())) == len(known), f"two are shown as one: {known}"
+
+    @property
+    def moved(self) -> timedelta:
+        """How far dates are moved."""
+        return timedelta() if self.today is None else _TODAY - self.today
 
 
-def _same(value: Any, ports: Mapping[int, int], name: str = "") -> Any:
+def picture(told: Mapping[str, Any], same: Same) -> str:
+    """Return the picture of a report (`Report.to_dict()`) with what differs replaced.
+
+    Besides what `same` says: times are 0; the cluster's id, the number of APIs, the release, the
+    controller and the resolver's words are always the same. The report is judged and drawn again,
+    since the length of a name decides where lines end; what is found must be what was found before.
+    """
+    facts = facts_from(_same(dict(told["facts"]), same))
+    now = datetime.combine(_TODAY, time(), timezone.utc).timestamp()
+    findings = judge(facts, now)
+    before = [f for f in told["findings"] if f["code"] != "slow"]
+    keys = [(f["severity"], f["phase"], f["code"], tuple(f["brokers"])) for f in before]
+    assert [(f.severity, f.phase, f.code, f.brokers) for f in findings] == keys
+    return draw(facts, findings, Style())
+
+
+def _same(value: Any, same: Same, name: str = "") -> Any:
     if name == "apis":
-        # How many the mock serves grows with it.
+        # What the mock serves grows with it, and brokers are upgraded.
         return dict.fromkeys(list(value)[:1], (0, 0))
+    if name == "release" and value is not None:
+        return "4.1"
+    if name == "controller" and value is not None:
+        # With KRaft a broker names any of the brokers, another one in each answer.
+        return 1
     if isinstance(value, dict):
-        return {key: _same(item, ports, key) for key, item in value.items()}
+        return {key: _same(item, same, key) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_same(item, ports, name) for item in value]
+        return [_same(item, same, name) for item in value]
     if name == "seconds":
         return 0.0
     if name == "port":
-        return ports.get(value, value)
+        return same.ports.get(value, value)
+    if name == "not_after" and value is not None:
+        return value + same.moved.total_seconds()
     if name == "cluster_id":
         return "the-cluster" if value else value
-    if name == "message" and value:
-        value = re.sub(r"failed to lookup address.*", "the resolver's words", value)
-        return re.sub(r"within \d+ ms", "within T ms", value)
-    return value
+    return _text(value, same) if isinstance(value, str) else value
+
+
+def _text(value: str, same: Same) -> str:
+    for found, shown in same.texts.items():
+        value = value.replace(found, shown)
+    value = re.sub(r"failed to lookup address.*", "the resolver's words", value)
+    value = re.sub(r"within \d+ ms", "within T ms", value)
+    return _DATE.sub(lambda day: str(date.fromisoformat(day[0]) + same.moved), value)

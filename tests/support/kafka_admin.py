@@ -49,6 +49,13 @@ class KafkaAdmin:
         for partition in range(partitions):
             self.wait_for_isr(name, partition, replication)
 
+    def create_topic_led_by(self, name: str, leaders: Sequence[int]) -> None:
+        """Create a topic without copies: partition 0 on the first of these brokers, and so on."""
+        topic = NewTopic(name, len(leaders), replica_assignment=[[leader] for leader in leaders])
+        self._client.create_topics([topic], operation_timeout=20)[name].result()
+        for partition in range(len(leaders)):
+            self.wait_for_isr(name, partition, 1)
+
     def delete_topic(self, name: str) -> None:
         """Delete a topic and wait until it has gone."""
         self._client.delete_topics([name], operation_timeout=20)[name].result()

@@ -19,11 +19,18 @@ from tests.support.namespaces import Namespace, Namespaces, plug, sh
 _RULES = """
 table ip ottla {
   set blackholed { type ipv4_addr; }
+  set rejected { type ipv4_addr; }
+  set muted { type ipv4_addr; }
   chain prerouting { type nat hook prerouting priority dstnat; }
   chain forward {
     type filter hook forward priority filter; policy drop;
+    # Where bridges hand their packets to IP filters, what stays in the lan comes by too.
+    iifname "lan" oifname "lan" accept
     ip saddr @blackholed drop
     ip daddr @blackholed drop
+    ip daddr @rejected reject with icmp port-unreachable
+    ip saddr @muted tcp flags & psh == psh drop
+    ip daddr @muted tcp flags & psh == psh drop
     iifname "lan" accept
     ct state established,related accept
     ct status dnat accept
@@ -79,10 +86,21 @@ class Network:
         return f"{address}:{port}"
 
     def blackhole(self, *addresses: str) -> None:
-        """From now on, drop what goes between wan and lan to or from these; none heals all."""
-        self._nft("flush set ip ottla blackholed")
-        if addresses:
-            self._nft(f"add element ip ottla blackholed {{ {', '.join(addresses)} }}")
+        """From now on, drop what goes between wan and lan to or from these."""
+        self._add("blackholed", addresses)
+
+    def reject(self, *addresses: str) -> None:
+        """From now on, refuse connections from the wan to these, as some firewalls do."""
+        self._add("rejected", addresses)
+
+    def mute(self, *addresses: str) -> None:
+        """From now on, connections between wan and lan to these come up and carry nothing."""
+        self._add("muted", addresses)
+
+    def heal(self) -> None:
+        """Let everything pass that is forwarded."""
+        for name in ("blackholed", "rejected", "muted"):
+            self._nft(f"flush set ip ottla {name}")
 
     def close(self) -> None:
         """Take everything down."""
@@ -105,6 +123,9 @@ class Network:
         plug(space, name, f"{at(number)}/24", self.router, bridge)
         space.ip(f"route add default via {at(1)}")
         return space
+
+    def _add(self, name: str, addresses: Sequence[str]) -> None:
+        self._nft(f"add element ip ottla {name} {{ {', '.join(addresses)} }}")
 
     def _nft(self, rules: str) -> None:
         sh(*self.router.enter, "nft", "-f", "-", stdin=rules)

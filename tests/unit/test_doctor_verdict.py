@@ -151,6 +151,11 @@ def test_brokers_that_fail_alike_are_one_finding() -> None:
     assert "and 3 more brokers likewise" in finding.summary
 
 
+def test_brokers_that_all_call_themselves_localhost_are_no_balancer() -> None:
+    [finding] = errors(facts([endpoint("localhost", step("TCP", "refused")) for _ in range(3)]))
+    assert (finding.code, finding.brokers) == ("advertised_loopback", (1, 2, 3))
+
+
 def test_one_broker_of_many_is_down() -> None:
     alive = [endpoint("10.0.1.1"), endpoint("10.0.1.2")]
     [finding] = errors(facts([*alive, endpoint("10.0.1.3", step("TCP", "refused"))]))

@@ -25,7 +25,7 @@ def judge_brokers(facts: Facts) -> Iterator[Finding]:
             "Advertised",
             "only_from_here",
             f"{_where(working)}: that is this machine, so only clients on it can use "
-            f"{'these brokers' if len(working) > 1 else 'this broker'}",
+            f"{_of(working, 'this broker', 'these brokers')}",
             "",
             _ids(working),
         )
@@ -75,16 +75,22 @@ def _ids(brokers: list[Broker]) -> tuple[int, ...]:
     return tuple(broker.id for broker in brokers)
 
 
+def _of(brokers: list[Broker], one: str, many: str) -> str:
+    return many if len(brokers) > 1 else one
+
+
 def _unresolved(facts: Facts, brokers: list[Broker]) -> Finding:
     hint = ""
     if all("." not in broker.endpoint.host for broker in brokers):
-        hint = "; it looks like the name of a container, which only its own network knows"
+        like = _of(brokers, "it looks like the name", "they look like names")
+        hint = f"; {like} of a container, which only its own network knows"
     return Finding(
         "error",
         "Advertised",
         "advertised_unresolved",
-        f"{_answered(facts)}, but {_where(brokers)}: that name cannot be resolved here{hint}",
-        "make the name known to clients by DNS or /etc/hosts, or have the broker advertise one "
+        f"{_answered(facts)}, but {_where(brokers)}: "
+        f"{_of(brokers, 'that name', 'these names')} cannot be resolved here{hint}",
+        "make each name known to clients by DNS or /etc/hosts, or have the broker advertise one "
         "that they know (advertised.listeners)",
         _ids(brokers),
     )
@@ -95,8 +101,8 @@ def _unreachable(facts: Facts, brokers: list[Broker], kind: str) -> Finding:
         address.failure for address in brokers[0].endpoint.addresses if address.failure is not None
     )
     why = {
-        "refused": "refuses connections",
-        "timed_out": "does not answer",
+        "refused": _of(brokers, "refuses connections", "refuse connections"),
+        "timed_out": _of(brokers, "does not answer", "do not answer"),
         "unreachable": "cannot be routed to",
     }.get(step.reason or "", step.message or "fails")
     subject = f"{_answered(facts)}, but {_where(brokers)}, which {why}"
@@ -109,13 +115,16 @@ def _unreachable(facts: Facts, brokers: list[Broker], kind: str) -> Finding:
             "check that the broker runs, that it listens there, and that no firewall is in between",
             _ids(brokers),
         )
+    it = _of(brokers, "it", "them")
     meaning = {
         "loopback": "localhost is the client's own machine, so clients elsewhere cannot reach it",
-        "private": "that address is private, so clients outside of its network cannot reach it",
-        "link-local": "that address holds on one link only, so clients elsewhere cannot reach it",
+        "private": f"{_of(brokers, 'that address is', 'these addresses are')} private, so clients "
+        f"outside of that network cannot reach {it}",
+        "link-local": f"{_of(brokers, 'that address holds', 'these addresses hold')} on one link "
+        f"only, so clients elsewhere cannot reach {it}",
         "unspecified": "that is no address that can be connected to",
-        "container": "that looks like the name of a container, so clients outside of its network "
-        "cannot reach it",
+        "container": f"{_of(brokers, 'that looks like the name', 'these look like names')} of a "
+        f"container, so clients outside of its network cannot reach {it}",
     }.get(kind)
     return Finding(
         "error",
@@ -152,7 +161,9 @@ def _judge_identity(facts: Facts) -> Iterator[Finding]:
         by_address.setdefault(broker.endpoint.name, []).append(broker)
     shared: set[int] = set()
     for name, brokers in by_address.items():
-        if len(brokers) < 2:
+        own = kind_of(brokers[0].endpoint.host) == "loopback"
+        # On hosts of their own, brokers may all call themselves localhost: no balancer does that.
+        if len(brokers) < 2 or (own and brokers[0].endpoint.working is None):
             continue
         shared |= set(_ids(brokers))
         ids = ", ".join(str(broker.id) for broker in brokers)

@@ -145,8 +145,9 @@ def _silent(subject: str, step: Step, severity: Severity) -> Finding:
     if step.reason == "timed_out":
         summary = f"{subject} accepts connections and then says nothing"
         fix = (
-            "a balancer or a tunnel without a broker behind it does that, and a broker that hangs: "
-            "check what listens there, and the broker's log and load"
+            "a balancer or a tunnel without a broker behind it does that, a firewall that lets "
+            "connections come up and drops what they carry, and a broker that hangs: check what "
+            "listens there, the way to it, and the broker's log and load"
         )
         return Finding(severity, "ApiVersions", "silent", summary, fix)
     if step.reason == "closed":

@@ -1,0 +1,123 @@
+"""The doctor on real networks: it names what is wrong with each way of meeting, and nothing where
+all is well. Its words are kept in tests/golden/doctor/network.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.network.conftest import BROKERS, Place
+from tests.support.golden import Same, check_golden, picture
+from tests.support.kafka_cluster import KafkaCluster
+from tests.support.network import Network
+
+pytestmark = [pytest.mark.cluster, pytest.mark.network]
+
+Meet = Callable[[str], Place]
+# A silent step takes a quarter of it.
+TIMEOUT = 16
+
+
+def examine(place: Place, topic: str) -> dict[str, Any]:
+    """What `ottla doctor` says where the client is; its exit code is the report's."""
+    words = [sys.executable, "-m", "ottla", "doctor", place.bootstrap, "--topic", topic]
+    done = place.host.run([*words, "--timeout", str(TIMEOUT), "--json"])
+    assert done.stdout, done.stderr
+    told: dict[str, Any] = json.loads(done.stdout)
+    assert done.returncode == told["exit_code"]
+    return told
+
+
+def found(told: dict[str, Any]) -> list[tuple[str, str]]:
+    """The findings but for slowness, which is the machine's."""
+    findings = [finding for finding in told["findings"] if finding["code"] != "slow"]
+    return [(finding["severity"], finding["code"]) for finding in findings]
+
+
+@pytest.fixture
+def same(network: Network, networked_kafka: KafkaCluster, topic: str) -> Same:
+    """The networks are 10.213.0.0/24 and 198.18.0.0/24, the internal listeners 29091, 29092, …"""
+    subnets = {network.lan(0)[:-1]: "10.213.0.", network.wan(0)[:-1]: "198.18.0."}
+    ports = {node.port: 29090 + i for i, node in networked_kafka.nodes.items()}
+    return Same(ports, {**subnets, topic: "orders"})
+
+
+@pytest.mark.parametrize(
+    "scenario", ["same_network", "external_names", "port_per_broker", "bootstrap_balancer"]
+)
+def test_where_all_is_well_nothing_is_found(meet: Meet, topic: str, scenario: str) -> None:
+    told = examine(meet(scenario), topic)
+    assert found(told) == [], told["findings"]
+    assert told["exit_code"] == 0
+    brokers = told["facts"]["brokers"]
+    assert [b["endpoint"]["addresses"][0]["node"] for b in brokers] == [1, 2, 3]
+    steps = [s for b in brokers for p in b["partitions"] for s in p["steps"]]
+    assert [step["check"] for step in steps] == ["ListOffsets", "Fetch"] * BROKERS
+
+
+@pytest.mark.parametrize(
+    ("scenario", "code"),
+    [
+        ("internal_addresses_behind_nat", "advertised_private"),
+        ("names_unknown_to_the_client", "advertised_unresolved"),
+        ("advertised_localhost", "advertised_loopback"),
+    ],
+)
+def test_addresses_of_no_use_are_named(
+    meet: Meet, topic: str, same: Same, scenario: str, code: str
+) -> None:
+    told = examine(meet(scenario), topic)
+    assert found(told) == [("error", code)], told["findings"]
+    assert told["findings"][0]["brokers"] == [1, 2, 3]
+    assert told["exit_code"] == 9
+    check_golden(f"doctor/network/{scenario}", picture(told, same))
+
+
+def test_one_address_for_all_brokers(meet: Meet, topic: str, same: Same) -> None:
+    """Whom each connection gets is chance; the verdict is not, and names the address."""
+    place = meet("one_address_for_all")
+    drawn: list[list[int]] = []
+    # With three connections in turn, one of six ways: the picture is of one of them.
+    while [2, 3, 1] not in drawn:
+        assert len(drawn) < 100, drawn
+        told = examine(place, topic)
+        assert found(told) == [("error", "one_address_for_all")], told["findings"]
+        assert told["exit_code"] == 9
+        assert "kafka.ottla.test:9095" in told["findings"][0]["summary"]
+        drawn.append([b["endpoint"]["addresses"][0]["node"] for b in told["facts"]["brokers"]])
+    check_golden("doctor/network/one_address_for_all", picture(told, same))
+
+
+@pytest.mark.parametrize("fault", ["blackhole", "reject", "mute"])
+def test_one_broker_cannot_be_reached(
+    meet: Meet, topic: str, network: Network, same: Same, fault: str
+) -> None:
+    """Packets are dropped, connections refused, or come up and carry nothing (half-open)."""
+    place = meet("external_names")
+    getattr(network, fault)(network.broker_address(2))
+    told = examine(place, topic)
+    error, bootstrap = {
+        "blackhole": ("broker_unreachable", "tcp_timed_out"),
+        "reject": ("broker_unreachable", "tcp_refused"),
+        "mute": ("silent", "silent"),
+    }[fault]
+    assert found(told) == [("error", error), ("warning", bootstrap)], told["findings"]
+    assert told["findings"][0]["brokers"] == [2]
+    check_golden(f"doctor/network/{fault}", picture(told, same))
+
+
+def test_the_only_bootstrap_server_is_behind_a_firewall(
+    meet: Meet, topic: str, network: Network, same: Same
+) -> None:
+    """All brokers' packets are dropped: nothing of the cluster is known."""
+    place = meet("port_per_broker")
+    network.blackhole(*(network.broker_address(i) for i in range(1, BROKERS + 1)))
+    told = examine(place, topic)
+    assert found(told) == [("error", "tcp_timed_out")], told["findings"]
+    assert told["exit_code"] == 4
+    check_golden("doctor/network/bootstrap_blackholed", picture(told, same))
