@@ -7,7 +7,7 @@ a client that may use it; both by the names in `LISTENERS`.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +54,7 @@ class SecuredKafka:
         self.authority, self.stranger = Authority("ottla tests"), Authority("somebody else")
         self._directory, self._tokens = directory, tokens
         here = ("localhost", "127.0.0.1")
+        self.made = datetime.now(timezone.utc).date()
         self._certificates = {
             "good": self.authority.issue("broker", here),
             "expired": self.authority.issue("broker", here, ends=-timedelta(days=1)),
@@ -73,6 +74,11 @@ class SecuredKafka:
         if listener == "plaintext":
             return self._cluster.bootstrap
         return f"{host}:{self._ports[listener]}"
+
+    @property
+    def ports(self) -> dict[str, int]:
+        """The listeners' ports, by name, the one without security first."""
+        return {"plaintext": int(self._cluster.bootstrap.rpartition(":")[2]), **self._ports}
 
     def tls(self) -> dict[str, Any]:
         """A client that trusts the broker's authority."""

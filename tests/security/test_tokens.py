@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import time
 import uuid
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import ottla
 from ottla import errors
+from tests.security.certificates import Authority
 from tests.security.conftest import USER, SecuredKafka
 from tests.security.token_server import (
     CLIENT_ID,
@@ -93,3 +95,50 @@ def test_a_wrong_client_secret(secured: SecuredKafka, tokens: TokenServer) -> No
     assert time.monotonic() - started < 5
     assert raised.value.context["phase"] == "SASL"
     assert "wrong-secret" not in str(raised.value)
+
+
+def trusting(secured: SecuredKafka, *more: Authority) -> dict[str, Any]:
+    """Trust in the brokers' authority, and in others."""
+    known = [secured.authority, *more]
+    return {**secured.tls(), "ssl.truststore.certificates": "".join(a.certificate for a in known)}
+
+
+def test_client_credentials_over_https(
+    secured: SecuredKafka, tokens: TokenServer, tmp_path: Path
+) -> None:
+    """The endpoint's authority is another one than the brokers'."""
+    topic = f"tokens-{uuid.uuid4().hex[:8]}"
+    secured.create_topic(topic)
+    authority = Authority("tokens")
+    before = tokens.issued
+    with tokens.over_tls(authority.issue("tokens", ["localhost"]), tmp_path) as url:
+        config = endpoint(tokens, **trusting(secured, authority))
+        config |= {"sasl.oauthbearer.token.endpoint.url": url}
+        del config["sasl.oauthbearer.token.endpoint.allow.http"]
+        write(secured.at("oidc"), topic, config)
+    assert tokens.issued == before + 1
+
+
+@pytest.mark.parametrize(
+    ("host", "known", "words"),
+    [
+        ("localhost", False, r'its issuer, "CN=tokens", is not among the trusted authorities'),
+        ("elsewhere.ottla.test", True, r'for elsewhere\.ottla\.test, not for "localhost"'),
+    ],
+)
+def test_a_token_endpoint_that_is_not_trusted_gets_no_secret(
+    secured: SecuredKafka, tokens: TokenServer, tmp_path: Path, host: str, known: bool, words: str
+) -> None:
+    authority = Authority("tokens")
+    before = tokens.issued
+    with tokens.over_tls(authority.issue("tokens", [host]), tmp_path) as url:
+        config = endpoint(tokens, **trusting(secured, *([authority] if known else [])))
+        config |= {"sasl.oauthbearer.token.endpoint.url": url}
+        started = time.monotonic()
+        with pytest.raises(errors.AuthenticationError, match=words) as raised:
+            ottla.Client(secured.at("oidc"), config, timeout=20)
+        assert time.monotonic() - started < 8
+    assert f"no token from {url}: the token server's certificate" in str(raised.value)
+    assert raised.value.context["phase"] == "SASL"
+    assert CLIENT_SECRET not in str(raised.value)
+    assert tokens.issued == before

@@ -2,21 +2,29 @@
 
 with TokenServer() as server:
     server.token_url, server.jwks_url
+    with server.over_tls(identity, directory) as token_url: ...
 """
 
 from __future__ import annotations
 
 import base64
 import json
+import socket
+import ssl
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 from urllib.parse import parse_qs, unquote_plus
 
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
+
+from tests.security.certificates import Identity
 
 CLIENT_ID, CLIENT_SECRET = "ottla-tests", "s3cr3t of the /token+server"
 AUDIENCE, SCOPE = "kafka", "brokers"
@@ -62,6 +70,7 @@ class TokenServer:
             def log_message(self, *_: Any) -> None:
                 """Silence: pytest's output is for tests."""
 
+        self._handler = Handler
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
         self._thread.start()
@@ -83,6 +92,23 @@ class TokenServer:
         signed = f"{encode(json.dumps(head).encode())}.{encode(json.dumps(claims).encode())}"
         signature = self._key.sign(signed.encode(), padding.PKCS1v15(), hashes.SHA256())
         return f"{signed}.{encode(signature)}"
+
+    @contextmanager
+    def over_tls(self, identity: Identity, directory: Path) -> Iterator[str]:
+        """Serve the same by https as well, with this certificate; the URL of the tokens."""
+        pem = directory / "token-server.pem"
+        pem.write_text(identity.key() + identity.certificate)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(pem)
+        server = _Tls(context, self._handler)
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        try:
+            yield f"https://localhost:{server.server_port}/token"
+        finally:
+            server.shutdown()
+            server.server_close()
+            thread.join()
 
     def close(self) -> None:
         """Stop serving."""
@@ -120,6 +146,22 @@ class TokenServer:
         self.issued += 1
         token = self.issue("service")
         return 200, {"access_token": token, "token_type": "Bearer", "expires_in": self.lifetime}
+
+
+class _Tls(ThreadingHTTPServer):
+    """HTTP over TLS on loopback."""
+
+    def __init__(self, context: ssl.SSLContext, handler: type[BaseHTTPRequestHandler]) -> None:
+        super().__init__(("127.0.0.1", 0), handler)
+        # The handshake is the connection's own thread's, at its first read.
+        self.socket = context.wrap_socket(
+            self.socket, server_side=True, do_handshake_on_connect=False
+        )
+
+    def handle_error(
+        self, request: socket.socket | tuple[bytes, socket.socket], where: Any
+    ) -> None:
+        """Silence: clients that do not trust the certificate go away."""
 
 
 def _number(value: int) -> str:

@@ -20,7 +20,7 @@ from tests.support.jars import REPOSITORY
 _DIRECTORY = REPOSITORY / "tests" / "golden"
 # The day that the run's day is shown as.
 _TODAY = date(2030, 1, 1)
-_DATE = re.compile(r"\b20\d\d-\d\d-\d\d\b")
+_DATE = re.compile(r"\b(20\d\d-\d\d-\d\d)( \d\d:\d\d UTC)?")
 
 
 def check_golden(name: str, text: str) -> None:
@@ -103,4 +103,9 @@ def _text(value: str, same: Same) -> str:
         value = value.replace(found, shown)
     value = re.sub(r"failed to lookup address.*", "the resolver's words", value)
     value = re.sub(r"within \d+ ms", "within T ms", value)
-    return _DATE.sub(lambda day: str(date.fromisoformat(day[0]) + same.moved), value)
+    return _DATE.sub(lambda found: _moved(found, same), value)
+
+
+def _moved(found: re.Match[str], same: Same) -> str:
+    day = str(date.fromisoformat(found[1]) + same.moved)
+    return f"{day} 12:00 UTC" if found[2] else day

@@ -56,6 +56,14 @@ _SPEAKS: Mapping[str, tuple[str, str, str]] = {
         "does not offer the mechanism of sasl.mechanism",
         "use one of those that the listener offers, or enable it there (sasl.enabled.mechanisms)",
     ),
+    "no_token": (
+        "SASL",
+        "wants a token, and this client gets none",
+        (
+            "check sasl.oauthbearer.token.endpoint.url, its certificate, the client's id and "
+            "secret, and the way to it; or the token callback"
+        ),
+    ),
     "credentials": (
         "SASL",
         "refused the credentials",
@@ -119,7 +127,7 @@ def at_port(subject: str, address: Address, step: Step, severity: Severity = "er
         phase, summary, fix = _SPEAKS[reason]
         if reason in {"wants_sasl", "mechanism"} and address.mechanisms:
             summary += f"; it offers {', '.join(address.mechanisms)}"
-        if reason in {"certificate", "credentials"} and step.message:
+        if reason in {"certificate", "credentials", "no_token"} and step.message:
             summary += f": {step.message}"
         return Finding(severity, phase, reason, f"{subject} {summary}", fix)
     if step.check == "TCP":

@@ -7,7 +7,7 @@ use ottla_protocol::ErrorCode;
 use ottla_protocol::messages::metadata::{MetadataRequest, MetadataResponse};
 use ottla_protocol::messages::sasl_handshake::SaslHandshakeRequest;
 use tokio::task::JoinSet;
-use tokio::time::timeout_at;
+use tokio::time::{Instant, timeout_at};
 
 use super::Probe;
 use super::facts::{
@@ -21,7 +21,7 @@ use super::witness::{Seen, Watched};
 use crate::bootstrap::ask;
 use crate::connection::opening::Opening;
 use crate::connection::{ApiRange, Connection, Endpoint, establish};
-use crate::environment::Stream;
+use crate::environment::{Environment, Stream};
 use crate::security::{TlsInfo, peer_words};
 
 /// No name has more addresses than this that are worth a look.
@@ -111,7 +111,7 @@ async fn bring_up(
     address: SocketAddr,
     facts: &mut AddressFacts,
 ) -> Option<Arc<Connection>> {
-    let (environment, seen) = Watched::environment(&probe.environment);
+    let (environment, seen) = Watched::environment(&probe.environment, address);
     let settings = &probe.settings;
     let (looked, opening) = step(probe, Check::Tcp, async {
         let opened = Opening::tcp(endpoint, address, settings, &environment).await;
@@ -127,13 +127,14 @@ async fn bring_up(
         facts.tls = opening.tls_info().map(tls_facts);
         shaken?;
     }
-    let asking = async { opening.api_versions().await.map(drop).map_err(|e| of_error(&e, seen.ended())) };
+    let asking = async { opening.api_versions().await.map(api_facts).map_err(|e| of_error(&e, seen.ended())) };
     let (looked, asked) = step(probe, Check::ApiVersions, asking).await;
     facts.steps.push(match settings.security.tls {
         Some(_) => looked,
         None => explain(probe, address, &seen, looked).await,
     });
-    asked?;
+    facts.apis = asked?;
+    facts.release = oldest_release(&facts.apis);
     let mut sasl = None;
     if settings.security.sasl.is_some() {
         let authenticating = async { opening.sasl().await.map_err(|e| of_error(&e, seen.ended())) };
@@ -141,13 +142,11 @@ async fn bring_up(
         if looked.failure.as_ref().is_some_and(|failure| failure.reason == Reason::Mechanism) {
             facts.mechanisms = offered_mechanisms(probe, endpoint, address).await.unwrap_or_default();
         }
-        facts.steps.push(looked);
+        facts.steps.push(without_token(probe, &environment, looked).await);
         sasl = authenticated?;
         facts.mechanisms.extend(sasl.iter().flat_map(|sasl| sasl.offered.iter().cloned()));
     }
     let connection = establish(opening, sasl, &environment).ok()?;
-    facts.apis = api_facts(&connection);
-    facts.release = oldest_release(&facts.apis);
     let (mut looked, response) = step(probe, Check::Metadata, async {
         let nothing = MetadataRequest { topics: Some(Vec::new()), ..Default::default() };
         ask(&connection, &nothing).await.map_err(|error| of_error(&error, seen.ended()))
@@ -180,9 +179,8 @@ fn tls_facts(info: &TlsInfo) -> TlsFacts {
     }
 }
 
-fn api_facts(connection: &Connection) -> Vec<ApiFacts> {
-    let facts = |range: &ApiRange| ApiFacts { name: range.api.name(), min: range.min, max: range.max };
-    connection.apis().iter().map(facts).collect()
+fn api_facts(apis: &[ApiRange]) -> Vec<ApiFacts> {
+    apis.iter().map(|range| ApiFacts { name: range.api.name(), min: range.min, max: range.max }).collect()
 }
 
 /// The cluster as an answer shows it.
@@ -232,6 +230,23 @@ async fn explain(probe: &Probe, address: SocketAddr, seen: &Seen, mut looked: St
             _ => "this is not Kafka",
         }
         .to_owned();
+    }
+    looked
+}
+
+/// Says so where SASL failed for want of a token: it was not the broker that refused.
+async fn without_token(probe: &Probe, environment: &Environment, mut looked: Step) -> Step {
+    if let (Some(failure), Some(sasl)) = (&mut looked.failure, &probe.settings.security.sasl)
+        && failure.code.is_none()
+        && failure.reason != Reason::OutOfTime
+    {
+        let (started, end) = (Instant::now(), probe.phase_end());
+        match timeout_at(end, sasl.begin(environment)).await {
+            Ok(Err(error)) => (failure.reason, failure.message) = (Reason::NoToken, error.message().to_owned()),
+            // Once more not within the time that it should take.
+            Err(_) if end >= started + probe.step => failure.reason = Reason::NoToken,
+            Ok(Ok(_)) | Err(_) => {}
+        }
     }
     looked
 }

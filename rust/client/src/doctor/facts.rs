@@ -85,6 +85,8 @@ pub enum Reason {
     Certificate,
     /// The mechanism is not offered.
     Mechanism,
+    /// There is no token to show: the endpoint or the application gave none.
+    NoToken,
     /// The credentials were refused.
     Credentials,
     /// Another broker answered than the one that was expected.
@@ -116,6 +118,7 @@ impl Reason {
             Self::WithoutSasl => "without_sasl",
             Self::Certificate => "certificate",
             Self::Mechanism => "mechanism",
+            Self::NoToken => "no_token",
             Self::Credentials => "credentials",
             Self::AnotherBroker => "another_broker",
             Self::Code => "code",

@@ -63,7 +63,8 @@ pub(super) fn of_error(error: &Error, ended: bool) -> Failure {
         (Some(ErrorCode::SaslAuthenticationFailed), _) => Reason::Credentials,
         (Some(_), _) => Reason::Code,
         (None, Kind::Authentication) if tls => Reason::Certificate,
-        (None, Kind::Authentication) => Reason::Credentials,
+        // It is not the broker that refuses.
+        (None, Kind::Authentication) => Reason::Other,
         _ if ended => Reason::Closed,
         (None, Kind::Protocol | Kind::Connection) if !tls => Reason::NotKafka,
         (None, Kind::Timeout) => Reason::TimedOut,

@@ -47,18 +47,20 @@ impl Seen {
     }
 }
 
-/// The network of one connection, and what is seen on it.
+/// The network of one connection, and what is seen on it. Connections elsewhere, as to a token
+/// endpoint, are not watched.
 #[derive(Debug)]
 pub(super) struct Watched {
     network: Arc<dyn Network>,
+    address: SocketAddr,
     seen: Seen,
 }
 
 impl Watched {
-    /// The same environment, watched.
-    pub(super) fn environment(environment: &Environment) -> (Environment, Seen) {
+    /// The same environment, with connections to an address watched.
+    pub(super) fn environment(environment: &Environment, address: SocketAddr) -> (Environment, Seen) {
         let seen = Seen::default();
-        let network = Self { network: Arc::clone(&environment.network), seen: seen.clone() };
+        let network = Self { network: Arc::clone(&environment.network), address, seen: seen.clone() };
         (environment.with_network(Arc::new(network)), seen)
     }
 }
@@ -73,6 +75,9 @@ impl Network for Watched {
         address: SocketAddr,
         options: SocketOptions,
     ) -> BoxFuture<'_, io::Result<Box<dyn Stream>>> {
+        if address != self.address {
+            return self.network.connect(address, options);
+        }
         Box::pin(async move {
             match self.network.connect(address, options).await {
                 Ok(stream) => Ok(Box::new(Witness { stream, seen: self.seen.clone() }) as Box<dyn Stream>),

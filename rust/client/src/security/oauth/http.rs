@@ -81,11 +81,9 @@ async fn secure(stream: Box<dyn Stream>, tls: &Tls, host: &str) -> Result<Box<dy
     let (connected, info) = tls.handshake(stream, host).await;
     match connected {
         Ok(stream) => Ok(Box::new(stream)),
+        // Without the phase: to the broker's connection, this is a part of SASL.
         Err(error) => Err(match tls_error_in(&error, Some(&info), host) {
-            Some(error) => {
-                let words = error.message().replace("the broker", "the token server");
-                error.saying(words)
-            }
+            Some(error) => Error::new(error.kind(), error.message().replace("the broker", "the token server")),
             None => failed(error),
         }),
     }
