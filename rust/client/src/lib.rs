@@ -1,6 +1,6 @@
 //! A topology-aware Kafka client.
 //!
-//! - [`cluster`]: the [`Client`], its routes, and the one path that every request takes.
+//! - `cluster`: the [`Client`], its routes, and the one path that every request takes.
 //! - [`bootstrap`](Client::connect): finding the cluster from a few addresses.
 //! - `refresh` and `topics`: keeping the metadata fresh, and finding topics in it.
 //! - [`metadata`]: who leads what, as an immutable snapshot.

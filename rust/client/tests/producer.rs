@@ -55,7 +55,7 @@ async fn linger_gathers_and_batch_size_cuts() {
         offset_of(delivery).await.expect("written");
     }
     assert_eq!(cluster.request_count(None, PRODUCE), 2);
-    assert!(sent[54].completion.result().is_none(), "the last one lingers");
+    assert!(sent[54].result().is_none(), "the last one lingers");
 }
 
 #[tokio::test]
@@ -189,7 +189,7 @@ async fn flush_waits_for_exactly_what_was_sent_before() {
     until(|| cluster.request_count(None, PRODUCE) == 1).await;
     let after = send(&producer, 0, "after").await;
     soon(flushing).await.unwrap().expect("flushed, although what came after is not written");
-    assert!(before.completion.result().is_some() && after.completion.result().is_none());
+    assert!(before.result().is_some() && after.result().is_none());
     let error = soon(producer.flush(ms(100))).await.expect_err("the broker is silent");
     assert_eq!(error.kind(), Kind::Timeout);
     assert!(error.message().contains("unacknowledged"), "{error}");
@@ -205,8 +205,8 @@ async fn close_writes_what_it_can_and_fails_the_rest_with_a_reason() {
     let bad = send(&producer, 1, "bad").await;
     let error = soon(producer.close(ms(300))).await.expect_err("one record cannot be written");
     assert_eq!(error.kind(), Kind::Timeout);
-    assert_eq!(good.completion.result().expect("known").expect("written").base_offset, 0);
-    let error = bad.completion.result().expect("known once close has returned").expect_err("not written");
+    assert_eq!(good.result().expect("known").expect("written").offset, 0);
+    let error = bad.result().expect("known once close has returned").expect_err("not written");
     assert!(!error.is_maybe_done() || log(&cluster, "t", 1).is_empty(), "{error}");
     let target = producer.known_target("t").unwrap();
     let late = producer.try_send(&target, Some(0), &record(b"late")).expect_err("closed");

@@ -16,6 +16,7 @@ use tokio::runtime::Handle;
 use crate::broker::{self, Listening, Reserved};
 use crate::config::{MockConfig, TopicSpec};
 use crate::fault::{Fault, FaultId};
+use crate::log::PartitionLog;
 use crate::seen::SeenRequest;
 use crate::shared::Shared;
 use crate::state::{ClusterState, NewTopic, Node, Refusal, TopicConfig};
@@ -179,6 +180,29 @@ impl MockCluster {
         let change =
             |state: &mut ClusterState| state.partition_mut(topic, partition)?.log.delete_before(before);
         self.shared.change(change).map_err(refusal)
+    }
+
+    /// Has a partition's brokers forget its idempotent producers: all but the last batch of each, as
+    /// after a crash, or everything, as after `producer.id.expiration.ms`.
+    pub fn forget_producers(&self, topic: &str, partition: i32, keep_last: bool) -> Result<(), Refusal> {
+        self.change_log(topic, partition, |log| log.forget_producers(keep_last))
+    }
+
+    /// Loses the end of a log from `offset` on, as an unclean election does.
+    pub fn truncate(&self, topic: &str, partition: i32, offset: i64) -> Result<(), Refusal> {
+        self.change_log(topic, partition, |log| log.truncate(offset))
+    }
+
+    fn change_log(
+        &self,
+        topic: &str,
+        partition: i32,
+        change: impl FnOnce(&mut PartitionLog),
+    ) -> Result<(), Refusal> {
+        let refusal = |code: ErrorCode| Refusal::new(code, format!("{topic}-{partition}"));
+        self.shared
+            .change(|state| state.partition_mut(topic, partition).map(|partition| change(&mut partition.log)))
+            .map_err(refusal)
     }
 
     /// What a partition's log holds.

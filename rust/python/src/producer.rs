@@ -48,27 +48,25 @@ pub(crate) struct Delivery {
 impl Delivery {
     fn metadata(&self, written: Written) -> RecordMetadata {
         let (topic, partition) = self.promise.completion.partition();
-        let offset = self.promise.offset(written);
         RecordMetadata {
             topic: topic.to_string(),
             partition: *partition,
-            offset: (offset >= 0).then_some(offset),
+            offset: (written.offset >= 0).then_some(written.offset),
             timestamp: if written.log_append_time >= 0 { written.log_append_time } else { self.timestamp },
         }
     }
 
     fn wait(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<ottla_client::Result<Written>> {
-        if let Some(result) = self.promise.completion.result() {
+        if let Some(result) = self.promise.result() {
             return Ok(result);
         }
         // What is known may be told anywhere, but nothing comes to a forked child.
         check_process(self.pid)?;
         let timeout = seconds(timeout, Duration::MAX)?;
-        let completion = &self.promise.completion;
-        match wait(py, tokio_timeout(timeout, completion.wait()))? {
+        match wait(py, tokio_timeout(timeout, self.promise.wait()))? {
             Some(result) => Ok(result),
             None => {
-                let (topic, partition) = completion.partition();
+                let (topic, partition) = self.promise.completion.partition();
                 let words =
                     format!("not acknowledged within {} s; it is still under way", timeout.as_secs_f64());
                 Err(errors::raise(py, &Error::new(Kind::Timeout, words).at(topic, *partition)))
@@ -85,7 +83,7 @@ pub(crate) async fn tokio_timeout<T>(timeout: Duration, future: impl Future<Outp
 #[pymethods]
 impl Delivery {
     fn done(&self) -> bool {
-        self.promise.completion.result().is_some()
+        self.promise.result().is_some()
     }
 
     #[pyo3(signature = (timeout=None))]
@@ -115,9 +113,9 @@ impl Delivery {
     }
 
     fn __repr__(&self) -> String {
-        let state = match self.promise.completion.result() {
+        let state = match self.promise.result() {
             None => "pending".to_owned(),
-            Some(Ok(written)) => format!("offset={}", self.promise.offset(written)),
+            Some(Ok(written)) => format!("offset={}", written.offset),
             Some(Err(error)) => format!("failed: {error}"),
         };
         format!("Delivery({}-{}, {state})", self.topic(), self.partition())

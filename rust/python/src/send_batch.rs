@@ -42,8 +42,8 @@ struct Run {
 }
 
 enum Fate {
-    /// That of a batch.
-    Batch(Arc<Completion>),
+    /// That of records of a batch, in a row, the first of which has this index there.
+    Batch(Arc<Completion>, usize),
     /// Never sent.
     Refused(Error),
 }
@@ -62,12 +62,15 @@ struct Runs(Vec<Run>);
 impl Runs {
     fn push(&mut self, row: usize, delivery: Delivery) {
         match self.0.last_mut() {
-            Some(Run { count, fate: Fate::Batch(completion), .. })
-                if Arc::ptr_eq(completion, &delivery.completion) =>
+            Some(Run { count, fate: Fate::Batch(completion, first), .. })
+                if Arc::ptr_eq(completion, &delivery.completion) && *first + *count == delivery.index =>
             {
                 *count += 1;
             }
-            _ => self.0.push(Run { first: row, count: 1, fate: Fate::Batch(delivery.completion) }),
+            _ => {
+                let fate = Fate::Batch(delivery.completion, delivery.index);
+                self.0.push(Run { first: row, count: 1, fate });
+            }
         }
     }
 
@@ -93,7 +96,7 @@ impl BatchDelivery {
 
     fn done(&self) -> bool {
         self.runs.iter().all(|run| match &run.fate {
-            Fate::Batch(completion) => completion.result().is_some(),
+            Fate::Batch(completion, _) => completion.is_done(),
             Fate::Refused(_) => true,
         })
     }
@@ -133,11 +136,15 @@ impl BatchDelivery {
         let all = async {
             let mut failures = Vec::new();
             for run in &self.runs {
-                let failed = match &run.fate {
-                    Fate::Batch(completion) => completion.wait().await.err(),
-                    Fate::Refused(error) => Some(error.clone()),
-                };
-                failures.extend(failed.map(|error| (run.first, run.count, error)));
+                match &run.fate {
+                    Fate::Batch(completion, index) => {
+                        completion.wait().await;
+                        let failed = completion.failures(*index, index + run.count);
+                        let row = |(at, count, error)| (run.first + at - index, count, error);
+                        failures.extend(failed.into_iter().map(row));
+                    }
+                    Fate::Refused(error) => failures.push((run.first, run.count, error.clone())),
+                }
             }
             failures
         };

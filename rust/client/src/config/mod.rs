@@ -19,14 +19,21 @@ impl Config {
     /// keyword arguments have to be, with underscores (`linger_ms`).
     pub fn from_pairs<'a>(pairs: impl IntoIterator<Item = (&'a str, Value)>) -> Result<Self> {
         let mut config = Self::default();
-        let mut delivery_timeout_set = false;
+        let (mut delivery_timeout_set, mut idempotence_set) = (false, false);
         for (name, value) in pairs {
             config.set(name, &value)?;
-            delivery_timeout_set |= name.replace('_', ".") == "delivery.timeout.ms";
+            let dotted = name.replace('_', ".");
+            delivery_timeout_set |= dotted == "delivery.timeout.ms";
+            idempotence_set |= dotted == "enable.idempotence";
         }
         if !delivery_timeout_set {
             // The default gives way to what was set, as in Java.
             config.delivery_timeout = config.delivery_timeout.max(config.linger + config.request_timeout);
+        }
+        if !idempotence_set && let Some(why) = config.against_idempotence() {
+            // As in Java, and said aloud: what was set wins over a default.
+            tracing::info!(target: "ottla.config", why, "enable.idempotence is off");
+            config.enable_idempotence = false;
         }
         config.check()?;
         Ok(config)
@@ -57,9 +64,25 @@ impl Config {
         }
     }
 
+    /// What is set that idempotence cannot be had with.
+    fn against_idempotence(&self) -> Option<&'static str> {
+        if self.acks != Acks::All {
+            return Some("it needs acks=all");
+        }
+        if self.retries == 0 {
+            return Some("it needs retries above 0");
+        }
+        (self.max_in_flight > 5).then_some("it needs max.in.flight.requests.per.connection of at most 5")
+    }
+
     /// What single rows cannot check.
     fn check(&self) -> Result<()> {
         let wrong = |message: String| Err(Error::new(Kind::Config, message));
+        if self.enable_idempotence
+            && let Some(why) = self.against_idempotence()
+        {
+            return wrong(format!("enable.idempotence=true: {why}"));
+        }
         if self.delivery_timeout < self.linger + self.request_timeout {
             return wrong(format!(
                 "delivery.timeout.ms ({}) must be at least linger.ms + request.timeout.ms ({})",

@@ -138,6 +138,8 @@ rows! {
     sasl_login_callback_handler_class: String = String::new(), "sasl.login.callback.handler.class", (0, 0), "Java's class that gets tokens. Kafka's own OAuthBearerLoginCallbackHandler is understood, since this client does its work; any other is refused, and none is loaded.";
 
     acks: Acks = Acks::All, "acks", (0, 0), "Which replicas must have a record before it counts as written.";
+    enable_idempotence: bool = true, "enable.idempotence", (0, 0), "Have brokers recognise batches that are sent again, so that each record is written once and in order. Needs acks=all, retries above 0 and at most 5 requests in flight; if one of these is set otherwise and this is not set, it is off.";
+    retries: u32 = INT as u32, "retries", (0, INT), "How often a batch is sent again after an error that may pass. delivery.timeout.ms is the better bound.";
     linger: Duration = ms(5), "linger.ms", (0, INT), "How long a batch waits for more records.";
     batch_size: usize = 16_384, "batch.size", (0, INT), "Bytes of records at which a batch is sent without waiting longer.";
     buffer_memory: usize = 33_554_432, "buffer.memory", (0, i64::MAX), "Bytes of records that may wait to be written; beyond, sending blocks.";

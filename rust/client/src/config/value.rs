@@ -96,7 +96,7 @@ macro_rules! number {
         }
     )*};
 }
-number!(i32, usize);
+number!(i32, u32, usize);
 
 impl Setting for bool {
     const TYPE: &'static str = "bool";

@@ -111,6 +111,9 @@ impl Shared {
 #[derive(Debug)]
 pub struct Turn(#[allow(dead_code, reason = "what counts is that it is held")] OwnedSemaphorePermit);
 
+/// An answer that is to come.
+pub(crate) struct Answer(oneshot::Receiver<Result<Bytes>>);
+
 /// A connection that is up. Dropping the last handle closes it.
 pub struct Connection {
     shared: Arc<Shared>,
@@ -243,6 +246,19 @@ impl Connection {
         version: i16,
         timeout: Duration,
     ) -> Result<R::Response> {
+        let answer = self.start(turn, request, version, timeout)?;
+        self.answer::<R>(answer, version).await
+    }
+
+    /// Hands a request to the writer, after those that were handed to it before; the answer is for
+    /// [`Connection::answer`] to wait for.
+    pub(crate) fn start<R: Request>(
+        &self,
+        turn: Turn,
+        request: &R,
+        version: i16,
+        timeout: Duration,
+    ) -> Result<Answer> {
         let (answer, response) = oneshot::channel();
         self.submit(request, version, timeout, |outgoing, pending| {
             let Outgoing { correlation_id, timeout, .. } = outgoing;
@@ -258,7 +274,12 @@ impl Connection {
                 _turn: turn,
             });
         })?;
-        let bytes = response.await.unwrap_or_else(|_| Err(self.gone()))?;
+        Ok(Answer(response))
+    }
+
+    /// Waits for the answer to a request of type `R` that was sent in `version`.
+    pub(crate) async fn answer<R: Request>(&self, answer: Answer, version: i16) -> Result<R::Response> {
+        let bytes = answer.0.await.unwrap_or_else(|_| Err(self.gone()))?;
         let malformed = |error: WireError| {
             let error = Error::from(error).because(format_args!("malformed answer to {}", R::API.name()));
             let error = error.api(R::API).address(self.address());

@@ -2,7 +2,7 @@
 //!
 //! Nothing is concluded here: what the facts mean, and what to do, is a pure function of them
 //! (`python/ottla/doctor/verdict.py`). Invariants: every wait is bounded by the phase's time and by
-//! the deadline; no more than [`AT_ONCE`] addresses are probed at a time; nothing is written to the
+//! the deadline; no more than `AT_ONCE` addresses are probed at a time; nothing is written to the
 //! cluster and no topic comes to be by being looked at.
 
 mod address;

@@ -1,10 +1,10 @@
 //! The accumulator: records go straight into the open batch of their partition, and batches come
 //! out when they are full, old, or flushed. No I/O, and the time is an argument.
 //!
-//! Invariants: per partition, batches leave in the order in which they were opened, one at a time,
-//! so that a retry cannot overtake. The bytes of all batches together stay within `buffer.memory`.
+//! Invariants: per partition, batches leave in the order in which they were opened (`queue.rs`). The
+//! bytes of all batches together stay within `buffer.memory`.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
@@ -12,8 +12,10 @@ use ottla_protocol::records::{BatchBuilder, Header, RecordError};
 use parking_lot::{Mutex, RwLock};
 use tokio::time::{Duration, Instant};
 
-use super::batch::{Batch, Completion, Written};
+use super::batch::{Batch, Place};
+use super::completion::{Completion, Written};
 use super::memory::Memory;
+use super::queue::Queue;
 use crate::config::Config;
 use crate::error::{Error, Kind, Result};
 use crate::list_offsets::TopicPartition;
@@ -49,33 +51,6 @@ pub(super) enum Append {
     Full(usize),
 }
 
-/// The batches of one partition.
-#[derive(Debug)]
-pub(super) struct Queue {
-    pub(super) partition: TopicPartition,
-    pub(super) state: Mutex<State>,
-}
-
-#[derive(Debug, Default)]
-pub(super) struct State {
-    pub(super) open: Option<Batch>,
-    pub(super) ready: VecDeque<Batch>,
-    /// The batch of this partition that is on its way.
-    pub(super) busy: Option<Busy>,
-}
-
-/// A batch on its way: it is with the sender, its promise and its time are not.
-#[derive(Debug)]
-pub(super) struct Busy {
-    pub(super) id: u64,
-    pub(super) deadline: Instant,
-    pub(super) completion: Arc<Completion>,
-    /// Whom it is on its way to.
-    pub(super) broker: i32,
-    /// Why the attempt before this one failed.
-    pub(super) last_error: Option<Error>,
-}
-
 /// The queues, also in a fixed order, so that they can be served in turn.
 #[derive(Debug, Default)]
 pub(super) struct Queues {
@@ -93,8 +68,11 @@ pub(super) struct Accumulator {
     max_record: usize,
     pub(super) linger: Duration,
     pub(super) delivery_timeout: Duration,
+    /// At most so many batches of a partition are on their way.
+    pub(super) max_in_flight: usize,
+    idempotent: bool,
     /// The batches that are not complete, for flush to wait for.
-    pub(super) incomplete: Mutex<BTreeMap<u64, Arc<Completion>>>,
+    pub(super) incomplete: Mutex<BTreeMap<Place, Arc<Completion>>>,
     next_id: AtomicU64,
     /// Calls of flush under way: while there are any, nothing lingers.
     pub(super) flushing: AtomicUsize,
@@ -113,6 +91,8 @@ impl Accumulator {
             max_record: config.max_request_size,
             linger: config.linger,
             delivery_timeout: config.delivery_timeout,
+            max_in_flight: config.max_in_flight,
+            idempotent: config.enable_idempotence,
             incomplete: Mutex::default(),
             next_id: AtomicU64::new(0),
             flushing: AtomicUsize::new(0),
@@ -131,7 +111,7 @@ impl Accumulator {
         if let Some(queue) = queues.by_partition.get(&key) {
             return Arc::clone(queue);
         }
-        let queue = Arc::new(Queue { partition: key.clone(), state: Mutex::default() });
+        let queue = Arc::new(Queue::new(key.clone(), self.idempotent));
         queues.by_partition.insert(key, Arc::clone(&queue));
         queues.order.push(Arc::clone(&queue));
         queue
@@ -171,13 +151,13 @@ impl Accumulator {
         if let Err(error) = appended {
             self.memory.release(bytes);
             if first && let Some(empty) = state.open.take() {
-                self.incomplete.lock().remove(&empty.id);
+                self.incomplete.lock().remove(&empty.place());
             }
             return Err(Error::from(error).at(&queue.partition.0, queue.partition.1));
         }
         batch.reserved += bytes;
         let index = batch.builder().map_or(0, |builder| builder.len() - 1);
-        let completion = Arc::clone(&batch.completion);
+        let completion = Arc::clone(batch.part.completion());
         let ready = full || first || batch.size() >= self.batch_size;
         Ok(Append::Done { completion, index, ready })
     }
@@ -185,7 +165,7 @@ impl Accumulator {
     fn open_batch(&self, queue: &Queue, capacity: usize, now: Instant) -> Batch {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let batch = Batch::new(id, queue.partition.clone(), capacity, now);
-        self.incomplete.lock().insert(id, Arc::clone(&batch.completion));
+        self.incomplete.lock().insert(batch.place(), Arc::clone(batch.part.completion()));
         batch
     }
 
@@ -196,32 +176,69 @@ impl Accumulator {
 
     /// A batch is back: written, or failed for good.
     pub(super) fn complete(&self, batch: Batch, result: Result<Written>) {
-        let (topic, partition) = batch.completion.partition();
-        self.queue(topic, *partition).state.lock().busy = None;
+        let queue = self.queue_of(&batch);
+        let mut state = queue.state.lock();
+        state.back(&batch);
+        let mut others = Vec::new();
+        match &result {
+            Ok(_) => others = state.written(&batch),
+            Err(_) => state.given_up(&batch),
+        }
+        drop(state);
+        others.into_iter().for_each(|other| self.finish(other, Ok(Written::SOMEWHERE)));
         self.finish(batch, result);
+    }
+
+    fn queue_of(&self, batch: &Batch) -> Arc<Queue> {
+        let (topic, partition) = batch.part.partition();
+        self.queue(topic, *partition)
     }
 
     fn finish(&self, batch: Batch, result: Result<Written>) {
         self.memory.release(batch.reserved);
-        self.incomplete.lock().remove(&batch.id);
-        batch.completion.complete(result);
+        self.incomplete.lock().remove(&batch.place());
+        batch.settle(result);
     }
 
-    /// A batch is back and goes first when its time comes, if there is time left.
+    /// A batch is back and goes again when its time comes, if there is time left.
     pub(super) fn retry(&self, mut batch: Batch, not_before: Instant, error: Error) {
         batch.failures += 1;
-        batch.not_before = Some(not_before);
-        let (topic, partition) = batch.completion.partition();
-        let queue = self.queue(topic, *partition);
+        self.put_back(batch, Some(not_before), error);
+    }
+
+    /// A broker says that a batch does not follow what is in its log: it waits for what is before
+    /// it, or for other numbers. `spent` says that the producer id is of no more use.
+    pub(super) fn deny(&self, mut batch: Batch, not_before: Instant, error: Error, spent: bool) {
+        batch.denied = true;
+        if spent {
+            self.queue_of(&batch).state.lock().spend(&batch);
+        }
+        self.put_back(batch, Some(not_before), error);
+    }
+
+    fn put_back(&self, mut batch: Batch, not_before: Option<Instant>, error: Error) {
+        batch.not_before = not_before;
+        let queue = self.queue_of(&batch);
         let mut state = queue.state.lock();
-        state.busy = None;
+        state.back(&batch);
         // Looked at under the lock, so that what comes back late is not left behind in the queue.
-        if batch.completion.is_done() || self.finished.load(Ordering::Acquire) {
+        if batch.part.is_settled() || self.finished.load(Ordering::Acquire) {
+            state.given_up(&batch);
             drop(state);
             return self.finish(batch, Err(error.because("not acknowledged before the producer was closed")));
         }
         batch.last_error = Some(error);
-        state.ready.push_front(batch);
+        state.put_back(batch);
+    }
+
+    /// A batch is back as too large, and goes again in parts.
+    pub(super) fn replace(&self, batch: Batch, parts: Vec<Batch>, error: Error) {
+        let mut incomplete = self.incomplete.lock();
+        let completion = batch.part.completion();
+        incomplete.extend(parts.iter().map(|part| (part.place(), Arc::clone(completion))));
+        drop(incomplete);
+        self.queue_of(&batch).state.lock().back(&batch);
+        parts.into_iter().for_each(|part| self.put_back(part, None, error.clone()));
     }
 
     /// Fails a batch that never left its queue, or that ran out of time.
@@ -242,6 +259,14 @@ impl Accumulator {
     /// Fails a batch that waits in its queue.
     pub(super) fn fail_unsent(&self, batch: Batch, error: Error) {
         self.finish(batch, Err(error));
+    }
+
+    /// Fails everything that waits and has no numbers yet: there are none to be had.
+    pub(super) fn fail_unnumbered(&self, error: &Error) {
+        for queue in &self.queues.read().order {
+            let waiting = queue.state.lock().take_unnumbered();
+            waiting.into_iter().for_each(|batch| self.finish(batch, Err(error.clone())));
+        }
     }
 
     /// From now until the guard goes, nothing lingers.

@@ -1,113 +1,37 @@
-//! A batch on its way, and what becomes of it.
+//! A batch on its way: its records, its numbers, and what is known of its attempts.
 //!
-//! Invariant: a batch is completed exactly once, with where it was written or with an error; its
-//! bytes, once closed, are immutable and owned by reference count, so a batch that expired while
-//! the socket still holds it cannot turn into another one's bytes (CVE-2026-35554).
+//! Invariant: its bytes, once closed, are immutable and owned by reference count, so a batch that
+//! expired while the socket still holds it cannot turn into another one's bytes (CVE-2026-35554).
+//! New numbers are written into a copy if anyone still holds the old bytes.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::Bytes;
-use ottla_protocol::records::{BatchBuilder, Compressor, Stamp};
-use parking_lot::Mutex;
-use tokio::sync::Notify;
+use ottla_protocol::records::{BatchBuilder, Compressor, Stamp, rewrite};
 use tokio::time::Instant;
 
+use super::completion::{Part, Written};
+use super::idempotence::Sequence;
 use crate::error::{Error, Result};
 use crate::list_offsets::TopicPartition;
 
-/// Where a batch was written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Written {
-    /// The offset of its first record; -1 if the broker does not tell (`acks=0`).
-    pub base_offset: i64,
-    /// The broker's timestamp if the topic uses LogAppendTime, else -1.
-    pub log_append_time: i64,
-}
-
-/// What became of a batch: shared by all who sent a record of it.
-#[derive(Debug)]
-pub struct Completion {
-    partition: TopicPartition,
-    result: Mutex<Option<Result<Written>>>,
-    is_done: AtomicBool,
-    done: Notify,
-    /// A broker may have written the batch although no answer says so.
-    maybe_written: AtomicBool,
-}
-
-impl Completion {
-    pub(super) fn new(partition: TopicPartition) -> Self {
-        Self {
-            partition,
-            result: Mutex::new(None),
-            is_done: AtomicBool::new(false),
-            done: Notify::new(),
-            maybe_written: AtomicBool::new(false),
-        }
-    }
-
-    /// The topic and the partition.
-    #[must_use]
-    pub fn partition(&self) -> &TopicPartition {
-        &self.partition
-    }
-
-    /// What became of it, if that is known.
-    #[must_use]
-    pub fn result(&self) -> Option<Result<Written>> {
-        if self.is_done.load(Ordering::Acquire) { self.result.lock().clone() } else { None }
-    }
-
-    /// Waits until it is known.
-    pub async fn wait(&self) -> Result<Written> {
-        loop {
-            let done = self.done.notified();
-            tokio::pin!(done);
-            done.as_mut().enable();
-            if let Some(result) = self.result() {
-                return result;
-            }
-            done.await;
-        }
-    }
-
-    pub(super) fn is_done(&self) -> bool {
-        self.is_done.load(Ordering::Acquire)
-    }
-
-    /// Tells everyone; only the first call counts. An error carries the partition, and whether the
-    /// records may be in the log all the same.
-    pub(super) fn complete(&self, result: Result<Written>) {
-        let (topic, partition) = &self.partition;
-        let result = result.map_err(|error| match self.maybe_written.load(Ordering::Acquire) {
-            true => error.at(topic, *partition).maybe_done(),
-            false => error.at(topic, *partition),
-        });
-        let mut slot = self.result.lock();
-        if slot.is_none() {
-            *slot = Some(result);
-            drop(slot);
-            self.is_done.store(true, Ordering::Release);
-            self.done.notify_waiters();
-        }
-    }
-}
-
-/// The records: still open, or closed and immutable.
+/// The records: still open, or closed and immutable under these numbers.
 #[derive(Debug)]
 enum Records {
     Open(BatchBuilder),
-    Closed(Bytes),
+    Closed { bytes: Bytes, stamp: Stamp, count: usize },
 }
 
-/// A batch. Dropping it unfinished tells its senders so: nobody waits for ever.
+/// The order of a partition's batches: the number of the batch as it was opened, and the index of
+/// the first record in it.
+pub(super) type Place = (u64, usize);
+
+/// A batch.
 #[derive(Debug)]
 pub(super) struct Batch {
-    /// Distinguishes it among the producer's batches.
-    pub(super) id: u64,
+    id: u64,
     records: Records,
-    pub(super) completion: Arc<Completion>,
+    pub(super) part: Arc<Part>,
     /// When its first record came.
     pub(super) created: Instant,
     /// What it takes of `buffer.memory`.
@@ -116,32 +40,61 @@ pub(super) struct Batch {
     pub(super) failures: u32,
     /// Not to be sent again before.
     pub(super) not_before: Option<Instant>,
+    /// Its numbers, once it has some.
+    pub(super) sequence: Option<Sequence>,
+    /// A broker has said that it does not follow what is in the log: it is not sent again before
+    /// its numbers have changed.
+    pub(super) denied: bool,
     /// Whether an attempt before the one under way may have been written.
     maybe_before: bool,
     /// Why the last attempt failed.
     pub(super) last_error: Option<Error>,
 }
 
-impl Drop for Batch {
-    fn drop(&mut self) {
-        if !self.completion.is_done() {
-            self.completion.complete(Err(super::accumulator::closed().because("not acknowledged")));
-        }
-    }
-}
-
 impl Batch {
     pub(super) fn new(id: u64, partition: TopicPartition, capacity: usize, now: Instant) -> Self {
+        Self::of(id, Arc::new(Part::new(partition)), BatchBuilder::new(capacity), now)
+    }
+
+    fn of(id: u64, part: Arc<Part>, builder: BatchBuilder, created: Instant) -> Self {
         Self {
             id,
-            records: Records::Open(BatchBuilder::new(capacity)),
-            completion: Arc::new(Completion::new(partition)),
-            created: now,
+            records: Records::Open(builder),
+            part,
+            created,
             reserved: 0,
             failures: 0,
             not_before: None,
+            sequence: None,
+            denied: false,
             maybe_before: false,
             last_error: None,
+        }
+    }
+
+    /// A part of this batch, made of `builder`, which holds its records from where `part` starts.
+    pub(super) fn piece(&self, part: Arc<Part>, builder: BatchBuilder, reserved: usize) -> Self {
+        let skipped = part.first().saturating_sub(self.part.first());
+        let sequence = self.sequence.map(|sequence| sequence.skip(skipped));
+        let last_error = self.last_error.clone();
+        Self {
+            reserved,
+            sequence,
+            last_error,
+            failures: self.failures,
+            ..Self::of(self.id, part, builder, self.created)
+        }
+    }
+
+    pub(super) fn place(&self) -> Place {
+        (self.id, self.part.first())
+    }
+
+    /// How many records it holds.
+    pub(super) fn count(&self) -> usize {
+        match &self.records {
+            Records::Open(builder) => builder.len(),
+            Records::Closed { count, .. } => *count,
         }
     }
 
@@ -149,7 +102,15 @@ impl Batch {
     pub(super) fn builder(&mut self) -> Option<&mut BatchBuilder> {
         match &mut self.records {
             Records::Open(builder) => Some(builder),
-            Records::Closed(_) => None,
+            Records::Closed { .. } => None,
+        }
+    }
+
+    /// The closed batch.
+    pub(super) fn closed(&self) -> Option<&Bytes> {
+        match &self.records {
+            Records::Open(_) => None,
+            Records::Closed { bytes, .. } => Some(bytes),
         }
     }
 
@@ -157,30 +118,61 @@ impl Batch {
     pub(super) fn size(&self) -> usize {
         match &self.records {
             Records::Open(builder) => builder.size_in_bytes(),
-            Records::Closed(bytes) => bytes.len(),
+            Records::Closed { bytes, .. } => bytes.len(),
         }
     }
 
-    /// Closes the batch, if it is open, and returns its bytes.
-    pub(super) fn close(&mut self, compressor: &mut Compressor) -> Result<Bytes> {
-        if let Records::Open(builder) = &mut self.records {
-            let bytes = builder.finish(&Stamp::default(), compressor)?;
-            self.records = Records::Closed(bytes);
+    /// Closes the batch, if it is open, and gives its bytes its present numbers.
+    pub(super) fn close(&mut self, compressor: &mut Compressor) -> Result<()> {
+        let stamp = self.sequence.map_or_else(Stamp::default, Sequence::stamp);
+        match &mut self.records {
+            Records::Open(builder) => {
+                let count = builder.len();
+                let bytes = builder.finish(&stamp, compressor)?;
+                self.records = Records::Closed { bytes, stamp, count };
+            }
+            Records::Closed { bytes, stamp: old, .. } => {
+                if *old != stamp {
+                    *bytes = rewrite::restamp(std::mem::take(bytes), &stamp)?;
+                    *old = stamp;
+                }
+            }
         }
-        match &self.records {
-            Records::Closed(bytes) => Ok(bytes.clone()),
-            Records::Open(_) => Ok(Bytes::new()),
-        }
+        Ok(())
     }
 
     /// The batch is about to be handed to a connection: from here on a broker may write it without
-    /// our knowing.
-    pub(super) fn sending(&mut self) {
-        self.maybe_before = self.completion.maybe_written.swap(true, Ordering::AcqRel);
+    /// our knowing. Not if its senders have been told already that it was not written.
+    pub(super) fn sending(&mut self) -> bool {
+        let before = self.part.set_maybe_written(true);
+        if self.part.is_settled() {
+            self.part.set_maybe_written(before);
+            return false;
+        }
+        self.maybe_before = before;
+        true
     }
 
     /// A broker said that this attempt has written nothing.
     pub(super) fn refused(&mut self) {
-        self.completion.maybe_written.store(self.maybe_before, Ordering::Release);
+        self.part.set_maybe_written(self.maybe_before);
+    }
+
+    /// Whether a broker may have written it.
+    pub(super) fn maybe_written(&self) -> bool {
+        self.part.maybe_written()
+    }
+
+    /// Takes its numbers away, since nobody has written it under them.
+    pub(super) fn renumber(&mut self) {
+        self.sequence = None;
+        self.denied = false;
+        self.maybe_before = false;
+        self.part.set_maybe_written(false);
+    }
+
+    /// Tells its senders what became of it.
+    pub(super) fn settle(&self, result: Result<Written>) {
+        self.part.settle(result);
     }
 }

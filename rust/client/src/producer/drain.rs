@@ -1,7 +1,7 @@
 //! What leaves the accumulator and when: batches that are due, by leader, and those whose time is
 //! over. No I/O; the time, the leaders and the room are arguments.
 //!
-//! Invariant: a partition has at most one batch on its way, and partitions take turns at the front.
+//! Invariant: a request holds at most one batch of a partition, and partitions take turns at the front.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -9,15 +9,18 @@ use std::sync::atomic::Ordering;
 
 use tokio::time::Instant;
 
-use super::accumulator::{Accumulator, Busy, State};
-use super::batch::{Batch, Completion};
+use super::accumulator::Accumulator;
+use super::batch::Batch;
+use super::completion::Part;
+use super::idempotence::ProducerId;
+use super::queue::{Next, State};
 use crate::error::Error;
 use crate::list_offsets::TopicPartition;
 
 /// What came out of the accumulator.
 #[derive(Debug, Default)]
 pub(super) struct Drained {
-    /// Requests by broker: each a list of batches, one a partition.
+    /// Requests by broker: each a list of batches, at most one a partition.
     pub(super) requests: BTreeMap<i32, Vec<Vec<Batch>>>,
     /// Batches whose time is over.
     pub(super) expired: Vec<Batch>,
@@ -25,6 +28,10 @@ pub(super) struct Drained {
     pub(super) late: Vec<Late>,
     /// A ready partition has no leader.
     pub(super) leaderless: bool,
+    /// There are records, and no producer id for them.
+    pub(super) anonymous: bool,
+    /// A partition that gave a batch has another.
+    pub(super) more: bool,
     /// When something will be due.
     pub(super) next: Option<Instant>,
 }
@@ -32,7 +39,7 @@ pub(super) struct Drained {
 /// A batch on its way that is overdue: to whom it goes, and why it did not arrive before.
 #[derive(Debug)]
 pub(super) struct Late {
-    pub(super) completion: Arc<Completion>,
+    pub(super) part: Arc<Part>,
     pub(super) broker: i32,
     pub(super) last_error: Option<Error>,
 }
@@ -59,6 +66,7 @@ impl Accumulator {
         &self,
         now: Instant,
         max_bytes: usize,
+        producer: Option<ProducerId>,
         leader: impl Fn(&TopicPartition) -> Option<i32>,
         room: impl Fn(i32) -> usize,
     ) -> Drained {
@@ -69,78 +77,98 @@ impl Accumulator {
         let (before, after) = queues.order.split_at(start.min(queues.order.len()));
         for queue in after.iter().chain(before) {
             let mut state = queue.state.lock();
-            self.expire(&mut state, now, &mut drained.expired);
-            if let Some(busy) = &mut state.busy {
-                if now < busy.deadline {
-                    drained.wake_at(Some(busy.deadline));
-                } else if !busy.completion.is_done() {
-                    // Its memory stays taken until the connection has let go of its bytes.
-                    self.incomplete.lock().remove(&busy.id);
-                    drained.late.push(Late {
-                        completion: Arc::clone(&busy.completion),
-                        broker: busy.broker,
-                        last_error: busy.last_error.take(),
-                    });
-                }
-                continue;
-            }
-            let due = state.open.as_ref().is_some_and(|open| self.is_due(open, now));
-            if due
-                && state.ready.is_empty()
-                && let Some(open) = state.open.take()
-            {
-                state.ready.push_back(open);
-            }
-            let Some(front) = state.ready.front() else {
-                drained.wake_at(state.open.as_ref().map(|open| open.created + self.linger));
-                continue;
-            };
-            if let Some(not_before) = front.not_before.filter(|not_before| *not_before > now) {
-                drained.wake_at(Some(not_before));
-                continue;
-            }
+            self.expire(&mut state, now, &mut drained);
+            let Some(at) = self.due(&mut state, producer, now, &mut drained) else { continue };
             let Some(broker) = leader(&queue.partition) else {
                 drained.leaderless = true;
-                drained.wake_at(Some(front.created + self.delivery_timeout));
+                let waits = state.ready.front().map(|front| front.created + self.delivery_timeout);
+                drained.wake_at(waits);
                 continue;
             };
+            let Some(size) = state.ready.get(at).map(Batch::size) else { continue };
             let requests = drained.requests.entry(broker).or_default();
-            let size = sizes.entry(broker).or_default();
-            if requests.is_empty() || *size + front.size() > max_bytes {
+            let total = sizes.entry(broker).or_default();
+            if requests.is_empty() || *total + size > max_bytes {
                 if requests.len() >= room(broker) {
                     continue;
                 }
                 requests.push(Vec::new());
-                *size = 0;
+                *total = 0;
             }
-            if let Some(batch) = state.ready.pop_front() {
-                *size += batch.size();
-                let deadline = batch.created + self.delivery_timeout;
-                drained.next = [drained.next, Some(deadline)].into_iter().flatten().min();
-                state.busy = Some(Busy {
-                    id: batch.id,
-                    deadline,
-                    completion: Arc::clone(&batch.completion),
-                    broker,
-                    last_error: batch.last_error.clone(),
-                });
-                if let Some(request) = requests.last_mut() {
-                    request.push(batch);
-                }
+            *total += size;
+            let Some(batch) = self.send(&mut state, at, broker, &mut drained) else { continue };
+            if let Some(request) = drained.requests.get_mut(&broker).and_then(|requests| requests.last_mut())
+            {
+                request.push(batch);
             }
         }
         drained.requests.retain(|_, requests| !requests.is_empty());
         drained
     }
 
-    /// Takes out what has been waiting longer than `delivery.timeout.ms`.
-    fn expire(&self, state: &mut State, now: Instant, expired: &mut Vec<Batch>) {
+    /// Takes a batch out of its queue.
+    fn send(&self, state: &mut State, at: usize, broker: i32, drained: &mut Drained) -> Option<Batch> {
+        let deadline = state.ready.get(at)?.created + self.delivery_timeout;
+        drained.wake_at(Some(deadline));
+        drained.more |= !state.ready.is_empty() || state.open.is_some();
+        state.take(at, deadline, broker)
+    }
+
+    /// Which of the waiting batches of a partition is to leave now. If none is, says when to ask
+    /// again, unless it is when something comes back or is added.
+    fn due(
+        &self,
+        state: &mut State,
+        producer: Option<ProducerId>,
+        now: Instant,
+        drained: &mut Drained,
+    ) -> Option<usize> {
+        // What could not leave now had better go on filling.
+        if state.ready.is_empty()
+            && state.has_room(self.max_in_flight)
+            && state.open.as_ref().is_some_and(|open| self.is_due(open, now))
+            && let Some(open) = state.open.take()
+        {
+            state.ready.push_back(open);
+        }
+        if state.ready.is_empty() {
+            let lingers = state.open.as_ref().filter(|_| state.has_room(self.max_in_flight));
+            drained.wake_at(lingers.map(|open| open.created + self.linger));
+            // Asked for while the first batch lingers, so that it need not wait afterwards.
+            drained.anonymous |= state.open.is_some() && state.needs_id(producer);
+            return None;
+        }
+        match state.next(producer, self.max_in_flight, now) {
+            Next::Send(at) => return Some(at),
+            Next::At(time) => drained.wake_at(Some(time)),
+            Next::Identify => drained.anonymous = true,
+            Next::Wait => {}
+        }
+        drained.wake_at(state.ready.front().map(|front| front.created + self.delivery_timeout));
+        None
+    }
+
+    /// Takes out what has been waiting longer than `delivery.timeout.ms`, and names what has been
+    /// on its way for longer.
+    fn expire(&self, state: &mut State, now: Instant, drained: &mut Drained) {
         let late = |batch: &Batch| now >= batch.created + self.delivery_timeout;
-        while state.ready.front().is_some_and(late) {
-            expired.extend(state.ready.pop_front());
+        while state.ready.front().is_some_and(late)
+            && let Some(batch) = state.ready.pop_front()
+        {
+            state.given_up(&batch);
+            drained.expired.push(batch);
         }
         if state.ready.is_empty() && state.open.as_ref().is_some_and(late) {
-            expired.extend(state.open.take());
+            drained.expired.extend(state.open.take());
+        }
+        for busy in &mut state.busy {
+            if now < busy.deadline {
+                drained.wake_at(Some(busy.deadline));
+            } else if let Some(part) = busy.part.upgrade().filter(|part| !part.is_settled()) {
+                // Its memory stays taken until the connection has let go of its bytes.
+                self.incomplete.lock().remove(&busy.place);
+                drained.late.push(Late { part, broker: busy.broker, last_error: busy.last_error.take() });
+            }
         }
     }
 }

@@ -1,17 +1,24 @@
 //! The producer: `send` puts a record into its partition's open batch and returns a promise.
 //!
 //! `partitioner.rs` chooses the partition, `accumulator.rs` holds the batches, `drain.rs`
-//! says which are due, `sender.rs` takes them to the leaders in the requests of `produce.rs`, `batch.rs` is the promise, `memory.rs` the bound.
+//! and `queue.rs` say which may leave, `sender.rs` takes them to the leaders in the requests of
+//! `produce.rs`, `completion.rs` is the promise, `memory.rs` the bound. `idempotence.rs` gives batches
+//! their numbers, under the id that `identity.rs` gets.
 //!
 //! Invariant: a record that was accepted is acknowledged or fails with a reason, on close too.
 
 mod accumulator;
 mod batch;
+mod completion;
 mod drain;
+mod idempotence;
+mod identity;
 mod memory;
 mod partitioner;
 mod produce;
+mod queue;
 mod sender;
+mod split;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -23,7 +30,7 @@ use tokio::task::{AbortHandle, JoinHandle};
 use tokio::time::{Duration, Instant, timeout_at};
 
 pub use accumulator::Record;
-pub use batch::{Completion, Written};
+pub use completion::{Completion, Delivery, Written};
 pub use partitioner::{murmur2, partition_for_key};
 
 use crate::cluster::Client;
@@ -31,26 +38,10 @@ use crate::config::Config;
 use crate::error::{Error, Kind, Result};
 use crate::metadata::Topic;
 use crate::retry::deadline;
-use accumulator::{Accumulator, Append, Queue, closed};
+use accumulator::{Accumulator, Append, closed};
 use partitioner::Sticky;
+use queue::Queue;
 use sender::Shared;
-
-/// The promise of one record.
-#[derive(Debug, Clone)]
-pub struct Delivery {
-    /// What becomes of the record's batch.
-    pub completion: Arc<Completion>,
-    /// The record's place in the batch.
-    pub index: usize,
-}
-
-impl Delivery {
-    /// The record's offset, once its batch is written.
-    #[must_use]
-    pub fn offset(&self, written: Written) -> i64 {
-        if written.base_offset < 0 { -1 } else { written.base_offset + self.index as i64 }
-    }
-}
 
 /// What came of an attempt to send without waiting.
 #[derive(Debug)]
@@ -262,7 +253,7 @@ impl Producer {
             // What is sent from now on is not waited for, or a busy producer could never flush.
             for completion in accumulator.incomplete() {
                 // How it went is told to whoever sent the records.
-                let _ = completion.wait().await;
+                completion.wait().await;
             }
         };
         match timeout_at(deadline, all).await {

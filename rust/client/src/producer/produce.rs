@@ -8,15 +8,19 @@ use std::sync::Arc;
 
 use ottla_protocol::ErrorCode;
 use ottla_protocol::messages::produce::{
-    PartitionProduceData, ProduceRequest, ProduceResponse, TopicProduceData,
+    PartitionProduceData, PartitionProduceResponse, ProduceRequest, ProduceResponse, TopicProduceData,
 };
+use tokio::sync::oneshot;
 use tokio::time::{Duration, Instant};
 
-use super::batch::{Batch, Written};
+use super::batch::Batch;
+use super::completion::Written;
 use super::sender::Shared;
+use super::split::split;
 use crate::backoff::Backoff;
 use crate::cluster::Route;
 use crate::config::Acks;
+use crate::connection::{Answer, Connection, Turn};
 use crate::error::{Error, Kind, Result};
 use crate::metadata::brokers;
 use crate::recovery::{Recovery, recovery};
@@ -30,10 +34,23 @@ pub(super) struct Outcome {
     answer: Result<ProduceResponse>,
 }
 
+/// When a request may be written: after the one before it to the same broker, so that a partition's
+/// batches arrive in the order of their numbers.
+pub(super) struct Turns {
+    pub(super) before: Option<oneshot::Receiver<()>>,
+    /// Dropped when the next may be written.
+    pub(super) written: oneshot::Sender<()>,
+}
+
 /// Sends batches of different partitions to one broker.
-pub(super) async fn send_request(shared: Arc<Shared>, broker: i32, mut batches: Vec<Batch>) -> Outcome {
+pub(super) async fn send_request(
+    shared: Arc<Shared>,
+    broker: i32,
+    mut batches: Vec<Batch>,
+    turns: Turns,
+) -> Outcome {
     let mut broken = Vec::new();
-    let answer = send_batches(&shared, broker, &mut batches, &mut broken).await;
+    let answer = send_batches(&shared, broker, &mut batches, &mut broken, turns).await;
     Outcome { broker, batches, broken, answer }
 }
 
@@ -42,15 +59,58 @@ async fn send_batches(
     broker: i32,
     batches: &mut Vec<Batch>,
     broken: &mut Vec<(Batch, Error)>,
+    turns: Turns,
 ) -> Result<ProduceResponse> {
     let config = shared.client.config();
     let connection = shared.client.connection(Route::Broker(broker)).await?;
+    close_batches(shared, batches, broken)?;
+    if let Some(before) = turns.before {
+        // An error says that it will not be written any more, which is as good.
+        let _ = before.await;
+    }
     let turn = connection.turn().await?;
     let mut request = build_request(config.acks, config.request_timeout);
-    close_batches(shared, batches, broken, &mut request)?;
+    for mut batch in std::mem::take(batches) {
+        let records = batch.closed().cloned();
+        if !batch.sending() {
+            // Its senders have been told that it was not written.
+            broken.push((batch, shared.accumulator.too_late(None)));
+            continue;
+        }
+        let (topic, partition) = batch.part.partition();
+        push_partition(&mut request, topic, PartitionProduceData { index: *partition, records });
+        batches.push(batch);
+    }
     if batches.is_empty() {
         return Ok(ProduceResponse::default());
     }
+    let sent = start(shared, &connection, turn, &mut request).await;
+    if sent.is_err() && config.acks != Acks::None {
+        batches.iter_mut().for_each(Batch::refused);
+    }
+    let (answer, version) = sent?;
+    drop(turns.written);
+    let Some(answer) = answer else { return Ok(ProduceResponse::default()) };
+    let mut response = connection.answer::<ProduceRequest>(answer, version).await?;
+    connection.throttle(response.throttle_time_ms);
+    // By the ids that were sent: the metadata may know others by now.
+    for topic in response.responses.iter_mut().filter(|_| version >= 13) {
+        if let Some(asked) = request.topic_data.iter().find(|asked| asked.topic_id == topic.topic_id) {
+            topic.name.clone_from(&asked.name);
+        }
+    }
+    Ok(response)
+}
+
+/// Hands a request to the connection, and returns the answer to come, if one will, and the version. An
+/// error means that nothing was sent, if there should have been an answer.
+async fn start(
+    shared: &Shared,
+    connection: &Connection,
+    turn: Turn,
+    request: &mut ProduceRequest,
+) -> Result<(Option<Answer>, i16)> {
+    let config = shared.client.config();
     let snapshot = shared.client.snapshot();
     // Versions from 13 on name topics by id, so each must have one.
     let ids: Option<Vec<_>> = request
@@ -64,38 +124,19 @@ async fn send_batches(
             topic.topic_id = id;
         }
     }
-    batches.iter_mut().for_each(Batch::sending);
     if config.acks == Acks::None {
-        connection.send_unanswered(turn, &request, version).await?;
-        return Ok(ProduceResponse::default());
+        connection.send_unanswered(turn, request, version).await?;
+        return Ok((None, version));
     }
-    let mut response = connection.request_in(turn, &request, version, config.request_timeout).await?;
-    connection.throttle(response.throttle_time_ms);
-    // By the ids that were sent: the metadata may know others by now.
-    for topic in response.responses.iter_mut().filter(|_| version >= 13) {
-        if let Some(asked) = request.topic_data.iter().find(|asked| asked.topic_id == topic.topic_id) {
-            topic.name.clone_from(&asked.name);
-        }
-    }
-    Ok(response)
+    Ok((Some(connection.start(turn, request, version, config.request_timeout)?), version))
 }
 
-/// Closes the batches and puts them into the request. One that cannot be closed harms no other.
-fn close_batches(
-    shared: &Shared,
-    batches: &mut Vec<Batch>,
-    broken: &mut Vec<(Batch, Error)>,
-    request: &mut ProduceRequest,
-) -> Result<()> {
+/// Closes the batches. One that cannot be closed harms no other.
+fn close_batches(shared: &Shared, batches: &mut Vec<Batch>, broken: &mut Vec<(Batch, Error)>) -> Result<()> {
     let mut compressor = shared.compressor()?;
     for mut batch in std::mem::take(batches) {
         match batch.close(&mut compressor) {
-            Ok(records) => {
-                let (topic, partition) = batch.completion.partition();
-                let data = PartitionProduceData { index: *partition, records: Some(records) };
-                push_partition(request, topic, data);
-                batches.push(batch);
-            }
+            Ok(()) => batches.push(batch),
             // No broker is to blame, and trying again would not help.
             Err(error) => broken.push((batch, error.as_kind(Kind::Config))),
         }
@@ -135,8 +176,7 @@ pub(super) fn process_outcome(shared: &Shared, outcome: Outcome) -> bool {
     }
     match outcome.answer {
         Ok(_) if shared.client.config().acks == Acks::None => {
-            let written = Written { base_offset: -1, log_append_time: -1 };
-            outcome.batches.into_iter().for_each(|batch| accumulator.complete(batch, Ok(written)));
+            outcome.batches.into_iter().for_each(|batch| accumulator.complete(batch, Ok(Written::SOMEWHERE)));
             false
         }
         Ok(response) => process_response(shared, outcome.broker, outcome.batches, response),
@@ -162,46 +202,62 @@ fn process_response(shared: &Shared, broker: i32, batches: Vec<Batch>, response:
     let named = response.node_endpoints.into_iter().map(|n| (n.node_id, n.host, n.port, n.rack));
     let endpoints = brokers(named);
     let mut stale = false;
-    for mut batch in batches {
-        let Some(answer) = answers.remove(batch.completion.partition()) else {
+    for batch in batches {
+        let Some(answer) = answers.remove(batch.part.partition()) else {
             let error =
                 Error::new(Kind::Protocol, "the broker's answer leaves this partition out").broker(broker);
             fail_or_retry(shared, batch, error);
             continue;
         };
-        let code = ErrorCode::from(answer.error_code);
-        let written = Written { base_offset: answer.base_offset, log_append_time: answer.log_append_time_ms };
-        match recovery(code) {
-            Recovery::Done | Recovery::Written => shared.accumulator.complete(batch, Ok(written)),
-            recovery => {
-                let mut error = Error::from_code(code).broker(broker);
-                if let Some(words) = answer.error_message.filter(|words| !words.is_empty()) {
-                    error = error.because(words.escape_debug());
-                }
-                if !may_be_written(code) {
-                    batch.refused();
-                }
-                if recovery == Recovery::Refresh {
-                    let leader = answer.current_leader;
-                    let (topic, partition) = batch.completion.partition().clone();
-                    let metadata = &shared.client.inner.metadata;
-                    stale |= !metadata.process_leader(
-                        &topic,
-                        partition,
-                        leader.leader_id,
-                        leader.leader_epoch,
-                        &endpoints,
-                    );
-                }
-                if recovery.retries() {
-                    fail_or_retry(shared, batch, error);
-                } else {
-                    shared.accumulator.complete(batch, Err(error));
-                }
-            }
+        if recovery(ErrorCode::from(answer.error_code)) == Recovery::Refresh {
+            let leader = &answer.current_leader;
+            let (topic, partition) = batch.part.partition();
+            let metadata = &shared.client.inner.metadata;
+            stale |= !metadata.process_leader(
+                topic,
+                *partition,
+                leader.leader_id,
+                leader.leader_epoch,
+                &endpoints,
+            );
         }
+        process_answer(shared, broker, batch, answer);
     }
     stale
+}
+
+/// Judges one partition's answer.
+fn process_answer(shared: &Shared, broker: i32, mut batch: Batch, answer: PartitionProduceResponse) {
+    let accumulator = &shared.accumulator;
+    let code = ErrorCode::from(answer.error_code);
+    let mut error = Error::from_code(code).broker(broker);
+    if let Some(words) = answer.error_message.filter(|words| !words.is_empty()) {
+        error = error.because(words.escape_debug());
+    }
+    if !may_be_written(code) {
+        batch.refused();
+    }
+    match recovery(code) {
+        Recovery::Done | Recovery::Written => {
+            let written = Written { offset: answer.base_offset, log_append_time: answer.log_append_time_ms };
+            accumulator.complete(batch, Ok(written));
+        }
+        // With numbers a batch waits for its turn or for others; never is that the application's matter.
+        Recovery::ProducerEpoch if batch.sequence.is_some() => {
+            let wait = pause(shared, &batch);
+            tracing::debug!(target: "ottla.producer", failures = batch.failures, %error, "batch is out of turn");
+            let spent = code == ErrorCode::InvalidProducerEpoch;
+            accumulator.deny(batch, wait, error, spent);
+        }
+        Recovery::Split if batch.count() > 1 && !batch.maybe_written() && !batch.part.is_settled() => {
+            match split(&batch) {
+                Ok(parts) => accumulator.replace(batch, parts, error),
+                Err(why) => accumulator.complete(batch, Err(error.because(why))),
+            }
+        }
+        recovery if recovery.retries() => fail_or_retry(shared, batch, error),
+        _ => accumulator.complete(batch, Err(error)),
+    }
 }
 
 /// Whether a broker that answers this may have written the records all the same.
@@ -213,14 +269,26 @@ fn may_be_written(code: ErrorCode) -> bool {
     )
 }
 
-/// Puts a batch back for another attempt while its time lasts, and while the error may pass.
+/// Puts a batch back for another attempt while its time and its `retries` last, and while the error
+/// may pass.
 fn fail_or_retry(shared: &Shared, batch: Batch, error: Error) {
-    let config = shared.client.config();
+    let retries = shared.client.config().retries;
     if !error.may_pass() {
         return shared.accumulator.complete(batch, Err(error));
     }
-    let backoff = Backoff { first: config.retry_backoff, max: config.retry_backoff_max };
-    let wait = backoff.after(batch.failures + 1, shared.client.inner.environment.random());
+    if batch.failures >= retries {
+        let error =
+            error.because(format_args!("given up after {} attempts (retries={retries})", retries + 1));
+        return shared.accumulator.complete(batch, Err(error));
+    }
+    let wait = pause(shared, &batch);
     tracing::debug!(target: "ottla.producer", failures = batch.failures + 1, %error, "batch goes again");
-    shared.accumulator.retry(batch, Instant::now() + wait, error);
+    shared.accumulator.retry(batch, wait, error);
+}
+
+/// When a batch that has failed once more may go again.
+fn pause(shared: &Shared, batch: &Batch) -> Instant {
+    let config = shared.client.config();
+    let backoff = Backoff { first: config.retry_backoff, max: config.retry_backoff_max };
+    Instant::now() + backoff.after(batch.failures + 1, shared.client.inner.environment.random())
 }

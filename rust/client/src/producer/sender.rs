@@ -1,23 +1,27 @@
 //! The sender: one task that takes ready batches to the leaders of their partitions.
 //!
 //! Invariants: it wakes only when something is due, came back, or was asked for; a partition without
-//! a leader costs one refresh of the metadata at a time, with a pause between them.
+//! a leader costs one refresh of the metadata at a time, with a pause between them. Requests to one
+//! broker are written in the order in which their batches were taken out.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use ottla_protocol::records::Compressor;
 use parking_lot::Mutex;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::{Duration, Instant, sleep_until};
 
 use super::accumulator::Accumulator;
+use super::batch::Batch;
 use super::drain::{Drained, Late};
-use super::produce::{Outcome, process_outcome, send_request};
+use super::identity::Identity;
+use super::produce::{Outcome, Turns, process_outcome, send_request};
 use crate::cluster::Client;
 use crate::error::Result;
-use crate::metadata::Want;
+use crate::list_offsets::TopicPartition;
+use crate::metadata::{Snapshot, Want};
 use crate::topics::no_leader;
 
 /// Even an idle sender looks after its batches this often.
@@ -80,70 +84,130 @@ impl Shared {
     }
 }
 
+/// The requests on their way, by broker.
+#[derive(Default)]
+struct Requests {
+    tasks: JoinSet<Outcome>,
+    in_flight: HashMap<i32, usize>,
+    /// Resolves when the last request to a broker has been written, or will not be.
+    written: HashMap<i32, oneshot::Receiver<()>>,
+}
+
+impl Requests {
+    fn spawn(&mut self, shared: &Arc<Shared>, broker: i32, batches: Vec<Batch>) {
+        *self.in_flight.entry(broker).or_default() += 1;
+        let (written, wait) = oneshot::channel();
+        let before = self.written.insert(broker, wait);
+        self.tasks.spawn(send_request(Arc::clone(shared), broker, batches, Turns { before, written }));
+    }
+
+    async fn finished(&mut self) -> Option<Outcome> {
+        let outcome = self.tasks.join_next().await?.ok()?;
+        if let Some(count) = self.in_flight.get_mut(&outcome.broker) {
+            *count = count.saturating_sub(1);
+        }
+        Some(outcome)
+    }
+}
+
 /// Runs until the producer is dropped.
 pub(super) async fn run(shared: Arc<Shared>) {
     let config = shared.client.config().clone();
     let pause = config.retry_backoff.max(Duration::from_millis(10));
-    let mut requests: JoinSet<Outcome> = JoinSet::new();
-    let mut in_flight: HashMap<i32, usize> = HashMap::new();
+    let mut requests = Requests::default();
+    let mut identity = Identity::new(pause);
     let mut refresher = Refresher { task: JoinSet::new(), stale: None, not_before: Instant::now() };
     loop {
         let now = Instant::now();
         let snapshot = shared.client.snapshot();
-        let leader = |(topic, partition): &(Arc<str>, i32)| {
-            let leader = snapshot.leader(topic, *partition).map(|leader| leader.id);
-            if leader.is_none() {
-                // Waiting for a leader is a use, too.
-                shared.client.inner.metadata.touch([topic]);
-            }
-            leader
-        };
-        let room = |broker| config.max_in_flight.saturating_sub(in_flight.get(&broker).copied().unwrap_or(0));
-        let Drained { requests: ready, expired, late, leaderless, next } =
-            shared.accumulator.drain(now, config.max_request_size, leader, room);
-        for mut batch in expired {
-            let partition = batch.completion.partition();
-            if batch.last_error.is_none() && leader(partition).is_none() {
-                batch.last_error = Some(no_leader(&snapshot, &partition.0, partition.1));
-            }
-            shared.accumulator.expire_batch(batch);
-        }
-        for Late { completion, broker, last_error } in late {
-            let mut error = shared.accumulator.too_late(last_error.as_ref());
-            // Before a first attempt has failed, whom it waits for is all that is known.
-            if last_error.is_none() {
-                error = error.broker(broker);
-                if let Some(known) = snapshot.brokers.get(&broker) {
-                    error = error.address(known.endpoint.to_string());
-                }
-            }
-            completion.complete(Err(error));
-        }
-        for (broker, groups) in ready {
-            for batches in groups {
-                *in_flight.entry(broker).or_default() += 1;
-                requests.spawn(send_request(Arc::clone(&shared), broker, batches));
-            }
-        }
+        let Step { leaderless, anonymous, next } =
+            send_due(&shared, &snapshot, &identity, &mut requests, now);
         if leaderless {
             refresher.want(snapshot.generation);
         }
         let refresh_at = refresher.start(&shared, now);
-        let wait = [next, refresh_at].into_iter().flatten().min().unwrap_or(now + IDLE);
+        let identify_at = if anonymous { identity.start(&shared, now) } else { None };
+        let wait = [next, refresh_at, identify_at].into_iter().flatten().min().unwrap_or(now + IDLE);
         tokio::select! {
             () = shared.wake.notified() => {}
             () = sleep_until(wait) => {}
             Some(_) = refresher.task.join_next() => refresher.not_before = Instant::now() + pause,
-            Some(done) = requests.join_next() => {
-                if let Ok(outcome) = done {
-                    if let Some(count) = in_flight.get_mut(&outcome.broker) {
-                        *count = count.saturating_sub(1);
-                    }
-                    if process_outcome(&shared, outcome) {
-                        refresher.want(shared.client.inner.metadata.peek().generation);
-                    }
-                }
-            }
+            Some(identified) = identity.finished() => if let Err(error) = identified {
+                shared.accumulator.fail_unnumbered(&error);
+            },
+            Some(outcome) = requests.finished() => if process_outcome(&shared, outcome) {
+                refresher.want(shared.client.inner.metadata.peek().generation);
+            },
         }
     }
+}
+
+/// What a step leaves to do.
+#[derive(Default)]
+struct Step {
+    leaderless: bool,
+    anonymous: bool,
+    next: Option<Instant>,
+}
+
+/// Sends what is due, and fails what has been waiting for too long.
+fn send_due(
+    shared: &Arc<Shared>,
+    snapshot: &Snapshot,
+    identity: &Identity,
+    requests: &mut Requests,
+    now: Instant,
+) -> Step {
+    let config = shared.client.config();
+    let leader = |(topic, partition): &TopicPartition| {
+        let leader = snapshot.leader(topic, *partition).map(|leader| leader.id);
+        if leader.is_none() {
+            // Waiting for a leader is a use, too.
+            shared.client.inner.metadata.touch([topic]);
+        }
+        leader
+    };
+    let mut step = Step::default();
+    loop {
+        let in_flight = &requests.in_flight;
+        let room = |broker| config.max_in_flight.saturating_sub(in_flight.get(&broker).copied().unwrap_or(0));
+        let Drained { requests: ready, expired, late, leaderless, anonymous, more, next } =
+            shared.accumulator.drain(now, config.max_request_size, identity.current, leader, room);
+        for mut batch in expired {
+            let partition = batch.part.partition();
+            if batch.last_error.is_none() && leader(partition).is_none() {
+                batch.last_error = Some(no_leader(snapshot, &partition.0, partition.1));
+            }
+            if batch.last_error.is_none() && batch.sequence.is_none() {
+                batch.last_error.clone_from(&identity.error);
+            }
+            shared.accumulator.expire_batch(batch);
+        }
+        late.into_iter().for_each(|late| tell_late(shared, snapshot, late));
+        let sent = !ready.is_empty();
+        for (broker, groups) in ready {
+            groups.into_iter().for_each(|batches| requests.spawn(shared, broker, batches));
+        }
+        step.leaderless |= leaderless;
+        step.anonymous |= anonymous;
+        step.next = [step.next, next].into_iter().flatten().min();
+        // A partition has at most one batch in a request, and may have more in the next ones.
+        if !(sent && more) {
+            return step;
+        }
+    }
+}
+
+/// Tells those who sent a batch that its time is over while it is on its way.
+fn tell_late(shared: &Shared, snapshot: &Snapshot, late: Late) {
+    let Late { part, broker, last_error } = late;
+    let mut error = shared.accumulator.too_late(last_error.as_ref());
+    // Before a first attempt has failed, whom it waits for is all that is known.
+    if last_error.is_none() {
+        error = error.broker(broker);
+        if let Some(known) = snapshot.brokers.get(&broker) {
+            error = error.address(known.endpoint.to_string());
+        }
+    }
+    part.settle(Err(error));
 }

@@ -83,7 +83,7 @@ pub(crate) async fn send(producer: &Producer, partition: i32, value: &str) -> De
 
 /// The offset at which a record was acknowledged, or why it was not.
 pub(crate) async fn offset_of(delivery: &Delivery) -> Result<i64, Error> {
-    soon(delivery.completion.wait()).await.map(|written| delivery.offset(written))
+    soon(delivery.wait()).await.map(|written| written.offset)
 }
 
 /// The values in a partition's log, by offset.

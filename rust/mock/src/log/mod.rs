@@ -4,6 +4,7 @@
 //! are always in sync, so the high watermark is the end of the log.
 
 mod incoming;
+mod producers;
 mod read;
 
 use std::collections::VecDeque;
@@ -13,6 +14,7 @@ use ottla_protocol::ErrorCode;
 use ottla_protocol::records::rewrite;
 
 pub(crate) use incoming::{Checked, Refused, check};
+use producers::Producers;
 pub(crate) use read::Found;
 
 /// A batch as the log holds it.
@@ -74,6 +76,7 @@ pub(crate) struct PartitionLog {
     end_offset: i64,
     /// Each leader epoch and the offset at which it began, ascending in both.
     epochs: Vec<(i32, i64)>,
+    producers: Producers,
 }
 
 impl PartitionLog {
@@ -99,8 +102,7 @@ impl PartitionLog {
         self.epochs.push((epoch, self.end_offset));
     }
 
-    /// Appends one batch. The state of idempotent producers will be checked here, before anything
-    /// changes.
+    /// Appends one batch, unless it is one that its producer has sent before.
     pub(crate) fn append(&mut self, checked: &Checked, rules: AppendRules) -> Result<Appended, Refused> {
         let Checked { batch, count, keyed } = checked;
         if batch.size_in_bytes() > rules.max_message_bytes {
@@ -111,6 +113,18 @@ impl PartitionLog {
         }
         if rules.keys_needed && !keyed {
             return Err((ErrorCode::InvalidRecord, "a compacted topic needs a key in each record"));
+        }
+        let (id, epoch, first) = (batch.producer_id(), batch.producer_epoch(), batch.base_sequence());
+        if let Some(base_offset) =
+            self.producers.check(id, epoch, first, *count).map_err(|code| (code, ""))?
+        {
+            let append_time =
+                rules.append_time.and_then(|_| self.batch_at(base_offset)).map(|b| b.max_timestamp);
+            return Ok(Appended {
+                base_offset,
+                append_time: append_time.unwrap_or(-1),
+                start_offset: self.start_offset,
+            });
         }
         let base_offset = self.end_offset;
         // The request still holds these bytes, so that placing them copies the batch: a small one
@@ -126,9 +140,9 @@ impl PartitionLog {
             leader_epoch: rules.leader_epoch,
             max_timestamp: rules.append_time.unwrap_or_else(|| batch.max_timestamp()),
             count: *count,
-            producer_id: batch.producer_id(),
-            producer_epoch: batch.producer_epoch(),
-            base_sequence: batch.base_sequence(),
+            producer_id: id,
+            producer_epoch: epoch,
+            base_sequence: first,
             bytes: bytes.map_err(|_| (ErrorCode::CorruptMessage, "the bytes are not one batch"))?,
         });
         Ok(Appended {
@@ -141,7 +155,29 @@ impl PartitionLog {
     fn push(&mut self, batch: StoredBatch) {
         let so_far = self.entries.back().map_or(i64::MIN, |entry| entry.max_timestamp_so_far);
         self.end_offset = batch.last_offset + 1;
+        self.producers.note(&batch);
         self.entries.push_back(Entry { max_timestamp_so_far: so_far.max(batch.max_timestamp), batch });
+    }
+
+    fn batch_at(&self, base_offset: i64) -> Option<&StoredBatch> {
+        let at = self.entries.binary_search_by_key(&base_offset, |entry| entry.batch.base_offset).ok()?;
+        self.entries.get(at).map(|entry| &entry.batch)
+    }
+
+    /// Remembers only the last batch of each producer, as a broker that comes back from a crash may;
+    /// or nothing at all.
+    pub(crate) fn forget_producers(&mut self, keep_last: bool) {
+        if keep_last { self.producers.keep_last() } else { self.producers.forget() }
+    }
+
+    /// Drops what is from `offset` on, with what is known of its producers: an unclean election.
+    pub(crate) fn truncate(&mut self, offset: i64) {
+        self.entries.retain(|entry| entry.batch.last_offset < offset);
+        self.end_offset = self.entries.back().map_or(self.start_offset, |entry| entry.batch.last_offset + 1);
+        self.epochs.retain(|(_, start)| *start <= self.end_offset);
+        self.producers.forget();
+        let batches: Vec<StoredBatch> = self.batches().cloned().collect();
+        batches.iter().for_each(|batch| self.producers.note(batch));
     }
 
     /// Moves the start of the log forward and forgets the batches before it. -1 is the high watermark.

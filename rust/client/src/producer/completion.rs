@@ -1,0 +1,245 @@
+//! What became of a batch: the promise that its senders hold.
+//!
+//! Invariant: each part of a batch is settled exactly once, with where it was written or with an
+//! error; whoever waits is told when the last part is. A batch has one part unless a broker found it
+//! too large and it was split.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+
+use crate::error::{Error, Result};
+use crate::list_offsets::TopicPartition;
+
+/// Where a record was written, or the first record of a batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Written {
+    /// Its offset; -1 if the broker does not tell: with `acks=0`, or when all that is known is that
+    /// an earlier attempt has succeeded.
+    pub offset: i64,
+    /// The broker's timestamp if the topic uses LogAppendTime, else -1.
+    pub log_append_time: i64,
+}
+
+impl Written {
+    /// Written, nobody knows where.
+    pub(super) const SOMEWHERE: Self = Self { offset: -1, log_append_time: -1 };
+
+    /// The same for the record that is `index` records further on.
+    fn of(self, index: usize) -> Self {
+        let offset = if self.offset < 0 { -1 } else { self.offset + index as i64 };
+        Self { offset, ..self }
+    }
+}
+
+/// Consecutive records with the same fate.
+#[derive(Debug)]
+struct Piece {
+    /// The index of the first.
+    first: usize,
+    result: Option<Result<Written>>,
+}
+
+/// What became of a batch: shared by all who sent a record of it.
+#[derive(Debug)]
+pub struct Completion {
+    partition: TopicPartition,
+    /// In order; the first starts at 0.
+    pieces: Mutex<Vec<Piece>>,
+    is_done: AtomicBool,
+    done: Notify,
+}
+
+impl Completion {
+    /// The topic and the partition.
+    #[must_use]
+    pub fn partition(&self) -> &TopicPartition {
+        &self.partition
+    }
+
+    /// Whether it is known what became of all records.
+    #[must_use]
+    pub fn is_done(&self) -> bool {
+        self.is_done.load(Ordering::Acquire)
+    }
+
+    /// What became of the record at `index`, if that is known.
+    #[must_use]
+    pub fn result_of(&self, index: usize) -> Option<Result<Written>> {
+        // Without the lock, since this is asked often.
+        if !self.is_done() {
+            return None;
+        }
+        let pieces = self.pieces.lock();
+        let after = pieces.partition_point(|piece| piece.first <= index);
+        let piece = pieces.get(after.checked_sub(1)?)?;
+        let result = piece.result.as_ref()?;
+        Some(result.clone().map(|written| written.of(index - piece.first)))
+    }
+
+    /// Which of the records from index `first` to before `end` have failed, if that is known: first
+    /// index, how many in a row, why.
+    #[must_use]
+    pub fn failures(&self, first: usize, end: usize) -> Vec<(usize, usize, Error)> {
+        let pieces = self.pieces.lock();
+        let ends = pieces.iter().skip(1).map(|piece| piece.first).chain([usize::MAX]);
+        pieces
+            .iter()
+            .zip(ends)
+            .map(|(piece, piece_end)| (piece, piece.first.max(first), piece_end.min(end)))
+            .filter(|(_, from, to)| from < to)
+            .filter_map(|(piece, from, to)| match &piece.result {
+                Some(Err(error)) => Some((from, to - from, error.clone())),
+                _ => None,
+            })
+            .collect()
+    }
+
+    /// Waits until it is known what became of all records.
+    pub async fn wait(&self) {
+        loop {
+            let done = self.done.notified();
+            tokio::pin!(done);
+            done.as_mut().enable();
+            if self.is_done() {
+                return;
+            }
+            done.await;
+        }
+    }
+
+    /// Settles the part that starts at `first`; only the first call for a part counts.
+    fn settle(&self, first: usize, result: Result<Written>) {
+        let mut pieces = self.pieces.lock();
+        let Some(piece) = pieces.iter_mut().find(|piece| piece.first == first && piece.result.is_none())
+        else {
+            return;
+        };
+        piece.result = Some(result);
+        if pieces.iter().all(|piece| piece.result.is_some()) {
+            drop(pieces);
+            self.is_done.store(true, Ordering::Release);
+            self.done.notify_waiters();
+        }
+    }
+}
+
+/// The sender's end of the promise, for one part of a batch. Dropping it unsettled tells those who
+/// wait: nobody waits for ever.
+#[derive(Debug)]
+pub(super) struct Part {
+    completion: Arc<Completion>,
+    first: usize,
+    /// This and the next are of one order for all threads: either who settles sees that it may have
+    /// been written, or who sends sees that it is settled.
+    settled: AtomicBool,
+    /// A broker may have written the records although no answer says so.
+    maybe_written: AtomicBool,
+}
+
+impl Drop for Part {
+    fn drop(&mut self) {
+        if !self.is_settled() {
+            self.settle(Err(super::accumulator::closed().because("not acknowledged")));
+        }
+    }
+}
+
+impl Part {
+    /// The promise of a new batch.
+    pub(super) fn new(partition: TopicPartition) -> Self {
+        let completion = Completion {
+            partition,
+            pieces: Mutex::new(vec![Piece { first: 0, result: None }]),
+            is_done: AtomicBool::new(false),
+            done: Notify::new(),
+        };
+        Self {
+            completion: Arc::new(completion),
+            first: 0,
+            settled: AtomicBool::new(false),
+            maybe_written: AtomicBool::new(false),
+        }
+    }
+
+    pub(super) fn completion(&self) -> &Arc<Completion> {
+        &self.completion
+    }
+
+    pub(super) fn partition(&self) -> &TopicPartition {
+        &self.completion.partition
+    }
+
+    /// The index of its first record in the batch as it was sent.
+    pub(super) fn first(&self) -> usize {
+        self.first
+    }
+
+    pub(super) fn is_settled(&self) -> bool {
+        self.settled.load(Ordering::SeqCst)
+    }
+
+    pub(super) fn maybe_written(&self) -> bool {
+        self.maybe_written.load(Ordering::SeqCst)
+    }
+
+    /// Says whether a broker may have written the records; returns what was said before.
+    pub(super) fn set_maybe_written(&self, maybe: bool) -> bool {
+        self.maybe_written.swap(maybe, Ordering::SeqCst)
+    }
+
+    /// Parts with it: its records from `count` on become a part of their own.
+    pub(super) fn split(&self, count: usize) -> Self {
+        let first = self.first + count;
+        let mut pieces = self.completion.pieces.lock();
+        let at = pieces.partition_point(|piece| piece.first < first);
+        pieces.insert(at, Piece { first, result: None });
+        drop(pieces);
+        Self {
+            completion: Arc::clone(&self.completion),
+            first,
+            settled: AtomicBool::new(false),
+            maybe_written: AtomicBool::new(self.maybe_written()),
+        }
+    }
+
+    /// Settles it. An error carries the partition, and whether the records may be in the log all
+    /// the same. Only the first call counts.
+    pub(super) fn settle(&self, result: Result<Written>) {
+        if self.settled.swap(true, Ordering::SeqCst) {
+            return;
+        }
+        let (topic, partition) = self.partition();
+        let result = result.map_err(|error| match self.maybe_written() {
+            true => error.at(topic, *partition).maybe_done(),
+            false => error.at(topic, *partition),
+        });
+        self.completion.settle(self.first, result);
+    }
+}
+
+/// The promise of one record.
+#[derive(Debug, Clone)]
+pub struct Delivery {
+    /// What becomes of the record's batch.
+    pub completion: Arc<Completion>,
+    /// The record's place in the batch.
+    pub index: usize,
+}
+
+impl Delivery {
+    /// What became of the record, if that is known.
+    #[must_use]
+    pub fn result(&self) -> Option<Result<Written>> {
+        self.completion.result_of(self.index)
+    }
+
+    /// Waits until it is known.
+    pub async fn wait(&self) -> Result<Written> {
+        self.completion.wait().await;
+        let unsettled = || Error::new(crate::error::Kind::Closed, "the batch has lost its record");
+        self.result().unwrap_or_else(|| Err(unsettled()))
+    }
+}

@@ -1,0 +1,81 @@
+//! Getting a producer id from the cluster (InitProducerId), on the side of the sender's other work.
+//!
+//! Invariant: one request at a time, with a pause between them; a refusal that will not pass is told
+//! once to whoever waits, and asked about again when new records come.
+
+use std::sync::Arc;
+
+use ottla_protocol::ErrorCode;
+use ottla_protocol::messages::init_producer_id::InitProducerIdRequest;
+use tokio::task::JoinSet;
+use tokio::time::{Duration, Instant};
+
+use super::idempotence::ProducerId;
+use super::sender::Shared;
+use crate::cluster::{Client, Route};
+use crate::error::{Error, Kind, Result};
+
+/// The producer's id, and the request for another.
+pub(super) struct Identity {
+    pub(super) current: Option<ProducerId>,
+    /// Why there is none yet.
+    pub(super) error: Option<Error>,
+    task: JoinSet<Result<ProducerId>>,
+    not_before: Instant,
+    pause: Duration,
+}
+
+impl Identity {
+    pub(super) fn new(pause: Duration) -> Self {
+        Self { current: None, error: None, task: JoinSet::new(), not_before: Instant::now(), pause }
+    }
+
+    /// Asks for an id if it is time; otherwise says when it will be.
+    pub(super) fn start(&mut self, shared: &Arc<Shared>, now: Instant) -> Option<Instant> {
+        if !self.task.is_empty() {
+            return None;
+        }
+        if now < self.not_before {
+            return Some(self.not_before);
+        }
+        let client = shared.client.clone();
+        self.task.spawn(async move { init_producer_id(&client).await });
+        None
+    }
+
+    /// Waits for the answer. An error is one that does not pass.
+    pub(super) async fn finished(&mut self) -> Option<Result<()>> {
+        let done = self.task.join_next().await?;
+        self.not_before = Instant::now() + self.pause;
+        match done.ok()? {
+            Ok(producer) => {
+                tracing::debug!(target: "ottla.producer", id = producer.id, epoch = producer.epoch, "producer id");
+                (self.current, self.error) = (Some(producer), None);
+                Some(Ok(()))
+            }
+            Err(error) if error.may_pass() || error.kind() == Kind::Timeout => {
+                tracing::debug!(target: "ottla.producer", %error, "no producer id yet");
+                self.error = Some(error);
+                Some(Ok(()))
+            }
+            Err(error) => Some(Err(error)),
+        }
+    }
+}
+
+/// Asks any broker for an id of our own (KIP-98).
+async fn init_producer_id(client: &Client) -> Result<ProducerId> {
+    let timeout = client.config().default_api_timeout;
+    let request = InitProducerIdRequest { transaction_timeout_ms: i32::MAX, ..Default::default() };
+    let ask = || async {
+        let answer = client.send(Route::Any, &request, i16::MAX).await?;
+        match ErrorCode::from(answer.error_code) {
+            ErrorCode::None => Ok(ProducerId { id: answer.producer_id, epoch: answer.producer_epoch }),
+            code => Err(Error::from_code(code)),
+        }
+    };
+    client.retrying("getting a producer id", timeout, ask).await.map_err(|error| {
+        let hint = "the cluster gives no producer id, which enable.idempotence=true needs";
+        error.because(hint)
+    })
+}

@@ -1,0 +1,50 @@
+//! A batch that a broker finds too large, in two halves.
+//!
+//! Invariant: the parts have the batch's records, in order and under the same numbers, and its
+//! share of the memory.
+
+use std::sync::Arc;
+
+use ottla_protocol::records::{BatchBuilder, Batches, Scratch};
+
+use super::batch::Batch;
+use crate::error::{Error, Kind, Result};
+
+/// Splits a closed batch of more than one record at the half of its bytes.
+pub(super) fn split(batch: &Batch) -> Result<Vec<Batch>> {
+    let nothing = || Error::new(Kind::Config, "the batch has nothing to split");
+    let closed = batch.closed().ok_or_else(nothing)?;
+    // Our own bytes: what was checked when they were made need not be checked again.
+    let records = Batches::new(closed.clone()).check_crc(false).next().ok_or_else(nothing)??;
+    let mut scratch = Scratch::new();
+    let (mut total, mut count) = (0, 0);
+    for record in records.records(&mut scratch)? {
+        let record = record?;
+        total += record.value.map_or(0, <[u8]>::len) + record.key.map_or(0, <[u8]>::len) + 1;
+        count += 1;
+    }
+    let mut builders = [BatchBuilder::new(total / 2), BatchBuilder::new(total / 2)];
+    let (mut done, mut index, mut headers) = (0, 0, Vec::new());
+    for record in records.records(&mut scratch)? {
+        let record = record?;
+        headers.clear();
+        headers.extend(record.headers);
+        // The first record goes to the left and the last to the right, whatever their sizes.
+        let right = index > 0 && (done >= total / 2 || index == count - 1);
+        let [left_builder, right_builder] = &mut builders;
+        let builder = if right { right_builder } else { left_builder };
+        builder.append(record.timestamp, record.key, record.value, &headers)?;
+        done += record.value.map_or(0, <[u8]>::len) + record.key.map_or(0, <[u8]>::len) + 1;
+        index += 1;
+    }
+    let [left, right] = builders;
+    if left.is_empty() || right.is_empty() {
+        return Err(nothing());
+    }
+    let half = batch.reserved / 2;
+    let tail = Arc::new(batch.part.split(left.len()));
+    Ok(vec![
+        batch.piece(Arc::clone(&batch.part), left, batch.reserved - half),
+        batch.piece(tail, right, half),
+    ])
+}
