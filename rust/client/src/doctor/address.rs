@@ -127,7 +127,8 @@ async fn bring_up(
         facts.tls = opening.tls_info().map(tls_facts);
         shaken?;
     }
-    let asking = async { opening.api_versions().await.map(api_facts).map_err(|e| of_error(&e, seen.ended())) };
+    let asking =
+        async { opening.api_versions().await.map(api_facts).map_err(|e| of_error(&e, seen.ended())) };
     let (looked, asked) = step(probe, Check::ApiVersions, asking).await;
     facts.steps.push(match settings.security.tls {
         Some(_) => looked,
@@ -242,7 +243,9 @@ async fn without_token(probe: &Probe, environment: &Environment, mut looked: Ste
     {
         let (started, end) = (Instant::now(), probe.phase_end());
         match timeout_at(end, sasl.begin(environment)).await {
-            Ok(Err(error)) => (failure.reason, failure.message) = (Reason::NoToken, error.message().to_owned()),
+            Ok(Err(error)) => {
+                (failure.reason, failure.message) = (Reason::NoToken, error.message().to_owned())
+            }
             // Once more not within the time that it should take.
             Err(_) if end >= started + probe.step => failure.reason = Reason::NoToken,
             Ok(Ok(_)) | Err(_) => {}

@@ -83,7 +83,9 @@ async fn secure(stream: Box<dyn Stream>, tls: &Tls, host: &str) -> Result<Box<dy
         Ok(stream) => Ok(Box::new(stream)),
         // Without the phase: to the broker's connection, this is a part of SASL.
         Err(error) => Err(match tls_error_in(&error, Some(&info), host) {
-            Some(error) => Error::new(error.kind(), error.message().replace("the broker", "the token server")),
+            Some(error) => {
+                Error::new(error.kind(), error.message().replace("the broker", "the token server"))
+            }
             None => failed(error),
         }),
     }
