@@ -8,7 +8,8 @@ use ottla_protocol::{ErrorCode, Request};
 use tokio::time::{Duration, Instant, sleep};
 
 use super::Probe;
-use super::facts::{Check, CoordinatorFacts, Failure, Reason};
+use super::check::{Check, Reason};
+use super::facts::{CoordinatorFacts, Failure};
 use super::steps::{failure, of_code, of_error, step};
 use crate::connection::Connection;
 

@@ -13,7 +13,8 @@ use ottla_protocol::messages::describe_configs::{DescribeConfigsRequest, Describ
 use ottla_protocol::{ErrorCode, Request};
 
 use super::Probe;
-use super::facts::{Check, Failure, Reason, Step};
+use super::check::{Check, Reason};
+use super::facts::{Failure, Step};
 use super::steps::{failure, step};
 use crate::connection::Connection;
 

@@ -8,7 +8,8 @@ use ottla_protocol::messages::list_offsets::{ListOffsetsPartition, ListOffsetsRe
 use ottla_protocol::messages::metadata::{MetadataRequest, MetadataRequestTopic};
 
 use super::Probe;
-use super::facts::{Check, Failure, PartitionFacts, Reason};
+use super::check::{Check, Reason};
+use super::facts::{Failure, PartitionFacts};
 use super::steps::{failure, of_code, of_error, step};
 use super::topics::Led;
 use crate::bootstrap::ask;

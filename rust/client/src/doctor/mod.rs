@@ -6,7 +6,9 @@
 //! cluster and no topic comes to be by being looked at.
 
 mod address;
+mod check;
 mod coordinator;
+mod explain;
 mod facts;
 mod identity;
 mod leader;
@@ -22,9 +24,10 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::{Duration, Instant};
 
+pub use check::{Check, Reason};
 pub use facts::{
-    AddressFacts, ApiFacts, BrokerFacts, BrokerView, Check, CoordinatorFacts, EndpointFacts, Facts, Failure,
-    PartitionFacts, Reason, Step, TlsFacts, TopicFacts, View,
+    AddressFacts, ApiFacts, BrokerFacts, BrokerView, CoordinatorFacts, EndpointFacts, Facts, Failure,
+    PartitionFacts, Step, TlsFacts, TopicFacts, View,
 };
 
 use crate::bootstrap::parse;

@@ -9,9 +9,9 @@ use std::net::SocketAddr;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::{Duration, Instant, timeout_at};
 
-use super::facts::Reason;
+use super::Probe;
+use super::check::Reason;
 use super::witness::speaks;
-use super::{Probe, address};
 
 /// A server that speaks what it is asked in answers at once.
 const PATIENCE: Duration = Duration::from_millis(1500);
@@ -50,7 +50,7 @@ pub(super) async fn second_look(probe: &Probe, address: SocketAddr) -> Option<Re
 
 async fn answer(probe: &Probe, at: SocketAddr, question: &[u8], deadline: Instant) -> Option<Reason> {
     let asked = async {
-        let mut stream = address::open(probe, at).await.ok()?;
+        let mut stream = probe.environment.network.connect(at, probe.settings.socket).await.ok()?;
         stream.write_all(question).await.ok()?;
         let mut head = [0; 4];
         stream.read_exact(&mut head).await.ok()?;

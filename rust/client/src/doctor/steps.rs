@@ -7,7 +7,8 @@ use ottla_protocol::ErrorCode;
 use tokio::time::{Instant, timeout_at};
 
 use super::Probe;
-use super::facts::{Check, Failure, Reason, Step};
+use super::check::{Check, Reason};
+use super::facts::{Failure, Step};
 use crate::error::{Error, Kind, Phase};
 
 /// Runs a check within its time.

@@ -8,7 +8,8 @@ use ottla_protocol::messages::metadata::{MetadataRequest, MetadataRequestTopic, 
 use ottla_protocol::wire::Uuid;
 
 use super::Probe;
-use super::facts::{Check, TopicFacts};
+use super::check::Check;
+use super::facts::TopicFacts;
 use super::steps::{of_error, step};
 use crate::bootstrap::ask;
 use crate::connection::Connection;

@@ -13,7 +13,7 @@ use std::task::{Context, Poll};
 use parking_lot::Mutex;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use super::facts::Reason;
+use super::check::Reason;
 use crate::environment::{BoxFuture, Environment, Network, SocketOptions, Stream};
 
 /// So many bytes tell all that is told here.
