@@ -101,7 +101,7 @@ def _judge_leader(broker: Broker, checked: PartitionCheck, step: Step, count: in
             "",
             ids,
         )
-    if step.code is not None and step.code.endswith("AUTHORIZATION_FAILED"):
+    if _denied(step):
         return Finding(
             "error",
             "Leaders",
@@ -118,6 +118,10 @@ def _judge_leader(broker: Broker, checked: PartitionCheck, step: Step, count: in
         "look into the broker's log, and at its load and its disks",
         ids,
     )
+
+
+def _denied(step: Step) -> bool:
+    return step.code is not None and step.code.endswith("AUTHORIZATION_FAILED")
 
 
 def judge_coordinator(facts: Facts) -> Iterator[Finding]:
@@ -144,7 +148,7 @@ def judge_coordinator(facts: Facts) -> Iterator[Finding]:
             "the topic __consumer_offsets has no leader for this group or cannot be created: check "
             "offsets.topic.replication.factor against the number of brokers"
         )
-    elif step.code is not None and step.code.endswith("AUTHORIZATION_FAILED"):
+    elif _denied(step):
         fix = _DENIED.format(what="group")
     elif step.code == "NOT_COORDINATOR":
         fix = (

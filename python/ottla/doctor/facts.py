@@ -39,6 +39,17 @@ class Step:
         return self.reason is None
 
 
+class _Checked:
+    """What was checked step by step, up to the first that failed."""
+
+    steps: tuple[Step, ...]
+
+    @property
+    def failure(self) -> Step | None:
+        """The check that failed, if one did."""
+        return next((step for step in self.steps if not step.ok), None)
+
+
 @dataclass(frozen=True)
 class BrokerView:
     """A broker as metadata names it: where it says that clients reach it."""
@@ -87,7 +98,7 @@ class Tls:
 
 
 @dataclass(frozen=True)
-class Address:
+class Address(_Checked):
     """One address of a name.
 
     Attributes:
@@ -109,11 +120,6 @@ class Address:
     mechanisms: tuple[str, ...] = ()
     view: View | None = None
     node: int | None = None
-
-    @property
-    def failure(self) -> Step | None:
-        """The check that failed, if one did."""
-        return next((step for step in self.steps if not step.ok), None)
 
 
 @dataclass(frozen=True)
@@ -144,7 +150,7 @@ class Endpoint:
 
 
 @dataclass(frozen=True)
-class PartitionCheck:
+class PartitionCheck(_Checked):
     """One partition, asked of its leader.
 
     Attributes:
@@ -160,11 +166,6 @@ class PartitionCheck:
     start: int | None = None
     end: int | None = None
     leader_now: int | None = None
-
-    @property
-    def failure(self) -> Step | None:
-        """The check that failed, if one did."""
-        return next((step for step in self.steps if not step.ok), None)
 
 
 @dataclass(frozen=True)
@@ -210,7 +211,7 @@ class Topics:
 
 
 @dataclass(frozen=True)
-class Coordinator:
+class Coordinator(_Checked):
     """The coordinator of a group; ``state`` is the group's, in Kafka's words."""
 
     group: str
@@ -218,11 +219,6 @@ class Coordinator:
     broker: int | None = None
     state: str | None = None
     members: int | None = None
-
-    @property
-    def failure(self) -> Step | None:
-        """The check that failed, if one did."""
-        return next((step for step in self.steps if not step.ok), None)
 
 
 @dataclass(frozen=True)

@@ -33,6 +33,7 @@ pub mod recovery;
 mod refresh;
 mod retry;
 pub mod security;
+mod tap;
 mod topics;
 
 pub use cluster::{Client, Route};

@@ -6,6 +6,7 @@
 //! own id alone. Where the principal may not ask that, newer brokers compare the id that a client
 //! announces in ApiVersions with their own (KIP-1242).
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use ottla_protocol::messages::api_versions::ApiVersionsRequest;
@@ -29,7 +30,7 @@ const ASK_ABOUT_ALL: usize = 200;
 pub(super) struct Expected {
     pub(super) id: i32,
     /// All brokers of the cluster.
-    pub(super) all: Vec<i32>,
+    pub(super) all: Arc<[i32]>,
     pub(super) cluster_id: Option<String>,
 }
 

@@ -40,6 +40,8 @@ use identity::Expected;
 
 /// How many addresses are probed at the same time.
 const AT_ONCE: usize = 16;
+/// No cluster has more brokers than this, whatever the metadata says.
+const BROKERS: usize = 10_000;
 /// The time is shared by so many steps that may follow one another, each of them silent.
 const STEPS: u32 = 4;
 
@@ -115,9 +117,10 @@ async fn look_at_cluster(
 ) {
     let topics = topics::look_up(probe, connection, question.topic.as_deref()).await;
     facts.topics = Some(topics.facts);
-    let ids: Vec<i32> = view.brokers.iter().map(|broker| broker.id).collect();
-    let advertised = view.brokers.iter().map(|broker| {
-        let expected = Expected { id: broker.id, all: ids.clone(), cluster_id: view.cluster_id.clone() };
+    let ids: Arc<[i32]> = view.brokers.iter().map(|broker| broker.id).collect();
+    let advertised = view.brokers.iter().take(BROKERS).map(|broker| {
+        let all = Arc::clone(&ids);
+        let expected = Expected { id: broker.id, all, cluster_id: view.cluster_id.clone() };
         (broker.endpoint.clone(), Some(expected))
     });
     let probed = address::all(probe, advertised).await;

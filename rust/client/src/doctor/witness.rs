@@ -6,15 +6,13 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 
 use parking_lot::Mutex;
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::check::Reason;
 use crate::environment::{BoxFuture, Environment, Network, SocketOptions, Stream};
+use crate::tap::{Tap, Tapped};
 
 /// So many bytes tell all that is told here.
 const HEAD: usize = 8;
@@ -80,7 +78,7 @@ impl Network for Watched {
         }
         Box::pin(async move {
             match self.network.connect(address, options).await {
-                Ok(stream) => Ok(Box::new(Witness { stream, seen: self.seen.clone() }) as Box<dyn Stream>),
+                Ok(stream) => Ok(Box::new(Tapped::new(stream, self.seen.clone())) as Box<dyn Stream>),
                 Err(error) => {
                     self.seen.0.lock().refused = Some(error.kind());
                     Err(error)
@@ -101,48 +99,12 @@ pub(super) fn speaks(head: &[u8]) -> Option<Reason> {
     }
 }
 
-/// A stream, and a note of its beginning.
-struct Witness {
-    stream: Box<dyn Stream>,
-    seen: Seen,
-}
-
-impl AsyncRead for Witness {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        let before = buffer.filled().len();
-        let polled = Pin::new(&mut self.stream).poll_read(context, buffer);
-        let new = buffer.filled().get(before..).unwrap_or_default();
-        let mut note = self.seen.0.lock();
+impl Tap for Seen {
+    fn heard(&mut self, read: &io::Result<&[u8]>) {
+        let new = *read.as_ref().unwrap_or(&&[][..]);
+        let mut note = self.0.lock();
         let room = HEAD.saturating_sub(note.head.len());
         note.head.extend(new.iter().take(room));
-        note.ended |= match &polled {
-            Poll::Ready(Ok(())) => new.is_empty(),
-            Poll::Ready(Err(_)) => true,
-            Poll::Pending => false,
-        };
-        drop(note);
-        polled
-    }
-}
-
-impl AsyncWrite for Witness {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(context, bytes)
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(context)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(context)
+        note.ended |= new.is_empty();
     }
 }

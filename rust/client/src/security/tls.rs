@@ -23,6 +23,7 @@ use super::stores::{identity, roots};
 use crate::config::Config;
 use crate::environment::Stream;
 use crate::error::{Error, Kind, Result};
+use crate::tap::Tapped;
 
 /// What a handshake needs; the same for all connections of a client.
 #[derive(Debug)]
@@ -88,7 +89,7 @@ impl Tls {
         &self,
         stream: Box<dyn Stream>,
         host: &str,
-    ) -> (Result<TlsStream<Heard>, std::io::Error>, TlsInfo) {
+    ) -> (Result<TlsStream<Tapped<Heard>>, std::io::Error>, TlsInfo) {
         let observer = Arc::new(Observer {
             verifier: Arc::clone(&self.verifier),
             identity: self.identity.clone(),
@@ -108,7 +109,8 @@ impl Tls {
         let mut config = self.config.clone();
         config.dangerous().set_certificate_verifier(Arc::clone(&observer) as _);
         config.client_auth_cert_resolver = Arc::clone(&observer) as _;
-        let connecting = TlsConnector::from(Arc::new(config)).connect(name, Heard::new(stream));
+        let connecting =
+            TlsConnector::from(Arc::new(config)).connect(name, Tapped::new(stream, Heard::default()));
         let connected = connecting.into_fallible().await;
         let mut info = observer.seen.lock().clone();
         if let Ok(stream) = &connected {
@@ -126,7 +128,7 @@ impl Tls {
             }
         }
         let connected = connected.map_err(|(error, stream)| {
-            info.heard = stream.first().to_vec();
+            info.heard = stream.tap.first().to_vec();
             error
         });
         (connected, info)

@@ -1,0 +1,70 @@
+//! A stream on which somebody listens: what is read passes by a [`Tap`], what is written does not.
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+use crate::environment::Stream;
+
+/// Who listens.
+pub(crate) trait Tap: Unpin {
+    /// What a read brought: these bytes, none at the end, or an error.
+    fn heard(&mut self, read: &io::Result<&[u8]>);
+}
+
+/// A stream and who listens to it.
+pub struct Tapped<T> {
+    stream: Box<dyn Stream>,
+    pub(crate) tap: T,
+}
+
+impl<T> Tapped<T> {
+    pub(crate) fn new(stream: Box<dyn Stream>, tap: T) -> Self {
+        Self { stream, tap }
+    }
+}
+
+impl<T: Tap> AsyncRead for Tapped<T> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        let polled = Pin::new(&mut self.stream).poll_read(cx, buffer);
+        match &polled {
+            Poll::Ready(Ok(())) => self.tap.heard(&Ok(buffer.filled().get(before..).unwrap_or_default())),
+            Poll::Ready(Err(error)) => self.tap.heard(&Err(error.kind().into())),
+            Poll::Pending => {}
+        }
+        polled
+    }
+}
+
+impl<T: Tap> AsyncWrite for Tapped<T> {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(cx, bytes)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        slices: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write_vectored(cx, slices)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+}
