@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 
-from ottla.doctor.facts import Address, Broker, Endpoint, Facts, PartitionCheck, Step
+from ottla.doctor.facts import Address, Broker, Endpoint, Facts, PartitionCheck, Step, Tls
 from ottla.doctor.findings import Finding
 
 _WIDTH = 100
@@ -19,6 +19,8 @@ _WIDTH = 100
 _NOTES = 32
 # Partitions of one broker that are shown; the others are counted.
 _PARTITIONS = 5
+# Names of a certificate that are shown.
+_NAMES = 3
 _COLORS = {"ok": "32", "bad": "31", "warning": "33", "faint": "2", "bold": "1"}
 
 
@@ -134,9 +136,7 @@ def _detail(step: Step, address: Address) -> str:
         release = f"Kafka {address.release} or newer, " if address.release else ""
         return f"{release}{_count(len(address.apis), 'API')}"
     if step.check == "TLS" and address.tls is not None:
-        tls = address.tls
-        until = "" if tls.not_after is None else f", until {_day(tls.not_after)}"
-        return f"{tls.version}, {tls.subject or 'no certificate'}{until}"
+        return _tls(address.tls)
     if step.check == "SASL":
         return f"offered: {', '.join(address.mechanisms)}"
     if step.check == "Metadata" and address.view is not None:
@@ -146,6 +146,16 @@ def _detail(step: Step, address: Address) -> str:
     if step.check == "Identity" and address.node is not None:
         return f"it is broker {address.node}"
     return ""
+
+
+def _tls(tls: Tls) -> str:
+    parts = [str(tls.version), tls.subject or "no certificate"]
+    if tls.names:
+        more = ", …" if len(tls.names) > _NAMES else ""
+        parts[1] += f" for {', '.join(tls.names[:_NAMES])}{more}"
+    if tls.not_after is not None:
+        parts.append(f"until {_day(tls.not_after)}")
+    return ", ".join(parts)
 
 
 def _broker(broker: Broker, facts: Facts) -> Node:
