@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use fastrand::Rng;
-use ottla_client::doctor::{Facts, Question, Reason, examine};
+use ottla_client::doctor::{BrokerFacts, Facts, Question, Reason, examine};
 use ottla_client::environment::Environment;
 use ottla_mock::{MockCluster, MockConfig, SaslConfig, TopicSpec};
 use ottla_protocol::ApiKey;
@@ -174,34 +174,30 @@ async fn spoiled_answers_end_in_facts() {
     assert_eq!(PANICS.load(Ordering::SeqCst), 0);
 }
 
-/// Metadata with 300,000 brokers, in a few megabytes: not all of them are looked at.
+/// Metadata with a hundred thousand brokers, in a few megabytes: not all of them are looked at.
 async fn a_cluster_of_very_many_brokers() {
     let liar = server(|mut stream| async move {
         if shake_hands(&mut stream).await.is_none() {
             return;
         }
         while let Some(header) = read_request(&mut stream).await {
+            assert!(header.api_key == ApiKey::Metadata as i16, "{header:?}");
             let broker = |node_id| MetadataResponseBroker {
                 node_id,
-                host: "192.0.2.1".to_owned(),
+                host: "nowhere.invalid".to_owned(),
                 port: -1,
                 ..Default::default()
             };
-            let brokers = (0..300_000).map(broker).collect();
-            let answer = MetadataResponse { brokers, ..Default::default() };
-            assert!(header.api_key == ApiKey::Metadata as i16, "{header:?}");
+            let answer =
+                MetadataResponse { brokers: (0..100_000).map(broker).collect(), ..Default::default() };
             respond(&mut stream, ApiKey::Metadata, header.api_version, header.correlation_id, &answer).await;
         }
     });
     let config = config(&liar.await.to_string(), &[]);
-    let network = Arc::new(Names::default());
-    network.black_holes.lock().push("192.0.2.1:0".parse().unwrap());
-    let started = Instant::now();
-    let looking = examine(config, environment(&network, 1), Question::default(), Duration::from_secs(2));
-    let facts = soon(looking).await.unwrap();
-    assert!(started.elapsed() < Duration::from_secs(8), "{:?}", started.elapsed());
-    assert_eq!(facts.cluster.expect("a view").brokers.len(), 300_000);
+    let environment = environment(&Arc::new(Names::default()), 1);
+    let facts = soon(examine(config, environment, Question::default(), 3 * SOON)).await.unwrap();
+    assert_eq!(facts.cluster.expect("a view").brokers.len(), 100_000);
     assert_eq!(facts.brokers.len(), 10_000);
-    let late = facts.brokers.last().and_then(|broker| broker.endpoint.dns.failure.as_ref());
-    assert!(late.is_none_or(|failure| failure.reason == Reason::OutOfTime), "{late:?}");
+    let reason = |broker: &BrokerFacts| broker.endpoint.dns.failure.as_ref().map(|failure| failure.reason);
+    assert!(facts.brokers.iter().all(|broker| reason(broker) == Some(Reason::Unresolved)));
 }

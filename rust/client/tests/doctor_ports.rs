@@ -16,7 +16,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::Instant;
 
-const TIMEOUT: Duration = Duration::from_millis(1600);
+const TIMEOUT: Duration = Duration::from_millis(3200);
 const TLS: &[(&str, &str)] = &[("security.protocol", "SSL")];
 const HTTP: &[u8] = b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n";
 const TLS_ALERT: &[u8] = &[0x15, 3, 3, 0, 2, 2, 40];
