@@ -241,12 +241,6 @@ impl Accumulator {
         parts.into_iter().for_each(|part| self.put_back(part, None, error.clone()));
     }
 
-    /// Fails a batch that never left its queue, or that ran out of time.
-    pub(super) fn expire_batch(&self, batch: Batch) {
-        let error = self.too_late(batch.last_error.as_ref());
-        self.finish(batch, Err(error));
-    }
-
     pub(super) fn too_late(&self, last: Option<&Error>) -> Error {
         let millis = self.delivery_timeout.as_millis();
         let words = format!("not acknowledged within delivery.timeout.ms ({millis} ms)");

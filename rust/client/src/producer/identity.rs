@@ -14,6 +14,7 @@ use super::idempotence::ProducerId;
 use super::sender::Shared;
 use crate::cluster::{Client, Route};
 use crate::error::{Error, Kind, Result};
+use crate::metadata::Want;
 
 /// The producer's id, and the request for another.
 pub(super) struct Identity {
@@ -45,37 +46,42 @@ impl Identity {
 
     /// Waits for the answer. An error is one that does not pass.
     pub(super) async fn finished(&mut self) -> Option<Result<()>> {
-        let done = self.task.join_next().await?;
+        let done = self.task.join_next().await?.ok()?;
         self.not_before = Instant::now() + self.pause;
-        match done.ok()? {
+        match done {
             Ok(producer) => {
                 tracing::debug!(target: "ottla.producer", id = producer.id, epoch = producer.epoch, "producer id");
                 (self.current, self.error) = (Some(producer), None);
                 Some(Ok(()))
             }
-            Err(error) if error.may_pass() || error.kind() == Kind::Timeout => {
+            Err(error) if error.may_pass() => {
                 tracing::debug!(target: "ottla.producer", %error, "no producer id yet");
                 self.error = Some(error);
                 Some(Ok(()))
             }
-            Err(error) => Some(Err(error)),
+            Err(error) => {
+                let words = "the cluster gives no producer id, which enable.idempotence=true needs";
+                Some(Err(error.because(words)))
+            }
         }
     }
 }
 
-/// Asks any broker for an id of our own (KIP-98).
+/// Asks any broker, once, for an id of our own (KIP-98).
 async fn init_producer_id(client: &Client) -> Result<ProducerId> {
-    let timeout = client.config().default_api_timeout;
     let request = InitProducerIdRequest { transaction_timeout_ms: i32::MAX, ..Default::default() };
-    let ask = || async {
-        let answer = client.send(Route::Any, &request, i16::MAX).await?;
+    let generation = client.snapshot().generation;
+    let asked = client.send(Route::Any, &request, i16::MAX).await.and_then(|answer| {
         match ErrorCode::from(answer.error_code) {
             ErrorCode::None => Ok(ProducerId { id: answer.producer_id, epoch: answer.producer_epoch }),
             code => Err(Error::from_code(code)),
         }
-    };
-    client.retrying("getting a producer id", timeout, ask).await.map_err(|error| {
-        let hint = "the cluster gives no producer id, which enable.idempotence=true needs";
-        error.because(hint)
-    })
+    });
+    if asked.as_ref().is_err_and(|error| error.kind() == Kind::Connection)
+        && let Err(error) = client.refresh(generation, Want::Known).await
+    {
+        // The attempt itself says more.
+        tracing::debug!(target: "ottla.producer", %error, "metadata cannot be refreshed");
+    }
+    asked
 }

@@ -19,7 +19,7 @@ use super::drain::{Drained, Late};
 use super::identity::Identity;
 use super::produce::{Outcome, Turns, process_outcome, send_request};
 use crate::cluster::Client;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::list_offsets::TopicPartition;
 use crate::metadata::{Snapshot, Want};
 use crate::topics::no_leader;
@@ -181,7 +181,11 @@ fn send_due(
             if batch.last_error.is_none() && batch.sequence.is_none() {
                 batch.last_error.clone_from(&identity.error);
             }
-            shared.accumulator.expire_batch(batch);
+            let mut error = shared.accumulator.too_late(batch.last_error.as_ref());
+            if let (None, Some(broker)) = (&batch.last_error, leader(batch.part.partition())) {
+                error = at_broker(error, snapshot, broker);
+            }
+            shared.accumulator.fail_unsent(batch, error);
         }
         late.into_iter().for_each(|late| tell_late(shared, snapshot, late));
         let sent = !ready.is_empty();
@@ -202,12 +206,17 @@ fn send_due(
 fn tell_late(shared: &Shared, snapshot: &Snapshot, late: Late) {
     let Late { part, broker, last_error } = late;
     let mut error = shared.accumulator.too_late(last_error.as_ref());
-    // Before a first attempt has failed, whom it waits for is all that is known.
     if last_error.is_none() {
-        error = error.broker(broker);
-        if let Some(known) = snapshot.brokers.get(&broker) {
-            error = error.address(known.endpoint.to_string());
-        }
+        error = at_broker(error, snapshot, broker);
     }
     part.settle(Err(error));
+}
+
+/// Before a first attempt has failed, whom a batch waits for is all that is known.
+fn at_broker(error: Error, snapshot: &Snapshot, broker: i32) -> Error {
+    let error = error.broker(broker);
+    match snapshot.brokers.get(&broker) {
+        Some(known) => error.address(known.endpoint.to_string()),
+        None => error,
+    }
 }
