@@ -13,7 +13,7 @@ use super::accumulator::Accumulator;
 use super::batch::Batch;
 use super::completion::Part;
 use super::idempotence::ProducerId;
-use super::queue::{Next, State};
+use super::queue::{Next, Queue, State};
 use crate::error::Error;
 use crate::list_offsets::TopicPartition;
 
@@ -28,8 +28,8 @@ pub(super) struct Drained {
     pub(super) late: Vec<Late>,
     /// A ready partition has no leader.
     pub(super) leaderless: bool,
-    /// There are records, and no producer id for them.
-    pub(super) anonymous: bool,
+    /// A partition with records that have no producer id.
+    pub(super) anonymous: Option<TopicPartition>,
     /// A partition that gave a batch has another.
     pub(super) more: bool,
     /// When something will be due.
@@ -78,7 +78,7 @@ impl Accumulator {
         for queue in after.iter().chain(before) {
             let mut state = queue.state.lock();
             self.expire(&mut state, now, &mut drained);
-            let Some(at) = self.due(&mut state, producer, now, &mut drained) else { continue };
+            let Some(at) = self.due(queue, &mut state, producer, now, &mut drained) else { continue };
             let Some(broker) = leader(&queue.partition) else {
                 drained.leaderless = true;
                 let waits = state.ready.front().map(|front| front.created + self.delivery_timeout);
@@ -118,6 +118,7 @@ impl Accumulator {
     /// again, unless it is when something comes back or is added.
     fn due(
         &self,
+        queue: &Queue,
         state: &mut State,
         producer: Option<ProducerId>,
         now: Instant,
@@ -135,13 +136,15 @@ impl Accumulator {
             let lingers = state.open.as_ref().filter(|_| state.has_room(self.max_in_flight));
             drained.wake_at(lingers.map(|open| open.created + self.linger));
             // Asked for while the first batch lingers, so that it need not wait afterwards.
-            drained.anonymous |= state.open.is_some() && state.needs_id(producer);
+            if state.open.is_some() && state.needs_id(producer) {
+                drained.anonymous = Some(queue.partition.clone());
+            }
             return None;
         }
         match state.next(producer, self.max_in_flight, now) {
             Next::Send(at) => return Some(at),
             Next::At(time) => drained.wake_at(Some(time)),
-            Next::Identify => drained.anonymous = true,
+            Next::Identify => drained.anonymous = Some(queue.partition.clone()),
             Next::Wait => {}
         }
         drained.wake_at(state.ready.front().map(|front| front.created + self.delivery_timeout));

@@ -31,8 +31,13 @@ impl Identity {
         Self { current: None, error: None, task: JoinSet::new(), not_before: Instant::now(), pause }
     }
 
-    /// Asks for an id if it is time; otherwise says when it will be.
-    pub(super) fn start(&mut self, shared: &Arc<Shared>, now: Instant) -> Option<Instant> {
+    /// Asks for an id, to write to `leader` with, if it is time; otherwise says when it will be.
+    pub(super) fn start(
+        &mut self,
+        shared: &Arc<Shared>,
+        leader: Option<i32>,
+        now: Instant,
+    ) -> Option<Instant> {
         if !self.task.is_empty() {
             return None;
         }
@@ -40,7 +45,7 @@ impl Identity {
             return Some(self.not_before);
         }
         let client = shared.client.clone();
-        self.task.spawn(async move { init_producer_id(&client).await });
+        self.task.spawn(async move { init_producer_id(&client, leader).await });
         None
     }
 
@@ -67,11 +72,16 @@ impl Identity {
     }
 }
 
-/// Asks any broker, once, for an id of our own (KIP-98).
-async fn init_producer_id(client: &Client) -> Result<ProducerId> {
+/// Asks a broker, once, for an id of our own (KIP-98): any that is connected, or the one that will
+/// be written to.
+async fn init_producer_id(client: &Client, leader: Option<i32>) -> Result<ProducerId> {
+    let route = match leader {
+        Some(leader) if client.inner.pool.least_busy().is_none() => Route::Broker(leader),
+        _ => Route::Any,
+    };
     let request = InitProducerIdRequest { transaction_timeout_ms: i32::MAX, ..Default::default() };
     let generation = client.snapshot().generation;
-    let asked = client.send(Route::Any, &request, i16::MAX).await.and_then(|answer| {
+    let asked = client.send(route, &request, i16::MAX).await.and_then(|answer| {
         match ErrorCode::from(answer.error_code) {
             ErrorCode::None => Ok(ProducerId { id: answer.producer_id, epoch: answer.producer_epoch }),
             code => Err(Error::from_code(code)),

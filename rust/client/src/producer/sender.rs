@@ -126,7 +126,7 @@ pub(super) async fn run(shared: Arc<Shared>) {
             refresher.want(snapshot.generation);
         }
         let refresh_at = refresher.start(&shared, now);
-        let identify_at = if anonymous { identity.start(&shared, now) } else { None };
+        let identify_at = anonymous.and_then(|leader| identity.start(&shared, leader, now));
         let wait = [next, refresh_at, identify_at].into_iter().flatten().min().unwrap_or(now + IDLE);
         tokio::select! {
             () = shared.wake.notified() => {}
@@ -146,7 +146,8 @@ pub(super) async fn run(shared: Arc<Shared>) {
 #[derive(Default)]
 struct Step {
     leaderless: bool,
-    anonymous: bool,
+    /// A producer id is needed, to write to this broker if it is known.
+    anonymous: Option<Option<i32>>,
     next: Option<Instant>,
 }
 
@@ -193,7 +194,7 @@ fn send_due(
             groups.into_iter().for_each(|batches| requests.spawn(shared, broker, batches));
         }
         step.leaderless |= leaderless;
-        step.anonymous |= anonymous;
+        step.anonymous = step.anonymous.or(anonymous.map(|partition| leader(&partition)));
         step.next = [step.next, next].into_iter().flatten().min();
         // A partition has at most one batch in a request, and may have more in the next ones.
         if !(sent && more) {
