@@ -42,6 +42,10 @@ def test_largest_timestamp_needs_kafka_3(brokers: Brokers) -> None:
 
 def test_the_doctor_finds_all_well_and_names_the_release(brokers: Brokers) -> None:
     topic = brokers.create_topic(partitions=3)
+    for address in brokers.bootstrap.split(","):
+        # A topic that was just made is not known to all brokers at once, and the doctor asks all.
+        with ottla.Client(address) as client:
+            client.cluster([topic], timeout=30)
     report = ottla.diagnose(brokers.bootstrap, topic=topic, group="doctor", timeout=60)
     assert report.ok, str(report)
     addresses = [broker.endpoint.addresses[0] for broker in report.facts.brokers]
