@@ -14,7 +14,6 @@ use super::idempotence::ProducerId;
 use super::sender::Shared;
 use crate::cluster::{Client, Route};
 use crate::error::{Error, Kind, Result};
-use crate::metadata::Want;
 
 /// The producer's id, and the request for another.
 pub(super) struct Identity {
@@ -49,20 +48,22 @@ impl Identity {
         None
     }
 
-    /// Waits for the answer. An error is one that does not pass.
-    pub(super) async fn finished(&mut self) -> Option<Result<()>> {
+    /// Waits for the answer. An error is one that does not pass; otherwise says whether the metadata
+    /// is stale.
+    pub(super) async fn finished(&mut self) -> Option<Result<bool>> {
         let done = self.task.join_next().await?.ok()?;
         self.not_before = Instant::now() + self.pause;
         match done {
             Ok(producer) => {
                 tracing::debug!(target: "ottla.producer", id = producer.id, epoch = producer.epoch, "producer id");
                 (self.current, self.error) = (Some(producer), None);
-                Some(Ok(()))
+                Some(Ok(false))
             }
             Err(error) if error.may_pass() => {
                 tracing::debug!(target: "ottla.producer", %error, "no producer id yet");
+                let stale = error.kind() == Kind::Connection;
                 self.error = Some(error);
-                Some(Ok(()))
+                Some(Ok(stale))
             }
             Err(error) => {
                 let words = "the cluster gives no producer id, which enable.idempotence=true needs";
@@ -80,18 +81,9 @@ async fn init_producer_id(client: &Client, leader: Option<i32>) -> Result<Produc
         _ => Route::Any,
     };
     let request = InitProducerIdRequest { transaction_timeout_ms: i32::MAX, ..Default::default() };
-    let generation = client.snapshot().generation;
-    let asked = client.send(route, &request, i16::MAX).await.and_then(|answer| {
-        match ErrorCode::from(answer.error_code) {
-            ErrorCode::None => Ok(ProducerId { id: answer.producer_id, epoch: answer.producer_epoch }),
-            code => Err(Error::from_code(code)),
-        }
-    });
-    if asked.as_ref().is_err_and(|error| error.kind() == Kind::Connection)
-        && let Err(error) = client.refresh(generation, Want::Known).await
-    {
-        // The attempt itself says more.
-        tracing::debug!(target: "ottla.producer", %error, "metadata cannot be refreshed");
+    let answer = client.send(route, &request, i16::MAX).await?;
+    match ErrorCode::from(answer.error_code) {
+        ErrorCode::None => Ok(ProducerId { id: answer.producer_id, epoch: answer.producer_epoch }),
+        code => Err(Error::from_code(code)),
     }
-    asked
 }

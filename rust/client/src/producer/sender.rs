@@ -132,8 +132,10 @@ pub(super) async fn run(shared: Arc<Shared>) {
             () = shared.wake.notified() => {}
             () = sleep_until(wait) => {}
             Some(_) = refresher.task.join_next() => refresher.not_before = Instant::now() + pause,
-            Some(identified) = identity.finished() => if let Err(error) = identified {
-                shared.accumulator.fail_unnumbered(&error);
+            Some(identified) = identity.finished() => match identified {
+                Ok(true) => refresher.want(shared.client.inner.metadata.peek().generation),
+                Ok(false) => {}
+                Err(error) => shared.accumulator.fail_unnumbered(&error),
             },
             Some(outcome) = requests.finished() => if process_outcome(&shared, outcome) {
                 refresher.want(shared.client.inner.metadata.peek().generation);
