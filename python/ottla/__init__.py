@@ -30,6 +30,7 @@ from ottla._core import (
 )
 from ottla.doctor import diagnose
 from ottla.errors import KafkaError
+from ottla.metrics import Metrics
 from ottla.scanning import scan
 
 __all__ = [
@@ -43,6 +44,7 @@ __all__ = [
     "Event",
     "Events",
     "KafkaError",
+    "Metrics",
     "OffsetAndTimestamp",
     "Partition",
     "Producer",

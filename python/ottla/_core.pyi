@@ -5,6 +5,8 @@ from datetime import datetime
 from types import TracebackType
 from typing import Any, Literal, TypeAlias, final
 
+from ottla.metrics import Metrics
+
 __all__ = [
     "Admin",
     "BatchDelivery",
@@ -95,20 +97,34 @@ class Cluster:
     @property
     def brokers(self) -> dict[int, Broker]: ...
     @property
-    def topics(self) -> dict[str, Topic]: ...
+    def topics(self) -> Mapping[str, Topic]: ...
 
 @final
 class ConnectionStatus:
-    """A connection as it was when asked for. ``state`` is connected or disconnected."""
+    """A connection as it was when asked for.
+
+    There are at most two to a broker: one for data, one for the groups and transactions that it
+    coordinates. ``phase`` is where one that is connecting is; ``round_trip_time`` in seconds is how
+    long an answer takes, smoothed, fetches not counted; ``throttled_for`` is for how many seconds
+    more the broker wants no requests.
+    """
 
     @property
     def broker(self) -> int: ...
     @property
+    def lane(self) -> Literal["data", "coordinator"]: ...
+    @property
     def address(self) -> str: ...
     @property
-    def state(self) -> str: ...
+    def state(self) -> Literal["connected", "connecting", "backing_off", "disconnected"]: ...
+    @property
+    def phase(self) -> str | None: ...
     @property
     def in_flight(self) -> int: ...
+    @property
+    def round_trip_time(self) -> float | None: ...
+    @property
+    def throttled_for(self) -> float | None: ...
     @property
     def last_error(self) -> str | None: ...
 
@@ -266,6 +282,7 @@ class Client:
         self,
         topics: Sequence[str] | None = None,
         *,
+        all_topics: bool = False,
         refresh: bool = False,
         timeout: float | None = None,
     ) -> Cluster:
@@ -273,7 +290,8 @@ class Client:
 
         Args:
             topics: topics that must be in it; they are looked up if they are not known yet, and
-                remembered from then on.
+                remembered until nobody has used them for ``metadata.max.idle.ms``.
+            all_topics: whether to ask for all topics there are, this once.
             refresh: whether to ask the cluster even if everything is known.
             timeout: seconds. Default: ``default.api.timeout.ms``.
 
@@ -287,14 +305,21 @@ class Client:
     def leader(self, topic: str, partition: int) -> int | None:
         """Return the id of a partition's leader, from what is known, without waiting."""
 
-    def events(self) -> Events:
+    def events(self, *, all_topics: bool = False, timeout: float | None = None) -> Events:
         """Return the changes from now on, of the cluster and of the connections, as they happen.
 
-        Topics are those that this client has used or asked for.
+        Args:
+            all_topics: whether to tell of all topics, those to come included, for as long as these
+                events are there; otherwise of those that this client uses. What there is already
+                is asked for now, and not told as new.
+            timeout: seconds for asking. Default: ``default.api.timeout.ms``.
         """
 
     def connections(self) -> list[ConnectionStatus]:
         """Return the state of each connection, by broker."""
+
+    def metrics(self) -> Metrics:
+        """Return what was counted and measured so far, by the Java client's names."""
 
     def list_offsets(
         self,

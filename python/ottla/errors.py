@@ -7,10 +7,12 @@ its fields say the same for programs. No secret is ever part of either.
 from __future__ import annotations
 
 import builtins
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 __all__ = [
+    "Attempt",
     "AuthenticationError",
     "AuthorizationError",
     "BootstrapError",
@@ -28,6 +30,24 @@ __all__ = [
 ]
 
 
+@dataclass(frozen=True)
+class Attempt:
+    """One address that was tried in vain.
+
+    Attributes:
+        address: name and port, and the IP address where the name has several; ``None`` if it is
+            not known.
+        phase: how far it got: ``DNS``, ``TCP``, ``TLS``, ``ApiVersions``, ``SASL`` or ``Metadata``.
+        error: the class of what went wrong.
+        message: why, and what to do.
+    """
+
+    address: str | None
+    phase: str | None
+    error: type[KafkaError]
+    message: str
+
+
 class KafkaError(Exception):
     """An error of ottla.
 
@@ -40,6 +60,7 @@ class KafkaError(Exception):
             whose acknowledgement was lost.
         context: where it happened; those of ``topic``, ``partition``, ``broker``, ``address``,
             ``api`` and ``phase`` that are known.
+        attempts: for errors of connecting, every address that was tried, with its phase and cause.
     """
 
     code: int | None = None
@@ -51,6 +72,7 @@ class KafkaError(Exception):
     def __init__(self, message: str = "") -> None:
         super().__init__(message)
         self.context: dict[str, Any] = {}
+        self.attempts: list[Attempt] = []
 
 
 class ConfigError(KafkaError, ValueError):
@@ -58,7 +80,8 @@ class ConfigError(KafkaError, ValueError):
 
 
 class BootstrapError(KafkaError):
-    """None of the bootstrap servers could be used; the message lists each with its cause."""
+    """None of the bootstrap servers could be used; the message lists each with its cause,
+    and so does ``attempts``."""
 
 
 class ConnectionError(KafkaError, builtins.ConnectionError):  # noqa: A001 - used as errors.ConnectionError
@@ -113,6 +136,7 @@ def _from_core(
     fatal: bool,
     maybe_done: bool,
     context: Mapping[str, Any],
+    attempts: Sequence[tuple[str | None, str | None, str, str]],
 ) -> KafkaError:
     """The exception for an error of the Rust core."""
     error: KafkaError = globals()[class_name](message)
@@ -120,4 +144,8 @@ def _from_core(
         error.code, error.name = code
     error.retriable, error.fatal, error.maybe_done = retriable, fatal, maybe_done
     error.context = {name: value for name, value in context.items() if value is not None}
+    error.attempts = [
+        Attempt(address, phase, globals()[name], message)
+        for address, phase, name, message in attempts
+    ]
     return error

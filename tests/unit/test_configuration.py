@@ -21,6 +21,7 @@ GOOD: dict[str, Any] = {
     "bootstrap.servers": "127.0.0.1:9",
     "security.protocol": "PLAINTEXT",
     "acks": "all",
+    "client.dns.lookup": "use_all_dns_ips",
     "metadata.recovery.strategy": "none",
     "compression.type": "zstd",
     "isolation.level": "read_committed",

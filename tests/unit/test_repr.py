@@ -33,7 +33,9 @@ def test_everything_can_be_printed(mock_cluster: MockCluster) -> None:
         ]: r"Partition\(index=0, leader=\d, replicas=\[.*\], isr=\[.*\]\)",
         scan: r"Scan\(columns=\[.key., .*\]\)",
         next(scan): r"RecordBatch\(num_rows=2, columns=\[.*\]\)",
-        client.connections()[0]: r"ConnectionStatus\(broker=\d, address=.*, state=.connected.\)",
+        client.connections()[
+            0
+        ]: r"ConnectionStatus\(broker=\d, lane=.data., address=.*, state=.connected.\)",
         mock_cluster: r"MockCluster\(bootstrap=.*\)",
         Fault.move_leader(2): r"Fault.move_leader\(2\)",
     }

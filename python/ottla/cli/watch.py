@@ -72,7 +72,7 @@ class Watch:
         self._until = None if seconds is None else time.monotonic() + seconds
         # Topics are watched from the first look on; what changes after it is an event.
         self.seen = self._look()
-        self._events = client.events()
+        self._events = client.events(all_topics=topics is None)
 
     def run(
         self, on_event: Callable[[Event], None], on_turn: Callable[[], None] = lambda: None
@@ -126,20 +126,26 @@ def _draw(watch: Watch) -> None:
         watch.run(lambda event: events.append(_as_line(event)), redraw)
 
 
+def _millis(seconds: float | None) -> str:
+    return "" if seconds is None else f"{seconds * 1000:.1f}"
+
+
 def picture(watch: Watch, events: deque[str]) -> list[Table]:
     """Return what is shown: brokers, sums, connections, and the last events."""
     brokers, *_, sums = tables(watch.seen, detailed=False)
     rows = [
         [
             str(connection.broker),
+            connection.lane,
             connection.address,
-            connection.state,
+            connection.state if connection.phase is None else connection.phase,
             str(connection.in_flight),
+            _millis(connection.round_trip_time),
             connection.last_error or "",
         ]
         for connection in watch.client.connections()
     ]
-    header = ["broker", "connected to", "state", "in flight", "last error"]
+    header = ["broker", "lane", "connected to", "state", "in flight", "ms", "last error"]
     trouble = [f"the cluster cannot be asked: {watch.trouble}"] if watch.trouble else []
     return [
         brokers,

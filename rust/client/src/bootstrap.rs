@@ -10,6 +10,8 @@ use ottla_protocol::messages::metadata::{MetadataRequest, MetadataResponse};
 use ottla_protocol::{ErrorCode, Request};
 use tokio::time::{Duration, Instant, timeout_at};
 
+use crate::config::DnsLookup;
+use crate::connection::opening::resolve;
 use crate::connection::{Connection, Endpoint, Settings, connect};
 use crate::environment::Environment;
 use crate::error::{Error, Kind, Phase, Result};
@@ -38,18 +40,65 @@ pub(crate) async fn bootstrap(
     environment: &Environment,
     deadline: Option<Instant>,
 ) -> Result<(Endpoint, Arc<Connection>, MetadataResponse)> {
-    let mut order: Vec<&Endpoint> = servers.iter().collect();
+    let (mut order, unresolved) = match settings.dns_lookup {
+        DnsLookup::UseAllDnsIps => (servers.to_vec(), Vec::new()),
+        DnsLookup::ResolveCanonicalBootstrapServersOnly => {
+            canonical(servers, settings, environment, deadline).await
+        }
+    };
     environment.shuffle(&mut order);
     let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
     let turns = u32::try_from(order.len()).unwrap_or(u32::MAX).saturating_mul(2).max(1);
     let patience = left.map_or(PATIENCE, |left| PATIENCE.min(left / turns));
     let answered = race(order, patience, |server| async move {
-        let answer = ask_server(server, request, settings, environment, deadline).await;
+        let answer = ask_server(&server, request, settings, environment, deadline).await;
         answer.inspect_err(|error| {
             tracing::info!(target: "ottla.connection", %server, %error, "bootstrap server failed");
         })
     });
-    answered.await.map_err(summary)
+    answered.await.map_err(|failures| summary(unresolved.into_iter().chain(failures).collect()))
+}
+
+/// The servers by the names that their addresses are known by, and what could not be resolved.
+async fn canonical(
+    servers: &[Endpoint],
+    settings: &Settings,
+    environment: &Environment,
+    deadline: Option<Instant>,
+) -> (Vec<Endpoint>, Vec<Error>) {
+    let by = Instant::now() + settings.setup_timeout;
+    let by = deadline.map_or(by, |deadline| by.min(deadline));
+    let mut resolving = tokio::task::JoinSet::new();
+    for server in servers.iter().cloned() {
+        let environment = environment.clone();
+        resolving.spawn(async move {
+            let names = async {
+                let mut names = Vec::new();
+                for address in resolve(&server, &environment).await? {
+                    let name = environment.network.canonical_name(address.ip()).await;
+                    // An address without a name is called by its number, as Java does.
+                    let host = name.unwrap_or_else(|_| address.ip().to_string());
+                    names.push(Endpoint { host, port: server.port });
+                }
+                Ok(names)
+            };
+            timeout_at(by, names).await.unwrap_or_else(|_| {
+                let error = Error::new(Kind::Connection, "its names were not resolved in time");
+                Err(error.phase(Phase::Dns).address(server.to_string()))
+            })
+        });
+    }
+    let (mut found, mut failures) = (Vec::new(), Vec::new());
+    while let Some(resolved) = resolving.join_next().await {
+        match resolved {
+            Ok(Ok(names)) => found.extend(names),
+            Ok(Err(error)) => failures.push(error),
+            Err(_) => failures.push(Error::new(Kind::Closed, "the client's runtime is shutting down")),
+        }
+    }
+    found.sort_by_key(ToString::to_string);
+    found.dedup();
+    (found, failures)
 }
 
 async fn ask_server(
@@ -92,14 +141,20 @@ fn summary(failures: Vec<Error>) -> Error {
     // Who is refused everywhere has a problem that no other address and no patience solves.
     let refused = failures.iter().all(|failure| failure.kind() == Kind::Authentication);
     let kind = if refused && !failures.is_empty() { Kind::Authentication } else { Kind::Bootstrap };
+    let attempts = |failure: &Error| match failure.attempts() {
+        [] => vec![failure.clone()],
+        attempts => attempts.to_vec(),
+    };
+    let attempts: Vec<Error> = failures.iter().flat_map(attempts).collect();
     if let [only] = &failures[..] {
-        return only.clone().because("the bootstrap server cannot be used").as_kind(kind);
+        let error = only.clone().because("the bootstrap server cannot be used").as_kind(kind);
+        return error.with_attempts(attempts);
     }
     let mut words = String::from("none of the bootstrap servers can be used");
     for (n, failure) in failures.iter().enumerate() {
         let _ = write!(words, "{}{failure}", if n == 0 { ": " } else { "; " });
     }
-    let error = Error::new(kind, words);
+    let error = Error::new(kind, words).with_attempts(attempts);
     match failures.first().and_then(|failure| failure.context().phase) {
         Some(phase) => error.phase(phase),
         None => error,

@@ -16,10 +16,11 @@ use tokio::time::Duration;
 use crate::backoff::Backoff;
 use crate::bootstrap::parse;
 use crate::config::Config;
-use crate::connection::{self, Connection, Endpoint, Pool, Settings};
+use crate::connection::{self, Connection, Endpoint, Lane, Pool, Settings};
 use crate::environment::Environment;
 use crate::error::{Error, Kind, Result};
 use crate::metadata::{Cache, Event, Snapshot, Want};
+use crate::metrics::Metric;
 use crate::retry::{self, Retry};
 use crate::topics::no_leader;
 
@@ -117,6 +118,13 @@ impl Client {
         self.inner.metadata.events().subscribe()
     }
 
+    /// What was counted and measured so far, by the Java client's names.
+    #[must_use]
+    pub fn metrics(&self) -> Vec<Metric> {
+        let refreshed = self.inner.metadata.refreshed();
+        self.inner.settings.metrics.snapshot(refreshed.map(|refreshed| refreshed.elapsed()))
+    }
+
     /// The state of the connections.
     #[must_use]
     pub fn connections(&self) -> Vec<connection::Status> {
@@ -155,6 +163,11 @@ impl Client {
 
     /// The connection that a route leads to.
     pub async fn connection(&self, route: Route<'_>) -> Result<Arc<Connection>> {
+        self.connection_on(Lane::Data, route).await
+    }
+
+    /// The connection that a route leads to, on a lane of its broker.
+    pub async fn connection_on(&self, lane: Lane, route: Route<'_>) -> Result<Arc<Connection>> {
         self.check_open()?;
         let snapshot = self.inner.metadata.snapshot();
         let id = match route {
@@ -165,7 +178,9 @@ impl Client {
             },
             Route::Controller if snapshot.brokers.contains_key(&snapshot.controller) => snapshot.controller,
             Route::Any | Route::Controller => {
-                if let Some((_, connection)) = self.inner.pool.least_busy() {
+                if lane == Lane::Data
+                    && let Some((_, connection)) = self.inner.pool.least_busy()
+                {
                     return Ok(connection);
                 }
                 let ids: Vec<i32> = snapshot.brokers.keys().copied().collect();
@@ -176,7 +191,7 @@ impl Client {
             }
         };
         let broker = snapshot.brokers.get(&id).ok_or_else(|| connection::unknown_broker(id))?;
-        self.inner.pool.get(id, &broker.endpoint).await
+        self.inner.pool.get(id, lane, &broker.endpoint).await
     }
 
     /// Sends one request along a route, in the highest version in common that is not above `max`.

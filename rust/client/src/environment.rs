@@ -5,7 +5,7 @@
 use std::fmt;
 use std::future::Future;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -35,6 +35,10 @@ pub struct SocketOptions {
 pub trait Network: Send + Sync + fmt::Debug {
     /// All addresses of a host.
     fn resolve<'a>(&'a self, host: &'a str, port: u16) -> BoxFuture<'a, io::Result<Vec<SocketAddr>>>;
+    /// The name that an address is known by; the address itself if it has none.
+    fn canonical_name(&self, address: IpAddr) -> BoxFuture<'_, io::Result<String>> {
+        Box::pin(async move { Ok(address.to_string()) })
+    }
     /// A connected stream to an address.
     fn connect(
         &self,
@@ -50,6 +54,13 @@ pub struct System;
 impl Network for System {
     fn resolve<'a>(&'a self, host: &'a str, port: u16) -> BoxFuture<'a, io::Result<Vec<SocketAddr>>> {
         Box::pin(async move { Ok(tokio::net::lookup_host((host, port)).await?.collect()) })
+    }
+
+    fn canonical_name(&self, address: IpAddr) -> BoxFuture<'_, io::Result<String>> {
+        Box::pin(async move {
+            let found = tokio::task::spawn_blocking(move || dns_lookup::lookup_addr(&address));
+            found.await.map_err(io::Error::other)?
+        })
     }
 
     fn connect(

@@ -103,6 +103,8 @@ struct Inner {
     context: Context,
     /// Whether what was asked for may have happened all the same.
     maybe_done: bool,
+    /// What was tried, where it was more than one thing.
+    attempts: Vec<Error>,
 }
 
 impl Error {
@@ -114,6 +116,7 @@ impl Error {
             code: None,
             context: Context::default(),
             maybe_done: false,
+            attempts: Vec::new(),
         }))
     }
 
@@ -200,6 +203,19 @@ impl Error {
     #[must_use]
     pub fn maybe_done(self) -> Self {
         self.with(|inner| inner.maybe_done = true)
+    }
+
+    /// Adds what was tried, one error for each address.
+    #[must_use]
+    pub(crate) fn with_attempts(self, attempts: Vec<Self>) -> Self {
+        self.with(|inner| inner.attempts = attempts)
+    }
+
+    /// What was tried in vain to find the cluster or to connect: one error for each address, with
+    /// its phase. Empty for other errors.
+    #[must_use]
+    pub fn attempts(&self) -> &[Self] {
+        &self.0.attempts
     }
 
     /// Puts words in front of the message.

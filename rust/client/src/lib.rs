@@ -4,6 +4,7 @@
 //! - [`bootstrap`](Client::connect): finding the cluster from a few addresses.
 //! - `refresh` and `topics`: keeping the metadata fresh, and finding topics in it.
 //! - [`metadata`]: who leads what, as an immutable snapshot.
+//! - [`metrics`]: what a client counts, by the Java client's names.
 //! - [`connection`]: one pipelined connection per broker, and the pool of them.
 //! - [`recovery`]: what to do about each error code; [`backoff`]: how long to wait.
 //! - [`producer`]: records into batches, batches to leaders.
@@ -27,6 +28,7 @@ pub mod environment;
 pub mod error;
 mod list_offsets;
 pub mod metadata;
+pub mod metrics;
 pub mod producer;
 mod race;
 pub mod recovery;

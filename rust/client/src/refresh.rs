@@ -15,6 +15,7 @@ use tokio::time::{Duration, Instant, sleep, timeout};
 use crate::bootstrap::{ask, bootstrap};
 use crate::cluster::{Client, Inner};
 use crate::config::{Config, MetadataRecovery};
+use crate::connection::Lane;
 use crate::error::{Error, Kind, Phase, Result};
 use crate::metadata::{Snapshot, Turn, Want};
 use crate::race::race;
@@ -79,7 +80,9 @@ impl Client {
             if rebootstrap.load(Ordering::Relaxed) {
                 return Err(Error::from_code(ErrorCode::RebootstrapRequired));
             }
-            let asked = async { ask(&*inner.pool.get(broker.id, &broker.endpoint).await?, request).await };
+            let asked = async {
+                ask(&*inner.pool.get(broker.id, Lane::Data, &broker.endpoint).await?, request).await
+            };
             asked.await.inspect_err(|error| {
                 if error.code() == Some(ErrorCode::RebootstrapRequired) {
                     rebootstrap.store(true, Ordering::Relaxed);

@@ -6,14 +6,20 @@
 
 mod support;
 
+use std::collections::HashMap;
+use std::io;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use ottla_client::config::Value;
+use ottla_client::environment::{BoxFuture, Environment, Network, SocketOptions, Stream};
 use ottla_client::metadata::Want;
+use ottla_client::producer::Producer;
 use ottla_client::{Client, Config, Kind, Route};
 use ottla_mock::{Fault, Match, MockCluster, MockConfig, Reaction};
 use ottla_protocol::ApiKey;
+use parking_lot::Mutex;
 use support::*;
 use tokio::time::Instant;
 
@@ -100,19 +106,75 @@ async fn a_black_hole_delays_the_next_server_only_a_little() {
     assert!(network.connects.lock().contains(&hole), "the black hole was tried first at least once");
 }
 
-#[tokio::test]
-async fn the_first_server_is_chosen_evenly() {
-    let cluster = cluster(1).await;
-    let network = Arc::new(Names::default());
-    let mut first = std::collections::HashMap::new();
-    for seed in 0..150 {
-        network.connects.lock().clear();
-        let connected = Client::connect(config(&cluster.bootstrap(), &[]), environment(&network, seed), SOON);
-        soon(connected).await.expect("a client");
-        *first.entry(network.connects.lock()[0]).or_insert(0) += 1;
+/// Refuses every connection, and remembers who was asked first.
+#[derive(Debug, Default)]
+struct Refusing {
+    first: Mutex<Option<SocketAddr>>,
+}
+
+impl Network for Refusing {
+    fn resolve<'a>(&'a self, host: &'a str, port: u16) -> BoxFuture<'a, io::Result<Vec<SocketAddr>>> {
+        Box::pin(async move { Ok(vec![SocketAddr::new(host.parse().map_err(io::Error::other)?, port)]) })
     }
-    assert_eq!(first.len(), 3);
-    assert!(first.values().all(|count| (30..=70).contains(count)), "{first:?}");
+
+    fn connect(&self, address: SocketAddr, _: SocketOptions) -> BoxFuture<'_, io::Result<Box<dyn Stream>>> {
+        self.first.lock().get_or_insert(address);
+        Box::pin(async { Err(io::ErrorKind::ConnectionRefused.into()) })
+    }
+}
+
+#[tokio::test]
+async fn ten_thousand_shuffles_spread_first_contact_evenly() {
+    let network = Arc::new(Refusing::default());
+    let shared: Arc<dyn Network> = Arc::clone(&network) as _;
+    let environment = Environment::new(shared, fastrand::Rng::with_seed(7));
+    let servers = "192.0.2.1:9092,192.0.2.2:9092,192.0.2.3:9092,192.0.2.4:9092";
+    let mut first = HashMap::new();
+    for _ in 0..10_000 {
+        *network.first.lock() = None;
+        let connected = Client::connect(config(servers, &[]), environment.clone(), SOON);
+        soon(connected).await.expect_err("all refuse");
+        *first.entry(network.first.lock().unwrap()).or_insert(0) += 1;
+    }
+    assert_eq!(first.len(), 4);
+    // Five standard deviations of a fair choice.
+    assert!(first.values().all(|count| (2_500 - 217..=2_500 + 217).contains(count)), "{first:?}");
+}
+
+#[tokio::test]
+async fn of_three_servers_two_are_dead() {
+    let cluster = cluster(1).await;
+    let (refusing, silent) = (closed_port().await, "192.0.2.9:9092".parse().unwrap());
+    let network = Arc::new(Names::default());
+    network.black_holes.lock().push(silent);
+    let servers = format!("{refusing},{silent},{}", cluster.brokers()[0].address);
+    for seed in 0..6 {
+        let started = Instant::now();
+        let connected = Client::connect(config(&servers, &[]), environment(&network, seed), SOON);
+        assert_eq!(soon(connected).await.expect("a client").snapshot().brokers.len(), 3);
+        assert!(started.elapsed() < ms(1500), "{:?}", started.elapsed());
+    }
+}
+
+#[tokio::test]
+async fn all_brokers_are_replaced_and_a_producer_goes_on() {
+    let old = cluster(1).await;
+    let network = Arc::new(Names::default());
+    network.names.lock().insert("seed".to_owned(), vec![old.brokers()[0].address]);
+    let client = Client::connect(config("seed:9092", &[("linger.ms", "0")]), environment(&network, 1), SOON);
+    let client = soon(client).await.expect("a client");
+    let producer = Producer::new(client.clone()).unwrap();
+    offset_of(&send(&producer, 0, "a").await).await.expect("written");
+    let new = cluster(1).await;
+    network.names.lock().insert("seed".to_owned(), new.brokers().iter().map(|b| b.address).collect());
+    drop(old);
+    offset_of(&send(&producer, 0, "b").await).await.expect("written to the new brokers");
+    assert_eq!(log(&new, "t", 0), [(0, "b".to_owned())]);
+    let ports = |cluster: &MockCluster| -> Vec<u16> {
+        cluster.brokers().iter().map(|broker| broker.address.port()).collect()
+    };
+    let known: Vec<u16> = client.snapshot().brokers.values().map(|broker| broker.endpoint.port).collect();
+    assert_eq!(known, ports(&new));
 }
 
 #[tokio::test]
@@ -232,4 +294,35 @@ async fn a_list_that_makes_no_sense_is_refused_at_once() {
         let error = Client::new(config, Default::default()).expect_err(servers);
         assert_eq!(error.kind(), Kind::Config, "{servers}: {error}");
     }
+}
+
+#[tokio::test]
+async fn canonical_names_stand_in_for_the_bootstrap_servers() {
+    let cluster = cluster(1).await;
+    let network = Arc::new(Names::default());
+    let (good, dead) = (cluster.brokers()[0].address, SocketAddr::new([127, 0, 0, 9].into(), 1));
+    network.names.lock().insert("all".to_owned(), vec![good, dead]);
+    network.names.lock().insert("broker-1".to_owned(), vec![good]);
+    network.canonical.lock().insert(good.ip(), "broker-1".to_owned());
+    let pairs = [("client.dns.lookup", "resolve_canonical_bootstrap_servers_only")];
+    let servers = format!("all:{},nowhere.invalid:1", good.port());
+    let connected = Client::connect(config(&servers, &pairs), environment(&network, 1), SOON);
+    soon(connected).await.expect("a client");
+    assert!(network.resolved.lock().contains(&"broker-1".to_owned()));
+    // Nobody is there any more: every name that was tried is told, and why.
+    let nobody = closed_port().await;
+    network.names.lock().insert("broker-1".to_owned(), vec![nobody]);
+    let connected = Client::connect(config(&servers, &pairs), environment(&network, 1), SOON);
+    let error = soon(connected).await.expect_err("nobody there");
+    let tried: Vec<String> =
+        error.attempts().iter().filter_map(|attempt| attempt.context().address.clone()).collect();
+    for name in ["nowhere.invalid:1", "broker-1:", "127.0.0.9:"] {
+        assert!(tried.iter().any(|address| address.starts_with(name)), "{name} in {tried:?}");
+    }
+}
+
+#[tokio::test]
+async fn the_system_knows_names_of_addresses() {
+    let name = soon(Environment::default().network.canonical_name([127, 0, 0, 1].into())).await;
+    assert!(!name.expect("a name, or the address").is_empty());
 }

@@ -53,3 +53,18 @@ fn what_the_application_must_decide_is_never_tried_again() {
         }
     }
 }
+
+/// The client goes on by itself after whatever Java's clients go on after, and the other way round
+/// only where it says so here.
+#[test]
+fn every_code_is_decided_and_what_java_retries_is_retried() {
+    let known: Vec<E> = (-1..1_000).map(E::from).filter(|code| !matches!(code, E::Unknown(_))).collect();
+    assert!(known.len() > 130, "{}", known.len());
+    let left: Vec<E> = known
+        .iter()
+        .copied()
+        .filter(|code| code.is_retriable() && recovery(*code) == Recovery::Application)
+        .collect();
+    // Results of ElectLeaders: the caller asked for just that election.
+    assert_eq!(left, [E::PreferredLeaderNotAvailable, E::EligibleLeadersNotAvailable, E::ElectionNotNeeded]);
+}

@@ -4,8 +4,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use ottla_client::connection::{ConnectionState, Lane, Status};
 use ottla_client::consumer::{FOLLOW, Range, ScanOptions};
-use ottla_client::metadata::Want;
+use ottla_client::metadata::{Pattern, Want};
 use ottla_client::{Client as Core, Kind};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -20,18 +21,46 @@ use crate::{config, errors, offsets, scan};
 #[pyclass(frozen, get_all, module = "ottla")]
 pub(crate) struct ConnectionStatus {
     broker: i32,
+    lane: &'static str,
     address: String,
     state: &'static str,
+    phase: Option<String>,
     in_flight: usize,
+    round_trip_time: Option<f64>,
+    throttled_for: Option<f64>,
     last_error: Option<String>,
+}
+
+impl From<Status> for ConnectionStatus {
+    fn from(status: Status) -> Self {
+        Self {
+            broker: status.broker,
+            lane: match status.lane {
+                Lane::Data => "data",
+                Lane::Coordinator => "coordinator",
+            },
+            address: status.address,
+            state: match status.state {
+                ConnectionState::Connected => "connected",
+                ConnectionState::Connecting => "connecting",
+                ConnectionState::BackingOff => "backing_off",
+                ConnectionState::Disconnected => "disconnected",
+            },
+            phase: status.phase.map(|phase| phase.to_string()),
+            in_flight: status.in_flight,
+            round_trip_time: status.round_trip.map(|time| time.as_secs_f64()),
+            throttled_for: status.throttled_for.map(|time| time.as_secs_f64()),
+            last_error: status.last_error.map(|error| error.to_string()),
+        }
+    }
 }
 
 #[pymethods]
 impl ConnectionStatus {
     fn __repr__(&self) -> String {
         format!(
-            "ConnectionStatus(broker={}, address={:?}, state={:?})",
-            self.broker, self.address, self.state
+            "ConnectionStatus(broker={}, lane={:?}, address={:?}, state={:?})",
+            self.broker, self.lane, self.address, self.state
         )
     }
 }
@@ -111,16 +140,24 @@ impl Client {
         Ok(Self { core: Owned::new(core) })
     }
 
-    #[pyo3(signature = (topics=None, *, refresh=false, timeout=None))]
+    #[pyo3(signature = (topics=None, *, all_topics=false, refresh=false, timeout=None))]
     fn cluster(
         &self,
         py: Python<'_>,
         topics: Option<Vec<String>>,
+        all_topics: bool,
         refresh: bool,
         timeout: Option<f64>,
     ) -> PyResult<Cluster> {
         let core = self.core()?;
         let timeout = self.timeout(timeout)?;
+        if all_topics {
+            let refresh = || core.refresh(core.snapshot().generation, Want::All);
+            let snapshot = wait_for(py, core.retrying("asking for all topics", timeout, refresh))?;
+            if topics.is_none() {
+                return Ok(Cluster::from(snapshot));
+            }
+        }
         if let Some(topics) = topics {
             let names: Vec<Arc<str>> = topics.iter().map(|topic| topic.as_str().into()).collect();
             let snapshot = core.snapshot();
@@ -144,7 +181,7 @@ impl Client {
                 }),
             )?;
         }
-        Ok(Cluster(core.snapshot()))
+        Ok(Cluster::from(core.snapshot()))
     }
 
     #[pyo3(signature = (*, timeout=None))]
@@ -165,19 +202,28 @@ impl Client {
         Ok(self.core()?.leader(topic, partition))
     }
 
-    fn events(&self) -> PyResult<Events> {
-        Ok(Events::new(self.core()?.events()))
+    #[pyo3(signature = (*, all_topics=false, timeout=None))]
+    fn events(&self, py: Python<'_>, all_topics: bool, timeout: Option<f64>) -> PyResult<Events> {
+        let core = self.core()?;
+        let timeout = self.timeout(timeout)?;
+        let pattern = all_topics.then(Pattern::all);
+        if let Some(pattern) = &pattern {
+            let refresh = || core.refresh(core.snapshot().generation, Want::Matching(pattern));
+            wait_for(py, core.retrying("asking for all topics", timeout, refresh))?;
+        }
+        Ok(Events::new(core.events(), pattern))
     }
 
     fn connections(&self) -> PyResult<Vec<ConnectionStatus>> {
-        let status = |status: ottla_client::connection::Status| ConnectionStatus {
-            broker: status.broker,
-            address: status.address,
-            state: if status.connected { "connected" } else { "disconnected" },
-            in_flight: status.in_flight,
-            last_error: status.last_error.map(|error| error.to_string()),
-        };
-        Ok(self.core()?.connections().into_iter().map(status).collect())
+        Ok(self.core()?.connections().into_iter().map(ConnectionStatus::from).collect())
+    }
+
+    fn metrics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let dict = PyDict::new(py);
+        for metric in self.core()?.metrics() {
+            dict.set_item(metric.name, metric.value)?;
+        }
+        Ok(dict)
     }
 
     #[pyo3(signature = (spec, *, isolation_level="read_uncommitted", timeout=None))]

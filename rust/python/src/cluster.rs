@@ -5,7 +5,8 @@ use std::sync::Arc;
 use ottla_client::metadata::{Broker as CoreBroker, Snapshot, Topic as CoreTopic};
 use ottla_protocol::ErrorCode;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyDict, PyMappingProxy};
 
 /// A broker.
 #[pyclass(frozen, get_all, module = "ottla")]
@@ -113,51 +114,64 @@ fn error_name(code: ErrorCode) -> Option<&'static str> {
 
 /// The cluster as the client knew it at one moment.
 #[pyclass(frozen, module = "ottla")]
-pub(crate) struct Cluster(pub(crate) Arc<Snapshot>);
+pub(crate) struct Cluster {
+    snapshot: Arc<Snapshot>,
+    /// Made when it is first asked for: there may be 20,000.
+    topics: PyOnceLock<Py<PyMappingProxy>>,
+}
+
+impl From<Arc<Snapshot>> for Cluster {
+    fn from(snapshot: Arc<Snapshot>) -> Self {
+        Self { snapshot, topics: PyOnceLock::new() }
+    }
+}
 
 #[pymethods]
 impl Cluster {
     #[getter]
     fn cluster_id(&self) -> Option<&str> {
-        self.0.cluster_id.as_deref()
+        self.snapshot.cluster_id.as_deref()
     }
 
     #[getter]
     fn controller(&self) -> Option<i32> {
-        (self.0.controller >= 0).then_some(self.0.controller)
+        (self.snapshot.controller >= 0).then_some(self.snapshot.controller)
     }
 
     #[getter]
     fn generation(&self) -> u64 {
-        self.0.generation
+        self.snapshot.generation
     }
 
     #[getter]
     fn brokers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);
-        for broker in self.0.brokers.values() {
+        for broker in self.snapshot.brokers.values() {
             dict.set_item(broker.id, Py::new(py, Broker::from(broker))?)?;
         }
         Ok(dict)
     }
 
     #[getter]
-    fn topics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let mut topics: Vec<_> = self.0.topics().collect();
-        topics.sort_by(|a, b| a.name.cmp(&b.name));
-        let dict = PyDict::new(py);
-        for topic in topics {
-            dict.set_item(&*topic.name, Py::new(py, Topic(Arc::clone(topic)))?)?;
-        }
-        Ok(dict)
+    fn topics(&self, py: Python<'_>) -> PyResult<Py<PyMappingProxy>> {
+        let topics = self.topics.get_or_try_init(py, || -> PyResult<_> {
+            let mut topics: Vec<_> = self.snapshot.topics().collect();
+            topics.sort_by(|a, b| a.name.cmp(&b.name));
+            let dict = PyDict::new(py);
+            for topic in topics {
+                dict.set_item(&*topic.name, Py::new(py, Topic(Arc::clone(topic)))?)?;
+            }
+            Ok(PyMappingProxy::new(py, dict.as_mapping()).unbind())
+        })?;
+        Ok(topics.clone_ref(py))
     }
 
     fn __repr__(&self) -> String {
         format!(
             "Cluster(cluster_id={:?}, brokers={}, topics={})",
-            self.0.cluster_id.as_deref().unwrap_or_default(),
-            self.0.brokers.len(),
-            self.0.topics().count()
+            self.snapshot.cluster_id.as_deref().unwrap_or_default(),
+            self.snapshot.brokers.len(),
+            self.snapshot.topic_count()
         )
     }
 }

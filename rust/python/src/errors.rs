@@ -43,6 +43,15 @@ pub(crate) fn value(py: Python<'_>, error: &Error) -> PyResult<Py<PyAny>> {
     context.set_item("address", place.address.as_deref())?;
     context.set_item("api", place.api.map(|api| api.name()))?;
     context.set_item("phase", place.phase.map(|phase| phase.to_string()))?;
+    let attempts: Vec<_> = error
+        .attempts()
+        .iter()
+        .map(|attempt| {
+            let place = attempt.context();
+            let phase = place.phase.map(|phase| phase.to_string());
+            (place.address.as_deref(), phase, class(attempt.kind()), attempt.message())
+        })
+        .collect();
     let code = error.code().map(|code| (code.code(), code.name()));
     let fatal = matches!(error.kind(), Kind::Fenced | Kind::Closed);
     let arguments = (
@@ -53,6 +62,7 @@ pub(crate) fn value(py: Python<'_>, error: &Error) -> PyResult<Py<PyAny>> {
         fatal,
         error.is_maybe_done(),
         context,
+        attempts,
     );
     make.call1(py, arguments)
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ottla_client::metadata::Event as Core;
+use ottla_client::metadata::{Event as Core, Pattern};
 use parking_lot::Mutex;
 use pyo3::prelude::*;
 use tokio::sync::broadcast::Receiver;
@@ -108,11 +108,13 @@ impl From<&Core> for Event {
 #[pyclass(frozen, module = "ottla")]
 pub(crate) struct Events {
     receiver: Mutex<Option<Owned<Receiver<Core>>>>,
+    /// Has the client keep all topics in view.
+    _pattern: Option<Pattern>,
 }
 
 impl Events {
-    pub(crate) fn new(receiver: Receiver<Core>) -> Self {
-        Self { receiver: Mutex::new(Some(Owned::new(receiver))) }
+    pub(crate) fn new(receiver: Receiver<Core>, pattern: Option<Pattern>) -> Self {
+        Self { receiver: Mutex::new(Some(Owned::new(receiver))), _pattern: pattern }
     }
 
     /// The next event, `None` if none comes in time; after the last one an error.

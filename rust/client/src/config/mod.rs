@@ -9,7 +9,7 @@ mod table;
 mod value;
 
 pub use security::SecurityProtocol;
-pub use table::{Acks, Config, MetadataRecovery, Row, rows};
+pub use table::{Acks, Config, DnsLookup, MetadataRecovery, Row, rows};
 pub use value::Value;
 
 use crate::error::{Error, Kind, Result};

@@ -29,6 +29,16 @@ pub enum MetadataRecovery {
     None,
 }
 
+/// Which addresses a name in `bootstrap.servers` stands for (KIP-302, KIP-602).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DnsLookup {
+    /// All that it resolves to, one after the other.
+    UseAllDnsIps,
+    /// Those of the names that its addresses are known by: for one name in front of many brokers
+    /// that want to be called by their own (Kerberos, certificates).
+    ResolveCanonicalBootstrapServersOnly,
+}
+
 /// A row of the table, for documentation.
 #[derive(Debug, Clone)]
 pub struct Row {
@@ -96,6 +106,7 @@ rows! {
     bootstrap_servers: Vec<String> = Vec::new(), "bootstrap.servers", (0, 0), "Addresses (host:port) to find the cluster from; one that answers is enough.";
     client_id: String = "ottla".to_owned(), "client.id", (0, 0), "Name of this client in the brokers' logs and quotas.";
     client_rack: String = String::new(), "client.rack", (0, 0), "Rack or zone in which this client runs.";
+    client_dns_lookup: DnsLookup = DnsLookup::UseAllDnsIps, "client.dns.lookup", (0, 0), "Which addresses a bootstrap server's name stands for: all that it resolves to, or those of the names that its addresses are known by. All addresses of a name are tried in turn either way.";
     security_protocol: SecurityProtocol = SecurityProtocol::Plaintext, "security.protocol", (0, 0), "What the brokers' listener speaks: with SSL over TLS, with SASL after authenticating.";
     metadata_max_age: Duration = ms(300_000), "metadata.max.age.ms", (0, INT), "Metadata older than this is refreshed even when nothing seems to have changed.";
     metadata_max_idle: Duration = ms(300_000), "metadata.max.idle.ms", (5_000, INT), "A topic that nobody has used for this long is not refreshed any more.";
@@ -104,6 +115,8 @@ rows! {
     request_timeout: Duration = ms(30_000), "request.timeout.ms", (1, INT), "A broker that has not answered a request for this long is taken for dead.";
     default_api_timeout: Duration = ms(60_000), "default.api.timeout.ms", (1, INT), "How long a call that names no time-out may take.";
     connection_setup_timeout: Duration = ms(10_000), "socket.connection.setup.timeout.ms", (1, INT), "How long one address may take to accept a connection and to answer first.";
+    connection_setup_timeout_max: Duration = ms(30_000), "socket.connection.setup.timeout.max.ms", (1, INT), "The longest such time: it doubles with each failure to connect to a broker (KIP-601).";
+    connections_max_idle: Duration = ms(540_000), "connections.max.idle.ms", (-1, i64::MAX), "A connection that was not used for this long is closed; -1 keeps it.";
     reconnect_backoff: Duration = ms(50), "reconnect.backoff.ms", (0, INT), "Wait before connecting again to a broker after a failure; doubles with each.";
     reconnect_backoff_max: Duration = ms(1_000), "reconnect.backoff.max.ms", (0, INT), "The longest such wait.";
     retry_backoff: Duration = ms(100), "retry.backoff.ms", (0, INT), "Wait before a failed request is tried again; doubles with each failure.";
@@ -112,6 +125,9 @@ rows! {
     send_buffer: i32 = -1, "send.buffer.bytes", (-1, INT), "The socket's send buffer; -1 leaves it to the system, which adapts it to the link.";
     receive_buffer: i32 = -1, "receive.buffer.bytes", (-1, INT), "The socket's receive buffer; -1 leaves it to the system, which adapts it to the link.";
     receive_message_max: usize = 100_000_000, "receive.message.max.bytes", (1_000, INT), "The largest answer that is accepted from a broker.";
+
+    metrics_num_samples: usize = 2, "metrics.num.samples", (1, 1_000), "Samples over which rates, averages and maxima of the metrics reach.";
+    metrics_sample_window: Duration = ms(30_000), "metrics.sample.window.ms", (1, INT), "How much time one such sample covers.";
 
     ssl_truststore_location: String = String::new(), "ssl.truststore.location", (0, 0), "PEM file of the authorities whose certificates are trusted; the system's own if neither this nor ssl.truststore.certificates is given.";
     ssl_truststore_certificates: String = String::new(), "ssl.truststore.certificates", (0, 0), "The same, as PEM text instead of a file.";
@@ -166,9 +182,7 @@ pub(super) const INERT: &[&str] = &[
     "enable.metrics.push",
     "max.poll.records",
     "metric.reporters",
-    "metrics.num.samples",
     "metrics.recording.level",
-    "metrics.sample.window.ms",
 ];
 
 /// What librdkafka calls something that Kafka's own clients call otherwise, and what to use here.

@@ -194,3 +194,23 @@ impl Setting for super::MetadataRecovery {
         .to_owned()
     }
 }
+
+impl Setting for super::DnsLookup {
+    const TYPE: &'static str = "use_all_dns_ips | resolve_canonical_bootstrap_servers_only";
+    fn parse(value: &Value, _: (i64, i64)) -> Result<Self, String> {
+        match value {
+            Value::Str(text) if text == "use_all_dns_ips" => Ok(Self::UseAllDnsIps),
+            Value::Str(text) if text == "resolve_canonical_bootstrap_servers_only" => {
+                Ok(Self::ResolveCanonicalBootstrapServersOnly)
+            }
+            _ => Err(format!("expected {}", Self::TYPE)),
+        }
+    }
+    fn shown(&self) -> String {
+        match self {
+            Self::UseAllDnsIps => "use_all_dns_ips",
+            Self::ResolveCanonicalBootstrapServersOnly => "resolve_canonical_bootstrap_servers_only",
+        }
+        .to_owned()
+    }
+}

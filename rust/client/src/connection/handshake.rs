@@ -13,6 +13,7 @@ use tokio::time::{Duration, Instant, timeout, timeout_at};
 
 use super::authenticate::SaslInfo;
 use super::io::drive;
+use super::meter::Meter;
 use super::opening::{Opened, Opening, resolve, shown, unresolved};
 use super::{Connection, Endpoint, Settings, Shared, State, reauthenticate};
 use crate::environment::Environment;
@@ -28,6 +29,7 @@ pub async fn connect(
     deadline: Option<Instant>,
 ) -> Result<Arc<Connection>> {
     let within = share(settings, deadline, 1);
+    settings.progress.enter(Phase::Dns);
     let addresses = match timeout(within, resolve(endpoint, environment)).await {
         Ok(resolved) => resolved?,
         Err(_) => {
@@ -41,7 +43,10 @@ pub async fn connect(
         match connect_address(endpoint, *address, settings, environment, share).await {
             Ok(connection) => return Ok(connection),
             // Whoever was refused at one address is refused at the others.
-            Err(error) if error.kind() == Kind::Authentication => return Err(error),
+            Err(error) if error.kind() == Kind::Authentication => {
+                settings.metrics.authentication_failed.count();
+                return Err(error);
+            }
             Err(error) => failures.push(error),
         }
     }
@@ -49,7 +54,10 @@ pub async fn connect(
         return Err(unresolved(endpoint, &"it has no address"));
     };
     // The last one's place is shown by itself.
-    Err(failures.iter().rev().fold(last, |last, failure| last.because(format_args!("{failure}; then"))))
+    let words = failures.iter().rev();
+    let error = words.fold(last.clone(), |last, failure| last.because(format_args!("{failure}; then")));
+    failures.push(last);
+    Err(error.with_attempts(failures))
 }
 
 /// How long one step may take when `left` steps share the time until `deadline`.
@@ -79,11 +87,16 @@ async fn connect_address(
         };
         Error::new(Kind::Connection, words).phase(phase).address(&name)
     };
+    let progress = &settings.progress;
+    progress.enter(Phase::Tcp);
     let connecting = Opening::tcp(endpoint, address, settings, environment);
     let mut opening = timeout_at(deadline, connecting).await.unwrap_or_else(|_| Err(late(Phase::Tcp)))?;
+    progress.enter(Phase::Tls);
     timeout_at(deadline, opening.tls()).await.unwrap_or_else(|_| Err(late(Phase::Tls)))?;
+    progress.enter(Phase::ApiVersions);
     let asked = timeout_at(deadline, opening.api_versions()).await;
     let apis = asked.unwrap_or_else(|_| Err(late(Phase::ApiVersions)))?.len();
+    progress.enter(Phase::Sasl);
     let sasl = timeout_at(deadline, opening.sasl()).await.unwrap_or_else(|_| Err(late(Phase::Sasl)))?;
     tracing::debug!(target: "ottla.connection", address = %name, apis, mechanism = sasl.as_ref().map(|s| s.mechanism), "connected");
     establish(opening, sasl, environment)
@@ -102,7 +115,12 @@ pub(crate) fn establish(
 fn start(opened: Opened, sasl: SaslInfo, environment: &Environment) -> Arc<Connection> {
     let Opened { endpoint, name, settings, stream, frames, apis } = opened;
     let state = Mutex::new(State::Alive(Default::default()));
-    let shared = Arc::new(Shared { state, address: name, changed: Notify::new() });
+    let meter = Meter::start(&settings.metrics);
+    if settings.security.tls.is_some() || settings.security.sasl.is_some() {
+        settings.metrics.authenticated.count();
+    }
+    let shared =
+        Arc::new(Shared { state, address: name, changed: Notify::new(), meter, retired: Mutex::default() });
     let (outgoing, queue) = mpsc::unbounded_channel();
     // Bytes that came along with the handshake's answer are for the reader to judge.
     let frames = frames.with_max(settings.frame_max);

@@ -46,13 +46,16 @@ async fn write_loop(
     shared: &Shared,
 ) -> Error {
     while let Some(Outgoing { correlation_id, frame, timeout, unanswered }) = queue.recv().await {
-        let deadline = Instant::now() + timeout;
+        let (deadline, bytes) = (Instant::now() + timeout, frame.len());
         match timeout_at(deadline, write_frame(&mut stream, frame.into_segments())).await {
-            Ok(Ok(())) => match unanswered {
-                // Whoever gave up waiting does not need to know.
-                Some((written, _turn)) => drop(written.send(())),
-                None => mark_written(shared, correlation_id),
-            },
+            Ok(Ok(())) => {
+                shared.meter.sent(bytes);
+                match unanswered {
+                    // Whoever gave up waiting does not need to know.
+                    Some((written, _turn)) => drop(written.send(())),
+                    None => mark_written(shared, correlation_id),
+                }
+            }
             Ok(Err(error)) => return transport_error(&error, Phase::Request, &shared.address),
             Err(_) => {
                 let words = format!("the broker took no bytes for {} ms", timeout.as_millis());
@@ -68,7 +71,7 @@ fn mark_written(shared: &Shared, correlation_id: i32) {
     if let State::Alive(pending) = &mut *shared.state.lock()
         && let Some(request) = pending.iter_mut().find(|request| request.correlation_id == correlation_id)
     {
-        request.overdue = Some(Instant::now() + request.timeout);
+        request.written = Some(Instant::now());
     }
     shared.changed.notify_one();
 }
@@ -150,7 +153,7 @@ async fn guard(shared: &Shared) -> Error {
         let next = match &*shared.state.lock() {
             State::Dead(cause) => return cause.clone(),
             State::Alive(pending) => {
-                let written = pending.iter().filter_map(|request| Some((request.overdue?, request)));
+                let written = pending.iter().filter_map(|request| Some((request.overdue()?, request)));
                 written.min_by_key(|(overdue, _)| *overdue).map(|(overdue, request)| {
                     (overdue, request.api.name(), request.version, request.timeout.as_millis())
                 })
@@ -184,6 +187,8 @@ fn deliver(shared: &Shared, frame: Bytes) -> Result<()> {
     };
     match request {
         Some(request) if request.correlation_id == correlation_id => {
+            let waited = request.written.map(|written| written.elapsed());
+            shared.meter.received(LENGTH_PREFIX + frame.len(), waited, request.prompt);
             // Whoever gave up waiting does not need the answer.
             let _ = request.answer.send(Ok(frame));
             Ok(())

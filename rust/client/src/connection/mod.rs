@@ -11,10 +11,12 @@ mod authenticate;
 mod endpoint;
 mod handshake;
 mod io;
+mod meter;
 pub mod opening;
 mod pool;
 mod reauthenticate;
 mod settings;
+mod status;
 mod versions;
 
 use std::collections::VecDeque;
@@ -35,11 +37,13 @@ pub use authenticate::SaslInfo;
 pub use endpoint::Endpoint;
 pub use handshake::connect;
 pub(crate) use handshake::establish;
-pub use pool::{Pool, Status, unknown_broker};
+pub use pool::{Pool, unknown_broker};
 pub use settings::Settings;
+pub use status::{ConnectionState, Lane, Status};
 pub use versions::ApiRange;
 
 use crate::error::{Error, Kind, Phase, Result};
+use meter::Meter;
 
 /// A frame for the writer.
 struct Outgoing {
@@ -57,12 +61,20 @@ struct Pending {
     api: ApiKey,
     version: i16,
     timeout: Duration,
-    /// When the answer is overdue: set once the request was written, since before that the broker
-    /// cannot be blamed.
-    overdue: Option<Instant>,
+    /// Before this is set, the broker cannot be blamed.
+    written: Option<Instant>,
+    /// Whether the broker was not told to wait for anything.
+    prompt: bool,
     answer: oneshot::Sender<Result<Bytes>>,
     /// Held until the answer is here, even if the caller has gone: the broker still works on it.
     _turn: Turn,
+}
+
+impl Pending {
+    /// When the answer is overdue.
+    fn overdue(&self) -> Option<Instant> {
+        self.written.map(|written| written + self.timeout)
+    }
 }
 
 /// The requests in flight, or what ended the connection.
@@ -76,6 +88,9 @@ struct Shared {
     address: String,
     /// Something for the guard to look at: a request was written, or the connection ended.
     changed: Notify,
+    meter: Meter,
+    /// Why this client will close it, if it will.
+    retired: Mutex<Option<String>>,
 }
 
 impl Shared {
@@ -84,6 +99,7 @@ impl Shared {
         let mut state = self.state.lock();
         if let State::Alive(pending) = &mut *state {
             tracing::debug!(target: "ottla.connection", address = %self.address, in_flight = pending.len(), %cause, "connection ended");
+            self.meter.ended();
             let waiting = std::mem::take(pending);
             *state = State::Dead(cause.clone());
             drop(state);
@@ -183,9 +199,37 @@ impl Connection {
         }
     }
 
+    /// How long an answer takes, as far as is known.
+    #[must_use]
+    pub fn round_trip(&self) -> Option<Duration> {
+        self.shared.meter.round_trip()
+    }
+
+    /// For how long the broker still wants no requests.
+    #[must_use]
+    pub fn throttled_for(&self) -> Option<Duration> {
+        let left = (*self.throttled.lock())?.saturating_duration_since(Instant::now());
+        (!left.is_zero()).then_some(left)
+    }
+
+    /// For how long nothing was sent or received, and nothing is waited for.
+    fn idle(&self) -> Duration {
+        if self.in_flight() > 0 { Duration::ZERO } else { self.shared.meter.idle() }
+    }
+
+    /// Says why it will be closed when the last one who uses it lets go of it.
+    fn retire(&self, why: String) {
+        *self.shared.retired.lock() = Some(why);
+    }
+
     /// Ends the connection; everyone who waits on it is told so.
     pub fn close(&self) {
-        self.shared.poison(self.shared.lost("closed by this client"));
+        let why = self.shared.retired.lock().take();
+        let why = why.map_or_else(
+            || "closed by this client".to_owned(),
+            |why| format!("closed by this client: {why}"),
+        );
+        self.shared.poison(self.shared.lost(&why));
         self.task.abort();
     }
 
@@ -263,13 +307,14 @@ impl Connection {
         self.submit(request, version, timeout, |outgoing, pending| {
             let Outgoing { correlation_id, timeout, .. } = outgoing;
             let (correlation_id, timeout) = (*correlation_id, *timeout);
-            let (api, overdue) = (R::API, None);
+            let (api, written, prompt) = (R::API, None, timeout <= self.settings.request_timeout);
             pending.push_back(Pending {
                 correlation_id,
                 api,
                 version,
                 timeout,
-                overdue,
+                written,
+                prompt,
                 answer,
                 _turn: turn,
             });

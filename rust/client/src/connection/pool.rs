@@ -1,44 +1,30 @@
-//! The connections: at most one per broker (and, later, one more per coordinator role).
+//! The connections: at most one per broker and lane.
 //!
-//! Invariants: connecting is single-flight per broker, in a task of its own: who gives up waiting
+//! Invariants: connecting is single-flight per broker and lane, in a task of its own: who gives up waiting
 //! does not undo what others wait for, and all who wait get the same outcome. A broker that could
 //! not be reached is left alone for its backoff. After `close` no connection is made.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
 
 use arc_swap::ArcSwapOption;
 use parking_lot::{Mutex, RwLock};
 use tokio::sync::{Notify, broadcast, watch};
 use tokio::task::AbortHandle;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Duration, Instant, sleep, sleep_until};
 
-use super::{Connection, Endpoint, Settings, connect};
+use super::status::Progress;
+use super::{Connection, ConnectionState, Endpoint, Lane, Settings, Status, connect};
 use crate::backoff::Backoff;
 use crate::environment::Environment;
 use crate::error::{Error, Kind, Result};
 use crate::metadata::Event;
 
-/// A connection's state, for people.
-#[derive(Debug, Clone)]
-pub struct Status {
-    /// The broker.
-    pub broker: i32,
-    /// Its address, as `host:port`.
-    pub address: String,
-    /// Whether the connection is up.
-    pub connected: bool,
-    /// Requests that wait for an answer.
-    pub in_flight: usize,
-    /// The last failure.
-    pub last_error: Option<Error>,
-}
-
 /// What came of an attempt to connect; nothing yet while it lasts.
 type Outcome = Option<Result<Arc<Connection>>>;
 
-/// One broker's place in the pool.
+/// One broker's place in the pool, for one lane.
 #[derive(Debug, Default)]
 struct Slot {
     current: ArcSwapOption<Connection>,
@@ -51,8 +37,15 @@ struct Attempts {
     failures: u32,
     not_before: Option<Instant>,
     endpoint: Option<Endpoint>,
-    /// The attempt under way.
-    running: Option<(watch::Receiver<Outcome>, AbortHandle)>,
+    running: Option<Running>,
+}
+
+/// The attempt under way.
+#[derive(Debug)]
+struct Running {
+    outcome: watch::Receiver<Outcome>,
+    progress: Progress,
+    task: AbortHandle,
 }
 
 impl Drop for Slot {
@@ -63,8 +56,38 @@ impl Drop for Slot {
 
 impl Slot {
     fn stop_connecting(&self) {
-        if let Some((_, task)) = self.attempts.lock().running.take() {
-            task.abort();
+        if let Some(running) = self.attempts.lock().running.take() {
+            running.task.abort();
+        }
+    }
+}
+
+impl Slot {
+    fn status(&self, broker: i32, lane: Lane) -> Status {
+        let connection = alive(self);
+        let attempts = self.attempts.lock();
+        let phase = attempts.running.as_ref().map(|running| running.progress.phase());
+        let state = match (&connection, phase) {
+            (Some(_), _) => ConnectionState::Connected,
+            (None, Some(Some(_))) => ConnectionState::Connecting,
+            (None, Some(None)) if attempts.not_before.is_some() => ConnectionState::BackingOff,
+            (None, Some(None)) => ConnectionState::Connecting,
+            (None, None) => ConnectionState::Disconnected,
+        };
+        let address = match &connection {
+            Some(connection) => connection.address().to_owned(),
+            None => attempts.endpoint.as_ref().map(ToString::to_string).unwrap_or_default(),
+        };
+        Status {
+            broker,
+            lane,
+            address,
+            state,
+            phase: if connection.is_some() { None } else { phase.flatten() },
+            in_flight: connection.as_ref().map_or(0, |connection| connection.in_flight()),
+            round_trip: connection.as_ref().and_then(|connection| connection.round_trip()),
+            throttled_for: connection.as_ref().and_then(|connection| connection.throttled_for()),
+            last_error: self.last_error.lock().clone(),
         }
     }
 }
@@ -72,7 +95,7 @@ impl Slot {
 /// The connections of one client.
 #[derive(Debug)]
 pub struct Pool {
-    slots: RwLock<HashMap<i32, Arc<Slot>>>,
+    slots: RwLock<HashMap<(i32, Lane), Arc<Slot>>>,
     settings: Settings,
     backoff: Backoff,
     environment: Environment,
@@ -106,8 +129,8 @@ impl Pool {
         Arc::clone(&self.lost)
     }
 
-    fn slot(&self, broker: i32) -> Result<Arc<Slot>> {
-        if let Some(slot) = self.slots.read().get(&broker) {
+    fn slot(&self, broker: i32, lane: Lane) -> Result<Arc<Slot>> {
+        if let Some(slot) = self.slots.read().get(&(broker, lane)) {
             return Ok(Arc::clone(slot));
         }
         let mut slots = self.slots.write();
@@ -115,12 +138,12 @@ impl Pool {
         if self.closed.load(Ordering::Acquire) {
             return Err(closed());
         }
-        Ok(Arc::clone(slots.entry(broker).or_default()))
+        Ok(Arc::clone(slots.entry((broker, lane)).or_default()))
     }
 
     /// The connection to a broker, made if there is none. The caller bounds the time.
-    pub async fn get(&self, broker: i32, endpoint: &Endpoint) -> Result<Arc<Connection>> {
-        let slot = self.slot(broker)?;
+    pub async fn get(&self, broker: i32, lane: Lane, endpoint: &Endpoint) -> Result<Arc<Connection>> {
+        let slot = self.slot(broker, lane)?;
         if let Some(connection) = alive(&slot) {
             if connection.endpoint() == endpoint {
                 return Ok(connection);
@@ -154,8 +177,8 @@ impl Pool {
         }
         if attempts.endpoint.as_ref() != Some(endpoint) {
             // A broker at another address is another chance.
-            if let Some((_, task)) = attempts.running.take() {
-                task.abort();
+            if let Some(running) = attempts.running.take() {
+                running.task.abort();
             }
             *attempts = Attempts { endpoint: Some(endpoint.clone()), ..Attempts::default() };
         }
@@ -163,14 +186,15 @@ impl Pool {
         if let Some(connection) = alive(slot) {
             return Ok(watch::channel(Some(Ok(connection))).1);
         }
-        if let Some((running, _)) = &attempts.running {
-            return Ok(running.clone());
+        if let Some(running) = &attempts.running {
+            return Ok(running.outcome.clone());
         }
         let (sender, receiver) = watch::channel(None);
         // Weakly, so that an attempt does not keep its slot alive.
         let weak = Arc::downgrade(slot);
-        let (endpoint, settings, environment) =
-            (endpoint.clone(), self.settings.clone(), self.environment.clone());
+        let settings = self.settings_after(attempts.failures);
+        let progress = settings.progress.clone();
+        let (endpoint, environment) = (endpoint.clone(), self.environment.clone());
         let (not_before, backoff) = (attempts.not_before, self.backoff);
         let (events, lost) = (self.events.clone(), Arc::clone(&self.lost));
         let task = tokio::spawn(async move {
@@ -184,7 +208,7 @@ impl Pool {
                 Ok(connection) => {
                     (attempts.failures, attempts.not_before) = (0, None);
                     slot.current.store(Some(Arc::clone(&connection)));
-                    announce(broker, &connection, events, lost);
+                    watch_over(broker, &slot, &connection, events, lost);
                     Ok(connection)
                 }
                 Err(error) => {
@@ -204,17 +228,32 @@ impl Pool {
             drop(attempts);
             sender.send_replace(Some(outcome));
         });
-        attempts.running = Some((receiver.clone(), task.abort_handle()));
+        attempts.running = Some(Running { outcome: receiver.clone(), progress, task: task.abort_handle() });
         Ok(receiver)
+    }
+
+    /// The settings of an attempt after so many failures in a row: each gets more time than the one
+    /// before (KIP-601), so that a slow network is not taken for a dead one for ever.
+    fn settings_after(&self, failures: u32) -> Settings {
+        let mut settings = Settings { progress: Progress::default(), ..self.settings.clone() };
+        if failures > 0 {
+            let first = settings.setup_timeout;
+            let growing = Backoff { first, max: settings.setup_timeout_max.max(first) };
+            settings.setup_timeout = growing.after(failures.saturating_add(1), self.environment.random());
+        }
+        settings
     }
 
     /// Takes over a connection that was made before the broker's id was known.
     pub fn adopt(&self, broker: i32, connection: Arc<Connection>) {
-        if let Ok(slot) = self.slot(broker)
-            && alive(&slot).is_none()
-        {
+        let Ok(slot) = self.slot(broker, Lane::Data) else { return };
+        // Under the lock that attempts end under, so that there is one connection and not two.
+        let mut attempts = slot.attempts.lock();
+        if alive(&slot).is_none() && attempts.running.is_none() {
+            attempts.endpoint = Some(connection.endpoint().clone());
+            (attempts.failures, attempts.not_before) = (0, None);
             slot.current.store(Some(Arc::clone(&connection)));
-            announce(broker, &connection, self.events.clone(), Arc::clone(&self.lost));
+            watch_over(broker, &slot, &connection, self.events.clone(), Arc::clone(&self.lost));
         }
     }
 
@@ -222,14 +261,15 @@ impl Pool {
     #[must_use]
     pub fn least_busy(&self) -> Option<(i32, Arc<Connection>)> {
         let slots = self.slots.read();
-        let live = slots.iter().filter_map(|(broker, slot)| Some((*broker, alive(slot)?)));
+        let data = slots.iter().filter(|((_, lane), _)| *lane == Lane::Data);
+        let live = data.filter_map(|((broker, _), slot)| Some((*broker, alive(slot)?)));
         live.min_by_key(|(broker, connection)| (connection.in_flight(), *broker))
     }
 
     /// Drops the connections to brokers that are not in the cluster any more. Who is using one
     /// keeps it until its answers are there.
     pub fn retain(&self, is_member: impl Fn(i32) -> bool) {
-        self.slots.write().retain(|broker, _| is_member(*broker));
+        self.slots.write().retain(|(broker, _), _| is_member(*broker));
     }
 
     /// Ends all connections.
@@ -247,26 +287,13 @@ impl Pool {
         }
     }
 
-    /// The state of all connections, by broker.
+    /// The state of all connections, by broker and lane.
     #[must_use]
     pub fn status(&self) -> Vec<Status> {
         let slots = self.slots.read();
-        let status = |(broker, slot): (&i32, &Arc<Slot>)| {
-            let connection = slot.current.load_full();
-            let died = connection.as_ref().and_then(|connection| connection.cause_of_death());
-            Status {
-                broker: *broker,
-                address: connection
-                    .as_ref()
-                    .map(|connection| connection.address().to_owned())
-                    .unwrap_or_default(),
-                connected: connection.is_some() && died.is_none(),
-                in_flight: connection.as_ref().map_or(0, |connection| connection.in_flight()),
-                last_error: died.or_else(|| slot.last_error.lock().clone()),
-            }
-        };
-        let mut all: Vec<Status> = slots.iter().map(status).collect();
-        all.sort_by_key(|status| status.broker);
+        let mut all: Vec<Status> =
+            slots.iter().map(|((broker, lane), slot)| slot.status(*broker, *lane)).collect();
+        all.sort_by_key(|status| (status.broker, status.lane));
         all
     }
 }
@@ -285,16 +312,50 @@ fn alive(slot: &Slot) -> Option<Arc<Connection>> {
     }
 }
 
-/// Says that a connection is up, and when it has ended.
-fn announce(broker: i32, connection: &Connection, events: broadcast::Sender<Event>, lost: Arc<Notify>) {
+/// Says that a connection is up, lets go of it when nobody uses it, and says when it has ended.
+fn watch_over(
+    broker: i32,
+    slot: &Arc<Slot>,
+    connection: &Arc<Connection>,
+    events: broadcast::Sender<Event>,
+    lost: Arc<Notify>,
+) {
     let address = connection.address().to_owned();
     let _ = events.send(Event::ConnectionOpened { broker, address: address.clone() });
-    let ended = connection.ended();
+    let (ended, max_idle) = (connection.ended(), connection.settings.max_idle);
+    let (slot, connection) = (Arc::downgrade(slot), Arc::downgrade(connection));
     tokio::spawn(async move {
-        let cause = ended.await.broker(broker);
-        let _ = events.send(Event::ConnectionLost { broker, address, cause });
-        lost.notify_one();
+        let mut ended = std::pin::pin!(ended);
+        let (cause, idle) = tokio::select! {
+            biased;
+            cause = &mut ended => (cause, false),
+            () = let_go_when_idle(&slot, &connection, max_idle) => (ended.await, true),
+        };
+        let _ = events.send(Event::ConnectionLost { broker, address, cause: cause.broker(broker) });
+        if !idle {
+            lost.notify_one();
+        }
     });
+}
+
+/// Takes a connection out of its slot when it has been idle for too long. Who has just got hold of
+/// it can still use it: it ends when they are done.
+async fn let_go_when_idle(slot: &Weak<Slot>, connection: &Weak<Connection>, max_idle: Duration) {
+    let mut wait = max_idle;
+    loop {
+        sleep(wait).await;
+        let Some(connection) = connection.upgrade() else { return };
+        let idle = connection.idle();
+        if idle >= max_idle {
+            connection.retire(format!("not used for connections.max.idle.ms ({} ms)", max_idle.as_millis()));
+            if let Some(slot) = slot.upgrade() {
+                // Only this one: another may have been stored meanwhile.
+                slot.current.compare_and_swap(&connection, None);
+            }
+            return;
+        }
+        wait = (max_idle - idle).max(Duration::from_millis(1));
+    }
 }
 
 fn closed() -> Error {

@@ -41,15 +41,21 @@ async fn watch(connection: Weak<Connection>, mut due: Instant, environment: Envi
         }
         let Some(connection) = connection.upgrade() else { return };
         match again(&connection, &environment).await {
-            Ok(SaslInfo { lifetime: Some(lifetime), .. }) => due = self::due(lifetime, &environment),
-            Ok(_) => return,
+            Ok(SaslInfo { lifetime, .. }) => {
+                connection.settings.metrics.reauthenticated.count();
+                tracing::debug!(target: "ottla.connection", address = %connection.address(), "authenticated again");
+                match lifetime {
+                    Some(lifetime) => due = self::due(lifetime, &environment),
+                    None => return,
+                }
+            }
             Err(error) => {
+                connection.settings.metrics.reauthentication_failed.count();
                 tracing::warn!(target: "ottla.connection", address = %connection.address(), %error, "cannot authenticate again");
                 connection.shared.poison(error);
                 return;
             }
         }
-        tracing::debug!(target: "ottla.connection", address = %connection.address(), "authenticated again");
     }
 }
 

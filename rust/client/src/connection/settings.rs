@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use tokio::time::Duration;
 
-use crate::config::Config;
+use super::status::Progress;
+use crate::config::{Config, DnsLookup};
 use crate::environment::SocketOptions;
 use crate::error::{Error, Result};
+use crate::metrics::Metrics;
 use crate::security::Security;
 
 /// What a connection needs to know of the configuration.
@@ -18,10 +20,15 @@ pub struct Settings {
     pub request_timeout: Duration,
     /// TLS and SASL.
     pub security: Arc<Security>,
-    pub(super) setup_timeout: Duration,
+    pub(crate) dns_lookup: DnsLookup,
+    pub(crate) setup_timeout: Duration,
+    pub(super) setup_timeout_max: Duration,
+    pub(super) max_idle: Duration,
     pub(super) max_in_flight: usize,
     pub(super) frame_max: usize,
     pub(crate) socket: SocketOptions,
+    pub(super) progress: Progress,
+    pub(crate) metrics: Arc<Metrics>,
 }
 
 impl TryFrom<&Config> for Settings {
@@ -33,10 +40,15 @@ impl TryFrom<&Config> for Settings {
             client_id: config.client_id.clone(),
             request_timeout: config.request_timeout,
             security: Arc::new(Security::from_config(config)?),
+            dns_lookup: config.client_dns_lookup,
             setup_timeout: config.connection_setup_timeout,
+            setup_timeout_max: config.connection_setup_timeout_max,
+            max_idle: config.connections_max_idle,
             max_in_flight: config.max_in_flight,
             frame_max: config.receive_message_max,
             socket: SocketOptions { send_buffer: config.send_buffer, receive_buffer: config.receive_buffer },
+            progress: Progress::default(),
+            metrics: Arc::new(Metrics::from(config)),
         })
     }
 }

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::future::Future;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -115,6 +115,8 @@ pub(crate) struct Names {
     pub(crate) black_holes: Mutex<Vec<SocketAddr>>,
     pub(crate) connects: Mutex<Vec<SocketAddr>>,
     pub(crate) resolved: Mutex<Vec<String>>,
+    /// The names of addresses.
+    pub(crate) canonical: Mutex<HashMap<IpAddr, String>>,
 }
 
 impl Network for Names {
@@ -130,6 +132,11 @@ impl Network for Names {
                 Err(_) => Err(io::Error::other("no such name")),
             }
         })
+    }
+
+    fn canonical_name(&self, address: IpAddr) -> BoxFuture<'_, io::Result<String>> {
+        let name = self.canonical.lock().get(&address).cloned();
+        Box::pin(async move { name.ok_or_else(|| io::Error::other("no such address")) })
     }
 
     fn connect(

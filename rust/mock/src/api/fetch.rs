@@ -73,15 +73,8 @@ impl Serve for FetchRequest {
                 partitions: answers,
             });
         }
-        response.node_endpoints = hints
-            .into_nodes()
-            .map(|node| NodeEndpoint {
-                node_id: node.id,
-                host: node.host,
-                port: i32::from(node.port),
-                rack: node.rack,
-            })
-            .collect();
+        response.node_endpoints =
+            hints.into_endpoints(|node_id, host, port, rack| NodeEndpoint { node_id, host, port, rack });
         let wait = Duration::from_millis(u64::try_from(self.max_wait_ms).unwrap_or(0));
         let enough = size >= usize::try_from(self.min_bytes).unwrap_or(0);
         if urgent || enough || empty || wait.is_zero() {

@@ -23,8 +23,9 @@ impl Hints {
         Some((partition.leader, partition.leader_epoch))
     }
 
-    /// The brokers that were named.
-    pub(super) fn into_nodes(self) -> impl Iterator<Item = Node> {
-        self.nodes.into_values()
+    /// The brokers that were named, as the answer's own type has them.
+    pub(super) fn into_endpoints<E>(self, make: impl Fn(i32, String, i32, Option<String>) -> E) -> Vec<E> {
+        let nodes = self.nodes.into_values();
+        nodes.map(|node| make(node.id, node.host, i32::from(node.port), node.rack)).collect()
     }
 }

@@ -64,15 +64,8 @@ impl Serve for ProduceRequest {
                 partition_responses: answers,
             });
         }
-        response.node_endpoints = hints
-            .into_nodes()
-            .map(|node| NodeEndpoint {
-                node_id: node.id,
-                host: node.host,
-                port: i32::from(node.port),
-                rack: node.rack,
-            })
-            .collect();
+        response.node_endpoints =
+            hints.into_endpoints(|node_id, host, port, rack| NodeEndpoint { node_id, host, port, rack });
         match self.acks {
             0 if failed => Served::Close,
             0 => Served::Nothing,

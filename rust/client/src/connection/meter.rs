@@ -1,0 +1,70 @@
+//! What a connection measures: its round-trip time, when it was last used, and its share of the
+//! client's metrics.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tokio::time::{Duration, Instant};
+
+use crate::metrics::Metrics;
+
+pub(super) struct Meter {
+    metrics: Arc<Metrics>,
+    started: Instant,
+    /// Milliseconds since `started`.
+    used: AtomicU64,
+    /// Microseconds, smoothed; 0 before the first.
+    round_trip: AtomicU64,
+}
+
+impl Meter {
+    /// Of a connection that has just come up.
+    pub(super) fn start(metrics: &Arc<Metrics>) -> Self {
+        metrics.opened.count();
+        let (started, used, round_trip) = (Instant::now(), AtomicU64::new(0), AtomicU64::new(0));
+        Self { metrics: Arc::clone(metrics), started, used, round_trip }
+    }
+
+    pub(super) fn ended(&self) {
+        self.metrics.closed.count();
+    }
+
+    fn touch(&self) {
+        let millis = self.started.elapsed().as_millis();
+        self.used.store(u64::try_from(millis).unwrap_or(u64::MAX), Ordering::Relaxed);
+    }
+
+    pub(super) fn sent(&self, bytes: usize) {
+        self.touch();
+        self.metrics.sent.record(bytes as f64);
+    }
+
+    /// An answer came. `waited` is since its request was written; `prompt` says that the broker was
+    /// not told to wait for anything, so that this is what a round trip takes.
+    pub(super) fn received(&self, bytes: usize, waited: Option<Duration>, prompt: bool) {
+        self.touch();
+        self.metrics.received.record(bytes as f64);
+        let Some(waited) = waited else { return };
+        self.metrics.latency.record(waited.as_secs_f64() * 1000.0);
+        if prompt {
+            let micros = u64::try_from(waited.as_micros()).unwrap_or(u64::MAX).max(1);
+            let smoothed = match self.round_trip.load(Ordering::Relaxed) {
+                0 => micros,
+                // As TCP does it: each measurement counts for an eighth.
+                known => known - known / 8 + micros / 8,
+            };
+            self.round_trip.store(smoothed.max(1), Ordering::Relaxed);
+        }
+    }
+
+    pub(super) fn round_trip(&self) -> Option<Duration> {
+        match self.round_trip.load(Ordering::Relaxed) {
+            0 => None,
+            micros => Some(Duration::from_micros(micros)),
+        }
+    }
+
+    pub(super) fn idle(&self) -> Duration {
+        self.started.elapsed().saturating_sub(Duration::from_millis(self.used.load(Ordering::Relaxed)))
+    }
+}

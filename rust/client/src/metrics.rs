@@ -1,0 +1,251 @@
+//! What a client counts and measures, by the Java client's names.
+//!
+//! Rates, averages and maxima are over a sliding window, as Java has it: `metrics.num.samples`
+//! samples of `metrics.sample.window.ms` each. Recording is one short lock; nothing runs on its own.
+
+use std::collections::VecDeque;
+
+use parking_lot::Mutex;
+use tokio::time::{Duration, Instant};
+
+use crate::config::Config;
+
+/// One value.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Metric {
+    /// The Java client's name.
+    pub name: &'static str,
+    /// Its value; not a number where nothing was measured yet.
+    pub value: f64,
+    /// What it means, and its unit.
+    pub doc: &'static str,
+}
+
+/// What one client counts.
+#[derive(Debug)]
+pub(crate) struct Metrics {
+    pub(crate) opened: Sensor,
+    pub(crate) closed: Sensor,
+    pub(crate) authenticated: Sensor,
+    pub(crate) authentication_failed: Sensor,
+    pub(crate) reauthenticated: Sensor,
+    pub(crate) reauthentication_failed: Sensor,
+    /// Requests, by their bytes.
+    pub(crate) sent: Sensor,
+    /// Answers, by their bytes.
+    pub(crate) received: Sensor,
+    /// Milliseconds from a request's last byte to its answer.
+    pub(crate) latency: Sensor,
+}
+
+impl From<&Config> for Metrics {
+    fn from(config: &Config) -> Self {
+        let sensor = || Sensor::new(config.metrics_num_samples, config.metrics_sample_window);
+        Self {
+            opened: sensor(),
+            closed: sensor(),
+            authenticated: sensor(),
+            authentication_failed: sensor(),
+            reauthenticated: sensor(),
+            reauthentication_failed: sensor(),
+            sent: sensor(),
+            received: sensor(),
+            latency: sensor(),
+        }
+    }
+}
+
+impl Metrics {
+    /// All values now. `age` is how old the metadata is.
+    pub(crate) fn snapshot(&self, age: Option<Duration>) -> Vec<Metric> {
+        let now = Instant::now();
+        let read = |sensor: &Sensor| sensor.read(now);
+        let (opened, closed) = (read(&self.opened), read(&self.closed));
+        let (sent, received, latency) = (read(&self.sent), read(&self.received), read(&self.latency));
+        let authenticated = read(&self.authenticated);
+        let failed = read(&self.authentication_failed);
+        let again = read(&self.reauthenticated);
+        let not_again = read(&self.reauthentication_failed);
+        let age = age.map_or(f64::NAN, |age| age.as_secs_f64());
+        let metric = |(name, value, doc)| Metric { name, value, doc };
+        [
+            ("connection-count", opened.count - closed.count, "Connections that are open."),
+            ("connection-creation-rate", opened.rate, "Connections made per second."),
+            ("connection-creation-total", opened.count, "Connections made."),
+            ("connection-close-rate", closed.rate, "Connections ended per second."),
+            ("connection-close-total", closed.count, "Connections ended."),
+            (
+                "successful-authentication-rate",
+                authenticated.rate,
+                "Connections that TLS or SASL let through, per second.",
+            ),
+            (
+                "successful-authentication-total",
+                authenticated.count,
+                "Connections that TLS or SASL let through.",
+            ),
+            ("failed-authentication-rate", failed.rate, "Connections that TLS or SASL refused, per second."),
+            ("failed-authentication-total", failed.count, "Connections that TLS or SASL refused."),
+            ("successful-reauthentication-rate", again.rate, "Sessions renewed per second."),
+            ("successful-reauthentication-total", again.count, "Sessions renewed."),
+            (
+                "failed-reauthentication-rate",
+                not_again.rate,
+                "Sessions that could not be renewed, per second.",
+            ),
+            ("failed-reauthentication-total", not_again.count, "Sessions that could not be renewed."),
+            ("network-io-rate", sent.rate + received.rate, "Requests and answers per second."),
+            ("network-io-total", sent.count + received.count, "Requests and answers."),
+            ("request-rate", sent.rate, "Requests per second."),
+            ("request-total", sent.count, "Requests."),
+            ("request-size-avg", sent.average, "Bytes of a request, on average."),
+            ("request-size-max", sent.max, "Bytes of the largest request."),
+            ("request-latency-avg", latency.average, "Milliseconds until an answer came, on average."),
+            ("request-latency-max", latency.max, "Milliseconds until an answer came, at most."),
+            ("response-rate", received.rate, "Answers per second."),
+            ("response-total", received.count, "Answers."),
+            ("outgoing-byte-rate", sent.sum_rate, "Bytes sent per second."),
+            ("outgoing-byte-total", sent.sum, "Bytes sent."),
+            ("incoming-byte-rate", received.sum_rate, "Bytes received per second."),
+            ("incoming-byte-total", received.sum, "Bytes received."),
+            ("metadata-age", age, "Seconds since the metadata was last refreshed."),
+        ]
+        .map(metric)
+        .to_vec()
+    }
+}
+
+/// What a sensor shows. The totals are since the beginning, the others within the window.
+struct Reading {
+    count: f64,
+    sum: f64,
+    rate: f64,
+    sum_rate: f64,
+    average: f64,
+    max: f64,
+}
+
+/// Events that have a size.
+#[derive(Debug)]
+pub(crate) struct Sensor {
+    samples: usize,
+    window: Duration,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    total: Sample,
+    recent: VecDeque<(Instant, Sample)>,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Sample {
+    count: u64,
+    sum: f64,
+    max: f64,
+}
+
+impl Sample {
+    fn add(&mut self, other: Self) {
+        self.count += other.count;
+        self.sum += other.sum;
+        self.max = self.max.max(other.max);
+    }
+}
+
+impl Sensor {
+    fn new(samples: usize, window: Duration) -> Self {
+        // Not a division by zero, whatever the configuration allows.
+        Self {
+            samples: samples.max(1),
+            window: window.max(Duration::from_millis(1)),
+            state: Mutex::default(),
+        }
+    }
+
+    /// One more, without a size.
+    pub(crate) fn count(&self) {
+        self.record(0.0);
+    }
+
+    /// One more of this size.
+    pub(crate) fn record(&self, size: f64) {
+        self.record_at(size, Instant::now());
+    }
+
+    fn record_at(&self, size: f64, now: Instant) {
+        let sample = Sample { count: 1, sum: size, max: size };
+        let mut state = self.state.lock();
+        state.total.add(sample);
+        match state.recent.back_mut() {
+            Some((started, last)) if now.saturating_duration_since(*started) < self.window => {
+                last.add(sample)
+            }
+            _ => {
+                state.recent.push_back((now, sample));
+                if state.recent.len() > self.samples {
+                    state.recent.pop_front();
+                }
+            }
+        }
+    }
+
+    fn read(&self, now: Instant) -> Reading {
+        let state = self.state.lock();
+        let span = self.window.saturating_mul(u32::try_from(self.samples).unwrap_or(u32::MAX));
+        let age = |started: Instant| now.saturating_duration_since(started);
+        let recent = state.recent.iter().filter(|(started, _)| age(*started) < span);
+        let mut within = Sample::default();
+        recent.clone().for_each(|(_, sample)| within.add(*sample));
+        // A window that has only begun counts as if the ones before it had been empty.
+        let oldest = recent.clone().map(|(started, _)| age(*started)).max().unwrap_or_default();
+        let least = span.saturating_sub(self.window);
+        let full = self.window.saturating_mul((oldest.as_nanos() / self.window.as_nanos()) as u32);
+        let seconds = (oldest + least.saturating_sub(full)).max(Duration::from_millis(1)).as_secs_f64();
+        let measured = |value: f64| if within.count == 0 { f64::NAN } else { value };
+        Reading {
+            count: state.total.count as f64,
+            sum: state.total.sum,
+            rate: within.count as f64 / seconds,
+            sum_rate: within.sum / seconds,
+            average: measured(within.sum / within.count as f64),
+            max: measured(within.max),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WINDOW: Duration = Duration::from_secs(30);
+
+    #[test]
+    fn rates_are_over_the_window_and_totals_over_all() {
+        let (sensor, start) = (Sensor::new(2, WINDOW), Instant::now());
+        assert!(sensor.read(start).average.is_nan());
+        for second in 0..90 {
+            sensor.record_at(10.0, start + Duration::from_secs(second));
+        }
+        sensor.record_at(70.0, start + Duration::from_secs(90));
+        let now = start + Duration::from_secs(90);
+        let reading = sensor.read(now);
+        assert_eq!((reading.count, reading.sum), (91.0, 970.0));
+        // The sample that began 30 s ago, and the one that begins now.
+        assert!((reading.rate - 31.0 / 30.0).abs() < 1e-9, "{}", reading.rate);
+        assert!((reading.average - 370.0 / 31.0).abs() < 1e-9);
+        assert_eq!(reading.max, 70.0);
+        let later = sensor.read(start + Duration::from_secs(200));
+        assert_eq!((later.rate, later.count), (0.0, 91.0));
+        assert!(later.max.is_nan());
+    }
+
+    #[test]
+    fn what_has_only_begun_is_no_burst() {
+        let (sensor, start) = (Sensor::new(2, WINDOW), Instant::now());
+        sensor.record_at(1.0, start);
+        let rate = sensor.read(start + Duration::from_secs(1)).rate;
+        assert!((rate - 1.0 / 31.0).abs() < 1e-9, "{rate}");
+    }
+}
