@@ -23,7 +23,7 @@ PYTEST_ARGS ?=
 CARGO_TEST_ARGS ?=
 FUZZ_SECONDS ?= 30
 
-.PHONY: help demo test test-rust test-python oracle jars network build lint fmt bench fuzz docs clean
+.PHONY: help demo test test-rust test-python oracle jars network kerberos build lint fmt bench fuzz docs clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -31,7 +31,7 @@ help: ## list the targets
 demo: check-demo $(EXTENSION) .venv/dev.stamp ## see it work, in the process or against OTTLA_BOOTSTRAP=host:port
 	@$(PY) -m ottla.demo
 
-test: check-test oracle jars network test-rust test-python ## all tests, Rust and Python, with real Kafka brokers (what CI runs; also plain `make`)
+test: check-test oracle jars network kerberos test-rust test-python ## all tests, Rust and Python, with real Kafka brokers (what CI runs; also plain `make`)
 
 .PHONY: check-test check-demo
 check-test check-demo: check-%:
@@ -41,7 +41,7 @@ test-rust: oracle ## the Rust tests alone
 	$(STEP) 'cargo test'
 	@cargo test --locked --workspace --exclude ottla-python $(CARGO_TEST_ARGS)
 
-test-python: $(EXTENSION) .venv/dev.stamp jars network ## the Python tests alone
+test-python: $(EXTENSION) .venv/dev.stamp jars network kerberos ## the Python tests alone
 	$(STEP) 'pytest'
 	@$(PY) -m pytest $(PYTEST_ARGS)
 
@@ -55,6 +55,9 @@ jars: ## Kafka's brokers, today's and older ones, and Spark's own connector, for
 
 network: ## iproute2 and nftables, for the tests in network namespaces
 	@tools/network.sh
+
+kerberos: ## MIT's Kerberos, for the tests of GSSAPI
+	@tools/kerberos.sh
 
 lint: $(EXTENSION) .venv/dev.stamp ## formatting, clippy, ruff, mypy, and the stubs against the binary
 	$(STEP) 'cargo fmt, clippy'

@@ -76,6 +76,7 @@ def errors(seen: Facts) -> list[Finding]:
         (step("ApiVersions", "timed_out"), "silent", "ApiVersions", "says nothing"),
         (step("ApiVersions", "closed"), "hangs_up", "ApiVersions", "ends them"),
         (step("SASL", "no_token"), "no_token", "SASL", "this client gets none"),
+        (step("SASL", "no_ticket"), "no_ticket", "SASL", "wants a Kerberos ticket"),
         (step("SASL", "credentials"), "credentials", "SASL", "refused the credentials"),
         (step("SASL", "without_sasl"), "without_sasl", "SASL", "has no SASL"),
         (step("SASL", "mechanism"), "mechanism", "SASL", "does not offer"),

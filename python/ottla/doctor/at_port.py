@@ -64,6 +64,14 @@ _SPEAKS: Mapping[str, tuple[str, str, str]] = {
             "secret, and the way to it; or the token callback"
         ),
     ),
+    "no_ticket": (
+        "SASL",
+        "wants a Kerberos ticket, and this client gets none",
+        (
+            "get a ticket with kinit, or give sasl.kerberos.keytab; the broker's principal is "
+            "sasl.kerberos.service.name and its advertised host name"
+        ),
+    ),
     "credentials": (
         "SASL",
         "refused the credentials",
@@ -127,7 +135,7 @@ def at_port(subject: str, address: Address, step: Step, severity: Severity = "er
         phase, summary, fix = _SPEAKS[reason]
         if reason in {"wants_sasl", "mechanism"} and address.mechanisms:
             summary += f"; it offers {', '.join(address.mechanisms)}"
-        if reason in {"certificate", "credentials", "no_token"} and step.message:
+        if reason in {"certificate", "credentials", "no_ticket", "no_token"} and step.message:
             summary += f": {step.message}"
         return Finding(severity, phase, reason, f"{subject} {summary}", fix)
     if step.check == "TCP":

@@ -141,10 +141,13 @@ rows! {
     ssl_keystore_password: Secret = Secret::default(), "ssl.keystore.password", (0, 0), "Not for PEM: the key's password is ssl.key.password.";
     ssl_endpoint_identification_algorithm: String = "https".to_owned(), "ssl.endpoint.identification.algorithm", (0, 0), "https checks that the broker's certificate is for the host that was connected to; empty checks only who issued it.";
     ssl_enabled_protocols: Vec<String> = vec!["TLSv1.2".to_owned(), "TLSv1.3".to_owned()], "ssl.enabled.protocols", (0, 0), "Versions of TLS that may be used.";
-    sasl_mechanism: String = "GSSAPI".to_owned(), "sasl.mechanism", (0, 0), "How to authenticate: PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 or OAUTHBEARER. There is no use in the default, which is Java's: Kerberos is not supported.";
+    sasl_mechanism: String = "GSSAPI".to_owned(), "sasl.mechanism", (0, 0), "How to authenticate: GSSAPI (Kerberos), PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 or OAUTHBEARER.";
     sasl_username: String = String::new(), "sasl.username", (0, 0), "User name for PLAIN and SCRAM.";
     sasl_password: Secret = Secret::default(), "sasl.password", (0, 0), "Password for PLAIN and SCRAM.";
     sasl_jaas_config: Secret = Secret::default(), "sasl.jaas.config", (0, 0), "The same as Java has it: a login module of Kafka's own and its options, read as data.";
+    sasl_kerberos_service_name: String = String::new(), "sasl.kerberos.service.name", (0, 0), "The name under which the brokers run in Kerberos, usually kafka: the first part of their principal, kafka/host@REALM.";
+    sasl_kerberos_principal: String = String::new(), "sasl.kerberos.principal", (0, 0), "This client's principal in sasl.kerberos.keytab; if empty, the first that is there.";
+    sasl_kerberos_keytab: String = String::new(), "sasl.kerberos.keytab", (0, 0), "File with this client's Kerberos key. If empty, the system's ticket cache is used (kinit).";
     sasl_oauthbearer_token_endpoint_url: String = String::new(), "sasl.oauthbearer.token.endpoint.url", (0, 0), "Where OAUTHBEARER gets its tokens by a client's id and secret (https).";
     sasl_oauthbearer_client_credentials_client_id: String = String::new(), "sasl.oauthbearer.client.credentials.client.id", (0, 0), "The client's id at the token endpoint.";
     sasl_oauthbearer_client_credentials_client_secret: Secret = Secret::default(), "sasl.oauthbearer.client.credentials.client.secret", (0, 0), "The client's secret at the token endpoint.";
@@ -183,6 +186,10 @@ pub(super) const INERT: &[&str] = &[
     "max.poll.records",
     "metric.reporters",
     "metrics.recording.level",
+    "sasl.kerberos.kinit.cmd",
+    "sasl.kerberos.min.time.before.relogin",
+    "sasl.kerberos.ticket.renew.jitter",
+    "sasl.kerberos.ticket.renew.window.factor",
 ];
 
 /// What librdkafka calls something that Kafka's own clients call otherwise, and what to use here.

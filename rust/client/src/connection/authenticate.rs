@@ -53,7 +53,7 @@ pub(super) async fn authenticate(
         None => error.phase(Phase::Sasl).address(&place),
     };
     let offered = choose(broker, mechanism).await.map_err(at)?;
-    let (mut conversation, mut message) = sasl.begin(environment).await.map_err(at)?;
+    let (mut conversation, mut message) = sasl.begin(host_of(&place), environment).await.map_err(at)?;
     for _ in 0..MAX_STEPS {
         let answer = broker.ask(&SaslAuthenticateRequest { auth_bytes: message }).await.map_err(at)?;
         if let Err(code) = ErrorCode::from(answer.error_code).ok() {
@@ -70,6 +70,12 @@ pub(super) async fn authenticate(
         }
     }
     Err(at(Error::new(Kind::Authentication, format!("{mechanism}: the broker never comes to an end"))))
+}
+
+/// The host of `host:port`.
+fn host_of(address: &str) -> &str {
+    let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
+    host.trim_start_matches('[').trim_end_matches(']')
 }
 
 /// Tells the broker which mechanism is to come; the mechanisms that it offers.

@@ -136,7 +136,7 @@ async fn bring_up(
         if looked.failure.as_ref().is_some_and(|failure| failure.reason == Reason::Mechanism) {
             facts.mechanisms = offered_mechanisms(probe, endpoint, address).await.unwrap_or_default();
         }
-        facts.steps.push(without_token(probe, &environment, looked).await);
+        facts.steps.push(without_token(probe, &endpoint.host, &environment, looked).await);
         sasl = authenticated?;
         facts.mechanisms.extend(sasl.iter().flat_map(|sasl| sasl.offered.iter().cloned()));
     }

@@ -78,6 +78,8 @@ named! {
         Mechanism = "mechanism",
         /// There is no token to show: the endpoint or the application gave none.
         NoToken = "no_token",
+        /// There is no Kerberos ticket for the broker.
+        NoTicket = "no_ticket",
         /// The credentials were refused.
         Credentials = "credentials",
         /// Another broker answered than the one that was expected.

@@ -50,19 +50,23 @@ pub(super) async fn explain(probe: &Probe, address: SocketAddr, seen: &Seen, mut
     looked
 }
 
-/// Says so where SASL failed for want of a token: it was not the broker that refused.
-pub(super) async fn without_token(probe: &Probe, environment: &Environment, mut looked: Step) -> Step {
+/// Says so where SASL failed for want of a token or a ticket: it was not the broker at `host` that refused.
+pub(super) async fn without_token(
+    probe: &Probe,
+    host: &str,
+    environment: &Environment,
+    mut looked: Step,
+) -> Step {
     if let (Some(failure), Some(sasl)) = (&mut looked.failure, &probe.settings.security.sasl)
         && failure.code.is_none()
         && failure.reason != Reason::OutOfTime
     {
         let (started, end) = (Instant::now(), probe.phase_end());
-        match timeout_at(end, sasl.begin(environment)).await {
-            Ok(Err(error)) => {
-                (failure.reason, failure.message) = (Reason::NoToken, error.message().to_owned())
-            }
+        let reason = if sasl.mechanism() == "GSSAPI" { Reason::NoTicket } else { Reason::NoToken };
+        match timeout_at(end, sasl.begin(host, environment)).await {
+            Ok(Err(error)) => (failure.reason, failure.message) = (reason, error.message().to_owned()),
             // Once more not within the time that it should take.
-            Err(_) if end >= started + probe.step => failure.reason = Reason::NoToken,
+            Err(_) if end >= started + probe.step => failure.reason = reason,
             Ok(Ok(_)) | Err(_) => {}
         }
     }

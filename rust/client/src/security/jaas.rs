@@ -1,6 +1,6 @@
 //! `sasl.jaas.config`, read as data: one login module and its options.
 //!
-//! Java loads the class that is named here. This client knows the modules that Kafka brings along,
+//! Java loads the class that is named here. This client knows the modules that Kafka and Java bring along,
 //! and refuses every other: a configuration never makes it load anything.
 
 use std::collections::HashMap;
@@ -11,7 +11,7 @@ use std::str::Chars;
 use super::Secret;
 use crate::error::{Error, Kind, Result};
 
-/// A login module of Kafka's own.
+/// A login module that Kafka's configurations name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LoginModule {
     /// `PlainLoginModule`.
@@ -20,12 +20,15 @@ pub enum LoginModule {
     Scram,
     /// `OAuthBearerLoginModule`.
     OAuthBearer,
+    /// `Krb5LoginModule`, which is Java's.
+    Kerberos,
 }
 
-const MODULES: [(&str, LoginModule); 3] = [
+const MODULES: [(&str, LoginModule); 4] = [
     ("org.apache.kafka.common.security.plain.PlainLoginModule", LoginModule::Plain),
     ("org.apache.kafka.common.security.scram.ScramLoginModule", LoginModule::Scram),
     ("org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule", LoginModule::OAuthBearer),
+    ("com.sun.security.auth.module.Krb5LoginModule", LoginModule::Kerberos),
 ];
 
 impl fmt::Display for LoginModule {
@@ -34,6 +37,7 @@ impl fmt::Display for LoginModule {
             Self::Plain => "PlainLoginModule",
             Self::Scram => "ScramLoginModule",
             Self::OAuthBearer => "OAuthBearerLoginModule",
+            Self::Kerberos => "Krb5LoginModule",
         })
     }
 }

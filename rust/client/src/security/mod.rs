@@ -3,6 +3,7 @@
 //! - `tls`: the handshake, with what `stores` and `pem` read, judged by `judge`; `tls_error`: why it
 //!   failed, in words; `peer`: what the other side showed; `heard`: what answered instead.
 //! - `sasl`: the mechanisms as conversations without I/O; `scram`, `jaas`.
+//! - `kerberos`: GSSAPI, by the system's library.
 //! - `oauth`: tokens for OAUTHBEARER and where they come from.
 //! - `secret`: text that is never shown.
 //!
@@ -12,6 +13,7 @@
 mod heard;
 pub mod jaas;
 mod judge;
+pub mod kerberos;
 pub mod oauth;
 mod peer;
 mod pem;

@@ -10,6 +10,7 @@ use ring::rand::{SecureRandom, SystemRandom};
 
 use super::Secret;
 use super::jaas::{Jaas, LoginModule};
+use super::kerberos::{self, Kerberos};
 use super::oauth::Tokens;
 use super::scram::{self, Credentials, Hash};
 use crate::config::Config;
@@ -27,6 +28,7 @@ enum Mechanism {
     Plain { username: String, password: Secret },
     Scram { hash: Hash, credentials: Credentials },
     Bearer(Box<Tokens>),
+    Kerberos(Kerberos),
 }
 
 fn wrong(message: impl Into<String>) -> Error {
@@ -49,12 +51,13 @@ impl Sasl {
                 });
             }
             "GSSAPI" => {
-                return Err(wrong(
-                    "sasl.mechanism=GSSAPI, which is the default, is Kerberos, and not supported: set PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 or OAUTHBEARER, as the listener offers",
-                ));
+                let jaas = parse_jaas(config)?;
+                check_module(name, LoginModule::Kerberos, jaas.as_ref())?;
+                let kerberos = Kerberos::from_config(config, jaas.as_ref())?;
+                return Ok(Self { mechanism: Mechanism::Kerberos(kerberos) });
             }
             _ => {
-                let known = "PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 and OAUTHBEARER";
+                let known = "GSSAPI, PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 and OAUTHBEARER";
                 return Err(wrong(format!("sasl.mechanism={name}: this version knows {known}")));
             }
         };
@@ -86,6 +89,7 @@ impl Sasl {
             Mechanism::Scram { hash: Hash::Sha256, .. } => "SCRAM-SHA-256",
             Mechanism::Scram { hash: Hash::Sha512, .. } => "SCRAM-SHA-512",
             Mechanism::Bearer(_) => "OAUTHBEARER",
+            Mechanism::Kerberos(_) => "GSSAPI",
         }
     }
 
@@ -93,7 +97,8 @@ impl Sasl {
     pub fn check(&self, environment: &Environment) -> Result<()> {
         match &self.mechanism {
             Mechanism::Bearer(tokens) => tokens.check(environment),
-            _ => Ok(()),
+            Mechanism::Kerberos(kerberos) => kerberos.check(),
+            Mechanism::Plain { .. } | Mechanism::Scram { .. } => Ok(()),
         }
     }
 
@@ -104,8 +109,8 @@ impl Sasl {
         }
     }
 
-    /// Starts a conversation; with its first message.
-    pub async fn begin(&self, environment: &Environment) -> Result<(Conversation, SecretBytes)> {
+    /// Starts a conversation with the broker at `host`; with its first message.
+    pub async fn begin(&self, host: &str, environment: &Environment) -> Result<(Conversation, SecretBytes)> {
         match &self.mechanism {
             Mechanism::Plain { username, password } => {
                 let message = format!("\0{username}\0{}", password.expose());
@@ -120,6 +125,10 @@ impl Sasl {
                 let message = tokens.message(environment).await?;
                 let bytes = Bytes::copy_from_slice(message.expose().as_bytes());
                 Ok((Conversation(State::Bearer), SecretBytes(bytes)))
+            }
+            Mechanism::Kerberos(kerberos) => {
+                let (client, first) = kerberos.begin(host).await?;
+                Ok((Conversation(State::Kerberos(client)), SecretBytes(first.into())))
             }
         }
     }
@@ -188,6 +197,8 @@ enum State {
     ScramFinal(scram::Client),
     /// The broker accepts the token, or says what is wrong with it.
     Bearer,
+    /// The broker's next token or offer is due.
+    Kerberos(kerberos::Client),
     /// It is over.
     Over,
 }
@@ -213,6 +224,11 @@ impl Conversation {
                 Ok(Some(SecretBytes(reply?.into())))
             }
             State::ScramFinal(client) => client.process_final(&challenge).map(|()| None),
+            State::Kerberos(client) => {
+                let (client, reply) = client.reply_waiting(challenge).await?;
+                self.0 = if reply.last { State::Last } else { State::Kerberos(client) };
+                Ok(Some(SecretBytes(reply.message.into())))
+            }
             State::Over => Err(Error::new(Kind::Authentication, "the broker went on after the end")),
         }
     }
