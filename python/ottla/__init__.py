@@ -10,6 +10,8 @@ import logging
 from ottla import errors
 from ottla._core import (
     Admin,
+    AsyncClient,
+    AsyncEvents,
     BatchDelivery,
     Broker,
     Client,
@@ -35,6 +37,8 @@ from ottla.scanning import scan
 
 __all__ = [
     "Admin",
+    "AsyncClient",
+    "AsyncEvents",
     "BatchDelivery",
     "Broker",
     "Client",

@@ -1,5 +1,6 @@
 """The Rust core. What users import comes from ``ottla``; the docstrings are here."""
 
+from asyncio import Future
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from types import TracebackType
@@ -9,6 +10,8 @@ from ottla.metrics import Metrics
 
 __all__ = [
     "Admin",
+    "AsyncClient",
+    "AsyncEvents",
     "BatchDelivery",
     "Broker",
     "Client",
@@ -365,6 +368,118 @@ class Client:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None: ...
+
+@final
+class AsyncClient:
+    """A client of one cluster, for asyncio: the twin of ``Client``.
+
+    What waits there returns a native future of the running loop here; cancelling it ends what it
+    waits for. No thread is made to wait in. One client may be used from several loops.
+
+    Making one does not connect: ``async with`` does, or ``connect()``, or else the first call.
+
+    Args:
+        bootstrap: addresses as ``host:port``, in one text or a list; one that answers is enough.
+        config: configuration by Kafka's dotted names; ``kwargs`` are the same with underscores.
+            See ``Client``.
+        timeout: seconds for connecting. Default: ``default.api.timeout.ms``, 60 s.
+
+    Raises:
+        ConfigError: a key or a value is wrong.
+    """
+
+    def __new__(
+        cls,
+        bootstrap: str | Sequence[str] | None = None,
+        config: Mapping[str, Any] | None = None,
+        *,
+        timeout: float | None = None,
+        **kwargs: Any,
+    ) -> AsyncClient: ...
+    def connect(self) -> Future[None]:
+        """Find the cluster, unless it was found before.
+
+        Raises:
+            AuthenticationError: the credentials or the certificate of one side were refused.
+            BootstrapError: no bootstrap server could be used; the message lists each with its
+                cause.
+        """
+
+    def cluster(
+        self,
+        topics: Sequence[str] | None = None,
+        *,
+        all_topics: bool = False,
+        refresh: bool = False,
+        timeout: float | None = None,
+    ) -> Future[Cluster]:
+        """Return what is known of the cluster, as ``Client.cluster`` does.
+
+        Raises:
+            UnknownTopicError: a topic does not exist.
+        """
+
+    def list_topics(self, *, timeout: float | None = None) -> Future[list[str]]:
+        """Return the names of all topics, internal ones included, in order."""
+
+    def leader(self, topic: str, partition: int) -> int | None:
+        """Return the id of a partition's leader, from what is known, without waiting."""
+
+    def events(
+        self, *, all_topics: bool = False, timeout: float | None = None
+    ) -> Future[AsyncEvents]:
+        """Return the changes from now on: ``async for event in await client.events(): ...``.
+
+        Args:
+            all_topics: whether to tell of all topics, those to come included, for as long as these
+                events are there; otherwise of those that this client uses. What there is already
+                is asked for now, and not told as new.
+            timeout: seconds for asking. Default: ``default.api.timeout.ms``.
+        """
+
+    def connections(self) -> list[ConnectionStatus]:
+        """Return the state of each connection, by broker, without waiting."""
+
+    def metrics(self) -> Metrics:
+        """Return what was counted and measured so far, by the Java client's names."""
+
+    def list_offsets(
+        self,
+        spec: Mapping[tuple[str, int], str | int],
+        *,
+        isolation_level: str = "read_uncommitted",
+        timeout: float | None = None,
+    ) -> Future[dict[tuple[str, int], OffsetAndTimestamp]]:
+        """Return offsets of partitions, as ``Client.list_offsets`` does."""
+
+    def close(self, timeout: float | None = None) -> Future[None]:
+        """End all connections. What waits on them fails with that as the cause."""
+
+    def __aenter__(self) -> Future[AsyncClient]: ...
+    def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> Future[None]: ...
+
+@final
+class AsyncEvents:
+    """What changes from now on. Iterating awaits the next event, and ends with the client.
+
+    No more than 1,024 events are kept for who does not take them. A wait that is cancelled loses
+    none; of several that wait, each gets events of its own.
+    """
+
+    def next(self, timeout: float | None = None) -> Future[Event | None]:
+        """Return the next event, or ``None`` if none comes within ``timeout`` seconds.
+
+        Raises:
+            ClosedError: the client was closed.
+        """
+
+    def __aiter__(self) -> AsyncEvents: ...
+    def __anext__(self) -> Future[Event]: ...
 
 @final
 class Admin:

@@ -349,6 +349,9 @@ def test_watching_prints_events_as_they_happen(mock_cluster: MockCluster, topic:
         mock_cluster.stop_broker(3)
         lost = wait_for("broker_lost", lambda: None)
         assert lost["broker"] == 3
+        mock_cluster.create_topic("new", partitions=2)
+        appeared = wait_for("topic_appeared", lambda: None)
+        assert (appeared["topic"], appeared["after"]) == ("new", 2)
         process.send_signal(signal.SIGINT)
         assert process.wait(20) == 130
         assert process.stderr.read() == b""

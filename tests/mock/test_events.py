@@ -49,6 +49,23 @@ def test_a_leader_that_moves_and_a_broker_that_goes() -> None:
             assert until(events, "topic_gone").topic == "orders"
 
 
+def test_topics_that_nobody_uses_come_and_go() -> None:
+    with MockCluster(brokers=3) as cluster:
+        cluster.create_topic("old")
+        with ottla.Client(cluster.bootstrap, metadata_max_age_ms=200) as client:
+            events = client.events(all_topics=True)
+            cluster.create_topic("new", partitions=2)
+            appeared = until(events, "topic_appeared")
+            assert (appeared.topic, appeared.after) == ("new", 2)
+            cluster.move_leader("new", 0, (cluster.leader("new", 0) or 0) % 3 + 1)
+            assert until(events, "leader_changed").topic == "new"
+            cluster.delete_topic("old")
+            assert until(events, "topic_gone").topic == "old"
+            # Without them, what nobody uses is not asked for any more.
+            del events
+            assert list(client.cluster(refresh=True).topics) == []
+
+
 def test_connections_come_and_go_with_their_cause() -> None:
     with (
         MockCluster(brokers=1) as cluster,

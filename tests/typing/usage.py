@@ -41,6 +41,21 @@ def reading(client: ottla.Client) -> None:
     print(leader, rack, listed)
 
 
+async def asynchronous(bootstrap: str) -> None:
+    async with ottla.AsyncClient(bootstrap, {"client.id": "a"}) as client:
+        leader: int | None = (await client.cluster(["a"])).topics["a"].partitions[0].leader
+        names: list[str] = await client.list_topics(timeout=1)
+        listed: dict[tuple[str, int], ottla.OffsetAndTimestamp] = await client.list_offsets(
+            {("a", 0): "latest"}
+        )
+        events: ottla.AsyncEvents = await client.events(all_topics=True)
+        nothing: ottla.Event | None = await events.next(timeout=0.1)
+        async for event in events:
+            topic: str | None = event.topic
+            print(leader, names, listed, nothing, topic)
+        client.list_topics().upper()  # type: ignore[attr-defined]
+
+
 def failing() -> None:
     try:
         ottla.Client("localhost:9092", timeout=1)

@@ -87,9 +87,14 @@ impl Client {
     /// lists them all.
     pub async fn connect(config: Config, environment: Environment, timeout: Duration) -> Result<Self> {
         let client = Self::new(config, environment)?;
-        let deadline = retry::deadline(timeout);
-        client.refresh_by(0, Want::Known, Some(deadline)).await?;
+        client.find_cluster(timeout).await?;
         Ok(client)
+    }
+
+    /// Finds the cluster, as [`Client::connect`] does, unless it was found before.
+    pub async fn find_cluster(&self, timeout: Duration) -> Result<()> {
+        let deadline = retry::deadline(timeout);
+        self.refresh_by(0, Want::Known, Some(deadline)).await.map(drop)
     }
 
     /// The configuration.

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use ottla_client::connection::{ConnectionState, Lane, Status};
 use ottla_client::consumer::{FOLLOW, Range, ScanOptions};
-use ottla_client::metadata::{Pattern, Want};
 use ottla_client::{Client as Core, Kind};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::calls::{self, Wanted};
 use crate::cluster::Cluster;
 use crate::events::Events;
 use crate::runtime::{Owned, runtime, seconds, wait_for};
@@ -150,52 +150,17 @@ impl Client {
         timeout: Option<f64>,
     ) -> PyResult<Cluster> {
         let core = self.core()?;
-        let timeout = self.timeout(timeout)?;
-        if all_topics {
-            let refresh = || core.refresh(core.snapshot().generation, Want::All);
-            let snapshot = wait_for(py, core.retrying("asking for all topics", timeout, refresh))?;
-            if topics.is_none() {
-                return Ok(Cluster::from(snapshot));
-            }
-        }
-        if let Some(topics) = topics {
-            let names: Vec<Arc<str>> = topics.iter().map(|topic| topic.as_str().into()).collect();
-            let snapshot = core.snapshot();
-            let known = |name: &Arc<str>| {
-                snapshot.topic(name).is_some_and(|topic| topic.error == ottla_protocol::ErrorCode::None)
-            };
-            if refresh || !names.iter().all(known) {
-                wait_for(py, async {
-                    core.retrying("looking up topics", timeout, || async {
-                        core.refresh(core.snapshot().generation, Want::Topics(&names)).await.map(drop)
-                    })
-                    .await?;
-                    core.topics(&names, false, timeout).await.map(drop)
-                })?;
-            }
-        } else if refresh || core.snapshot().generation == 0 {
-            wait_for(
-                py,
-                core.retrying("refreshing metadata", timeout, || {
-                    core.refresh(core.snapshot().generation, Want::Known)
-                }),
-            )?;
-        }
-        Ok(Cluster::from(core.snapshot()))
+        let wanted = Wanted::new(topics, all_topics, refresh);
+        let snapshot = match calls::known(core, &wanted) {
+            Some(snapshot) => snapshot,
+            None => wait_for(py, calls::cluster(core.clone(), wanted, self.timeout(timeout)?))?,
+        };
+        Ok(Cluster::from(snapshot))
     }
 
     #[pyo3(signature = (*, timeout=None))]
     fn list_topics(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<Vec<String>> {
-        let core = self.core()?;
-        let timeout = self.timeout(timeout)?;
-        let snapshot = wait_for(
-            py,
-            core.retrying("listing topics", timeout, || core.refresh(core.snapshot().generation, Want::All)),
-        )?;
-        let existing = snapshot.topics().filter(|topic| topic.error == ottla_protocol::ErrorCode::None);
-        let mut names: Vec<String> = existing.map(|topic| topic.name.to_string()).collect();
-        names.sort();
-        Ok(names)
+        wait_for(py, calls::list_topics(self.core()?.clone(), self.timeout(timeout)?))
     }
 
     fn leader(&self, topic: &str, partition: i32) -> PyResult<Option<i32>> {
@@ -204,26 +169,17 @@ impl Client {
 
     #[pyo3(signature = (*, all_topics=false, timeout=None))]
     fn events(&self, py: Python<'_>, all_topics: bool, timeout: Option<f64>) -> PyResult<Events> {
-        let core = self.core()?;
-        let timeout = self.timeout(timeout)?;
-        let pattern = all_topics.then(Pattern::all);
-        if let Some(pattern) = &pattern {
-            let refresh = || core.refresh(core.snapshot().generation, Want::Matching(pattern));
-            wait_for(py, core.retrying("asking for all topics", timeout, refresh))?;
-        }
-        Ok(Events::new(core.events(), pattern))
+        let call = calls::events(self.core()?.clone(), all_topics, self.timeout(timeout)?);
+        let (receiver, pattern) = wait_for(py, call)?;
+        Ok(Events::new(receiver, pattern))
     }
 
     fn connections(&self) -> PyResult<Vec<ConnectionStatus>> {
-        Ok(self.core()?.connections().into_iter().map(ConnectionStatus::from).collect())
+        Ok(connections(self.core()?))
     }
 
     fn metrics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let dict = PyDict::new(py);
-        for metric in self.core()?.metrics() {
-            dict.set_item(metric.name, metric.value)?;
-        }
-        Ok(dict)
+        metrics(py, self.core()?)
     }
 
     #[pyo3(signature = (spec, *, isolation_level="read_uncommitted", timeout=None))]
@@ -237,7 +193,8 @@ impl Client {
         let core = self.core()?;
         let wanted = offsets::specs(spec)?;
         let read_committed = read_committed(py, isolation_level)?;
-        let found = wait_for(py, core.list_offsets(wanted, read_committed, self.timeout(timeout)?))?;
+        let timeout = self.timeout(timeout)?;
+        let found = wait_for(py, calls::list_offsets(core.clone(), wanted, read_committed, timeout))?;
         offsets::to_dict(py, found)
     }
 
@@ -307,19 +264,39 @@ impl Client {
     }
 
     fn __repr__(&self) -> String {
-        let Some(core) = self.core.peek() else { return "Client(made in another process)".to_owned() };
-        let snapshot = core.snapshot();
-        format!(
-            "Client(bootstrap={:?}, cluster_id={:?}, brokers={}{})",
-            core.config().bootstrap_servers.join(","),
-            snapshot.cluster_id.as_deref().unwrap_or_default(),
-            snapshot.brokers.len(),
-            if core.is_closed() { ", closed" } else { "" }
-        )
+        repr("Client", self.core.peek())
     }
 }
 
-fn read_committed(py: Python<'_>, level: &str) -> PyResult<bool> {
+/// The state of each connection, by broker.
+pub(crate) fn connections(core: &Core) -> Vec<ConnectionStatus> {
+    core.connections().into_iter().map(ConnectionStatus::from).collect()
+}
+
+/// What was counted and measured, by name.
+pub(crate) fn metrics<'py>(py: Python<'py>, core: &Core) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    for metric in core.metrics() {
+        dict.set_item(metric.name, metric.value)?;
+    }
+    Ok(dict)
+}
+
+/// What is printed of a client; it has no core in a forked child.
+pub(crate) fn repr(class: &str, core: Option<&Core>) -> String {
+    let Some(core) = core else { return format!("{class}(made in another process)") };
+    let snapshot = core.snapshot();
+    format!(
+        "{class}(bootstrap={:?}, cluster_id={:?}, brokers={}{})",
+        core.config().bootstrap_servers.join(","),
+        snapshot.cluster_id.as_deref().unwrap_or_default(),
+        snapshot.brokers.len(),
+        if core.is_closed() { ", closed" } else { "" }
+    )
+}
+
+/// Whether an isolation level, by Kafka's name, has only committed records count.
+pub(crate) fn read_committed(py: Python<'_>, level: &str) -> PyResult<bool> {
     match level {
         "read_committed" => Ok(true),
         "read_uncommitted" => Ok(false),

@@ -5,6 +5,9 @@
 
 mod admin;
 mod arrow;
+mod async_client;
+mod asyncio;
+mod calls;
 mod client;
 mod cluster;
 mod config;
@@ -29,6 +32,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<admin::Admin>()?;
     module.add_class::<arrow::RecordBatch>()?;
+    module.add_class::<async_client::AsyncClient>()?;
+    module.add_class::<async_client::AsyncEvents>()?;
     module.add_class::<client::Client>()?;
     module.add_class::<client::ConnectionStatus>()?;
     module.add_class::<cluster::Broker>()?;

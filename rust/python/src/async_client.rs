@@ -1,0 +1,241 @@
+//! `AsyncClient` and `AsyncEvents`: the twins of `Client` and `Events` for asyncio, over the same calls.
+//!
+//! Invariant: an event is taken only when it is handed out, so that a wait that is cancelled loses none.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ottla_client::Client as Core;
+use ottla_client::metadata::{Event as CoreEvent, Pattern};
+use pyo3::IntoPyObjectExt;
+use pyo3::exceptions::PyStopAsyncIteration;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use tokio::sync::broadcast::Receiver;
+use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::{Mutex, OwnedMutexGuard};
+
+use crate::asyncio::start;
+use crate::calls::{self, Wanted};
+use crate::client::{self, ConnectionStatus};
+use crate::cluster::Cluster;
+use crate::events::Event;
+use crate::runtime::{Owned, seconds};
+use crate::{config, errors, offsets};
+
+/// A client of one cluster, for asyncio.
+#[pyclass(frozen, module = "ottla")]
+pub(crate) struct AsyncClient {
+    core: Owned<Core>,
+    /// For connecting.
+    timeout: Duration,
+}
+
+impl AsyncClient {
+    fn core(&self) -> PyResult<&Core> {
+        let core = self.core.get()?;
+        if core.is_closed() { Err(errors::closed("this client was closed")) } else { Ok(core) }
+    }
+
+    /// A core of one's own for a call, and the call's time.
+    fn call(&self, timeout: Option<f64>) -> PyResult<(Core, Duration)> {
+        let core = self.core()?;
+        Ok((core.clone(), seconds(timeout, core.config().default_api_timeout)?))
+    }
+}
+
+#[pymethods]
+impl AsyncClient {
+    #[new]
+    #[pyo3(signature = (bootstrap=None, config=None, *, timeout=None, **kwargs))]
+    fn new(
+        py: Python<'_>,
+        bootstrap: Option<&Bound<'_, PyAny>>,
+        config: Option<&Bound<'_, PyAny>>,
+        timeout: Option<f64>,
+        kwargs: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Self> {
+        let (config, environment) = config::config(py, bootstrap, config, kwargs)?;
+        let timeout = seconds(timeout, config.default_api_timeout)?;
+        let core = Core::new(config, environment).map_err(|error| errors::raise(py, &error))?;
+        Ok(Self { core: Owned::new(core), timeout })
+    }
+
+    fn connect<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let (core, timeout) = (self.core()?.clone(), self.timeout);
+        start(py, async move { core.find_cluster(timeout).await }, |py, ()| Ok(py.None()))
+    }
+
+    #[pyo3(signature = (topics=None, *, all_topics=false, refresh=false, timeout=None))]
+    fn cluster<'py>(
+        &self,
+        py: Python<'py>,
+        topics: Option<Vec<String>>,
+        all_topics: bool,
+        refresh: bool,
+        timeout: Option<f64>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let (core, timeout) = self.call(timeout)?;
+        let wanted = Wanted::new(topics, all_topics, refresh);
+        start(py, calls::cluster(core, wanted, timeout), |py, snapshot| {
+            Cluster::from(snapshot).into_py_any(py)
+        })
+    }
+
+    #[pyo3(signature = (*, timeout=None))]
+    fn list_topics<'py>(&self, py: Python<'py>, timeout: Option<f64>) -> PyResult<Bound<'py, PyAny>> {
+        let (core, timeout) = self.call(timeout)?;
+        start(py, calls::list_topics(core, timeout), |py, names| names.into_py_any(py))
+    }
+
+    fn leader(&self, topic: &str, partition: i32) -> PyResult<Option<i32>> {
+        Ok(self.core()?.leader(topic, partition))
+    }
+
+    #[pyo3(signature = (*, all_topics=false, timeout=None))]
+    fn events<'py>(
+        &self,
+        py: Python<'py>,
+        all_topics: bool,
+        timeout: Option<f64>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let (core, timeout) = self.call(timeout)?;
+        start(py, calls::events(core, all_topics, timeout), |py, (receiver, pattern)| {
+            AsyncEvents::new(receiver, pattern).into_py_any(py)
+        })
+    }
+
+    fn connections(&self) -> PyResult<Vec<ConnectionStatus>> {
+        Ok(client::connections(self.core()?))
+    }
+
+    fn metrics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        client::metrics(py, self.core()?)
+    }
+
+    #[pyo3(signature = (spec, *, isolation_level="read_uncommitted", timeout=None))]
+    fn list_offsets<'py>(
+        &self,
+        py: Python<'py>,
+        spec: &Bound<'py, PyAny>,
+        isolation_level: &str,
+        timeout: Option<f64>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let (core, timeout) = self.call(timeout)?;
+        let wanted = offsets::specs(spec)?;
+        let read_committed = client::read_committed(py, isolation_level)?;
+        let call = calls::list_offsets(core, wanted, read_committed, timeout);
+        start(py, call, |py, found| offsets::to_dict(py, found)?.into_py_any(py))
+    }
+
+    #[pyo3(signature = (timeout=None))]
+    fn close<'py>(&self, py: Python<'py>, timeout: Option<f64>) -> PyResult<Bound<'py, PyAny>> {
+        // Nothing of a client needs time to close; the argument is for symmetry with producers.
+        let _ = timeout;
+        let core = self.core.get()?.clone();
+        start(
+            py,
+            async move {
+                core.close();
+                Ok(())
+            },
+            |py, ()| Ok(py.None()),
+        )
+    }
+
+    fn __aenter__<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let py = this.py();
+        let client = this.get();
+        let (core, timeout) = (client.core()?.clone(), client.timeout);
+        let this = this.clone().into_any().unbind();
+        start(py, async move { core.find_cluster(timeout).await }, |_, ()| Ok(this))
+    }
+
+    #[pyo3(signature = (*_args))]
+    fn __aexit__<'py>(&self, py: Python<'py>, _args: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        self.close(py, None)
+    }
+
+    fn __repr__(&self) -> String {
+        client::repr("AsyncClient", self.core.peek())
+    }
+}
+
+/// The events since it was made, for asyncio.
+#[pyclass(frozen, module = "ottla")]
+pub(crate) struct AsyncEvents {
+    source: Owned<Arc<Mutex<Source>>>,
+    /// Has the client keep all topics in view.
+    _pattern: Option<Pattern>,
+}
+
+struct Source {
+    receiver: Receiver<CoreEvent>,
+    /// What has come and was not handed out yet; the last one stays.
+    come: Option<CoreEvent>,
+}
+
+impl AsyncEvents {
+    fn new(receiver: Receiver<CoreEvent>, pattern: Option<Pattern>) -> Self {
+        let source = Source { receiver, come: None };
+        Self { source: Owned::new(Arc::new(Mutex::new(source))), _pattern: pattern }
+    }
+
+    /// A future of the next event, handed to `give`: nothing, if none comes in time.
+    fn take<'py>(
+        &self,
+        py: Python<'py>,
+        timeout: Option<f64>,
+        give: impl FnOnce(Python<'_>, Option<CoreEvent>) -> PyResult<Py<PyAny>> + Send + 'static,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let timeout = seconds(timeout, Duration::MAX)?;
+        let come = come(Arc::clone(self.source.get()?));
+        let work = async move { Ok(tokio::time::timeout(timeout, come).await.ok()) };
+        start(py, work, |py, source| give(py, source.and_then(|mut source| source.hand_out())))
+    }
+}
+
+/// Waits for an event, and holds the source until it is handed out, or nobody wants it any more.
+async fn come(source: Arc<Mutex<Source>>) -> OwnedMutexGuard<Source> {
+    let mut source = source.lock_owned().await;
+    if source.come.is_none() {
+        source.come = Some(match source.receiver.recv().await {
+            Ok(event) => event,
+            Err(RecvError::Lagged(missed)) => CoreEvent::Missed(missed),
+            Err(RecvError::Closed) => CoreEvent::Closed,
+        });
+    }
+    source
+}
+
+impl Source {
+    fn hand_out(&mut self) -> Option<CoreEvent> {
+        match &self.come {
+            Some(CoreEvent::Closed) => Some(CoreEvent::Closed),
+            _ => self.come.take(),
+        }
+    }
+}
+
+#[pymethods]
+impl AsyncEvents {
+    #[pyo3(signature = (timeout=None))]
+    fn next<'py>(&self, py: Python<'py>, timeout: Option<f64>) -> PyResult<Bound<'py, PyAny>> {
+        self.take(py, timeout, |py, event| match event {
+            Some(CoreEvent::Closed) => Err(errors::closed("the client was closed: there are no more events")),
+            Some(event) => Event::from(&event).into_py_any(py),
+            None => Ok(py.None()),
+        })
+    }
+
+    fn __aiter__(this: Py<Self>) -> Py<Self> {
+        this
+    }
+
+    fn __anext__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.take(py, None, |py, event| match event {
+            Some(CoreEvent::Closed) | None => Err(PyStopAsyncIteration::new_err(())),
+            Some(event) => Event::from(&event).into_py_any(py),
+        })
+    }
+}
