@@ -79,6 +79,8 @@ bench: $(EXTENSION) .venv/dev.stamp jars ## the Rust scenarios, then ottla besid
 	@cargo bench --locked -p ottla-benches
 	$(STEP) 'peers'
 	@$(PY) -m benches.peers.run
+	$(STEP) 'scale'
+	@$(PY) -m benches.scale.run
 	$(STEP) 'Spark'
 	@$(PY) -m benches.spark.batch_read
 

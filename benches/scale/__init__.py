@@ -1,0 +1,1 @@
+"""One client of a cluster that is as large as they come."""

@@ -1,0 +1,85 @@
+"""What a producer takes: no more than its buffer while brokers are slow, and nothing more after
+twenty million records. Each producer is in a process of its own, so that its memory is its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from ottla.testing import Fault, MockCluster
+from tests.support.child import run_child
+from tests.support.kafka_cluster import KafkaCluster
+
+pytestmark = [pytest.mark.fault, pytest.mark.slow]
+
+TopicFactory = Callable[..., str]
+MEGABYTE = 1 << 20
+BUFFER = 32 * MEGABYTE
+
+MEASURE = """
+import gc
+from pathlib import Path
+def resident():
+    gc.collect()
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+"""
+
+
+def test_memory_stays_within_the_buffer_while_brokers_are_slow(mock_cluster: MockCluster) -> None:
+    mock_cluster.create_topic("slow", 6)
+    # Six partitions on three brokers, an answer each 50 ms: far less than a producer can send.
+    mock_cluster.inject(Fault.delay(0.05), api="Produce")
+    ended = run_child(
+        MEASURE
+        + f"""
+producer = ottla.Producer({mock_cluster.bootstrap!r}, buffer_memory={BUFFER}, max_block_ms=60_000)
+values = [b"x" * 1_000] * 1_000
+producer.send_batch("slow", values[:10]).result(30)
+before, most, full = resident(), 0, 0
+until, sent = time.monotonic() + 8, 0
+while time.monotonic() < until:
+    producer.send_batch("slow", values)
+    sent += len(values)
+    full = max(full, producer.buffered_bytes)
+    most = max(most, resident() - before)
+say(full, most, sent)
+# How the records end is not what this is about.
+os._exit(0)
+""",
+        timeout=60,
+    )
+    assert ended.code == 0, ended.output
+    full, most, sent = map(int, ended.output.split())
+    assert full > BUFFER * 0.9, f"the buffer was never full: {full} bytes of {sent} records"
+    assert most <= BUFFER + 32 * MEGABYTE, f"{most / MEGABYTE:.0f} MB more"
+
+
+@pytest.mark.cluster
+@pytest.mark.timeout(400)
+def test_nothing_leaks_over_twenty_million_records(
+    kafka: KafkaCluster, kafka_topic: TopicFactory
+) -> None:
+    topic = kafka_topic(6, 1, config={"retention.bytes": str(16 * MEGABYTE)})
+    ended = run_child(
+        MEASURE
+        + f"""
+import pyarrow
+values = pyarrow.array([b"a record"] * 100_000)
+with ottla.Producer({kafka.bootstrap!r}, compression_type="lz4") as producer:
+    def send(records):
+        for _ in range(records // len(values)):
+            delivery = producer.send_batch({topic!r}, values)
+        producer.flush(120)
+        assert delivery.errors() == []
+    # The allocator has found its size by then.
+    send(8_000_000)
+    before = resident()
+    send(12_000_000)
+    say(resident() - before)
+""",
+        timeout=380,
+    )
+    assert ended.code == 0, ended.output
+    grown = int(ended.output)
+    assert grown <= 8 * MEGABYTE, f"{grown / MEGABYTE:.1f} MB more after 12 million records"
