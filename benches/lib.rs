@@ -11,6 +11,9 @@ use ottla_protocol::wire::Uuid;
 /// The sizes of a record's value, in bytes.
 pub const SIZES: [usize; 2] = [100, 1000];
 
+/// The key of records that have one.
+pub const KEY: &[u8] = b"some-key";
+
 /// Values that look like log lines and compress about as well, `total` bytes of them.
 #[must_use]
 pub fn values(size: usize, total: usize) -> Vec<Vec<u8>> {
@@ -37,13 +40,13 @@ pub fn values(size: usize, total: usize) -> Vec<Vec<u8>> {
 
 /// What a fetch brings: batches of 64 KiB before compression, and the number of records in them.
 #[must_use]
-pub fn fetched(codec: Compression, size: usize, total: usize) -> (Bytes, u64) {
+pub fn fetched(codec: Compression, key: Option<&[u8]>, size: usize, total: usize) -> (Bytes, u64) {
     let values = values(size, total);
     let mut compressor = Compressor::new(codec).unwrap();
     let mut builder = BatchBuilder::new(64 << 10);
     let (mut blob, mut base) = (Vec::new(), 0);
     for (row, value) in values.iter().enumerate() {
-        builder.append(1_700_000_000_000 + row as i64, Some(b"some-key"), Some(value), &[]).unwrap();
+        builder.append(1_700_000_000_000 + row as i64, key, Some(value), &[]).unwrap();
         if builder.size_in_bytes() > (64 << 10) - size || row + 1 == values.len() {
             let count = builder.len() as i64;
             let batch = builder.finish(&Stamp::default(), &mut compressor).unwrap();

@@ -9,7 +9,7 @@ use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use ottla_arrow::{ArrowDecoder, Column, DecoderConfig, OffsetRange, PushOptions};
-use ottla_benches::{SIZES, fetched};
+use ottla_benches::{KEY, SIZES, fetched};
 use ottla_protocol::records::Compression;
 
 fn decode_to_arrow(criterion: &mut Criterion) {
@@ -17,13 +17,17 @@ fn decode_to_arrow(criterion: &mut Criterion) {
     // What Spark's source has without headers; what a user gets who asks for less.
     let all = &Column::ALL[..7];
     let few = &[Column::Value, Column::Offset][..];
-    for (codec, columns, name) in Compression::ALL
-        .map(|codec| (codec, all, codec.name()))
-        .into_iter()
-        .chain([(Compression::None, few, "value+offset")])
+    let none = Compression::None;
+    for (codec, key, columns, name) in
+        Compression::ALL.map(|codec| (codec, Some(KEY), all, codec.name())).into_iter().chain([
+            (none, Some(KEY), few, "value+offset"),
+            (none, None, all, "no key"),
+            (none, None, few, "value+offset, no key"),
+            (none, None, &few[..1], "value, no key"),
+        ])
     {
         for size in SIZES {
-            let (blob, records) = fetched(codec, size, 1 << 20);
+            let (blob, records) = fetched(codec, key, size, 1 << 20);
             let mut decoder = ArrowDecoder::new(columns, DecoderConfig::default());
             let range = OffsetRange { topic: "orders", partition: 0, start: 0, end: i64::MAX };
             group.throughput(Throughput::Elements(records));

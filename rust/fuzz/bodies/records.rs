@@ -3,8 +3,8 @@
 use bytes::{BufMut, Bytes};
 use ottla_protocol::records::control::read_control_type;
 use ottla_protocol::records::{
-    AbortedTransaction, AbortedTransactions, Batch, BatchBuilder, Batches, Compression, Compressor,
-    RecordRef, Scratch, Stamp, Visitor,
+    AbortedTransaction, AbortedTransactions, Batch, BatchBuilder, Batches, Compression, Compressor, Part,
+    PlainRun, PlainSink, RecordRef, Scratch, Stamp,
 };
 
 /// Small, so that a bomb shows without taking long.
@@ -42,9 +42,24 @@ fn seen(record: &RecordRef<'_>) -> Seen {
 #[derive(Default)]
 struct Collect(Vec<Seen>);
 
-impl Visitor for Collect {
-    fn visit(&mut self, record: &RecordRef<'_>) {
-        self.0.push(seen(record));
+impl PlainSink for Collect {
+    fn take<'a, R: PlainRun<'a>>(&mut self, records: &mut R) -> usize {
+        let own = |part: Part<'_>| {
+            let bytes = part.bytes().to_vec();
+            assert_eq!(bytes.len(), part.len());
+            if let Some(padded) = part.padded::<40>() {
+                assert!(bytes.len() > 40 || padded.starts_with(&bytes));
+            }
+            bytes
+        };
+        let mut count = 0;
+        while count < records.left() {
+            let Some(record) = records.next() else { break };
+            assert_eq!((record.key.is_some(), record.value.is_some()), (R::KEY, R::VALUE));
+            self.0.push((record.offset, record.timestamp, record.key.map(own), record.value.map(own), 0));
+            count += 1;
+        }
+        count
     }
 }
 
@@ -61,11 +76,15 @@ fn read(batch: &Batch, scratch: &mut Scratch) -> usize {
         assert!(records.len() <= at_most);
     }
     assert!(scratch.capacity() <= LIMIT + SLACK, "{} bytes are kept", scratch.capacity());
-    // Visited, as columns are filled, they are the same.
+    // Read in runs, as columns are filled, they are the same.
     if let Ok(mut all) = batch.records(scratch) {
-        let mut visited = Collect::default();
-        let _ = all.visit(&mut visited);
-        assert_eq!(visited.0, records);
+        let mut collected = Collect::default();
+        loop {
+            all.plain(&mut collected);
+            let Some(Ok(record)) = all.next() else { break };
+            collected.0.push(seen(&record));
+        }
+        assert_eq!(collected.0, records);
     }
     records.len()
 }

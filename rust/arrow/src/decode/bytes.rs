@@ -3,34 +3,30 @@
 use std::mem;
 
 use arrow_array::BinaryArray;
-use arrow_buffer::{Buffer, NullBufferBuilder, OffsetBuffer};
+use arrow_buffer::{Buffer, OffsetBuffer};
 use arrow_schema::ArrowError;
 
-/// Offsets and values in their final form. The bits for nulls exist from the first null on.
+use super::nulls::Nulls;
+
+/// Offsets and values in their final form.
 #[derive(Debug)]
 pub(super) struct BytesColumn {
-    offsets: Vec<i32>,
-    values: Vec<u8>,
-    nulls: NullBufferBuilder,
-    /// Rows that `nulls` knows of. Those behind them are all null, or none is.
-    settled: usize,
-    run_is_null: bool,
+    pub(super) offsets: Vec<i32>,
+    pub(super) values: Vec<u8>,
+    pub(super) nulls: Nulls,
+    /// Whether anybody asked for it. If not, it stays empty.
+    pub(super) wanted: bool,
 }
 
 impl BytesColumn {
-    pub(super) fn new() -> Self {
-        Self {
-            offsets: vec![0],
-            values: Vec::new(),
-            nulls: NullBufferBuilder::new(0),
-            settled: 0,
-            run_is_null: false,
-        }
+    pub(super) fn new(wanted: bool) -> Self {
+        Self { offsets: vec![0], values: Vec::new(), nulls: Nulls::default(), wanted }
     }
 
-    pub(super) fn reserve(&mut self, rows: usize, bytes: usize) {
-        self.offsets.reserve(rows);
-        self.values.reserve(bytes);
+    pub(super) fn reserve(&mut self, bytes: usize) {
+        if self.wanted {
+            self.values.reserve(bytes);
+        }
     }
 
     /// How many bytes its rows hold.
@@ -38,40 +34,32 @@ impl BytesColumn {
         self.values.len()
     }
 
-    /// The caller keeps the sum of all bytes within 31 bits.
-    #[inline(always)]
-    pub(super) fn push(&mut self, bytes: Option<&[u8]>) {
-        if bytes.is_none() != self.run_is_null {
-            self.settle();
-            self.run_is_null = bytes.is_none();
-        }
-        if let Some(bytes) = bytes {
-            self.values.extend_from_slice(bytes);
-        }
-        self.offsets.push(self.values.len() as i32);
+    pub(super) const fn rows(&self) -> usize {
+        self.offsets.len() - 1
     }
 
-    /// Tells `nulls` of the rows that it does not know yet: in runs, since keys are nearly always
-    /// there or nearly always not.
-    fn settle(&mut self) {
-        let rows = self.offsets.len() - 1;
-        let run = rows - self.settled;
-        match self.run_is_null {
-            true => self.nulls.append_n_nulls(run),
-            false => self.nulls.append_n_non_nulls(run),
+    /// The caller keeps the sum of all bytes within 31 bits.
+    pub(super) fn push(&mut self, bytes: Option<&[u8]>) {
+        if self.wanted {
+            self.nulls.note(self.rows(), bytes.is_none());
+            self.values.extend_from_slice(bytes.unwrap_or_default());
+            self.offsets.push(self.values.len() as i32);
         }
-        self.settled = rows;
     }
 
     /// The array, leaving an empty column with room for as much again.
     pub(super) fn finish(&mut self) -> Result<BinaryArray, ArrowError> {
-        self.settle();
-        self.settled = 0;
+        let rows = self.rows();
+        let nulls = self.nulls.finish(rows);
+        if nulls.as_ref().is_some_and(|nulls| nulls.null_count() == rows) {
+            self.offsets.truncate(1);
+            return Ok(BinaryArray::new_null(rows));
+        }
         let mut fresh = Vec::with_capacity(self.offsets.len());
         fresh.push(0);
         let offsets = mem::replace(&mut self.offsets, fresh);
         let room = self.values.len();
         let values = mem::replace(&mut self.values, Vec::with_capacity(room + room / 16));
-        BinaryArray::try_new(OffsetBuffer::new(offsets.into()), Buffer::from_vec(values), self.nulls.finish())
+        BinaryArray::try_new(OffsetBuffer::new(offsets.into()), Buffer::from_vec(values), nulls)
     }
 }

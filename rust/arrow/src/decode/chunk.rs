@@ -11,10 +11,11 @@ use arrow_array::{
     ArrayRef, Int32Array, Int64Array, RecordBatch, RecordBatchOptions, TimestampMicrosecondArray,
 };
 use arrow_schema::SchemaRef;
-use ottla_protocol::records::{RecordError, RecordRef, Records, Visitor};
+use ottla_protocol::records::{RecordError, RecordRef, Records};
 
 use super::bytes::BytesColumn;
 use super::headers::{self, HeadersColumn};
+use super::rows::{BytesRows, Rows, micros};
 use super::topic::TopicColumn;
 use super::{DecodeCause, DecodedBatch, DecoderConfig, Pushed, Span};
 use crate::Column;
@@ -25,6 +26,8 @@ const MAX_BYTES: usize = i32::MAX as usize;
 const MAX_ROWS: usize = 1 << 22;
 /// No value starts with more room than this before it is known to be needed.
 const RECORD_GUESS: usize = 128;
+/// So many records are read one by one before another is tried that is plain.
+const MOST_OTHERS: usize = 32;
 
 #[derive(Debug)]
 pub(super) struct Chunk {
@@ -35,11 +38,13 @@ pub(super) struct Chunk {
 
     rows: usize,
     bytes: usize,
-    // A column that nobody asked for stays `None` and costs nothing a row.
-    key: Option<BytesColumn>,
-    value: Option<BytesColumn>,
-    offset: Option<Vec<i64>>,
-    timestamp: Option<Vec<i64>>,
+    // A column that nobody asked for stays empty.
+    key: BytesColumn,
+    value: BytesColumn,
+    offset: Vec<i64>,
+    wants_offset: bool,
+    timestamp: Vec<i64>,
+    wants_timestamp: bool,
     headers: Option<HeadersColumn>,
     topic: TopicColumn,
     /// Timestamp types, each with the row from which on it holds.
@@ -58,10 +63,12 @@ impl Chunk {
             target_bytes: config.target_bytes.clamp(1, MAX_BYTES),
             rows: 0,
             bytes: 0,
-            key: wants(Column::Key).then(BytesColumn::new),
-            value: wants(Column::Value).then(BytesColumn::new),
-            offset: wants(Column::Offset).then(Vec::new),
-            timestamp: wants(Column::Timestamp).then(Vec::new),
+            key: BytesColumn::new(wants(Column::Key)),
+            value: BytesColumn::new(wants(Column::Value)),
+            offset: Vec::new(),
+            wants_offset: wants(Column::Offset),
+            timestamp: Vec::new(),
+            wants_timestamp: wants(Column::Timestamp),
             headers: wants(Column::Headers).then(HeadersColumn::new),
             topic: TopicColumn::new(),
             timestamp_types: Vec::new(),
@@ -107,18 +114,7 @@ impl Chunk {
         }
         let rows = at_most.min(self.max_rows - self.rows.min(self.max_rows));
         let bytes = (rows * RECORD_GUESS).min(self.target_bytes);
-        if let Some(key) = &mut self.key {
-            key.reserve(rows, 0);
-        }
-        if let Some(value) = &mut self.value {
-            value.reserve(rows, bytes);
-        }
-        if let Some(offset) = &mut self.offset {
-            offset.reserve(rows);
-        }
-        if let Some(timestamp) = &mut self.timestamp {
-            timestamp.reserve(rows);
-        }
+        self.value.reserve(bytes);
         if let Some(headers) = &mut self.headers {
             headers.reserve(rows);
         }
@@ -137,7 +133,17 @@ impl Chunk {
         records: &mut Records<'_>,
         pushed: &mut Pushed,
     ) -> Result<(), RecordError> {
-        self.with_rows(pushed, |rows| records.visit(rows))
+        self.fill_rows(records.at_most(), pushed, |rows| {
+            // Where no record is plain, looking for one each time would cost more than it gives.
+            let mut others = 1;
+            loop {
+                others = if records.plain(rows) > 0 { 1 } else { MOST_OTHERS.min(2 * others) };
+                for _ in 0..others {
+                    let Some(record) = records.next() else { return Ok(()) };
+                    rows.push(&record?);
+                }
+            }
+        })
     }
 
     /// Appends a record, finishing the batch first if it is full.
@@ -157,33 +163,60 @@ impl Chunk {
         if bytes > MAX_BYTES {
             return Err(DecodeCause::RowTooLarge { bytes });
         }
-        self.with_rows(pushed, |rows| rows.visit(record));
+        self.key.push(record.key);
+        self.value.push(record.value);
+        if self.wants_offset {
+            self.offset.push(record.offset);
+        }
+        if self.wants_timestamp {
+            self.timestamp.push(micros(record.timestamp));
+        }
+        if let Some(headers) = &mut self.headers {
+            headers.push(&record.headers);
+        }
+        pushed.next_offset = pushed.next_offset.max(record.offset.saturating_add(1));
+        self.took(1, pushed);
         Ok(())
     }
 
-    /// Has `push` fill rows, and takes note of what came.
-    #[inline(always)]
-    fn with_rows<T>(&mut self, pushed: &mut Pushed, push: impl FnOnce(&mut Rows<'_>) -> T) -> T {
-        let Self { key, value, offset, timestamp, headers, .. } = self;
-        let last = pushed.next_offset - 1;
+    /// Has `fill` fill up to so many rows, and takes note of what came.
+    fn fill_rows<T>(
+        &mut self,
+        at_most: usize,
+        pushed: &mut Pushed,
+        fill: impl FnOnce(&mut Rows<'_>) -> T,
+    ) -> T {
+        let Self { offset, timestamp, key, value, headers, .. } = self;
+        let before = [offset.len(), timestamp.len(), key.rows(), value.rows()];
+        offset.resize(before[0] + at_most, 0);
+        timestamp.resize(before[1] + at_most, 0);
         let mut rows = Rows {
-            key: key.as_mut(),
-            value: value.as_mut(),
-            offset: offset.as_mut(),
-            timestamp: timestamp.as_mut(),
+            offsets: offset.get_mut(before[0]..).unwrap_or_default(),
+            timestamps: timestamp.get_mut(before[1]..).unwrap_or_default(),
+            key: BytesRows::new(key, at_most),
+            value: BytesRows::new(value, at_most),
             headers: headers.as_mut(),
             count: 0,
-            last,
         };
-        let outcome = push(&mut rows);
-        let Rows { count, last, .. } = rows;
-        self.rows += count;
-        self.bytes = self.key.as_ref().map_or(0, BytesColumn::len)
-            + self.value.as_ref().map_or(0, BytesColumn::len)
-            + self.headers.as_ref().map_or(0, HeadersColumn::len);
-        pushed.rows += count;
-        pushed.next_offset = pushed.next_offset.max(last + 1);
+        let outcome = fill(&mut rows);
+        let count = rows.count;
+        if let Some(last) = rows.offsets.get(..count).and_then(<[i64]>::last) {
+            pushed.next_offset = pushed.next_offset.max(last.saturating_add(1));
+        }
+        // What nobody wants is not kept.
+        let kept = |wanted, before| if wanted { before + count } else { 0 };
+        offset.truncate(kept(self.wants_offset, before[0]));
+        timestamp.truncate(kept(self.wants_timestamp, before[1]));
+        key.offsets.truncate(kept(key.wanted, before[2]) + 1);
+        value.offsets.truncate(kept(value.wanted, before[3]) + 1);
+        self.took(count, pushed);
         outcome
+    }
+
+    fn took(&mut self, rows: usize, pushed: &mut Pushed) {
+        self.rows += rows;
+        self.bytes = self.key.len() + self.value.len() + self.headers.as_ref().map_or(0, HeadersColumn::len);
+        pushed.rows += rows;
     }
 
     /// Finishes the batch in the middle of a span, which goes on in the next one.
@@ -232,14 +265,10 @@ impl Chunk {
         spans: &[Span],
         types: &[(i32, usize)],
     ) -> Result<ArrayRef, DecodeCause> {
-        let take = |numbers: &mut Option<Vec<i64>>| match numbers {
-            Some(numbers) => std::mem::replace(numbers, Vec::with_capacity(rows)),
-            None => Vec::new(),
-        };
-        let bytes = |column: &mut Option<BytesColumn>| column.get_or_insert_with(BytesColumn::new).finish();
+        let take = |numbers: &mut Vec<i64>| std::mem::replace(numbers, Vec::with_capacity(rows));
         Ok(match column {
-            Column::Key => Arc::new(bytes(&mut self.key)?),
-            Column::Value => Arc::new(bytes(&mut self.value)?),
+            Column::Key => Arc::new(self.key.finish()?),
+            Column::Value => Arc::new(self.value.finish()?),
             Column::Topic => Arc::new(self.topic.build(spans, rows)?),
             Column::Partition => {
                 let mut partitions = Vec::with_capacity(rows);
@@ -263,47 +292,6 @@ impl Chunk {
             Column::Headers => Arc::new(self.headers.get_or_insert_with(HeadersColumn::new).finish()?),
         })
     }
-}
-
-/// The columns while a whole batch goes into them.
-struct Rows<'a> {
-    key: Option<&'a mut BytesColumn>,
-    value: Option<&'a mut BytesColumn>,
-    offset: Option<&'a mut Vec<i64>>,
-    timestamp: Option<&'a mut Vec<i64>>,
-    headers: Option<&'a mut HeadersColumn>,
-    count: usize,
-    /// The offset of the last row.
-    last: i64,
-}
-
-impl Visitor for Rows<'_> {
-    #[inline(always)]
-    fn visit(&mut self, record: &RecordRef<'_>) {
-        if let Some(key) = &mut self.key {
-            key.push(record.key);
-        }
-        if let Some(value) = &mut self.value {
-            value.push(record.value);
-        }
-        if let Some(offset) = &mut self.offset {
-            offset.push(record.offset);
-        }
-        if let Some(timestamp) = &mut self.timestamp {
-            timestamp.push(micros(record.timestamp));
-        }
-        if let Some(headers) = &mut self.headers {
-            headers.push(&record.headers);
-        }
-        self.count += 1;
-        self.last = record.offset;
-    }
-}
-
-/// Milliseconds in microseconds. -1, "none", becomes -1000: what Spark's own source gives.
-#[inline(always)]
-fn micros(millis: i64) -> i64 {
-    millis.saturating_mul(1000)
 }
 
 /// What a record takes of the columns' bytes, whichever of them are asked for.

@@ -30,7 +30,7 @@ impl HeadersColumn {
             nulls: NullBufferBuilder::new(0),
             key_offsets: vec![0],
             keys: String::new(),
-            values: BytesColumn::new(),
+            values: BytesColumn::new(true),
         }
     }
 
@@ -57,6 +57,12 @@ impl HeadersColumn {
             self.push_all(headers);
         }
         self.offsets.push((self.key_offsets.len() - 1) as i32);
+    }
+
+    /// So many rows without headers.
+    pub(super) fn push_none(&mut self, rows: usize) {
+        self.nulls.append_n_nulls(rows);
+        self.offsets.resize(self.offsets.len() + rows, (self.key_offsets.len() - 1) as i32);
     }
 
     fn push_all(&mut self, headers: &Headers<'_>) {

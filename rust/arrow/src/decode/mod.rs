@@ -7,6 +7,8 @@ mod bytes;
 mod chunk;
 mod error;
 mod headers;
+mod nulls;
+mod rows;
 mod topic;
 
 use std::collections::VecDeque;

@@ -18,9 +18,11 @@ mod compression;
 pub mod control;
 mod encode;
 mod error;
+mod form;
 mod header;
 mod layout;
 mod legacy;
+mod plain;
 mod record;
 pub mod rewrite;
 mod varint;
@@ -32,7 +34,8 @@ pub use builder::{BatchBuilder, Stamp};
 pub use compression::{Compression, Compressor, DEFAULT_DECOMPRESSED_LIMIT, Scratch};
 pub use error::{Flaw, RecordError};
 pub use header::{Header, Headers};
-pub use record::{RecordRef, Records, Visitor};
+pub use plain::{Part, PlainRecord, PlainRun, PlainSink};
+pub use record::{RecordRef, Records};
 
 /// The bytes of a batch before its first record: where an empty batch ends.
 pub const BATCH_OVERHEAD: usize = layout::RECORDS;

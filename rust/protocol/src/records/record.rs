@@ -3,7 +3,9 @@
 //! Invariant: the count and every length match exactly what the bytes hold; the first record that
 //! contradicts them ends the iteration with an error.
 
+use super::form::PlainReader;
 use super::legacy::LegacyRecords;
+use super::plain::PlainSink;
 use super::varint::Cursor;
 use super::{Flaw, Headers, RecordError};
 
@@ -25,51 +27,6 @@ pub struct RecordRef<'a> {
     pub headers: Headers<'a>,
 }
 
-/// Where the key starts, at the latest, in a record that [`CurrentRecords::parse_short`] reads, and
-/// rounded up to a power of two, so that a masked index needs no check.
-const HEAD: usize = 16;
-
-/// A varint of one or two bytes, still in zigzag form, and where it ends.
-#[inline(always)]
-fn short(head: &[u8; HEAD], at: usize) -> Option<(u32, usize)> {
-    let [a, b] = [head[at % HEAD], head[(at + 1) % HEAD]];
-    if a < 0x80 {
-        Some((u32::from(a), at + 1))
-    } else if b < 0x80 {
-        Some((u32::from(a & 0x7f) | u32::from(b) << 7, at + 2))
-    } else {
-        None
-    }
-}
-
-/// A varint of up to three bytes: timestamp deltas of up to 17 minutes.
-#[inline(always)]
-fn short_or_middle(head: &[u8; HEAD], at: usize) -> Option<(u32, usize)> {
-    let [a, b, c] = [head[at % HEAD], head[(at + 1) % HEAD], head[(at + 2) % HEAD]];
-    match short(head, at) {
-        None if c < 0x80 => {
-            Some((u32::from(a & 0x7f) | u32::from(b & 0x7f) << 7 | u32::from(c) << 14, at + 3))
-        }
-        read => read,
-    }
-}
-
-/// Where bytes that start at `at` end, and whether they are null, by their length in zigzag form.
-#[inline(always)]
-fn range(at: usize, len: u32) -> Option<(usize, bool)> {
-    match len {
-        1 => Some((at, true)),
-        len if len & 1 == 0 => Some((at + (len / 2) as usize, false)),
-        _ => None,
-    }
-}
-
-/// Takes records one after the other; see [`Records::visit`].
-pub trait Visitor {
-    /// Takes one.
-    fn visit(&mut self, record: &RecordRef<'_>);
-}
-
 /// Iterates over the records of a batch. After an error it ends.
 pub struct Records<'a>(Inner<'a>);
 
@@ -87,21 +44,13 @@ impl<'a> Records<'a> {
         Self(Inner::Legacy(records))
     }
 
-    /// Gives every record that is left to `visitor`, one after the other: the quickest way through a
-    /// batch, if the visitor is inlined, since nothing is stored in between.
-    ///
-    /// # Errors
-    /// [`RecordError`] for the first record that is malformed. Those before it were visited.
-    #[inline]
-    pub fn visit(&mut self, visitor: &mut impl Visitor) -> Result<(), RecordError> {
+    /// Hands the records from here to the first that is not plain to `sink`, and gives their number: the
+    /// quickest way through a batch. Without headers nearly all are plain, none of magic 0 and 1 is.
+    #[inline(always)]
+    pub fn plain(&mut self, sink: &mut impl PlainSink) -> usize {
         match &mut self.0 {
-            Inner::Current(records) => records.visit(visitor),
-            Inner::Legacy(records) => {
-                while let Some(record) = records.next() {
-                    visitor.visit(&record?);
-                }
-                Ok(())
-            }
+            Inner::Current(records) => records.plain(sink),
+            Inner::Legacy(_) => 0,
         }
     }
 
@@ -160,7 +109,7 @@ impl<'a> CurrentRecords<'a> {
     }
 
     #[inline]
-    fn next(&mut self) -> Option<Result<RecordRef<'a>, RecordError>> {
+    pub(super) fn next(&mut self) -> Option<Result<RecordRef<'a>, RecordError>> {
         if self.index == self.count {
             return self.end();
         }
@@ -174,80 +123,24 @@ impl<'a> CurrentRecords<'a> {
     }
 
     #[inline(always)]
-    fn visit(&mut self, visitor: &mut impl Visitor) -> Result<(), RecordError> {
-        while self.index != self.count {
-            match self.parse_short() {
-                Some(record) => visitor.visit(&record),
-                None => self.visit_any(visitor)?,
-            }
-            self.index += 1;
-        }
-        self.end().transpose().map(drop)
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn visit_any(&mut self, visitor: &mut impl Visitor) -> Result<(), RecordError> {
-        match self.parse_any() {
-            Ok(record) => visitor.visit(&record),
-            Err(flaw) => return Err(self.fail(flaw)),
-        }
-        Ok(())
-    }
-
-    #[inline(always)]
-    fn parse(&mut self) -> Result<RecordRef<'a>, Flaw> {
-        self.parse_short().map_or_else(|| self.parse_any(), Ok)
-    }
-
-    /// What nearly all records are: no headers, and no varint longer than its field usually is.
-    /// `None` for all others, which [`CurrentRecords::parse_any`] reads or refuses.
-    #[inline(always)]
-    fn parse_short(&mut self) -> Option<RecordRef<'a>> {
-        let bytes = self.rest;
-        let head = bytes.first_chunk::<HEAD>()?;
-        let (len, at) = short(head, 0)?;
-        let end = at + (len / 2) as usize;
-        // One byte of attributes, of which none is defined.
-        let (timestamp_delta, at) = short_or_middle(head, at + 1)?;
-        let (offset_delta, at) = short(head, at)?;
-        let (key_len, key_at) = short(head, at)?;
-        // Odd numbers are negative ones: of a length, -1 is null, and all others are wrong.
-        if (len | offset_delta) & 1 != 0 || offset_delta / 2 > self.last_offset_delta {
-            return None;
-        }
-        let (key_end, no_key) = range(key_at, key_len)?;
-        let tail = bytes.get(key_end..)?.first_chunk::<2>()?;
-        let (value_len, value_at) = match *tail {
-            [a, _] if a < 0x80 => (u32::from(a), key_end + 1),
-            [a, b] if b < 0x80 => (u32::from(a & 0x7f) | u32::from(b) << 7, key_end + 2),
-            _ => return None,
+    fn plain(&mut self, sink: &mut impl PlainSink) -> usize {
+        let before = self.index;
+        let mut reader = PlainReader {
+            rest: self.rest,
+            left: (self.count - self.index) as usize,
+            base_offset: self.base_offset,
+            last_offset_delta: self.last_offset_delta as usize,
+            base_timestamp: self.append_time.unwrap_or(self.base_timestamp),
+            timestamp_mask: if self.append_time.is_some() { 0 } else { -1 },
         };
-        let (value_end, no_value) = range(value_at, value_len)?;
-        let (record, rest) = bytes.split_at_checked(end)?;
-        // No headers, and nothing behind their count.
-        if value_end + 1 != end || *record.get(value_end)? != 0 {
-            return None;
-        }
-        let key = if no_key { None } else { Some(record.get(key_at..key_end)?) };
-        let value = if no_value { None } else { Some(record.get(value_at..value_end)?) };
-        self.rest = rest;
-        let delta = i64::from(timestamp_delta / 2) ^ -i64::from(timestamp_delta & 1);
-        Some(RecordRef {
-            // The batch was refused if its last offset overflows.
-            offset: self.base_offset + i64::from(offset_delta / 2),
-            timestamp: match self.append_time {
-                None => self.base_timestamp.wrapping_add(delta),
-                Some(timestamp) => timestamp,
-            },
-            key,
-            value,
-            headers: Headers::default(),
-        })
+        reader.read(sink);
+        self.rest = reader.rest;
+        self.index = self.count - reader.left as u32;
+        (self.index - before) as usize
     }
 
     #[inline(never)]
-    fn parse_any(&mut self) -> Result<RecordRef<'a>, Flaw> {
+    fn parse(&mut self) -> Result<RecordRef<'a>, Flaw> {
         let mut outer = Cursor::new(self.rest);
         let len = outer.length()?;
         // Only the body from here on: a part that runs past it is an error even where the batch
