@@ -1,6 +1,7 @@
 // Facts of Kafka's Java client that no schema holds, one command a run:
 //   errors OUT        the whole Errors enum as a JSON array
-//   murmur2 OUT [N]   N seeded random keys with the default partitioner's hash, one JSON line each
+//   murmur2 OUT [N]   N seeded random keys with their hash, a number of partitions, and the default
+//                     partitioner's choice among so many, one JSON line each
 // Run: java -cp '<oracle jars>/*' tests/java/ProtocolFacts.java errors|murmur2 OUT
 
 import com.fasterxml.jackson.databind.ObjectMapper;
@@ -12,6 +13,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.HexFormat;
 import java.util.Random;
+import org.apache.kafka.clients.producer.internals.BuiltInPartitioner;
 import org.apache.kafka.common.errors.InvalidMetadataException;
 import org.apache.kafka.common.errors.RetriableException;
 import org.apache.kafka.common.protocol.Errors;
@@ -24,7 +26,7 @@ public final class ProtocolFacts {
         Path out = Path.of(args[1]);
         switch (args[0]) {
             case "errors" -> writeErrors(out);
-            case "murmur2" -> writeMurmur2(out, args.length > 2 ? Integer.parseInt(args[2]) : 2000);
+            case "murmur2" -> writeMurmur2(out, args.length > 2 ? Integer.parseInt(args[2]) : 100_000);
             default -> throw new IllegalArgumentException("unknown command " + args[0]);
         }
     }
@@ -47,13 +49,16 @@ public final class ProtocolFacts {
         try (BufferedWriter writer = Files.newBufferedWriter(out)) {
             for (int i = 0; i < keys; i++) {
                 // Every short length in turn: the hash treats the last one to three bytes apart.
-                byte[] key = new byte[i < 64 ? i : random.nextInt(200)];
+                byte[] key = new byte[i < 64 ? i : random.nextInt(80)];
                 random.nextBytes(key);
                 int hash = Utils.murmur2(key);
                 ObjectNode row = JSON.createObjectNode();
                 row.put("key", HexFormat.of().formatHex(key));
                 row.put("murmur2", hash);
                 row.put("positive", Utils.toPositive(hash));
+                int count = 1 + random.nextInt(2000);
+                row.put("count", count);
+                row.put("partition", BuiltInPartitioner.partitionForKey(key, count));
                 writer.write(JSON.writeValueAsString(row));
                 writer.newLine();
             }

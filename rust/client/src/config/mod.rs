@@ -4,10 +4,12 @@
 //! ignored silently.
 
 mod nearest;
+mod partitioner;
 mod security;
 mod table;
 mod value;
 
+pub use partitioner::Partitioner;
 pub use security::SecurityProtocol;
 pub use table::{Acks, Config, DnsLookup, MetadataRecovery, Row, rows};
 pub use value::Value;
@@ -42,6 +44,7 @@ impl Config {
     /// Sets one key.
     pub fn set(&mut self, name: &str, value: &Value) -> Result<()> {
         let dotted = name.replace('_', ".");
+        let dotted = table::row_name(&dotted).to_owned();
         match self.set_row(&dotted, value) {
             Some(Ok(())) => Ok(()),
             Some(Err(why)) => {
@@ -89,6 +92,19 @@ impl Config {
                 self.delivery_timeout.as_millis(),
                 (self.linger + self.request_timeout).as_millis()
             ));
+        }
+        if self.partitioner_ignore_keys
+            && self.partitioner != Partitioner::Default
+            && self.partitioner.looks_at_keys()
+        {
+            return wrong(
+                "partitioner.ignore.keys=true is for the default partitioner: leave partitioner.class out"
+                    .to_owned(),
+            );
+        }
+        if self.partitioner_rack_aware && self.client_rack.is_empty() {
+            // As in Java, and said aloud: it has no effect.
+            tracing::warn!(target: "ottla.config", "partitioner.rack.aware=true does nothing without client.rack");
         }
         Ok(())
     }

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use ottla_protocol::records::Compression;
 
-use super::SecurityProtocol;
 use super::value::{Setting, Value};
+use super::{Partitioner, SecurityProtocol};
 use crate::security::Secret;
 
 /// How many replicas must have a record before the broker answers.
@@ -165,6 +165,11 @@ rows! {
     max_request_size: usize = 1_048_576, "max.request.size", (0, INT), "The largest record, and the largest request, that is sent.";
     max_block: Duration = ms(60_000), "max.block.ms", (0, i64::MAX / 2), "How long sending may block for metadata or for buffer memory.";
     delivery_timeout: Duration = ms(120_000), "delivery.timeout.ms", (0, INT), "How long a record may take from sending to being acknowledged or failed.";
+    partitioner: Partitioner = Partitioner::Default, "partitioner.class", (0, 0), "How the partition of a record is chosen that names none. default: by murmur2 of the key as in Java (librdkafka calls it murmur2_random); without a key sticky, a batch each. consistent_random: as librdkafka does by default. Names of Java's and librdkafka's own are understood; no class is loaded. librdkafka's key for it, partitioner, is understood too.";
+    partitioner_ignore_keys: bool = false, "partitioner.ignore.keys", (0, 0), "Spread records over all partitions whatever their keys, with the default partitioner.";
+    partitioner_adaptive: bool = true, "partitioner.adaptive.partitioning.enable", (0, 0), "Records without a key go less often to partitions in whose queues more batches wait (KIP-794).";
+    partitioner_availability_timeout: Duration = ms(0), "partitioner.availability.timeout.ms", (0, INT), "Records without a key avoid partitions whose broker has taken nothing for this long although something waits for it; 0 avoids none. Needs partitioner.adaptive.partitioning.enable.";
+    partitioner_rack_aware: bool = false, "partitioner.rack.aware", (0, 0), "Records without a key go to partitions led in client.rack, as long as there are any (KIP-1123).";
     compression_type: Compression = Compression::None, "compression.type", (0, 0), "How batches are compressed.";
     compression_gzip_level: i32 = -1, "compression.gzip.level", (-1, 9), "Level of gzip; -1 is its default.";
     compression_lz4_level: i32 = 9, "compression.lz4.level", (1, 17), "Level of lz4; accepted as Java does, one fast mode is used.";
@@ -206,6 +211,14 @@ pub(super) const ELSEWHERE: &[(&str, &str)] = &[
     ("sasl.oauthbearer.client.secret", "sasl.oauthbearer.client.credentials.client.secret"),
     ("oauth.cb", "the keyword sasl_oauth_token, a callable"),
 ];
+
+/// What librdkafka calls a row otherwise, with the same values.
+const ALIASES: &[(&str, &str)] = &[("partitioner", "partitioner.class")];
+
+/// The name of the row that a key is for.
+pub(super) fn row_name(name: &str) -> &str {
+    ALIASES.iter().find(|(alias, _)| *alias == name).map_or(name, |(_, row)| row)
+}
 
 /// Whether a key is accepted without effect.
 pub(super) fn is_inert(name: &str) -> bool {

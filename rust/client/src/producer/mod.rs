@@ -1,6 +1,6 @@
 //! The producer: `send` puts a record into its partition's open batch and returns a promise.
 //!
-//! `partitioner.rs` chooses the partition, `accumulator.rs` holds the batches, `drain.rs`
+//! `partitioner/` chooses the partition, `accumulator.rs` holds the batches, `drain.rs`
 //! and `queue.rs` say which may leave, `sender.rs` takes them to the leaders in the requests of
 //! `produce.rs`, `completion.rs` is the promise, `memory.rs` the bound. `idempotence.rs` gives batches
 //! their numbers, under the id that `identity.rs` gets.
@@ -14,18 +14,17 @@ mod drain;
 mod idempotence;
 mod identity;
 mod memory;
-mod partitioner;
+pub mod partitioner;
 mod produce;
 mod queue;
 mod sender;
 mod split;
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use ottla_protocol::records::{Compression, Compressor};
-use parking_lot::{Mutex, RwLock};
+use parking_lot::Mutex;
 use tokio::task::{AbortHandle, JoinHandle};
 use tokio::time::{Duration, Instant, timeout_at};
 
@@ -39,7 +38,7 @@ use crate::error::{Error, Kind, Result};
 use crate::metadata::Topic;
 use crate::retry::deadline;
 use accumulator::{Accumulator, Append, closed};
-use partitioner::Sticky;
+use partitioner::{Choice, Chooser};
 use queue::Queue;
 use sender::Shared;
 
@@ -56,7 +55,7 @@ pub enum Sent {
 #[derive(Debug)]
 pub struct Target {
     topic: Arc<Topic>,
-    sticky: Arc<Sticky>,
+    chooser: Arc<Chooser>,
     queues: Box<[Arc<Queue>]>,
 }
 
@@ -75,7 +74,6 @@ pub struct Producer {
     sender: AbortHandle,
     /// The sender's end, for the first `close` to wait for.
     ended: Mutex<Option<JoinHandle<()>>>,
-    targets: RwLock<HashMap<Arc<str>, Arc<Target>>>,
 }
 
 impl Drop for Producer {
@@ -109,12 +107,7 @@ impl Producer {
         let accumulator = Accumulator::new(client.config());
         let shared = Arc::new(Shared::new(client, accumulator));
         let sender = tokio::spawn(sender::run(Arc::clone(&shared)));
-        Ok(Self {
-            shared,
-            sender: sender.abort_handle(),
-            ended: Mutex::new(Some(sender)),
-            targets: RwLock::default(),
-        })
+        Ok(Self { shared, sender: sender.abort_handle(), ended: Mutex::new(Some(sender)) })
     }
 
     /// The client underneath.
@@ -132,7 +125,7 @@ impl Producer {
     /// What is known of a topic, without waiting; `None` if it has to be looked up first.
     #[must_use]
     pub fn known_target(&self, topic: &str) -> Option<Arc<Target>> {
-        let target = Arc::clone(self.targets.read().get(topic)?);
+        let target = Arc::clone(self.shared.targets.read().get(topic)?);
         // Partitions may have been added, or leaders changed, since it was made.
         let current = Arc::clone(self.client().inner.metadata.peek().topic(topic)?);
         if Arc::ptr_eq(&current, &target.topic) {
@@ -166,24 +159,20 @@ impl Producer {
             .iter()
             .map(|partition| accumulator.queue(&topic.name, partition.index))
             .collect();
-        let sticky = before.map_or_else(Default::default, |before| Arc::clone(&before.sticky));
-        let target = Arc::new(Target { sticky, queues, topic });
-        self.targets.write().insert(Arc::clone(&target.topic.name), Arc::clone(&target));
+        let chooser = before.map_or_else(Default::default, |before| Arc::clone(&before.chooser));
+        let target = Arc::new(Target { chooser, queues, topic });
+        self.shared.targets.write().insert(Arc::clone(&target.topic.name), Arc::clone(&target));
         target
     }
 
     /// Sends a record without waiting. `partition` overrides the partitioner.
     pub fn try_send(&self, target: &Target, partition: Option<i32>, record: &Record<'_>) -> Result<Sent> {
         let partitions = target.partitions();
-        let index = match (partition, record.key) {
-            (Some(index), _) => index,
-            (None, Some(key)) => partition_for_key(key, partitions),
-            (None, None) => {
-                let client = self.client();
-                let batch_size = client.config().batch_size;
-                target.sticky.partition(&target.topic, record.size(), batch_size, &client.inner.environment)
-            }
+        let choice = match partition {
+            Some(partition) => Choice { partition, stuck: false },
+            None => target.chooser.choose(self.client(), target, record),
         };
+        let index = choice.partition;
         let queue =
             usize::try_from(index).ok().and_then(|index| target.queues.get(index)).ok_or_else(|| {
                 let words = format!(
@@ -192,7 +181,11 @@ impl Producer {
                 );
                 Error::new(Kind::UnknownTopic, words).at(&target.topic.name, index)
             })?;
-        match self.shared.accumulator.append(queue, record, Instant::now())? {
+        let appended = self.shared.accumulator.append(queue, record, Instant::now());
+        if !matches!(appended, Ok(Append::Done { .. })) {
+            target.chooser.give_back(choice, record.size());
+        }
+        match appended? {
             Append::Full(bytes) => {
                 self.shared.wake.notify_one();
                 Ok(Sent::Full(bytes))

@@ -34,6 +34,13 @@ pub(super) struct Outcome {
     answer: Result<ProduceResponse>,
 }
 
+impl Outcome {
+    /// Whether the broker has answered, whatever it said.
+    pub(super) fn is_answered(&self) -> bool {
+        self.answer.is_ok()
+    }
+}
+
 /// When a request may be written: after the one before it to the same broker, so that a partition's
 /// batches arrive in the order of their numbers.
 pub(super) struct Turns {

@@ -70,6 +70,22 @@ impl Queue {
         };
         Self { partition, state: Mutex::new(state) }
     }
+
+    /// How many batches wait, the open one among them.
+    pub(super) fn waiting(&self) -> usize {
+        let state = self.state.lock();
+        state.ready.len() + usize::from(state.open.is_some())
+    }
+
+    /// Whether batches wait that are closed.
+    pub(super) fn is_ready(&self) -> bool {
+        !self.state.lock().ready.is_empty()
+    }
+
+    /// Whether so many bytes more would go into the batch that is open.
+    pub(super) fn has_room(&self, bytes: usize, batch_size: usize) -> bool {
+        self.state.lock().open.as_ref().is_some_and(|open| open.size() + bytes <= batch_size)
+    }
 }
 
 impl State {

@@ -8,15 +8,17 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use ottla_protocol::records::Compressor;
-use parking_lot::Mutex;
+use parking_lot::{Mutex, RwLock};
 use tokio::sync::{Notify, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::{Duration, Instant, sleep_until};
 
+use super::Target;
 use super::accumulator::Accumulator;
 use super::batch::Batch;
 use super::drain::{Drained, Late};
 use super::identity::Identity;
+use super::partitioner::Balance;
 use super::produce::{Outcome, Turns, process_outcome, send_request};
 use crate::cluster::Client;
 use crate::error::{Error, Result};
@@ -32,6 +34,8 @@ const IDLE: Duration = Duration::from_secs(1);
 pub(super) struct Shared {
     pub(super) client: Client,
     pub(super) accumulator: Accumulator,
+    /// The topics that are written to.
+    pub(super) targets: RwLock<HashMap<Arc<str>, Arc<Target>>>,
     /// Something may be ready.
     pub(super) wake: Notify,
     /// Compressors that rest between batches.
@@ -73,7 +77,13 @@ impl Refresher {
 
 impl Shared {
     pub(super) fn new(client: Client, accumulator: Accumulator) -> Self {
-        Self { client, accumulator, wake: Notify::new(), compressors: Mutex::default() }
+        Self {
+            client,
+            accumulator,
+            targets: RwLock::default(),
+            wake: Notify::new(),
+            compressors: Mutex::default(),
+        }
     }
 
     pub(super) fn compressor(&self) -> Result<Compressor> {
@@ -116,12 +126,14 @@ pub(super) async fn run(shared: Arc<Shared>) {
     let pause = config.retry_backoff.max(Duration::from_millis(10));
     let mut requests = Requests::default();
     let mut identity = Identity::new(pause);
+    let mut balance = Balance::default();
     let mut refresher = Refresher { task: JoinSet::new(), stale: None, not_before: Instant::now() };
     loop {
         let now = Instant::now();
         let snapshot = shared.client.snapshot();
         let Step { leaderless, anonymous, next } =
             send_due(&shared, &snapshot, &identity, &mut requests, now);
+        balance.update(&shared, &requests.in_flight, now);
         if leaderless {
             refresher.want(snapshot.generation);
         }
@@ -137,9 +149,14 @@ pub(super) async fn run(shared: Arc<Shared>) {
                 Ok(false) => {}
                 Err(error) => shared.accumulator.fail_unnumbered(&error),
             },
-            Some(outcome) = requests.finished() => if process_outcome(&shared, outcome) {
-                refresher.want(shared.client.inner.metadata.peek().generation);
-            },
+            Some(outcome) = requests.finished() => {
+                if outcome.is_answered() {
+                    balance.answered(outcome.broker);
+                }
+                if process_outcome(&shared, outcome) {
+                    refresher.want(shared.client.inner.metadata.peek().generation);
+                }
+            }
         }
     }
 }

@@ -1,0 +1,154 @@
+//! Which partition a record goes to. Each way is a file without I/O, to which time, queue lengths and
+//! randomness are given: `murmur2.rs` and `consistent.rs` for keys, `sticky.rs` for when to move on,
+//! `load.rs` for where to, `availability.rs` for brokers that stand still. `balance.rs` looks at the
+//! queues for them.
+//!
+//! Invariant: a key's partition depends on the key, the number of partitions and the configuration
+//! alone.
+
+mod availability;
+mod balance;
+mod consistent;
+mod load;
+mod murmur2;
+mod sticky;
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use arc_swap::ArcSwapOption;
+use parking_lot::Mutex;
+
+pub use availability::Availability;
+pub(super) use balance::Balance;
+pub use consistent::consistent;
+pub use load::{Load, Table};
+pub use murmur2::{murmur2, partition_for_key};
+pub use sticky::Sticky;
+
+use super::Target;
+use super::accumulator::Record;
+use crate::cluster::Client;
+use crate::config::Partitioner;
+use balance::loads;
+
+/// A hash's place among `count`; 0 if there are none.
+fn below(hash: u32, count: usize) -> i32 {
+    match u32::try_from(count) {
+        Ok(count) if count > 0 => (hash % count).cast_signed(),
+        _ => 0,
+    }
+}
+
+/// What one topic's choices are made by. It outlives changes of the topic's metadata.
+#[derive(Debug, Default)]
+pub(super) struct Chooser {
+    sticky: Mutex<Sticky>,
+    /// The chances, once the queues have been looked at.
+    table: ArcSwapOption<Table>,
+    /// Records that were dealt out in turn.
+    turn: AtomicUsize,
+    /// There have been records without a key.
+    keyless: AtomicBool,
+}
+
+/// A choice; `stuck` if it was made by `Chooser::sticky`, which is told if nothing comes of it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Choice {
+    pub(super) partition: i32,
+    pub(super) stuck: bool,
+}
+
+impl Chooser {
+    /// The partition for a record.
+    pub(super) fn choose(&self, client: &Client, target: &Target, record: &Record<'_>) -> Choice {
+        let config = client.config();
+        let count = target.partitions();
+        let key = record.key.filter(|_| !config.partitioner_ignore_keys);
+        let fixed = |partition| Choice { partition, stuck: false };
+        match (config.partitioner, key) {
+            (Partitioner::Default, Some(key)) => fixed(partition_for_key(key, count)),
+            (Partitioner::Murmur2, key) => fixed(partition_for_key(key.unwrap_or_default(), count)),
+            (Partitioner::Consistent, key) => fixed(consistent(key.unwrap_or_default(), count)),
+            // An empty key is none, to librdkafka.
+            (Partitioner::ConsistentRandom, Some(key)) if !key.is_empty() => fixed(consistent(key, count)),
+            (Partitioner::Random, Some(_)) => fixed(self.random(client, target)),
+            (Partitioner::RoundRobin, _) => fixed(self.in_turn(target)),
+            (
+                Partitioner::Default
+                | Partitioner::ConsistentRandom
+                | Partitioner::Random
+                | Partitioner::UniformSticky,
+                _,
+            ) => Choice { partition: self.stick(client, target, record.size()), stuck: true },
+        }
+    }
+
+    fn stick(&self, client: &Client, target: &Target, bytes: usize) -> i32 {
+        if !self.keyless.load(Ordering::Relaxed) {
+            self.keyless.store(true, Ordering::Relaxed);
+        }
+        let batch_size = client.config().batch_size;
+        let continues = |partition| {
+            let queue = usize::try_from(partition).ok().and_then(|at| target.queues.get(at));
+            queue.is_some_and(|queue| queue.has_room(bytes, batch_size))
+        };
+        let pick = || {
+            let random = client.inner.environment.random();
+            match &*self.table.load() {
+                Some(table) => table.pick(random),
+                None => uniform(client, target).pick(random),
+            }
+        };
+        let mut sticky = self.sticky.lock();
+        let exists = |partition: &i32| usize::try_from(*partition).is_ok_and(|at| at < target.partitions());
+        if let Some(partition) = sticky.next(bytes, batch_size, continues, pick).filter(exists) {
+            return partition;
+        }
+        // Of a topic that was made anew with fewer partitions the old chances say nothing.
+        *sticky = Sticky::default();
+        let pick = || uniform(client, target).pick(client.inner.environment.random());
+        sticky.next(bytes, batch_size, |_| false, pick).unwrap_or_default()
+    }
+
+    fn random(&self, client: &Client, target: &Target) -> i32 {
+        let count = target.partitions();
+        let partition = client.inner.environment.below(count);
+        let has_leader = target.topic.partitions.get(partition).is_some_and(|p| p.leader >= 0);
+        // Once more if it has no leader, as librdkafka has it.
+        let partition = if has_leader { partition } else { client.inner.environment.below(count) };
+        i32::try_from(partition).unwrap_or_default()
+    }
+
+    /// Partitions with a leader one after the other, or all if none has one.
+    fn in_turn(&self, target: &Target) -> i32 {
+        let partitions = &target.topic.partitions;
+        let turn = self.turn.fetch_add(1, Ordering::Relaxed);
+        let with_leader = partitions.iter().filter(|partition| partition.leader >= 0).count();
+        let mut among = partitions.iter().filter(|partition| with_leader == 0 || partition.leader >= 0);
+        let count = if with_leader == 0 { partitions.len() } else { with_leader };
+        let chosen = turn.checked_rem(count).and_then(|at| among.nth(at));
+        chosen.map(|partition| partition.index).unwrap_or_default()
+    }
+
+    /// A record did not get where it was chosen to go.
+    pub(super) fn give_back(&self, choice: Choice, bytes: usize) {
+        if choice.stuck {
+            self.sticky.lock().give_back(choice.partition, bytes);
+        }
+    }
+
+    /// Whether the queues' lengths matter here.
+    fn is_adaptive(&self) -> bool {
+        self.keyless.load(Ordering::Relaxed)
+    }
+
+    /// Takes in new chances.
+    fn weigh(&self, table: Table) {
+        self.table.store(Some(table.into()));
+    }
+}
+
+/// The same chance for each partition that can be written to.
+fn uniform(client: &Client, target: &Target) -> Table {
+    Table::uniform(&loads(&target.topic, &client.inner.metadata.peek().brokers, client.config()))
+}
