@@ -24,6 +24,7 @@ GOOD: dict[str, Any] = {
     "client.dns.lookup": "use_all_dns_ips",
     "metadata.recovery.strategy": "none",
     "compression.type": "zstd",
+    "partitioner.class": "consistent_random",
     "isolation.level": "read_committed",
 }
 
