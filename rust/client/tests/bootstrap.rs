@@ -326,3 +326,28 @@ async fn the_system_knows_names_of_addresses() {
     let name = soon(Environment::default().network.canonical_name([127, 0, 0, 1].into())).await;
     assert!(!name.expect("a name, or the address").is_empty());
 }
+
+#[tokio::test]
+async fn ipv6_is_an_address_like_any_other() {
+    let shape = ottla_mock::MockConfig { host: "::1".to_owned(), brokers: 2, ..Default::default() };
+    let cluster = ottla_mock::MockCluster::start(shape).await.expect("IPv6 on the loopback interface");
+    cluster.create_topic(ottla_mock::TopicSpec::new("t").partitions(2)).unwrap();
+    assert!(cluster.bootstrap().starts_with("[::1]:"), "{}", cluster.bootstrap());
+    // By its address, and by a name whose other address, of the old kind, is dead.
+    let network = Arc::new(Names::default());
+    let six = cluster.brokers()[0].address;
+    network.names.lock().insert("both".to_owned(), vec![closed_port().await, six]);
+    for (server, environment) in [
+        (cluster.bootstrap(), Environment::default()),
+        (format!("both:{}", six.port()), environment(&network, 1)),
+    ] {
+        let client = soon(Client::connect(config(&server, &[]), environment, SOON)).await.expect("connected");
+        let found = soon(client.topics(&["t".into()], true, SOON)).await.expect("a topic");
+        assert_eq!(found[0].partitions.len(), 2);
+        // The brokers advertise their IPv6 addresses, and are reached there.
+        for broker in [1, 2] {
+            let connection = soon(client.connection(Route::Broker(broker))).await.expect("connected");
+            assert_eq!(connection.endpoint().host, "::1");
+        }
+    }
+}
