@@ -6,26 +6,22 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail")]
 
 mod support;
+#[path = "support/tls.rs"]
+mod tls;
 
-use std::net::SocketAddr;
-use std::sync::Arc;
 use std::time::SystemTime;
 
 use ottla_client::config::Value;
 use ottla_client::connection::opening::Opening;
-use ottla_client::connection::{Endpoint, Settings, connect};
+use ottla_client::connection::{Endpoint, Settings};
 use ottla_client::error::Phase;
 use ottla_client::{Client, Config, Error, Kind};
-use ottla_mock::{MockCluster, MockConfig, SaslConfig};
-use rcgen::{
-    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa, KeyPair,
-};
+use ottla_mock::SaslConfig;
+use rcgen::{CertificateParams, DnType, ExtendedKeyUsagePurpose, KeyPair};
 use support::*;
+use tls::*;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
-use tokio_rustls::TlsAcceptor;
-use tokio_rustls::rustls::server::WebPkiClientVerifier;
-use tokio_rustls::rustls::{self, RootCertStore, ServerConfig};
+use tokio_rustls::rustls;
 
 /// A key of nobody, plain and encrypted with the password `hunter2` (PBES2, AES-256-CBC).
 const KEY: &str = "-----BEGIN PRIVATE KEY-----
@@ -42,112 +38,6 @@ aLsB2soOnyZ6VviUVG7vxlSOiCGriGKNPF7mbxcO5hQ2pGGPIFIpU4sYf2OxvmDQ
 1+UHo1IqvJVqbB940i/Q8RiFta0QlKPyaX3VMQY4eBvNCWnpHiZ6Lkbd6oISaXo=
 -----END ENCRYPTED PRIVATE KEY-----
 ";
-
-/// An authority.
-struct Authority(CertifiedIssuer<'static, KeyPair>);
-
-impl Authority {
-    fn new(name: &str) -> Self {
-        let mut params = CertificateParams::default();
-        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        params.distinguished_name.push(DnType::CommonName, name);
-        Self(CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap())
-    }
-
-    fn pem(&self) -> String {
-        self.0.pem()
-    }
-
-    /// A certificate for `names`, and its key.
-    fn issue(&self, names: &[&str], change: impl FnOnce(&mut CertificateParams)) -> (String, String) {
-        let key = KeyPair::generate().unwrap();
-        (self.issue_for(&key, names, change), key.serialize_pem())
-    }
-
-    fn issue_for(
-        &self,
-        key: &KeyPair,
-        names: &[&str],
-        change: impl FnOnce(&mut CertificateParams),
-    ) -> String {
-        let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
-        let mut params = CertificateParams::new(names).unwrap();
-        params.distinguished_name.push(DnType::CommonName, "test broker");
-        params.not_before = rcgen::date_time_ymd(2020, 1, 1);
-        params.not_after = rcgen::date_time_ymd(2100, 1, 1);
-        change(&mut params);
-        params.signed_by(key, &self.0).unwrap().pem()
-    }
-}
-
-/// How a server speaks TLS.
-struct Terms {
-    identity: (String, String),
-    /// The authority of the client certificates that it wants.
-    clients: Option<String>,
-    versions: &'static [&'static rustls::SupportedProtocolVersion],
-}
-
-impl Terms {
-    fn new(identity: (String, String)) -> Self {
-        Self { identity, clients: None, versions: rustls::ALL_VERSIONS }
-    }
-
-    fn acceptor(&self) -> TlsAcceptor {
-        use rustls::pki_types::pem::PemObject;
-        use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-        let certificates = |pem: &str| -> Vec<CertificateDer<'static>> {
-            CertificateDer::pem_slice_iter(pem.as_bytes()).map(Result::unwrap).collect()
-        };
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let builder = ServerConfig::builder_with_provider(Arc::clone(&provider));
-        let builder = builder.with_protocol_versions(self.versions).unwrap();
-        let builder = match &self.clients {
-            None => builder.with_no_client_auth(),
-            Some(pem) => {
-                let mut roots = RootCertStore::empty();
-                roots.add_parsable_certificates(certificates(pem));
-                let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider);
-                builder.with_client_cert_verifier(verifier.build().unwrap())
-            }
-        };
-        let (chain, key) = &self.identity;
-        let key = PrivateKeyDer::from_pem_slice(key.as_bytes()).unwrap();
-        TlsAcceptor::from(Arc::new(builder.with_single_cert(certificates(chain), key).unwrap()))
-    }
-}
-
-/// TLS in front of a broker.
-async fn terminate(terms: Terms, broker: SocketAddr) -> SocketAddr {
-    let acceptor = terms.acceptor();
-    server(move |stream| {
-        let acceptor = acceptor.clone();
-        async move {
-            let Ok(mut tls) = acceptor.accept(stream).await else { return };
-            let mut plain = TcpStream::connect(broker).await.unwrap();
-            // Either side may end it.
-            let _ = tokio::io::copy_bidirectional(&mut tls, &mut plain).await;
-        }
-    })
-    .await
-}
-
-async fn broker(sasl: Option<SaslConfig>) -> (MockCluster, SocketAddr) {
-    let cluster = MockCluster::start(MockConfig { brokers: 1, sasl, ..Default::default() }).await.unwrap();
-    let address = cluster.brokers()[0].address;
-    (cluster, address)
-}
-
-/// Connects to `localhost` at the port of `address`.
-async fn try_connect(address: SocketAddr, pairs: &[(&str, &str)]) -> Result<(), Error> {
-    let all = [("security.protocol", "SSL"), ("socket.connection.setup.timeout.ms", "5000")];
-    let all: Vec<_> = all.iter().chain(pairs).copied().collect();
-    let settings = Settings::try_from(&config(&address.to_string(), &all))?;
-    let endpoint = Endpoint { host: "localhost".to_owned(), port: address.port() };
-    let network = Arc::new(Names::default());
-    network.names.lock().insert("localhost".to_owned(), vec![address]);
-    soon(connect(&endpoint, &settings, &environment(&network, 1), None)).await.map(drop)
-}
 
 async fn refusal(terms: Terms, pairs: &[(&str, &str)]) -> Error {
     let (_cluster, address) = broker(None).await;

@@ -1,7 +1,8 @@
 //! Who the other side is and who we are: TLS, SASL, and the secrets for both.
 //!
 //! - `tls`: the handshake, with what `stores` and `pem` read, judged by `judge`; `tls_error`: why it
-//!   failed, in words; `peer`: what the other side showed; `heard`: what answered instead.
+//!   failed, in words; `reload`: files that changed; `peer`: what the other side showed; `heard`: what
+//!   answered instead.
 //! - `sasl`: the mechanisms as conversations without I/O; `scram`, `jaas`.
 //! - `kerberos`: GSSAPI, by the system's library.
 //! - `oauth`: tokens for OAUTHBEARER and where they come from.
@@ -17,6 +18,7 @@ pub mod kerberos;
 pub mod oauth;
 mod peer;
 mod pem;
+mod reload;
 pub mod sasl;
 pub mod scram;
 mod secret;

@@ -1,4 +1,4 @@
-//! TLS: the configuration made once, and the handshake on each connection.
+//! TLS: the configuration, made anew when its files have changed, and the handshake on each connection.
 //!
 //! Invariants: the broker's certificate is always checked against trusted authorities, and against
 //! the host's name unless that was turned off; SNI is the host that was configured. What the peer
@@ -19,15 +19,19 @@ use tokio_rustls::client::TlsStream;
 use super::heard::Heard;
 use super::judge::{AnyName, Observer};
 use super::peer::PeerCertificate;
+use super::reload::FromFiles;
 use super::stores::{identity, roots};
 use crate::config::Config;
 use crate::environment::Stream;
 use crate::error::{Error, Kind, Result};
 use crate::tap::Tapped;
 
-/// What a handshake needs; the same for all connections of a client.
+/// How a client shakes hands: with what its files say at the time.
 #[derive(Debug)]
-pub struct Tls {
+pub struct Tls(FromFiles<Stores>);
+
+/// What a handshake needs.
+struct Stores {
     config: ClientConfig,
     verifier: Arc<dyn ServerCertVerifier>,
     identity: Option<Arc<CertifiedKey>>,
@@ -57,31 +61,20 @@ fn wrong(message: impl Into<String>) -> Error {
 impl Tls {
     /// Reads what the configuration names.
     pub fn from_config(config: &Config) -> Result<Self> {
-        let provider = Arc::new(ring::default_provider());
-        let verifier = verifier(config, &provider)?;
-        let identity = identity(config, &provider)?.map(Arc::new);
-        let built = ClientConfig::builder_with_provider(provider).with_protocol_versions(&versions(config)?);
-        let built = built.map_err(|error| wrong(format!("ssl.enabled.protocols: {error}")))?;
-        // Each connection gets an observer in the place of both.
-        let config = built.with_root_certificates(RootCertStore::empty()).with_no_client_auth();
-        Ok(Self { config, verifier, identity })
+        let files = [&config.ssl_truststore_location, &config.ssl_keystore_location];
+        Self::new(&files, config, Stores::for_brokers)
     }
 
     /// For a token endpoint: the system's authorities and the configured ones, and no certificate
     /// of ours.
     pub(super) fn for_token_endpoint(config: &Config) -> Result<Self> {
-        let provider = Arc::new(ring::default_provider());
-        let mut roots = roots(config)?;
-        if !config.ssl_truststore_location.is_empty() || !config.ssl_truststore_certificates.is_empty() {
-            roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-        }
-        let built = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider));
-        let verifier = built.build().map_err(|error| wrong(format!("ssl.truststore: {error}")))?;
-        let built =
-            ClientConfig::builder_with_provider(provider).with_protocol_versions(rustls::ALL_VERSIONS);
-        let built = built.map_err(|error| wrong(error.to_string()))?;
-        let config = built.with_root_certificates(RootCertStore::empty()).with_no_client_auth();
-        Ok(Self { config, verifier, identity: None })
+        Self::new(&[&config.ssl_truststore_location], config, Stores::for_token_endpoint)
+    }
+
+    fn new(files: &[&String], config: &Config, make: fn(&Config) -> Result<Stores>) -> Result<Self> {
+        let files = files.iter().filter(|file| !file.is_empty()).map(|file| (*file).clone()).collect();
+        let config = config.clone();
+        FromFiles::new(files, move || make(&config)).map(Self)
     }
 
     /// Shakes hands with the broker called `host`. What it showed is in the second part in any case.
@@ -90,11 +83,12 @@ impl Tls {
         stream: Box<dyn Stream>,
         host: &str,
     ) -> (Result<TlsStream<Tapped<Heard>>, std::io::Error>, TlsInfo) {
+        let stores = self.0.current().await;
         let observer = Arc::new(Observer {
-            verifier: Arc::clone(&self.verifier),
-            identity: self.identity.clone(),
+            verifier: Arc::clone(&stores.verifier),
+            identity: stores.identity.clone(),
             seen: Mutex::new(TlsInfo {
-                client_certificate_configured: self.identity.is_some(),
+                client_certificate_configured: stores.identity.is_some(),
                 ..TlsInfo::default()
             }),
         });
@@ -106,7 +100,7 @@ impl Tls {
                 return (Err(error), TlsInfo::default());
             }
         };
-        let mut config = self.config.clone();
+        let mut config = stores.config.clone();
         config.dangerous().set_certificate_verifier(Arc::clone(&observer) as _);
         config.client_auth_cert_resolver = Arc::clone(&observer) as _;
         let connecting =
@@ -132,6 +126,34 @@ impl Tls {
             error
         });
         (connected, info)
+    }
+}
+
+impl Stores {
+    fn for_brokers(config: &Config) -> Result<Self> {
+        let provider = Arc::new(ring::default_provider());
+        let verifier = verifier(config, &provider)?;
+        let identity = identity(config, &provider)?.map(Arc::new);
+        let built = ClientConfig::builder_with_provider(provider).with_protocol_versions(&versions(config)?);
+        let built = built.map_err(|error| wrong(format!("ssl.enabled.protocols: {error}")))?;
+        // Each connection gets an observer in the place of both.
+        let config = built.with_root_certificates(RootCertStore::empty()).with_no_client_auth();
+        Ok(Self { config, verifier, identity })
+    }
+
+    fn for_token_endpoint(config: &Config) -> Result<Self> {
+        let provider = Arc::new(ring::default_provider());
+        let mut roots = roots(config)?;
+        if !config.ssl_truststore_location.is_empty() || !config.ssl_truststore_certificates.is_empty() {
+            roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+        }
+        let built = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider));
+        let verifier = built.build().map_err(|error| wrong(format!("ssl.truststore: {error}")))?;
+        let built =
+            ClientConfig::builder_with_provider(provider).with_protocol_versions(rustls::ALL_VERSIONS);
+        let built = built.map_err(|error| wrong(error.to_string()))?;
+        let config = built.with_root_certificates(RootCertStore::empty()).with_no_client_auth();
+        Ok(Self { config, verifier, identity: None })
     }
 }
 
