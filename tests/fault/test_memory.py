@@ -1,12 +1,15 @@
 """What a producer takes: no more than its buffer while brokers are slow, and nothing more after
-twenty million records. Each producer is in a process of its own, so that its memory is its own."""
+twenty million records. Whose memory is measured is in a process of its own."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
 import pytest
 
+import ottla
+from ottla import errors
 from ottla.testing import Fault, MockCluster
 from tests.support.child import run_child
 from tests.support.kafka_cluster import KafkaCluster
@@ -53,6 +56,45 @@ os._exit(0)
     full, most, sent = map(int, ended.output.split())
     assert full > BUFFER * 0.9, f"the buffer was never full: {full} bytes of {sent} records"
     assert most <= BUFFER + 32 * MEGABYTE, f"{most / MEGABYTE:.0f} MB more"
+
+
+def fill(
+    producer: ottla.Producer, topic: str
+) -> tuple[list[ottla.Delivery], errors.TimeoutError, float]:
+    """Send until it fails: what was accepted, the error, and for how long the last call waited."""
+    accepted: list[ottla.Delivery] = []
+    while len(accepted) < 10_000:
+        started = time.monotonic()
+        try:
+            accepted.append(producer.send(topic, bytes(1_000)))
+        except errors.TimeoutError as error:
+            return accepted, error, time.monotonic() - started
+    raise AssertionError("more was accepted than buffer.memory holds")
+
+
+@pytest.mark.cluster
+def test_a_full_buffer_is_a_clear_error_after_max_block_ms(
+    kafka: KafkaCluster, kafka_topic: TopicFactory
+) -> None:
+    topic = kafka_topic(3)
+    config = {"buffer.memory": 1 << 20, "max.block.ms": 1_500, "linger.ms": 0}
+    with ottla.Producer(kafka.bootstrap, config) as producer:
+        producer.send(topic, b"first").result(30)
+        for node in kafka.nodes.values():
+            node.pause()
+        accepted, error, waited = fill(producer, topic)
+        for node in kafka.nodes.values():
+            node.resume()
+        assert 1.5 <= waited < 15, f"blocked for {waited:.1f} s"
+        message = str(error)
+        assert "buffer.memory" in message, message
+        assert "max.block.ms" in message, message
+        # What was taken before is written, and what was not is not.
+        assert 500 < len(accepted) < 1_100, len(accepted)
+        for delivery in accepted:
+            delivery.result(60)
+    written = sum(kafka.end_offset(topic, partition) for partition in range(3))
+    assert written == 1 + len(accepted)
 
 
 @pytest.mark.cluster
