@@ -336,7 +336,8 @@ async fn ipv6_is_an_address_like_any_other() {
     // By its address, and by a name whose other address, of the old kind, is dead.
     let network = Arc::new(Names::default());
     let six = cluster.brokers()[0].address;
-    network.names.lock().insert("both".to_owned(), vec![closed_port().await, six]);
+    let dead = closed_port().await;
+    network.names.lock().insert("both".to_owned(), vec![dead, six]);
     for (server, environment) in [
         (cluster.bootstrap(), Environment::default()),
         (format!("both:{}", six.port()), environment(&network, 1)),
