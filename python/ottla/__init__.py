@@ -29,6 +29,7 @@ from ottla._core import (
     Topic,
     __version__,
     partition_for_key,
+    partitions_for_keys,
 )
 from ottla.doctor import diagnose
 from ottla.errors import KafkaError
@@ -60,6 +61,7 @@ __all__ = [
     "diagnose",
     "errors",
     "partition_for_key",
+    "partitions_for_keys",
     "scan",
 ]
 

@@ -10,6 +10,7 @@ from ottla.metrics import Metrics
 
 __all__ = [
     "Admin",
+    "Array",
     "AsyncClient",
     "AsyncEvents",
     "BatchDelivery",
@@ -33,12 +34,23 @@ __all__ = [
     "config_rows",
     "examine",
     "partition_for_key",
+    "partitions_for_keys",
 ]
 
 __version__: str
 
 _Bytes: TypeAlias = bytes | bytearray | memoryview | str
 _Headers: TypeAlias = Sequence[tuple[str | bytes, _Bytes | None]] | Mapping[str, _Bytes | None]
+
+@final
+class Array:
+    """An Arrow array, which any Arrow library takes over without a copy: ``pyarrow.array(it)``."""
+
+    def __len__(self) -> int: ...
+    def __arrow_c_schema__(self) -> object: ...
+    def __arrow_c_array__(
+        self, requested_schema: object | None = None
+    ) -> tuple[object, object]: ...
 
 @final
 class Broker:
@@ -597,6 +609,9 @@ class Producer:
         bootstrap: addresses, or a ``Client`` to share its connections.
         config: configuration by Kafka's dotted names; ``kwargs`` are the same with underscores.
         timeout: seconds for connecting.
+
+    The keyword ``partitioner`` is the name of a partitioner (``partitioner.class``), or your own:
+    an ``ottla.partitioners.Partitioner`` or ``BatchPartitioner``.
     """
 
     def __new__(
@@ -625,7 +640,7 @@ class Producer:
             key: bytes, text, or None; records of the same key go to the same partition.
             headers: pairs of a name and a value; the same name may come more than once.
             timestamp: milliseconds since 1970, or a datetime. Default: now.
-            partition: the partition. Default: by the key as the Java client does, or spread.
+            partition: the partition. Default: what the partitioner chooses.
 
         Raises:
             UnknownTopicError: the topic did not appear within ``max.block.ms``.
@@ -760,3 +775,18 @@ def examine(
 
 def partition_for_key(key: _Bytes, partitions: int) -> int:
     """Return the partition of a key among so many, as the Java client chooses it."""
+
+def partitions_for_keys(keys: Any, partitions: int) -> Array:
+    """Return the partition of each key, as the Java client chooses it; null for a null.
+
+    Args:
+        keys: binary or text in an Arrow array, chunked array or column.
+        partitions: how many partitions there are.
+
+    Returns:
+        int32 in one Arrow array, however many chunks the keys are in.
+
+    Raises:
+        ConfigError: the keys are of another type, or ``partitions`` is 0.
+        TypeError: the keys are not in Arrow.
+    """

@@ -17,6 +17,7 @@ mod events;
 mod logging;
 mod mock;
 mod offsets;
+mod partitioner;
 mod producer;
 mod record;
 mod rows;
@@ -45,6 +46,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<logging::LogEvents>()?;
     module.add_class::<mock::MockCluster>()?;
     module.add_class::<offsets::OffsetAndTimestamp>()?;
+    module.add_class::<partitioner::Array>()?;
     module.add_class::<producer::Delivery>()?;
     module.add_class::<producer::Producer>()?;
     module.add_class::<producer::RecordMetadata>()?;
@@ -52,6 +54,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<send_batch::BatchDelivery>()?;
     module.add_function(wrap_pyfunction!(config::config_rows, module)?)?;
     module.add_function(wrap_pyfunction!(doctor::examine, module)?)?;
+    module.add_function(wrap_pyfunction!(partitioner::partitions_for_keys, module)?)?;
     module.add_function(wrap_pyfunction!(producer::partition_for_key, module)?)?;
     Ok(())
 }

@@ -10,6 +10,7 @@ use pyo3::types::PyDict;
 
 use crate::client::Client;
 use crate::errors;
+use crate::partitioner::{Chosen, Custom};
 use crate::record::{Data, Headers, data, timestamp};
 use crate::runtime::{Owned, check_process, runtime, seconds, wait, wait_for};
 use crate::send_batch::{self, BatchDelivery};
@@ -128,6 +129,7 @@ pub(crate) struct Producer {
     core: Owned<Core>,
     /// The client was made for this producer and goes with it.
     own_client: bool,
+    partitioner: Option<Custom>,
 }
 
 /// The topic, looked up if it has to be.
@@ -165,12 +167,13 @@ impl Producer {
         timeout: Option<f64>,
         kwargs: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
+        let (partitioner, kwargs) = Custom::take(kwargs)?;
         let (client, own_client) =
-            Client::given_or_connected(py, "Producer", bootstrap, config, timeout, kwargs)?;
+            Client::given_or_connected(py, "Producer", bootstrap, config, timeout, kwargs.as_ref())?;
         let runtime = runtime()?;
         let _entered = runtime.enter();
         let core = Core::new(client).map_err(|error| errors::raise(py, &error))?;
-        Ok(Self { core: Owned::new(core), own_client })
+        Ok(Self { core: Owned::new(core), own_client, partitioner })
     }
 
     #[pyo3(signature = (topic, value=None, key=None, *, headers=None, timestamp=None, partition=None))]
@@ -197,6 +200,12 @@ impl Producer {
             value: value.as_ref().map(Data::as_slice),
             headers: &headers.as_headers(),
         };
+        let partition = match (partition, &self.partitioner) {
+            (None, Some(custom)) => {
+                Some(custom.choose(py, topic, record.key, record.value, target.partitions())?)
+            }
+            (partition, _) => partition,
+        };
         let promise = send_record(py, core, &target, partition, &record)?;
         Ok(Delivery { promise, timestamp: millis, pid: std::process::id() })
     }
@@ -216,6 +225,13 @@ impl Producer {
         let core = self.core.get()?;
         let target = target(py, core, topic)?;
         let given = send_batch::Given { values, keys, headers, timestamps, partitions };
+        let Some(custom) = &self.partitioner else {
+            return send_batch::send_batch(py, core, &target, &given);
+        };
+        let Chosen { values, keys, partitions } =
+            custom.choose_all(py, topic, target.partitions(), &given)?;
+        let (keys, partitions) = (keys.as_ref(), partitions.as_ref());
+        let given = send_batch::Given { values: &values, keys, partitions, ..given };
         send_batch::send_batch(py, core, &target, &given)
     }
 

@@ -48,6 +48,8 @@ enum Fate {
     Refused(Error),
 }
 
+pub(crate) type Pair = (Option<ArrayRef>, ArrayRef);
+
 /// The promise of many records.
 #[pyclass(frozen, module = "ottla")]
 pub(crate) struct BatchDelivery {
@@ -170,7 +172,7 @@ pub(crate) fn send_batch(
     }
 }
 
-fn speaks_arrow(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+pub(crate) fn speaks_arrow(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(object.hasattr("__arrow_c_array__")? || object.hasattr("__arrow_c_stream__")?)
 }
 
@@ -185,16 +187,7 @@ fn send_arrow(
     target: &Target,
     given: &Given<'_, '_>,
 ) -> PyResult<BatchDelivery> {
-    if given.headers.is_some() || given.timestamps.is_some() || given.partitions.is_some() {
-        let words = "with Arrow, headers, timestamps and partitions are columns of the table: headers, timestamp, partition";
-        return Err(errors::config(py, words));
-    }
-    let values = chunks("values", given.values)?;
-    let keys = given.keys.filter(|keys| !keys.is_none()).map(|keys| chunks("keys", keys)).transpose()?;
-    let pairs = match keys {
-        None => values.into_iter().map(|values| (None, values)).collect(),
-        Some(keys) => aligned(py, &keys, &values)?,
-    };
+    let pairs = pairs(py, given)?;
     let all = pairs.iter().map(columns).collect::<Result<Vec<_>, _>>();
     let all = all.map_err(|error| errors::config(py, error.to_string()))?;
     let mut runs = Runs::default();
@@ -205,7 +198,21 @@ fn send_arrow(
     Ok(runs.delivery(row))
 }
 
-fn columns((keys, values): &(Option<ArrayRef>, ArrayRef)) -> Result<Columns<'_>, ColumnsError> {
+/// Keys and values, or tables.
+pub(crate) fn pairs(py: Python<'_>, given: &Given<'_, '_>) -> PyResult<Vec<Pair>> {
+    if given.headers.is_some() || given.timestamps.is_some() || given.partitions.is_some() {
+        let words = "with Arrow, headers, timestamps and partitions are columns of the table: headers, timestamp, partition";
+        return Err(errors::config(py, words));
+    }
+    let values = chunks("values", given.values)?;
+    let keys = given.keys.filter(|keys| !keys.is_none()).map(|keys| chunks("keys", keys)).transpose()?;
+    match keys {
+        None => Ok(values.into_iter().map(|values| (None, values)).collect()),
+        Some(keys) => aligned(py, &keys, &values),
+    }
+}
+
+pub(crate) fn columns((keys, values): &Pair) -> Result<Columns<'_>, ColumnsError> {
     match (values.as_struct_opt(), keys) {
         (Some(rows), None) => Columns::from_struct(rows),
         (_, keys) => Columns::from_arrays(keys.as_deref(), values),
@@ -213,7 +220,7 @@ fn columns((keys, values): &(Option<ArrayRef>, ArrayRef)) -> Result<Columns<'_>,
 }
 
 /// The arrays of anything that speaks Arrow.
-fn chunks(what: &str, object: &Bound<'_, PyAny>) -> PyResult<Vec<ArrayRef>> {
+pub(crate) fn chunks(what: &str, object: &Bound<'_, PyAny>) -> PyResult<Vec<ArrayRef>> {
     if !speaks_arrow(object)? {
         let ty = object.get_type().name()?;
         return Err(PyTypeError::new_err(format!(
