@@ -10,8 +10,10 @@ import logging
 from ottla import errors
 from ottla._core import (
     Admin,
+    AsyncBatchDelivery,
     AsyncClient,
     AsyncEvents,
+    AsyncProducer,
     BatchDelivery,
     Broker,
     Client,
@@ -38,8 +40,10 @@ from ottla.scanning import scan
 
 __all__ = [
     "Admin",
+    "AsyncBatchDelivery",
     "AsyncClient",
     "AsyncEvents",
+    "AsyncProducer",
     "BatchDelivery",
     "Broker",
     "Client",

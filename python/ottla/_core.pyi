@@ -11,8 +11,10 @@ from ottla.metrics import Metrics
 __all__ = [
     "Admin",
     "Array",
+    "AsyncBatchDelivery",
     "AsyncClient",
     "AsyncEvents",
+    "AsyncProducer",
     "BatchDelivery",
     "Broker",
     "Client",
@@ -602,6 +604,119 @@ class BatchDelivery:
         """Wait for all, and return what failed: index of the first record, how many, why."""
 
 @final
+class AsyncBatchDelivery:
+    """The promise of many records, for asyncio: the twin of ``BatchDelivery``."""
+
+    def __len__(self) -> int: ...
+    def done(self) -> bool:
+        """Whether it is known what became of every record."""
+
+    def result(self, timeout: float | None = None) -> Future[int]:
+        """How many there are, once all are acknowledged, or else the first failure."""
+
+    def errors(self, timeout: float | None = None) -> Future[list[tuple[int, int, BaseException]]]:
+        """What failed, once all is known: index of the first record, how many, why."""
+
+@final
+class AsyncProducer:
+    """A producer for asyncio: the twin of ``Producer``.
+
+    What waits there returns a native future of the running loop here; no thread is made to wait
+    in. The futures of a batch are filled together, so thousands of ``send`` at once cost little.
+    One producer may be used from several loops.
+
+    Making one does not connect: ``async with`` does, or ``connect()``, or else the first record.
+
+    Args:
+        bootstrap: addresses, or a ``Client`` or ``AsyncClient`` to share its connections.
+        config: configuration by Kafka's dotted names; ``kwargs`` are the same with underscores.
+        timeout: seconds for connecting. Default: ``default.api.timeout.ms``, 60 s.
+
+    Raises:
+        ConfigError: a key or a value is wrong.
+    """
+
+    def __new__(
+        cls,
+        bootstrap: str | Sequence[str] | Client | AsyncClient | None = None,
+        config: Mapping[str, Any] | None = None,
+        *,
+        timeout: float | None = None,
+        **kwargs: Any,
+    ) -> AsyncProducer: ...
+    def connect(self) -> Future[None]:
+        """Find the cluster, unless it was found before. See ``AsyncClient.connect``."""
+
+    def send(
+        self,
+        topic: str,
+        value: _Bytes | None = None,
+        key: _Bytes | None = None,
+        *,
+        headers: _Headers | None = None,
+        timestamp: int | datetime | None = None,
+        partition: int | None = None,
+    ) -> Future[RecordMetadata]:
+        """Send a record; the future gets where it was written, or why it was not.
+
+        The record is in its batch when the call returns, unless its topic has to be looked up or
+        the buffer is full: then it waits for that, for up to ``max.block.ms`` from the call on,
+        and those of its topic that are sent after it stay behind it. Cancelling the future
+        concerns this record alone: one that waits is not sent, one that is in its batch may still
+        be written.
+
+        Args:
+            topic, value, key, headers, timestamp, partition: as in ``Producer.send``.
+
+        Raises:
+            UnknownTopicError: the topic did not appear within ``max.block.ms``.
+            TimeoutError: the buffer stayed full for ``max.block.ms``, or the record was not
+                acknowledged within ``delivery.timeout.ms``.
+            ConfigError: the record is larger than ``max.request.size``.
+            KafkaError: it failed; ``maybe_done`` tells whether it may have been written.
+        """
+
+    def send_batch(
+        self,
+        topic: str,
+        values: Any,
+        keys: Any = None,
+        *,
+        headers: Sequence[_Headers | None] | None = None,
+        timestamps: Sequence[int | datetime | None] | None = None,
+        partitions: Sequence[int | None] | None = None,
+    ) -> Future[AsyncBatchDelivery]:
+        """Put many records into their batches; the future is done when all are there.
+
+        The rows are encoded beside the loop's thread. Await one call before the next, and before
+        ``send``, where their order counts. Cancelling it ends it between two rows.
+
+        Args:
+            topic, values, keys, headers, timestamps, partitions: as in ``Producer.send_batch``.
+        """
+
+    def flush(self, timeout: float | None = None) -> Future[None]:
+        """Send what waits; done when all that was sent before is acknowledged or failed."""
+
+    @property
+    def buffered_bytes(self) -> int:
+        """Bytes of records that are not acknowledged yet."""
+
+    def close(self, timeout: float | None = None) -> Future[None]:
+        """Flush for up to ``timeout`` seconds (60), then fail what is unsent with a reason.
+
+        Cancelling the future ends the wait, not the closing.
+        """
+
+    def __aenter__(self) -> Future[AsyncProducer]: ...
+    def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> Future[None]: ...
+
+@final
 class Producer:
     """A producer. Use it in a ``with`` block, or ``close()`` it, to be sure that all is written.
 
@@ -644,7 +759,8 @@ class Producer:
 
         Raises:
             UnknownTopicError: the topic did not appear within ``max.block.ms``.
-            TimeoutError: the buffer stayed full for ``max.block.ms``.
+            TimeoutError: the call waited for ``max.block.ms``, for the topic and for room in the
+                buffer together.
             ConfigError: the record is larger than ``max.request.size``.
         """
 
@@ -658,7 +774,8 @@ class Producer:
         timestamps: Sequence[int | datetime | None] | None = None,
         partitions: Sequence[int | None] | None = None,
     ) -> BatchDelivery:
-        """Put many records into their batches; waits while the buffer is full.
+        """Put many records into their batches; waits while the buffer is full, for up to
+        ``max.block.ms`` a record.
 
         Args:
             topic: the topic.

@@ -1,10 +1,13 @@
 //! Proves: what `acks`, `linger.ms` and `batch.size` promise; back-pressure within `max.block.ms`;
 //! errors of one partition touch no other; flush waits for exactly what was sent before it; close
-//! and drop leave no promise open.
+//! and drop leave no promise open; who watches a batch is called.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail")]
 
 mod support;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ottla_client::Kind;
 use ottla_client::producer::{Producer, Sent};
@@ -289,10 +292,32 @@ async fn a_full_buffer_is_told_without_waiting_to_those_who_try() {
     let cluster = cluster(1).await;
     let producer = producer(&cluster, &[("buffer.memory", "1000"), ("linger.ms", "0")]).await;
     cluster.inject(Fault::new(Match::api(PRODUCE), Reaction::Delay(ms(300))));
-    let target = soon(producer.target("t")).await.unwrap();
+    let target = soon(producer.target("t", producer.blocks_until())).await.unwrap();
     let value = [b'x'; 700];
     assert!(matches!(producer.try_send(&target, None, &record(&value)), Ok(Sent::Accepted(_))));
     let Ok(Sent::Full(bytes)) = producer.try_send(&target, None, &record(&value)) else { panic!("full") };
-    soon(producer.room_for(bytes)).await.expect("room after the first is written");
+    let error = soon(producer.room_for(bytes, Instant::now())).await.expect_err("the call's time is over");
+    assert_eq!(error.kind(), Kind::Timeout);
+    soon(producer.room_for(bytes, producer.blocks_until())).await.expect("room after the first is written");
     assert!(matches!(producer.try_send(&target, None, &record(&value)), Ok(Sent::Accepted(_))));
+}
+
+#[tokio::test]
+async fn whoever_watches_a_batch_is_called_once_before_those_who_wait() {
+    let cluster = cluster(1).await;
+    let producer = producer(&cluster, &[("linger.ms", "0")]).await;
+    let delivery = soon(producer.send("t", None, &record(b"v"))).await.unwrap();
+    let calls = Arc::new(AtomicUsize::new(0));
+    let (watched, counted) = (Arc::clone(&delivery.completion), Arc::clone(&calls));
+    delivery.completion.on_done(move || {
+        assert_eq!(watched.settled(0).expect("known by now").offset, 0);
+        counted.fetch_add(1, Ordering::Relaxed);
+    });
+    soon(delivery.wait()).await.expect("written");
+    assert_eq!(calls.load(Ordering::Relaxed), 1);
+    let counted = Arc::clone(&calls);
+    delivery.completion.on_done(move || {
+        counted.fetch_add(1, Ordering::Relaxed);
+    });
+    assert_eq!(calls.load(Ordering::Relaxed), 2, "late, and called at once");
 }

@@ -32,7 +32,7 @@ pub(crate) struct AsyncClient {
 }
 
 impl AsyncClient {
-    fn core(&self) -> PyResult<&Core> {
+    pub(crate) fn core(&self) -> PyResult<&Core> {
         let core = self.core.get()?;
         if core.is_closed() { Err(errors::closed("this client was closed")) } else { Ok(core) }
     }

@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 use ottla_client::{Error, Kind, Result};
 use parking_lot::Mutex;
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyWeakrefReference;
@@ -24,6 +25,9 @@ use crate::{errors, logging};
 
 /// Makes the value that a future gets, on the loop's thread.
 type Give = Box<dyn FnOnce(Python<'_>) -> PyResult<Py<PyAny>> + Send>;
+
+/// What the loop's thread is to do.
+type Job = Box<dyn FnOnce(Python<'_>) + Send>;
 
 static GET_RUNNING_LOOP: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 /// The bridge of each event loop, both held weakly: the loop itself holds the bridge until it is
@@ -74,10 +78,20 @@ pub(crate) struct Promise {
 impl Promise {
     /// A promise and its future, which belongs to the running loop.
     pub(crate) fn new(py: Python<'_>) -> PyResult<(Self, Bound<'_, PyAny>)> {
-        let running = GET_RUNNING_LOOP.import(py, "asyncio", "get_running_loop")?.call0()?;
+        let running = running(py)?;
         let mailbox = mailbox_of(&running)?;
-        let future = running.call_method0("create_future")?;
-        Ok((Self { future: Some(future.clone().unbind()), mailbox }, future))
+        let future = running.call_method0(intern!(py, "create_future"))?;
+        Ok((Self::of(future.clone().unbind(), mailbox), future))
+    }
+
+    /// The promise of a future of the loop that has this mailbox.
+    pub(crate) fn of(future: Py<PyAny>, mailbox: Arc<Mailbox>) -> Self {
+        Self { future: Some(future), mailbox }
+    }
+
+    /// Parts it into what it was made of: whoever calls this settles the future.
+    pub(crate) fn into_parts(mut self) -> Option<(Py<PyAny>, Arc<Mailbox>)> {
+        self.future.take().map(|future| (future, Arc::clone(&self.mailbox)))
     }
 
     /// Has the loop's thread call `give` and fill the future with what it returns or raises, unless
@@ -88,7 +102,7 @@ impl Promise {
 
     fn post(&mut self, give: Give) {
         if let Some(future) = self.future.take() {
-            self.mailbox.post(Settled { future, give });
+            self.mailbox.post(move |py| settle(future.bind(py), give(py)));
         }
     }
 }
@@ -102,21 +116,17 @@ impl Drop for Promise {
     }
 }
 
-struct Settled {
-    future: Py<PyAny>,
-    give: Give,
-}
-
 /// What waits for the loop: no more than the futures that it has made.
-struct Mailbox {
-    settled: Mutex<Vec<Settled>>,
+pub(crate) struct Mailbox {
+    jobs: Mutex<Vec<Job>>,
     bell: UnixStream,
 }
 
 impl Mailbox {
-    fn post(&self, settled: Settled) {
-        let mut waiting = self.settled.lock();
-        waiting.push(settled);
+    /// Has the loop's thread do something, soon; from any thread and without the GIL.
+    pub(crate) fn post(&self, job: impl FnOnce(Python<'_>) + Send + 'static) {
+        let mut waiting = self.jobs.lock();
+        waiting.push(Box::new(job));
         if waiting.len() == 1 {
             // Never blocks, and there is room: no more than one byte is under way, and one being
             // read. A loop that is closed does not hear it, and nobody awaits its futures.
@@ -139,26 +149,56 @@ impl Bridge {
         // The byte first: what is posted after it was read rings again.
         let mut bytes = [0; 16];
         while matches!((&self.ear).read(&mut bytes), Err(error) if error.kind() == ErrorKind::Interrupted) {}
-        let settled = std::mem::take(&mut *self.mailbox.settled.lock());
-        for Settled { future, give } in settled {
-            let future = future.into_bound(py);
-            if let Err(error) = fill(&future, give) {
-                error.write_unraisable(py, Some(&future));
-            }
+        let jobs = std::mem::take(&mut *self.mailbox.jobs.lock());
+        jobs.into_iter().for_each(|job| job(py));
+    }
+}
+
+/// Fills a future, unless it is done: cancelled, that is.
+pub(crate) fn settle(future: &Bound<'_, PyAny>, result: PyResult<Py<PyAny>>) {
+    let py = future.py();
+    let filled = match result {
+        Ok(value) => future.call_method1(intern!(py, "set_result"), (value,)),
+        Err(error) => future.call_method1(intern!(py, "set_exception"), (error.into_value(py),)),
+    };
+    if let Err(error) = filled {
+        let is_done = future.call_method0(intern!(py, "done")).and_then(|done| done.is_truthy());
+        if !is_done.unwrap_or(false) {
+            error.write_unraisable(py, Some(future));
         }
     }
 }
 
-fn fill(future: &Bound<'_, PyAny>, give: Give) -> PyResult<()> {
-    if future.call_method0("done")?.is_truthy()? {
-        return Ok(());
+/// The loop that this thread is running.
+fn running(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+    GET_RUNNING_LOOP.import(py, "asyncio", "get_running_loop")?.call0()
+}
+
+/// The loop that was asked last, for those who ask often. Held weakly.
+#[derive(Default)]
+pub(crate) struct LastLoop(Mutex<Option<(Py<PyWeakrefReference>, Arc<Mailbox>)>>);
+
+impl LastLoop {
+    /// A future of the running loop, and the mailbox of that loop.
+    pub(crate) fn future<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Arc<Mailbox>)> {
+        let running = running(py)?;
+        // Taken out first: whatever Python does with them must not find the lock taken.
+        let last = self.0.lock().as_ref().map(|(of, mailbox)| (of.clone_ref(py), Arc::clone(mailbox)));
+        let is_running =
+            |of: &Py<PyWeakrefReference>| of.bind(py).upgrade().is_some_and(|of| of.is(&running));
+        let known = last.and_then(|(of, mailbox)| is_running(&of).then_some(mailbox));
+        let mailbox = match known {
+            Some(mailbox) => mailbox,
+            None => {
+                let mailbox = mailbox_of(&running)?;
+                let of = PyWeakrefReference::new(&running)?.unbind();
+                let before = self.0.lock().replace((of, Arc::clone(&mailbox)));
+                drop(before);
+                mailbox
+            }
+        };
+        Ok((running.call_method0(intern!(py, "create_future"))?, mailbox))
     }
-    let py = future.py();
-    match give(py) {
-        Ok(value) => future.call_method1("set_result", (value,)),
-        Err(error) => future.call_method1("set_exception", (error.into_value(py),)),
-    }
-    .map(drop)
 }
 
 /// The mailbox of a loop, which looks into it from now on.
@@ -180,7 +220,7 @@ fn mailbox_of(event_loop: &Bound<'_, PyAny>) -> PyResult<Arc<Mailbox>> {
     let (ear, bell) = UnixStream::pair()?;
     ear.set_nonblocking(true)?;
     bell.set_nonblocking(true)?;
-    let mailbox = Arc::new(Mailbox { settled: Mutex::default(), bell });
+    let mailbox = Arc::new(Mailbox { jobs: Mutex::default(), bell });
     let descriptor = ear.as_raw_fd();
     let bridge = Bridge { mailbox: Arc::clone(&mailbox), ear, pid: std::process::id() };
     let bridge = Bound::new(py, bridge)?;

@@ -6,7 +6,10 @@
 mod admin;
 mod arrow;
 mod async_client;
+mod async_producer;
 mod asyncio;
+mod awaited;
+mod batch_delivery;
 mod calls;
 mod client;
 mod cluster;
@@ -35,6 +38,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<arrow::RecordBatch>()?;
     module.add_class::<async_client::AsyncClient>()?;
     module.add_class::<async_client::AsyncEvents>()?;
+    module.add_class::<async_producer::AsyncProducer>()?;
+    module.add_class::<batch_delivery::AsyncBatchDelivery>()?;
+    module.add_class::<batch_delivery::BatchDelivery>()?;
     module.add_class::<client::Client>()?;
     module.add_class::<client::ConnectionStatus>()?;
     module.add_class::<cluster::Broker>()?;
@@ -51,7 +57,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<producer::Producer>()?;
     module.add_class::<producer::RecordMetadata>()?;
     module.add_class::<scan::Scan>()?;
-    module.add_class::<send_batch::BatchDelivery>()?;
     module.add_function(wrap_pyfunction!(config::config_rows, module)?)?;
     module.add_function(wrap_pyfunction!(doctor::examine, module)?)?;
     module.add_function(wrap_pyfunction!(partitioner::partitions_for_keys, module)?)?;

@@ -3,32 +3,55 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ottla_client::producer::{Delivery as Promise, Producer as Core, Record, Sent, Target, Written};
+use ottla_client::producer::{Completion, Delivery as Promise, Producer as Core, Sent, Target, Written};
 use ottla_client::{Error, Kind};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use tokio::time::Instant;
 
+use crate::batch_delivery::BatchDelivery;
 use crate::client::Client;
 use crate::errors;
 use crate::partitioner::{Chosen, Custom};
-use crate::record::{Data, Headers, data, timestamp};
+use crate::record::{Data, Fields, data};
 use crate::runtime::{Owned, check_process, runtime, seconds, wait, wait_for};
-use crate::send_batch::{self, BatchDelivery};
+use crate::send_batch::{Given, Rows};
 
 /// How long `close` waits for unsent records unless told otherwise.
-const CLOSE: Duration = Duration::from_secs(60);
+pub(crate) const CLOSE: Duration = Duration::from_secs(60);
 
 /// Where a record was written.
-#[pyclass(frozen, get_all, module = "ottla")]
+#[pyclass(frozen, module = "ottla")]
 pub(crate) struct RecordMetadata {
-    topic: String,
+    topic: Arc<str>,
+    #[pyo3(get)]
     partition: i32,
+    #[pyo3(get)]
     offset: Option<i64>,
+    #[pyo3(get)]
     timestamp: i64,
+}
+
+impl RecordMetadata {
+    /// Of a record with this timestamp.
+    pub(crate) fn new(completion: &Completion, written: Written, timestamp: i64) -> Self {
+        let (topic, partition) = completion.partition();
+        Self {
+            topic: Arc::clone(topic),
+            partition: *partition,
+            offset: (written.offset >= 0).then_some(written.offset),
+            timestamp: if written.log_append_time >= 0 { written.log_append_time } else { timestamp },
+        }
+    }
 }
 
 #[pymethods]
 impl RecordMetadata {
+    #[getter]
+    fn topic(&self) -> &str {
+        &self.topic
+    }
+
     fn __repr__(&self) -> String {
         let offset = self.offset.map_or("None".to_owned(), |offset| offset.to_string());
         format!(
@@ -47,16 +70,6 @@ pub(crate) struct Delivery {
 }
 
 impl Delivery {
-    fn metadata(&self, written: Written) -> RecordMetadata {
-        let (topic, partition) = self.promise.completion.partition();
-        RecordMetadata {
-            topic: topic.to_string(),
-            partition: *partition,
-            offset: (written.offset >= 0).then_some(written.offset),
-            timestamp: if written.log_append_time >= 0 { written.log_append_time } else { self.timestamp },
-        }
-    }
-
     fn wait(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<ottla_client::Result<Written>> {
         if let Some(result) = self.promise.result() {
             return Ok(result);
@@ -64,7 +77,7 @@ impl Delivery {
         // What is known may be told anywhere, but nothing comes to a forked child.
         check_process(self.pid)?;
         let timeout = seconds(timeout, Duration::MAX)?;
-        match wait(py, tokio_timeout(timeout, self.promise.wait()))? {
+        match wait(py, async { tokio::time::timeout(timeout, self.promise.wait()).await.ok() })? {
             Some(result) => Ok(result),
             None => {
                 let (topic, partition) = self.promise.completion.partition();
@@ -76,11 +89,6 @@ impl Delivery {
     }
 }
 
-/// `None` when the time is over first.
-pub(crate) async fn tokio_timeout<T>(timeout: Duration, future: impl Future<Output = T>) -> Option<T> {
-    tokio::time::timeout(timeout, future).await.ok()
-}
-
 #[pymethods]
 impl Delivery {
     fn done(&self) -> bool {
@@ -90,7 +98,7 @@ impl Delivery {
     #[pyo3(signature = (timeout=None))]
     fn result(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<RecordMetadata> {
         match self.wait(py, timeout)? {
-            Ok(written) => Ok(self.metadata(written)),
+            Ok(written) => Ok(RecordMetadata::new(&self.promise.completion, written, self.timestamp)),
             Err(error) => Err(errors::raise(py, &error)),
         }
     }
@@ -133,26 +141,10 @@ pub(crate) struct Producer {
 }
 
 /// The topic, looked up if it has to be.
-pub(crate) fn target(py: Python<'_>, core: &Core, topic: &str) -> PyResult<Arc<Target>> {
+fn target(py: Python<'_>, core: &Core, topic: &str, deadline: Instant) -> PyResult<Arc<Target>> {
     match core.known_target(topic) {
         Some(target) => Ok(target),
-        None => wait_for(py, core.target(topic)),
-    }
-}
-
-/// Sends one record, waiting without the GIL while the buffer is full.
-fn send_record(
-    py: Python<'_>,
-    core: &Core,
-    target: &Target,
-    partition: Option<i32>,
-    record: &Record<'_>,
-) -> PyResult<Promise> {
-    loop {
-        match core.try_send(target, partition, record).map_err(|error| errors::raise(py, &error))? {
-            Sent::Accepted(promise) => return Ok(promise),
-            Sent::Full(bytes) => wait_for(py, core.room_for(bytes))?,
-        }
+        None => wait_for(py, core.target(topic, deadline)),
     }
 }
 
@@ -189,25 +181,23 @@ impl Producer {
         partition: Option<i32>,
     ) -> PyResult<Delivery> {
         let core = self.core.get()?;
-        let millis = self::timestamp(timestamp)?;
-        let value = value.map_or(Ok(None), |value| data("value", value))?;
-        let key = key.map_or(Ok(None), |key| data("key", key))?;
-        let headers = Headers::new(headers)?;
-        let target = target(py, core, topic)?;
-        let record = Record {
-            timestamp: millis,
-            key: key.as_ref().map(Data::as_slice),
-            value: value.as_ref().map(Data::as_slice),
-            headers: &headers.as_headers(),
-        };
-        let partition = match (partition, &self.partitioner) {
-            (None, Some(custom)) => {
-                Some(custom.choose(py, topic, record.key, record.value, target.partitions())?)
+        let mut fields = Fields::new(value, key, headers, timestamp, partition)?;
+        // One for the whole call, whatever it waits for.
+        let deadline = core.blocks_until();
+        let target = target(py, core, topic, deadline)?;
+        if let (None, Some(custom)) = (partition, &self.partitioner) {
+            let [key, value] = [&fields.key, &fields.value].map(|data| data.as_ref().map(Data::as_slice));
+            fields.partition = Some(custom.choose(py, topic, key, value, target.partitions())?);
+        }
+        loop {
+            match fields.try_send(core, &target).map_err(|error| errors::raise(py, &error))? {
+                Sent::Accepted(promise) => {
+                    let timestamp = fields.timestamp;
+                    return Ok(Delivery { promise, timestamp, pid: std::process::id() });
+                }
+                Sent::Full(bytes) => wait_for(py, core.room_for(bytes, deadline))?,
             }
-            (partition, _) => partition,
-        };
-        let promise = send_record(py, core, &target, partition, &record)?;
-        Ok(Delivery { promise, timestamp: millis, pid: std::process::id() })
+        }
     }
 
     #[pyo3(signature = (topic, values, keys=None, *, headers=None, timestamps=None, partitions=None))]
@@ -223,16 +213,18 @@ impl Producer {
         partitions: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<BatchDelivery> {
         let core = self.core.get()?;
-        let target = target(py, core, topic)?;
-        let given = send_batch::Given { values, keys, headers, timestamps, partitions };
+        let given = Given { values, keys, headers, timestamps, partitions };
         let Some(custom) = &self.partitioner else {
-            return send_batch::send_batch(py, core, &target, &given);
+            let rows = Rows::new(py, &given)?;
+            let target = target(py, core, topic, core.blocks_until())?;
+            return Ok(rows.send(py, core, &target)?.into());
         };
+        let target = target(py, core, topic, core.blocks_until())?;
         let Chosen { values, keys, partitions } =
             custom.choose_all(py, topic, target.partitions(), &given)?;
         let (keys, partitions) = (keys.as_ref(), partitions.as_ref());
-        let given = send_batch::Given { values: &values, keys, partitions, ..given };
-        send_batch::send_batch(py, core, &target, &given)
+        let given = Given { values: &values, keys, partitions, ..given };
+        Ok(Rows::new(py, &given)?.send(py, core, &target)?.into())
     }
 
     #[pyo3(signature = (timeout=None))]

@@ -1,10 +1,11 @@
-//! Fields of a record as Python has them: bytes and text, headers, timestamps.
+//! A record as Python has it: bytes and text, headers, timestamps.
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 use pyo3::types::{PyBytes, PyDict, PyFloat, PyInt, PyMapping, PyMemoryView, PyString};
 
+use ottla_client::producer::{Producer, Record, Sent, Target};
 use ottla_protocol::records::Header;
 
 use crate::errors;
@@ -78,6 +79,44 @@ impl Headers {
             .iter()
             .map(|(key, value)| Header { key: key.as_slice(), value: value.as_ref().map(Data::as_slice) })
             .collect()
+    }
+}
+
+/// A record that holds on to what Python gave, so that it can wait without the GIL.
+pub(crate) struct Fields {
+    pub(crate) key: Option<Data>,
+    pub(crate) value: Option<Data>,
+    pub(crate) headers: Headers,
+    pub(crate) timestamp: i64,
+    pub(crate) partition: Option<i32>,
+}
+
+impl Fields {
+    pub(crate) fn new(
+        value: Option<&Bound<'_, PyAny>>,
+        key: Option<&Bound<'_, PyAny>>,
+        headers: Option<&Bound<'_, PyAny>>,
+        timestamp: Option<&Bound<'_, PyAny>>,
+        partition: Option<i32>,
+    ) -> PyResult<Self> {
+        Ok(Self {
+            timestamp: self::timestamp(timestamp)?,
+            value: value.map_or(Ok(None), |value| data("value", value))?,
+            key: key.map_or(Ok(None), |key| data("key", key))?,
+            headers: Headers::new(headers)?,
+            partition,
+        })
+    }
+
+    /// Sends it without waiting.
+    pub(crate) fn try_send(&self, core: &Producer, target: &Target) -> ottla_client::Result<Sent> {
+        let record = Record {
+            timestamp: self.timestamp,
+            key: self.key.as_ref().map(Data::as_slice),
+            value: self.value.as_ref().map(Data::as_slice),
+            headers: &self.headers.as_headers(),
+        };
+        core.try_send(target, self.partition, &record)
     }
 }
 

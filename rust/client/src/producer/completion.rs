@@ -4,13 +4,14 @@
 //! error; whoever waits is told when the last part is. A batch has one part unless a broker found it
 //! too large and it was split.
 
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Kind, Result};
 use crate::list_offsets::TopicPartition;
 
 /// Where a record was written, or the first record of a batch.
@@ -42,6 +43,16 @@ struct Piece {
     result: Option<Result<Written>>,
 }
 
+/// Whom to call when a batch is done.
+#[derive(Default)]
+struct Watchers(Mutex<Vec<Box<dyn FnOnce() + Send>>>);
+
+impl fmt::Debug for Watchers {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{} watchers", self.0.lock().len())
+    }
+}
+
 /// What became of a batch: shared by all who sent a record of it.
 #[derive(Debug)]
 pub struct Completion {
@@ -50,6 +61,7 @@ pub struct Completion {
     pieces: Mutex<Vec<Piece>>,
     is_done: AtomicBool,
     done: Notify,
+    watchers: Watchers,
 }
 
 impl Completion {
@@ -79,6 +91,12 @@ impl Completion {
         Some(result.clone().map(|written| written.of(index - piece.first)))
     }
 
+    /// What became of the record at `index` of a batch that is done.
+    pub fn settled(&self, index: usize) -> Result<Written> {
+        let lost = || Error::new(Kind::Closed, "the batch has lost its record");
+        self.result_of(index).unwrap_or_else(|| Err(lost()))
+    }
+
     /// Which of the records from index `first` to before `end` have failed, if that is known: first
     /// index, how many in a row, why.
     #[must_use]
@@ -104,10 +122,25 @@ impl Completion {
             tokio::pin!(done);
             done.as_mut().enable();
             if self.is_done() {
+                // Those who are to be called have been, then.
+                drop(self.watchers.0.lock());
                 return;
             }
             done.await;
         }
+    }
+
+    /// Has `call` called once it is known what became of all records: on the thread that finds out,
+    /// before those who wait go on, or at once if it is known already. It must not wait for anything,
+    /// nor ask this for anything but results.
+    pub fn on_done(&self, call: impl FnOnce() + Send + 'static) {
+        let mut watchers = self.watchers.0.lock();
+        // Looked at under the lock: whoever settles takes the list after it has said that it is done.
+        if !self.is_done() {
+            return watchers.push(Box::new(call));
+        }
+        drop(watchers);
+        call();
     }
 
     /// Settles the part that starts at `first`; only the first call for a part counts.
@@ -120,7 +153,10 @@ impl Completion {
         piece.result = Some(result);
         if pieces.iter().all(|piece| piece.result.is_some()) {
             drop(pieces);
+            let mut watchers = self.watchers.0.lock();
             self.is_done.store(true, Ordering::Release);
+            watchers.drain(..).for_each(|call| call());
+            drop(watchers);
             self.done.notify_waiters();
         }
     }
@@ -155,6 +191,7 @@ impl Part {
             pieces: Mutex::new(vec![Piece { first: 0, result: None }]),
             is_done: AtomicBool::new(false),
             done: Notify::new(),
+            watchers: Watchers::default(),
         };
         Self {
             completion: Arc::new(completion),
@@ -239,7 +276,6 @@ impl Delivery {
     /// Waits until it is known.
     pub async fn wait(&self) -> Result<Written> {
         self.completion.wait().await;
-        let unsettled = || Error::new(crate::error::Kind::Closed, "the batch has lost its record");
-        self.result().unwrap_or_else(|| Err(unsettled()))
+        self.completion.settled(self.index)
     }
 }

@@ -138,14 +138,21 @@ impl Producer {
         Some(self.remember(current, Some(&target)))
     }
 
-    /// Looks a topic up, for up to `max.block.ms`.
-    pub async fn target(&self, topic: &str) -> Result<Arc<Target>> {
+    /// Until when a call that begins now may wait for metadata and for room: `max.block.ms`.
+    #[must_use]
+    pub fn blocks_until(&self) -> Instant {
+        deadline(self.client().config().max_block)
+    }
+
+    /// Looks a topic up, until a deadline.
+    pub async fn target(&self, topic: &str, deadline: Instant) -> Result<Arc<Target>> {
         if let Some(target) = self.known_target(topic) {
             return Ok(target);
         }
         let name: Arc<str> = topic.into();
         let client = self.client();
-        let found = client.topics(std::slice::from_ref(&name), true, client.config().max_block).await?;
+        let timeout = deadline.saturating_duration_since(Instant::now());
+        let found = client.topics(std::slice::from_ref(&name), true, timeout).await?;
         let found = found.into_iter().next();
         let found =
             found.ok_or_else(|| Error::new(Kind::UnknownTopic, "the topic has vanished").topic(topic))?;
@@ -199,12 +206,9 @@ impl Producer {
         }
     }
 
-    /// Waits until the buffer has room for `bytes`, for up to `max.block.ms`.
-    pub async fn room_for(&self, bytes: usize) -> Result<()> {
-        self.room_by(bytes, deadline(self.client().config().max_block)).await
-    }
-
-    async fn room_by(&self, bytes: usize, deadline: Instant) -> Result<()> {
+    /// Waits until the buffer has room for `bytes`, until a deadline: that of
+    /// [`Producer::blocks_until`] at the beginning of the call that needs it.
+    pub async fn room_for(&self, bytes: usize, deadline: Instant) -> Result<()> {
         let config = self.client().config();
         let memory = &self.shared.accumulator.memory;
         // Whoever waits for room must not wait for batches that linger.
@@ -225,12 +229,12 @@ impl Producer {
 
     /// Sends a record, waiting for metadata and for room, for up to `max.block.ms` together.
     pub async fn send(&self, topic: &str, partition: Option<i32>, record: &Record<'_>) -> Result<Delivery> {
-        let deadline = deadline(self.client().config().max_block);
-        let target = self.target(topic).await?;
+        let deadline = self.blocks_until();
+        let target = self.target(topic, deadline).await?;
         loop {
             match self.try_send(&target, partition, record)? {
                 Sent::Accepted(delivery) => return Ok(delivery),
-                Sent::Full(bytes) => self.room_by(bytes, deadline).await?,
+                Sent::Full(bytes) => self.room_for(bytes, deadline).await?,
             }
         }
     }

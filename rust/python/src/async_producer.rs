@@ -1,0 +1,227 @@
+//! `AsyncProducer`: the twin of `Producer` for asyncio, over the same core.
+//!
+//! Invariant: no call waits on the loop's thread, and no thread is made to wait in.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use ottla_client::Client as CoreClient;
+use ottla_client::producer::{Producer as Core, Sent};
+use pyo3::IntoPyObjectExt;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use tokio::time::Instant;
+
+use crate::async_client::AsyncClient;
+use crate::asyncio::{LastLoop, Promise, start};
+use crate::awaited::{Backlog, Cancelled, Groups, Waiting};
+use crate::batch_delivery::AsyncBatchDelivery;
+use crate::client::Client;
+use crate::producer::CLOSE;
+use crate::record::Fields;
+use crate::runtime::{Owned, runtime, seconds};
+use crate::send_batch::{Given, Rows};
+use crate::{config, errors};
+
+struct Parts {
+    core: Arc<Core>,
+    groups: Arc<Groups>,
+    backlog: Arc<Backlog>,
+}
+
+/// A producer, for asyncio.
+#[pyclass(frozen, module = "ottla")]
+pub(crate) struct AsyncProducer {
+    parts: Owned<Parts>,
+    last_loop: LastLoop,
+    /// For connecting.
+    timeout: Duration,
+    /// The client was made for this producer and goes with it.
+    own_client: bool,
+}
+
+/// The client that was given, or one that is not connected yet, and whether it is the producer's own.
+fn client(
+    py: Python<'_>,
+    bootstrap: Option<&Bound<'_, PyAny>>,
+    config: Option<&Bound<'_, PyAny>>,
+    kwargs: Option<&Bound<'_, PyDict>>,
+) -> PyResult<(CoreClient, bool)> {
+    let given = match bootstrap {
+        Some(given) if given.is_instance_of::<Client>() => Some(given.cast::<Client>()?.get().core()?),
+        Some(given) if given.is_instance_of::<AsyncClient>() => {
+            Some(given.cast::<AsyncClient>()?.get().core()?)
+        }
+        _ => None,
+    };
+    match given {
+        Some(_) if config.is_some() || kwargs.is_some_and(|kwargs| !kwargs.is_empty()) => {
+            let words = "AsyncProducer on a client takes its configuration from it: configure the client";
+            Err(errors::config(py, words))
+        }
+        Some(client) => Ok((client.clone(), false)),
+        None => {
+            let (config, environment) = config::config(py, bootstrap, config, kwargs)?;
+            let client = CoreClient::new(config, environment).map_err(|error| errors::raise(py, &error))?;
+            Ok((client, true))
+        }
+    }
+}
+
+async fn connect(client: CoreClient, own_client: bool, timeout: Duration) -> ottla_client::Result<()> {
+    // A client that was given has found its cluster, or will when it is asked to.
+    if own_client { client.find_cluster(timeout).await } else { Ok(()) }
+}
+
+/// What is left of a time that began then.
+fn left(began: Instant, timeout: Duration) -> Duration {
+    timeout.saturating_sub(began.elapsed())
+}
+
+#[pymethods]
+impl AsyncProducer {
+    #[new]
+    #[pyo3(signature = (bootstrap=None, config=None, *, timeout=None, **kwargs))]
+    fn new(
+        py: Python<'_>,
+        bootstrap: Option<&Bound<'_, PyAny>>,
+        config: Option<&Bound<'_, PyAny>>,
+        timeout: Option<f64>,
+        kwargs: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Self> {
+        let (client, own_client) = client(py, bootstrap, config, kwargs)?;
+        let timeout = seconds(timeout, client.config().default_api_timeout)?;
+        let runtime = runtime()?;
+        let _entered = runtime.enter();
+        let core = Arc::new(Core::new(client).map_err(|error| errors::raise(py, &error))?);
+        let groups = Arc::new(Groups::default());
+        let backlog = Arc::new(Backlog::new(Arc::clone(&core), Arc::clone(&groups)));
+        let parts = Owned::new(Parts { core, groups, backlog });
+        Ok(Self { parts, last_loop: LastLoop::default(), timeout, own_client })
+    }
+
+    fn connect<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let client = self.parts.get()?.core.client().clone();
+        start(py, connect(client, self.own_client, self.timeout), |py, ()| Ok(py.None()))
+    }
+
+    #[pyo3(signature = (topic, value=None, key=None, *, headers=None, timestamp=None, partition=None))]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
+    fn send<'py>(
+        &self,
+        py: Python<'py>,
+        topic: &str,
+        value: Option<&Bound<'py, PyAny>>,
+        key: Option<&Bound<'py, PyAny>>,
+        headers: Option<&Bound<'py, PyAny>>,
+        timestamp: Option<&Bound<'py, PyAny>>,
+        partition: Option<i32>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let Parts { core, groups, backlog } = self.parts.get()?;
+        let fields = Fields::new(value, key, headers, timestamp, partition)?;
+        let (future, mailbox) = self.last_loop.future(py)?;
+        if backlog.is_empty()
+            && let Some(target) = core.known_target(topic)
+            && let Sent::Accepted(delivery) =
+                fields.try_send(core, &target).map_err(|error| errors::raise(py, &error))?
+        {
+            groups.add(delivery, fields.timestamp, future.clone().unbind(), &mailbox);
+            return Ok(future);
+        }
+        let cancelled = Arc::new(AtomicBool::new(false));
+        future.call_method1("add_done_callback", (Cancelled(Arc::clone(&cancelled)),))?;
+        let promise = Promise::of(future.clone().unbind(), mailbox);
+        backlog.push(topic, Waiting { fields, promise, deadline: core.blocks_until(), cancelled })?;
+        Ok(future)
+    }
+
+    #[pyo3(signature = (topic, values, keys=None, *, headers=None, timestamps=None, partitions=None))]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
+    fn send_batch<'py>(
+        &self,
+        py: Python<'py>,
+        topic: &str,
+        values: &Bound<'py, PyAny>,
+        keys: Option<&Bound<'py, PyAny>>,
+        headers: Option<&Bound<'py, PyAny>>,
+        timestamps: Option<&Bound<'py, PyAny>>,
+        partitions: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let core = Arc::clone(&self.parts.get()?.core);
+        let rows = Rows::new(py, &Given { values, keys, headers, timestamps, partitions })?.owned()?;
+        let topic = topic.to_owned();
+        start(py, async move { rows.send(&core, &topic).await }, |py, runs| {
+            AsyncBatchDelivery::from(runs).into_py_any(py)
+        })
+    }
+
+    #[pyo3(signature = (timeout=None))]
+    fn flush<'py>(&self, py: Python<'py>, timeout: Option<f64>) -> PyResult<Bound<'py, PyAny>> {
+        let Parts { core, backlog, .. } = self.parts.get()?;
+        let (core, backlog) = (Arc::clone(core), Arc::clone(backlog));
+        // Every record has its own deadline, so this one only has to be later.
+        let config = core.client().config();
+        let longest = config.max_block + config.delivery_timeout + Duration::from_secs(5);
+        let timeout = seconds(timeout, longest)?;
+        let work = async move {
+            let began = Instant::now();
+            // If they are not through in time, the flush that follows says that time is over.
+            let _ = tokio::time::timeout(timeout, backlog.through()).await;
+            core.flush(left(began, timeout)).await
+        };
+        start(py, work, |py, ()| Ok(py.None()))
+    }
+
+    #[getter]
+    fn buffered_bytes(&self) -> PyResult<usize> {
+        Ok(self.parts.get()?.core.buffered())
+    }
+
+    #[pyo3(signature = (timeout=None))]
+    fn close<'py>(&self, py: Python<'py>, timeout: Option<f64>) -> PyResult<Bound<'py, PyAny>> {
+        let Parts { core, backlog, .. } = self.parts.get()?;
+        let (core, backlog, own_client) = (Arc::clone(core), Arc::clone(backlog), self.own_client);
+        let timeout = seconds(timeout, CLOSE)?;
+        // Not the future's own work: cancelling the wait does not leave the producer half closed.
+        let closing = runtime()?.spawn(async move {
+            let began = Instant::now();
+            // What waits longer than this fails, as what is unsent does.
+            let _ = tokio::time::timeout(timeout, backlog.through()).await;
+            let closed = core.close(left(began, timeout)).await;
+            if own_client {
+                core.client().close();
+            }
+            closed
+        });
+        let work = async move {
+            let ended = |error: tokio::task::JoinError| {
+                let words = format!("closing has ended early: {error}");
+                ottla_client::Error::new(ottla_client::Kind::Closed, words)
+            };
+            closing.await.map_err(ended)?
+        };
+        start(py, work, |py, ()| Ok(py.None()))
+    }
+
+    fn __aenter__<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let producer = this.get();
+        let client = producer.parts.get()?.core.client().clone();
+        let work = connect(client, producer.own_client, producer.timeout);
+        let this_too = this.clone().into_any().unbind();
+        start(this.py(), work, |_, ()| Ok(this_too))
+    }
+
+    #[pyo3(signature = (*_args))]
+    fn __aexit__<'py>(&self, py: Python<'py>, _args: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        self.close(py, None)
+    }
+
+    fn __repr__(&self) -> String {
+        let Some(Parts { core, .. }) = self.parts.peek() else {
+            return "AsyncProducer(made in another process)".to_owned();
+        };
+        let servers = core.client().config().bootstrap_servers.join(",");
+        format!("AsyncProducer(bootstrap={servers:?}, buffered_bytes={})", core.buffered())
+    }
+}

@@ -1,0 +1,221 @@
+//! `BatchDelivery` and `AsyncBatchDelivery`: what became of the records of one `send_batch`.
+//!
+//! Invariant: each row has exactly one fate: that of its place in a batch, or why it was never sent.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ottla_client::producer::{Completion, Delivery};
+use ottla_client::{Error, Kind};
+use pyo3::IntoPyObjectExt;
+use pyo3::prelude::*;
+
+use crate::asyncio::start;
+use crate::errors;
+use crate::runtime::{Owned, check_process, seconds, wait};
+
+/// Rows in a row with the same fate.
+struct Run {
+    first: usize,
+    count: usize,
+    fate: Fate,
+}
+
+enum Fate {
+    /// That of records of a batch, in a row, the first of which has this index there.
+    Batch(Arc<Completion>, usize),
+    /// Never sent.
+    Refused(Error),
+}
+
+/// The fates of all rows.
+#[derive(Default)]
+pub(crate) struct Runs {
+    runs: Vec<Run>,
+    count: usize,
+}
+
+/// Rows that failed: the first one, how many, why.
+type Failed = (usize, usize, Error);
+
+impl Runs {
+    /// How many rows there are so far.
+    pub(crate) fn count(&self) -> usize {
+        self.count
+    }
+
+    /// The next row was accepted.
+    pub(crate) fn push(&mut self, delivery: Delivery) {
+        match self.runs.last_mut() {
+            Some(Run { count, fate: Fate::Batch(completion, first), .. })
+                if Arc::ptr_eq(completion, &delivery.completion) && *first + *count == delivery.index =>
+            {
+                *count += 1;
+            }
+            _ => {
+                let fate = Fate::Batch(delivery.completion, delivery.index);
+                self.runs.push(Run { first: self.count, count: 1, fate });
+            }
+        }
+        self.count += 1;
+    }
+
+    /// The next row cannot be sent; what concerns all of them is an error of the call.
+    pub(crate) fn refuse(&mut self, error: Error) -> ottla_client::Result<()> {
+        if error.kind() == Kind::Closed {
+            return Err(error);
+        }
+        self.runs.push(Run { first: self.count, count: 1, fate: Fate::Refused(error) });
+        self.count += 1;
+        Ok(())
+    }
+
+    fn is_done(&self) -> bool {
+        self.runs.iter().all(|run| match &run.fate {
+            Fate::Batch(completion, _) => completion.is_done(),
+            Fate::Refused(_) => true,
+        })
+    }
+
+    /// Waits for all.
+    async fn failures(&self, timeout: Duration) -> ottla_client::Result<Vec<Failed>> {
+        let all = async {
+            let mut failures = Vec::new();
+            for run in &self.runs {
+                match &run.fate {
+                    Fate::Batch(completion, index) => {
+                        completion.wait().await;
+                        let failed = completion.failures(*index, index + run.count);
+                        let row = |(at, count, error)| (run.first + at - index, count, error);
+                        failures.extend(failed.into_iter().map(row));
+                    }
+                    Fate::Refused(error) => failures.push((run.first, run.count, error.clone())),
+                }
+            }
+            failures
+        };
+        tokio::time::timeout(timeout, all).await.map_err(|_| {
+            let words =
+                format!("not all acknowledged within {} s; they are still under way", timeout.as_secs_f64());
+            Error::new(Kind::Timeout, words)
+        })
+    }
+
+    /// How many rows there are, if none failed.
+    fn result(&self, py: Python<'_>, failures: &[Failed]) -> PyResult<usize> {
+        let Some((first, _, error)) = failures.first() else { return Ok(self.count) };
+        let failed: usize = failures.iter().map(|(_, count, _)| count).sum();
+        let words = format!("{failed} of {} records failed, the first at index {first}", self.count);
+        Err(errors::raise(py, &error.clone().because(words)))
+    }
+}
+
+fn to_python(py: Python<'_>, failures: Vec<Failed>) -> PyResult<Vec<(usize, usize, Py<PyAny>)>> {
+    failures.into_iter().map(|(first, count, error)| Ok((first, count, errors::value(py, &error)?))).collect()
+}
+
+fn repr(class: &str, runs: &Runs) -> String {
+    let done = if runs.is_done() { "True" } else { "False" };
+    format!("{class}(count={}, done={done})", runs.count)
+}
+
+/// The promise of many records.
+#[pyclass(frozen, module = "ottla")]
+pub(crate) struct BatchDelivery {
+    runs: Runs,
+    pid: u32,
+}
+
+impl From<Runs> for BatchDelivery {
+    fn from(runs: Runs) -> Self {
+        Self { runs, pid: std::process::id() }
+    }
+}
+
+impl BatchDelivery {
+    fn wait(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<Vec<Failed>> {
+        check_process(self.pid)?;
+        let timeout = seconds(timeout, Duration::MAX)?;
+        wait(py, self.runs.failures(timeout))?.map_err(|error| errors::raise(py, &error))
+    }
+}
+
+#[pymethods]
+impl BatchDelivery {
+    fn __len__(&self) -> usize {
+        self.runs.count
+    }
+
+    fn done(&self) -> bool {
+        self.runs.is_done()
+    }
+
+    #[pyo3(signature = (timeout=None))]
+    fn result(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<usize> {
+        let failures = self.wait(py, timeout)?;
+        self.runs.result(py, &failures)
+    }
+
+    #[pyo3(signature = (timeout=None))]
+    fn errors(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<Vec<(usize, usize, Py<PyAny>)>> {
+        to_python(py, self.wait(py, timeout)?)
+    }
+
+    fn __repr__(&self) -> String {
+        repr("BatchDelivery", &self.runs)
+    }
+}
+
+/// The promise of many records, for asyncio.
+#[pyclass(frozen, module = "ottla")]
+pub(crate) struct AsyncBatchDelivery {
+    runs: Owned<Arc<Runs>>,
+}
+
+impl From<Runs> for AsyncBatchDelivery {
+    fn from(runs: Runs) -> Self {
+        Self { runs: Owned::new(Arc::new(runs)) }
+    }
+}
+
+impl AsyncBatchDelivery {
+    fn wait<'py>(
+        &self,
+        py: Python<'py>,
+        timeout: Option<f64>,
+        give: impl FnOnce(Python<'_>, &Runs, Vec<Failed>) -> PyResult<Py<PyAny>> + Send + 'static,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let timeout = seconds(timeout, Duration::MAX)?;
+        let runs = Arc::clone(self.runs.get()?);
+        let work = async move { runs.failures(timeout).await.map(|failures| (runs, failures)) };
+        start(py, work, |py, (runs, failures)| give(py, &runs, failures))
+    }
+}
+
+#[pymethods]
+impl AsyncBatchDelivery {
+    fn __len__(&self) -> PyResult<usize> {
+        Ok(self.runs.get()?.count)
+    }
+
+    fn done(&self) -> PyResult<bool> {
+        Ok(self.runs.get()?.is_done())
+    }
+
+    #[pyo3(signature = (timeout=None))]
+    fn result<'py>(&self, py: Python<'py>, timeout: Option<f64>) -> PyResult<Bound<'py, PyAny>> {
+        self.wait(py, timeout, |py, runs, failures| runs.result(py, &failures)?.into_py_any(py))
+    }
+
+    #[pyo3(signature = (timeout=None))]
+    fn errors<'py>(&self, py: Python<'py>, timeout: Option<f64>) -> PyResult<Bound<'py, PyAny>> {
+        self.wait(py, timeout, |py, _, failures| to_python(py, failures)?.into_py_any(py))
+    }
+
+    fn __repr__(&self) -> String {
+        match self.runs.peek() {
+            Some(runs) => repr("AsyncBatchDelivery", runs),
+            None => "AsyncBatchDelivery(made in another process)".to_owned(),
+        }
+    }
+}
