@@ -196,8 +196,9 @@ impl Accumulator {
 
     fn finish(&self, batch: Batch, result: Result<Written>) {
         self.memory.release(batch.reserved);
-        self.incomplete.lock().remove(&batch.place());
         batch.settle(result);
+        // Only now, or a flush could find it neither here nor settled.
+        self.incomplete.lock().remove(&batch.place());
     }
 
     /// A batch is back and goes again when its time comes, if there is time left.

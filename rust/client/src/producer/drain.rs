@@ -169,7 +169,6 @@ impl Accumulator {
                 drained.wake_at(Some(busy.deadline));
             } else if let Some(part) = busy.part.upgrade().filter(|part| !part.is_settled()) {
                 // Its memory stays taken until the connection has let go of its bytes.
-                self.incomplete.lock().remove(&busy.place);
                 drained.late.push(Late { part, broker: busy.broker, last_error: busy.last_error.take() });
             }
         }
