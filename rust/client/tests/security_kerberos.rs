@@ -7,12 +7,17 @@
 mod support;
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use ottla_client::config::Value;
 use ottla_client::security::Sasl;
-use ottla_client::security::kerberos::{Client, Reply, SecurityContext};
-use ottla_client::{Config, Error, Kind};
+use ottla_client::security::kerberos::{self, Reply, SecurityContext};
+use ottla_client::{Client, Config, Error, Kind};
 use ottla_gssapi::{Error as GssError, Step};
+use ottla_protocol::ApiKey;
+use ottla_protocol::messages::sasl_handshake::SaslHandshakeResponse;
+use support::*;
+use tokio::net::TcpListener;
 
 /// Steps as the test says; "wrapping" puts a W before.
 #[derive(Debug)]
@@ -39,12 +44,12 @@ fn step(token: &str, complete: bool) -> Result<Step, GssError> {
     Ok(Step { token: token.into(), complete })
 }
 
-fn client(steps: impl IntoIterator<Item = Result<Step, GssError>>, keytab: bool) -> Client {
-    Client::new(Box::new(Script(steps.into_iter().collect())), "kafka/b1".to_owned(), keytab)
+fn client(steps: impl IntoIterator<Item = Result<Step, GssError>>, keytab: bool) -> kerberos::Client {
+    kerberos::Client::new(Box::new(Script(steps.into_iter().collect())), "kafka/b1".to_owned(), keytab)
 }
 
 /// A client whose context is complete.
-fn established() -> Client {
+fn established() -> kerberos::Client {
     let mut client = client([step("hello", false), step("", true)], false);
     assert_eq!(client.first().unwrap(), b"hello");
     assert_eq!(client.reply(b"proof").unwrap(), Reply { message: Vec::new(), last: false });
@@ -123,5 +128,34 @@ fn what_is_wrong_with_the_configuration_is_told() {
         let error = sasl(&pairs).expect_err("refused");
         assert_eq!(error.kind(), Kind::Config);
         assert!(error.to_string().contains(words), "{error}");
+    }
+}
+
+/// Regression: the host was cut out of the address in words, which has the IP address behind it.
+#[tokio::test]
+async fn the_broker_is_named_by_its_host_whatever_its_address_is() {
+    for ip in ["127.0.0.1:0", "[::1]:0"] {
+        let listener = TcpListener::bind(ip).await.expect("a port");
+        let address = listener.local_addr().unwrap();
+        tokio::spawn(async move {
+            while let Ok((mut stream, _)) = listener.accept().await {
+                shake_hands(&mut stream).await;
+                let Some(asked) = read_request(&mut stream).await else { continue };
+                let offer =
+                    SaslHandshakeResponse { mechanisms: vec!["GSSAPI".to_owned()], ..Default::default() };
+                let (version, id) = (asked.api_version, asked.correlation_id);
+                respond(&mut stream, ApiKey::SaslHandshake, version, id, &offer).await;
+            }
+        });
+        let network = Arc::new(Names::default());
+        network.names.lock().insert("broker.ottla.test".to_owned(), vec![address]);
+        let config = config(
+            &format!("broker.ottla.test:{}", address.port()),
+            &[("security.protocol", "SASL_PLAINTEXT"), ("sasl.kerberos.service.name", "kafka")],
+        );
+        // There is no ticket for such a broker, and the error says for whom there should be one.
+        let refused = soon(Client::connect(config, environment(&network, 1), SOON)).await;
+        let error = refused.expect_err("no ticket").to_string();
+        assert!(error.contains("GSSAPI with kafka/broker.ottla.test: "), "{error}");
     }
 }

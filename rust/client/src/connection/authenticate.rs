@@ -21,8 +21,10 @@ const MAX_STEPS: usize = 16;
 
 /// Whom to ask: a connection on its way up, or one that is up and held still.
 pub(super) trait Ask {
-    /// Where the broker is.
+    /// Where the broker is, in words.
     fn address(&self) -> &str;
+    /// The host that it is known by.
+    fn host(&self) -> &str;
     /// What it speaks.
     fn apis(&self) -> &[ApiRange];
     /// Sends a request, waits for the answer.
@@ -47,13 +49,13 @@ pub(super) async fn authenticate(
     environment: &Environment,
 ) -> Result<SaslInfo> {
     let mechanism = sasl.mechanism();
-    let place = broker.address().to_owned();
+    let (place, host) = (broker.address().to_owned(), broker.host().to_owned());
     let at = |error: Error| match error.context().phase {
         Some(_) => error,
         None => error.phase(Phase::Sasl).address(&place),
     };
     let offered = choose(broker, mechanism).await.map_err(at)?;
-    let (mut conversation, mut message) = sasl.begin(host_of(&place), environment).await.map_err(at)?;
+    let (mut conversation, mut message) = sasl.begin(&host, environment).await.map_err(at)?;
     for _ in 0..MAX_STEPS {
         let answer = broker.ask(&SaslAuthenticateRequest { auth_bytes: message }).await.map_err(at)?;
         if let Err(code) = ErrorCode::from(answer.error_code).ok() {
@@ -70,12 +72,6 @@ pub(super) async fn authenticate(
         }
     }
     Err(at(Error::new(Kind::Authentication, format!("{mechanism}: the broker never comes to an end"))))
-}
-
-/// The host of `host:port`.
-fn host_of(address: &str) -> &str {
-    let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
-    host.trim_start_matches('[').trim_end_matches(']')
 }
 
 /// Tells the broker which mechanism is to come; the mechanisms that it offers.

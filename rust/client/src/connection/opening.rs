@@ -277,6 +277,10 @@ impl Ask for Opening {
         &self.name
     }
 
+    fn host(&self) -> &str {
+        &self.endpoint.host
+    }
+
     fn apis(&self) -> &[ApiRange] {
         &self.apis
     }

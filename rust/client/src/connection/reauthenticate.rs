@@ -96,6 +96,10 @@ impl Ask for Held<'_> {
         self.connection.address()
     }
 
+    fn host(&self) -> &str {
+        &self.connection.endpoint().host
+    }
+
     fn apis(&self) -> &[ApiRange] {
         &self.connection.apis
     }
