@@ -8,9 +8,7 @@ import socket
 import threading
 import time
 import weakref
-from collections.abc import Coroutine
 from pathlib import Path
-from typing import Any, TypeVar
 
 import pytest
 
@@ -18,13 +16,9 @@ import ottla
 from ottla import AsyncClient, AsyncEvents, errors
 from ottla.testing import Fault, MockCluster
 from tests.support.child import interrupt_child, run_child
+from tests.support.loops import run
 
 SOON = 20.0
-T = TypeVar("T")
-
-
-def run(coroutine: Coroutine[Any, Any, T]) -> T:
-    return asyncio.run(asyncio.wait_for(coroutine, 60))
 
 
 async def hit(cluster: MockCluster, fault: int) -> None:

@@ -4,20 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Coroutine
-from typing import Any, TypeVar
 
 import pytest
 
 from ottla import AsyncClient, AsyncEvents, Event, errors
 from ottla.testing import MockCluster
+from tests.support.loops import run
 
 SOON = 20.0
-T = TypeVar("T")
-
-
-def run(coroutine: Coroutine[Any, Any, T]) -> T:
-    return asyncio.run(asyncio.wait_for(coroutine, 60))
 
 
 async def until(events: AsyncEvents, kind: str) -> Event:

@@ -15,6 +15,7 @@ import pytest
 import ottla
 from ottla import AsyncProducer, errors
 from ottla.testing import Fault, MockCluster
+from tests.support import loops
 from tests.support.arrow import read_rows
 from tests.support.child import interrupt_child, run_child
 
@@ -24,7 +25,7 @@ SMALL = {"buffer_memory": 20_000, "batch_size": 4000, "linger_ms": 0}
 
 
 def run(coroutine: Coroutine[Any, Any, T]) -> T:
-    return asyncio.run(asyncio.wait_for(coroutine, 120))
+    return loops.run(coroutine, 120)
 
 
 def values(cluster: MockCluster, topic: str) -> list[bytes]:

@@ -23,8 +23,8 @@ use crate::send_batch::{Given, chunks, columns, pairs, speaks_arrow};
 /// The keyword, and the key of the configuration that it is when it is a name.
 const KEYWORD: &str = "partitioner";
 
-/// Asked about one record: `(topic, key, value, partitions)`.
-/// Asked about many: its method of this name, `(topic, keys, partitions)`.
+/// The method that is asked about many records, `(topic, keys, partitions)`; a callable is asked about
+/// one, `(topic, key, value, partitions)`.
 const BATCH: &str = "partition_batch";
 
 /// An Arrow array of ours, which any Arrow library can take over without a copy.

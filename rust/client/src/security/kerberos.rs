@@ -114,7 +114,8 @@ impl Kerberos {
         waiting(move || {
             let named = format!("{}/{host}", this.service);
             let keytab = matches!(this.login, Login::Keytab { .. });
-            let context = this.context(&host).map_err(|error| explained(&error, &named, keytab))?;
+            let library = library()?;
+            let context = this.context(library, &host).map_err(|error| explained(&error, &named, keytab))?;
             let mut client = Client::new(Box::new(context), named, keytab);
             let first = client.first()?;
             Ok((client, first))
@@ -122,8 +123,11 @@ impl Kerberos {
         .await
     }
 
-    fn context(&self, host: &str) -> std::result::Result<Context, Failure> {
-        let library = library().map_err(Failure::Ours)?;
+    fn context(
+        &self,
+        library: &'static Library,
+        host: &str,
+    ) -> std::result::Result<Context, ottla_gssapi::Error> {
         let target = Name::service(library, &self.service, host)?;
         let credentials = match &self.login {
             Login::Environment => None,
@@ -209,10 +213,7 @@ impl Client {
         if !self.established {
             return Ok(Reply { message: self.step(challenge)?, last: false });
         }
-        let offer = self
-            .context
-            .unwrap(challenge)
-            .map_err(|error| explained(&error.into(), &self.named, self.keytab))?;
+        let offer = self.context.unwrap(challenge).map_err(|error| self.explained(&error))?;
         let refuse = |words: String| Err(Error::new(Kind::Authentication, format!("GSSAPI: {words}")));
         let [layers, ..] = offer.as_slice() else { return refuse("the broker's offer is empty".to_owned()) };
         if offer.len() != 4 {
@@ -223,7 +224,7 @@ impl Client {
         }
         // No layer, so no largest message; and no other name than that of the ticket.
         let answer = self.context.wrap(&[NO_LAYER, 0, 0, 0]);
-        let message = answer.map_err(|error| explained(&error.into(), &self.named, self.keytab))?;
+        let message = answer.map_err(|error| self.explained(&error))?;
         Ok(Reply { message, last: true })
     }
 
@@ -236,32 +237,19 @@ impl Client {
         .await
     }
 
+    fn explained(&self, error: &ottla_gssapi::Error) -> Error {
+        explained(error, &self.named, self.keytab)
+    }
+
     fn step(&mut self, token: &[u8]) -> Result<Vec<u8>> {
-        let step =
-            self.context.step(token).map_err(|error| explained(&error.into(), &self.named, self.keytab))?;
+        let step = self.context.step(token).map_err(|error| self.explained(&error))?;
         self.established = step.complete;
         Ok(step.token)
     }
 }
 
-/// Why there is no context.
-enum Failure {
-    Theirs(ottla_gssapi::Error),
-    Ours(Error),
-}
-
-impl From<ottla_gssapi::Error> for Failure {
-    fn from(error: ottla_gssapi::Error) -> Self {
-        Self::Theirs(error)
-    }
-}
-
 /// The library's words, and what to do.
-fn explained(failure: &Failure, named: &str, keytab: bool) -> Error {
-    let error = match failure {
-        Failure::Ours(error) => return error.clone(),
-        Failure::Theirs(error) => error,
-    };
+fn explained(error: &ottla_gssapi::Error, named: &str, keytab: bool) -> Error {
     let text = error.to_string();
     let has = |words: &[&str]| words.iter().all(|words| text.contains(words));
     let hint = if has(&["annot contact any KDC"]) {
