@@ -17,6 +17,7 @@ use crate::backoff::Backoff;
 use crate::bootstrap::parse;
 use crate::config::Config;
 use crate::connection::{self, Connection, Endpoint, Lane, Pool, Settings};
+use crate::coordinator::Coordinators;
 use crate::environment::Environment;
 use crate::error::{Error, Kind, Result};
 use crate::metadata::{Cache, Event, Snapshot, Want};
@@ -49,6 +50,7 @@ pub(crate) struct Inner {
     pub(crate) environment: Environment,
     pub(crate) metadata: Cache,
     pub(crate) pool: Pool,
+    pub(crate) coordinators: Coordinators,
     pub(crate) servers: Vec<Endpoint>,
     pub(crate) settings: Settings,
     pub(crate) refresher: parking_lot::Mutex<Option<AbortHandle>>,
@@ -74,6 +76,7 @@ impl Client {
             servers: parse(&config.bootstrap_servers)?,
             pool: Pool::new(settings.clone(), backoff, environment.clone(), metadata.events().clone()),
             metadata,
+            coordinators: Coordinators::default(),
             settings,
             environment,
             config,

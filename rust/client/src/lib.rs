@@ -2,6 +2,7 @@
 //!
 //! - `cluster`: the [`Client`], its routes, and the one path that every request takes.
 //! - [`bootstrap`](Client::connect): finding the cluster from a few addresses.
+//! - [`coordinator`](Client::coordinator): who coordinates a group or a transactional id.
 //! - `refresh` and `topics`: keeping the metadata fresh, and finding topics in it.
 //! - [`metadata`]: who leads what, as an immutable snapshot.
 //! - [`metrics`]: what a client counts, by the Java client's names.
@@ -23,6 +24,7 @@ mod cluster;
 pub mod config;
 pub mod connection;
 pub mod consumer;
+mod coordinator;
 pub mod doctor;
 pub mod environment;
 pub mod error;
@@ -40,5 +42,6 @@ mod topics;
 
 pub use cluster::{Client, Route};
 pub use config::Config;
+pub use coordinator::{Coordinator, CoordinatorKind};
 pub use error::{Error, Kind, Result};
 pub use list_offsets::{ListedOffset, OffsetSpec, TopicPartition};

@@ -2,7 +2,9 @@
 //! here.
 
 mod fetch;
+mod member;
 mod reader;
 mod scan;
 
+pub use member::Member;
 pub use scan::{Chunk, FOLLOW, Gap, Range, Scan, ScanOptions};
