@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 
 use crate::asyncio::start;
 use crate::errors;
-use crate::runtime::{Owned, check_process, seconds, wait};
+use crate::runtime::{Owned, check_process, pid, seconds, wait};
 
 /// Rows in a row with the same fate.
 struct Run {
@@ -128,7 +128,7 @@ pub(crate) struct BatchDelivery {
 
 impl From<Runs> for BatchDelivery {
     fn from(runs: Runs) -> Self {
-        Self { runs, pid: std::process::id() }
+        Self { runs, pid: pid() }
     }
 }
 

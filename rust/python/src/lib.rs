@@ -33,6 +33,7 @@ use pyo3::prelude::*;
 
 #[pymodule(gil_used = false)]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    runtime::notice_forks(module.py())?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<admin::Admin>()?;
     module.add_class::<arrow::RecordBatch>()?;

@@ -14,7 +14,7 @@ use crate::client::Client;
 use crate::errors;
 use crate::partitioner::{Chosen, Custom};
 use crate::record::{Data, Fields, data};
-use crate::runtime::{Owned, check_process, runtime, seconds, wait, wait_for};
+use crate::runtime::{Owned, check_process, pid, runtime, seconds, wait, wait_for};
 use crate::send_batch::{Given, Rows};
 
 /// How long `close` waits for unsent records unless told otherwise.
@@ -141,10 +141,15 @@ pub(crate) struct Producer {
 }
 
 /// The topic, looked up if it has to be.
-fn target(py: Python<'_>, core: &Core, topic: &str, deadline: Instant) -> PyResult<Arc<Target>> {
+fn target(
+    py: Python<'_>,
+    core: &Core,
+    topic: &str,
+    until: impl FnOnce() -> Instant,
+) -> PyResult<Arc<Target>> {
     match core.known_target(topic) {
         Some(target) => Ok(target),
-        None => wait_for(py, core.target(topic, deadline)),
+        None => wait_for(py, core.target(topic, until())),
     }
 }
 
@@ -182,9 +187,10 @@ impl Producer {
     ) -> PyResult<Delivery> {
         let core = self.core.get()?;
         let mut fields = Fields::new(value, key, headers, timestamp, partition)?;
-        // One for the whole call, whatever it waits for.
-        let deadline = core.blocks_until();
-        let target = target(py, core, topic, deadline)?;
+        // One for the whole call, whatever it waits for; most wait for nothing.
+        let mut deadline = None;
+        let mut until = || *deadline.get_or_insert_with(|| core.blocks_until());
+        let target = target(py, core, topic, &mut until)?;
         if let (None, Some(custom)) = (partition, &self.partitioner) {
             let [key, value] = [&fields.key, &fields.value].map(|data| data.as_ref().map(Data::as_slice));
             fields.partition = Some(custom.choose(py, topic, key, value, target.partitions())?);
@@ -193,9 +199,9 @@ impl Producer {
             match fields.try_send(core, &target).map_err(|error| errors::raise(py, &error))? {
                 Sent::Accepted(promise) => {
                     let timestamp = fields.timestamp;
-                    return Ok(Delivery { promise, timestamp, pid: std::process::id() });
+                    return Ok(Delivery { promise, timestamp, pid: pid() });
                 }
-                Sent::Full(bytes) => wait_for(py, core.room_for(bytes, deadline))?,
+                Sent::Full(bytes) => wait_for(py, core.room_for(bytes, until()))?,
             }
         }
     }
@@ -216,10 +222,10 @@ impl Producer {
         let given = Given { values, keys, headers, timestamps, partitions };
         let Some(custom) = &self.partitioner else {
             let rows = Rows::new(py, &given)?;
-            let target = target(py, core, topic, core.blocks_until())?;
+            let target = target(py, core, topic, || core.blocks_until())?;
             return Ok(rows.send(py, core, &target)?.into());
         };
-        let target = target(py, core, topic, core.blocks_until())?;
+        let target = target(py, core, topic, || core.blocks_until())?;
         let Chosen { values, keys, partitions } =
             custom.choose_all(py, topic, target.partitions(), &given)?;
         let (keys, partitions) = (keys.as_ref(), partitions.as_ref());

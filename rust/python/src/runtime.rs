@@ -10,12 +10,12 @@
 use std::cell::Cell;
 use std::future::Future;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
 use pyo3::prelude::*;
-use pyo3::types::PyCFunction;
+use pyo3::types::{PyCFunction, PyDict};
 use tokio::runtime::Runtime;
 
 use crate::{errors, logging};
@@ -27,6 +27,31 @@ const FOREVER: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
 
 /// The interpreter is about to end: set by `atexit`, before its threads are cut off.
 static EXITING: AtomicBool = AtomicBool::new(false);
+
+/// The id of this process, or 0 while Python forks, when it is asked of the system each time.
+static PID: AtomicU32 = AtomicU32::new(0);
+
+/// The id of this process: a system call for each record would be a good part of its cost.
+pub(crate) fn pid() -> u32 {
+    match PID.load(Ordering::Acquire) {
+        0 => std::process::id(),
+        pid => pid,
+    }
+}
+
+/// Has Python tell when the process forks.
+pub(crate) fn notice_forks(py: Python<'_>) -> PyResult<()> {
+    let remember = |pid: fn() -> u32| {
+        PyCFunction::new_closure(py, None, None, move |_, _| PID.store(pid(), Ordering::Release))
+    };
+    let hooks = PyDict::new(py);
+    hooks.set_item("before", remember(|| 0)?)?;
+    hooks.set_item("after_in_parent", remember(std::process::id)?)?;
+    hooks.set_item("after_in_child", remember(std::process::id)?)?;
+    py.import("os")?.call_method("register_at_fork", (), Some(&hooks))?;
+    PID.store(std::process::id(), Ordering::Release);
+    Ok(())
+}
 
 thread_local! {
     /// The process, and whether this is its main thread: after a fork it may be another one.
@@ -42,7 +67,7 @@ static CURRENT: ArcSwapOption<OfProcess> = ArcSwapOption::const_empty();
 
 /// The runtime of this process, made at its first use.
 pub(crate) fn runtime() -> PyResult<Arc<Runtime>> {
-    let pid = std::process::id();
+    let pid = pid();
     let current = CURRENT.load_full();
     if let Some(current) = &current
         && current.pid == pid
@@ -80,7 +105,7 @@ fn notice_exit(py: Python<'_>) -> PyResult<()> {
 }
 
 fn is_main_thread(py: Python<'_>) -> PyResult<bool> {
-    let pid = std::process::id();
+    let pid = pid();
     match IS_MAIN.get() {
         Some((of, is_main)) if of == pid => Ok(is_main),
         _ => {
@@ -95,7 +120,7 @@ fn is_main_thread(py: Python<'_>) -> PyResult<bool> {
 
 /// The error for what belongs to the process `pid`, if this is another one.
 pub(crate) fn check_process(pid: u32) -> PyResult<()> {
-    let current = std::process::id();
+    let current = self::pid();
     if pid == current {
         return Ok(());
     }
@@ -112,7 +137,7 @@ pub(crate) struct Owned<T> {
 
 impl<T> Owned<T> {
     pub(crate) fn new(value: T) -> Self {
-        Self { pid: std::process::id(), value: Some(value) }
+        Self { pid: pid(), value: Some(value) }
     }
 
     /// The value, unless this is a forked child or it was taken.
@@ -129,14 +154,14 @@ impl<T> Owned<T> {
 
     /// The value for a `repr`, which never raises.
     pub(crate) fn peek(&self) -> Option<&T> {
-        self.value.as_ref().filter(|_| self.pid == std::process::id())
+        self.value.as_ref().filter(|_| self.pid == pid())
     }
 }
 
 impl<T> Drop for Owned<T> {
     fn drop(&mut self) {
         // Tearing down the parent's state would wait for threads that this process has not got.
-        if self.pid != std::process::id() {
+        if self.pid != pid() {
             std::mem::forget(self.value.take());
         }
     }
