@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use ottla_client::config::{Acks, Value, rows};
+use ottla_client::config::{Acks, AssignmentStrategy, Value, rows};
 use ottla_client::{Config, Error, Kind};
 
 fn set(pairs: &[(&str, &str)]) -> Result<Config, Error> {
@@ -93,4 +93,36 @@ fn nothing_secret_is_shown() {
     assert!(secrets.len() >= 6 && secrets.iter().all(|row| row.default.is_empty()));
     let error = refused("security.protocol", "TLS");
     assert!(error.contains("SASL_SSL"), "{error}");
+}
+
+#[test]
+fn assignors_have_names_and_those_of_javas_classes() {
+    let config = set(&[(
+        "partition.assignment.strategy",
+        "org.apache.kafka.clients.consumer.StickyAssignor, cooperative-sticky,roundrobin",
+    )])
+    .unwrap();
+    let strategies =
+        [AssignmentStrategy::Sticky, AssignmentStrategy::CooperativeSticky, AssignmentStrategy::RoundRobin];
+    assert_eq!(config.partition_assignment_strategy, strategies);
+    assert!(refused("partition.assignment.strategy", "rnage").contains("did you mean range?"));
+    assert!(refused("partition.assignment.strategy", "range,range").contains("named twice"));
+    assert!(refused("group.protocol", "share").contains("classic | consumer"));
+}
+
+/// As in Java: with KIP-848 the brokers decide.
+#[test]
+fn what_only_classic_groups_know_is_refused_with_the_other_protocol() {
+    for (key, value) in [
+        ("session.timeout.ms", "10000"),
+        ("heartbeat_interval_ms", "1000"),
+        ("partition.assignment.strategy", "range"),
+    ] {
+        let error = set(&[(key, value), ("group.protocol", "consumer")]).expect_err(key);
+        assert_eq!(error.kind(), Kind::Config);
+        assert!(error.message().contains(&key.replace('_', ".")), "{error}");
+        assert!(error.message().contains("group.protocol=classic"), "{error}");
+        set(&[("group.protocol", "CLASSIC"), (key, value)]).expect(key);
+    }
+    set(&[("group.protocol", "consumer"), ("max.poll.interval.ms", "1000")]).expect("it is for both");
 }

@@ -3,12 +3,14 @@
 //! Invariant: an unknown or ill-typed key is an error that names the nearest key; nothing is
 //! ignored silently.
 
+mod group;
 mod nearest;
 mod partitioner;
 mod security;
 mod table;
 mod value;
 
+pub use group::{AssignmentStrategy, GroupProtocol};
 pub use partitioner::Partitioner;
 pub use security::SecurityProtocol;
 pub use table::{Acks, Config, DnsLookup, MetadataRecovery, Row, rows};
@@ -16,15 +18,21 @@ pub use value::Value;
 
 use crate::error::{Error, Kind, Result};
 
+/// What a member of a KIP-848 group has no say in, as in Java.
+const CLASSIC_ONLY: [&str; 3] =
+    ["partition.assignment.strategy", "session.timeout.ms", "heartbeat.interval.ms"];
+
 impl Config {
     /// A configuration of `pairs` over the defaults. Names may be dotted (`linger.ms`) or, as
     /// keyword arguments have to be, with underscores (`linger_ms`).
     pub fn from_pairs<'a>(pairs: impl IntoIterator<Item = (&'a str, Value)>) -> Result<Self> {
         let mut config = Self::default();
         let (mut delivery_timeout_set, mut idempotence_set) = (false, false);
+        let mut classic_only = None;
         for (name, value) in pairs {
             config.set(name, &value)?;
             let dotted = name.replace('_', ".");
+            classic_only = classic_only.or(CLASSIC_ONLY.into_iter().find(|only| *only == dotted));
             delivery_timeout_set |= dotted == "delivery.timeout.ms";
             idempotence_set |= dotted == "enable.idempotence";
         }
@@ -36,6 +44,14 @@ impl Config {
             // As in Java, and said aloud: what was set wins over a default.
             tracing::info!(target: "ottla.config", why, "enable.idempotence is off");
             config.enable_idempotence = false;
+        }
+        if config.group_protocol == GroupProtocol::Consumer
+            && let Some(only) = classic_only
+        {
+            let words = format!(
+                "{only} cannot be set with group.protocol=consumer, where the brokers decide about it: leave it out, or set group.protocol=classic"
+            );
+            return Err(Error::new(Kind::Config, words));
         }
         config.check()?;
         Ok(config)

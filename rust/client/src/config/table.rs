@@ -6,7 +6,7 @@ use std::time::Duration;
 use ottla_protocol::records::Compression;
 
 use super::value::{Setting, Value};
-use super::{Partitioner, SecurityProtocol};
+use super::{AssignmentStrategy, GroupProtocol, Partitioner, SecurityProtocol};
 use crate::security::Secret;
 
 /// How many replicas must have a record before the broker answers.
@@ -181,6 +181,19 @@ rows! {
     fetch_max_wait: Duration = ms(500), "fetch.max.wait.ms", (0, INT), "How long a broker waits for fetch.min.bytes.";
     max_partition_fetch_bytes: i32 = 1_048_576, "max.partition.fetch.bytes", (0, INT), "Bytes of records that one answer may bring for one partition. A scan lets one partition fill the answer.";
     isolation_level: String = "read_uncommitted".to_owned(), "isolation.level", (0, 0), "Whether records of open and aborted transactions are read.";
+
+    group_id: String = String::new(), "group.id", (0, 0), "The group that a consumer belongs to: its members share the partitions, and its offsets are kept under this name.";
+    group_instance_id: String = String::new(), "group.instance.id", (0, 0), "A name of this member that lasts beyond the process: a static member, which comes back to its partitions after a restart without a rebalance (KIP-345). Each running member of the group needs another one.";
+    group_protocol: GroupProtocol = GroupProtocol::Classic, "group.protocol", (0, 0), "How a consumer talks with its group: classic, or consumer, where the brokers assign the partitions and nobody waits for the slowest member (KIP-848, Kafka 4.0).";
+    group_remote_assignor: String = String::new(), "group.remote.assignor", (0, 0), "The assignor that the brokers use with group.protocol=consumer; if empty, they choose.";
+    session_timeout: Duration = ms(45_000), "session.timeout.ms", (1, INT), "A member from which the coordinator has heard nothing for this long is taken for dead. With group.protocol=classic only.";
+    heartbeat_interval: Duration = ms(3_000), "heartbeat.interval.ms", (1, INT), "How often a member tells the coordinator that it is alive. With group.protocol=classic only.";
+    max_poll_interval: Duration = ms(300_000), "max.poll.interval.ms", (1, INT), "A member whose application has not polled for this long leaves the group; also how long the others wait for it when the group rebalances.";
+    partition_assignment_strategy: Vec<AssignmentStrategy> = vec![AssignmentStrategy::Range, AssignmentStrategy::CooperativeSticky], "partition.assignment.strategy", (0, 0), "Assignors, the preferred first; a group uses one that all its members know. Java's names of its own classes are understood; no class is loaded. With group.protocol=classic only.";
+    enable_auto_commit: bool = true, "enable.auto.commit", (0, 0), "Commit the offsets of what was polled by itself: from time to time, when partitions are given up, and on close.";
+    auto_commit_interval: Duration = ms(5_000), "auto.commit.interval.ms", (0, INT), "How often, with enable.auto.commit.";
+    allow_auto_create_topics: bool = true, "allow.auto.create.topics", (0, 0), "Let brokers that make topics on their own make those that a consumer subscribes to and that do not exist.";
+    exclude_internal_topics: bool = true, "exclude.internal.topics", (0, 0), "A pattern does not stand for the topics that Kafka uses for itself.";
 }
 
 /// Keys of the Java client that change nothing here, so that its configurations can be brought
