@@ -603,6 +603,13 @@ class BatchDelivery:
     def errors(self, timeout: float | None = None) -> list[tuple[int, int, BaseException]]:
         """Wait for all, and return what failed: index of the first record, how many, why."""
 
+    def written(self, timeout: float | None = None) -> list[tuple[int, int | None, int]]:
+        """Wait for all, and return where they were written, or raise the first failure.
+
+        Each entry is of records that follow each other in a partition: its number, the offset of
+        the first (None if the broker did not tell it, as with ``acks=0``), and how many there are.
+        """
+
 @final
 class AsyncBatchDelivery:
     """The promise of many records, for asyncio: the twin of ``BatchDelivery``."""
@@ -616,6 +623,9 @@ class AsyncBatchDelivery:
 
     def errors(self, timeout: float | None = None) -> Future[list[tuple[int, int, BaseException]]]:
         """What failed, once all is known: index of the first record, how many, why."""
+
+    def written(self, timeout: float | None = None) -> Future[list[tuple[int, int | None, int]]]:
+        """Where all were written, or else the first failure: see ``BatchDelivery.written``."""
 
 @final
 class AsyncProducer:

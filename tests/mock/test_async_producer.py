@@ -365,6 +365,7 @@ def test_batches(mock_cluster: MockCluster, single: str, kind: str) -> None:
             assert await sent.result() == 5000
             assert sent.done()
             assert await sent.errors() == []
+            assert [count for _, _, count in await sent.written()] == [5000]
             assert repr(sent) == "AsyncBatchDelivery(count=5000, done=True)"
 
     run(work())

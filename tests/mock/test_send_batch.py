@@ -315,6 +315,28 @@ def test_a_bad_record_fails_alone(
     assert [value for _, value in pairs(mock_cluster, single)] == [b"a", b"d"]
 
 
+def test_where_the_rows_were_written(
+    mock_cluster: MockCluster, producer: ottla.Producer, topic: str
+) -> None:
+    producer.send_batch(topic, ["x"] * 7, partitions=[0, 0, 0, 1, 1, 2, 2]).result(10)
+    # Rows that take turns among partitions still are one entry for each.
+    partitions = [0, 1, 2, 0, 1, 0]
+    sent = producer.send_batch(topic, ["y"] * 6, partitions=partitions)
+    assert sorted(sent.written(10)) == [(0, 3, 3), (1, 2, 2), (2, 2, 1)]
+    assert producer.send_batch(topic, []).written(10) == []
+    with ottla.Producer(mock_cluster.bootstrap, acks=0, enable_idempotence=False) as unsure:
+        told = unsure.send_batch(topic, ["z"] * 3, partitions=[1, 0, 1]).written(10)
+    assert sorted(told) == [(0, None, 1), (1, None, 2)]
+
+
+def test_where_the_rows_were_written_is_not_told_if_some_were_not(
+    producer: ottla.Producer, single: str
+) -> None:
+    sent = producer.send_batch(single, ["a", "x" * 2_000_000, "b"])
+    with pytest.raises(errors.ConfigError, match="1 of 3 records failed, the first at index 1"):
+        sent.written(10)
+
+
 def test_partial_failure_tells_the_indices(
     mock_cluster: MockCluster, producer: ottla.Producer, topic: str
 ) -> None:

@@ -380,7 +380,7 @@ def test_a_client_is_not_used_after_fork(monkeypatch: pytest.MonkeyPatch) -> Non
     child = os.fork()
     if child == 0:
         fresh = clients.client_for(config) is not parents
-        kept = any(client is parents for client in clients._inherited)
+        kept = any(held.client is parents for held in clients._inherited)
         os._exit(0 if fresh and kept else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert clients.client_for(config) is parents

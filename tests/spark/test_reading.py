@@ -73,7 +73,7 @@ def observed(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> P
             made = clients._clients.get((os.getpid(), frozenset(config.items())))
             note = {
                 "pid": os.getpid(),
-                "client": None if made is None else id(made),
+                "client": None if made is None else id(made.client),
                 "inherited": len(clients._inherited),
                 "ranges": [[r.topic, r.partition, r.start, r.end] for r in partition.ranges],
                 "batches": batches,

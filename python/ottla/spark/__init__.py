@@ -1,6 +1,7 @@
-"""``format("ottla")``: Kafka topics as Spark DataFrames, without a jar.
+"""``format("ottla")``: Kafka topics as Spark DataFrames and back, without a jar.
 
-Start at :mod:`ottla.spark.source`; ``planning`` runs on the driver, ``batch_reader`` on executors.
+Start at :mod:`ottla.spark.source`; ``planning`` runs on the driver, ``batch_reader`` and ``writer``
+on executors.
 Importing this package opens no connection and starts no thread.
 """
 
@@ -9,11 +10,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ottla.spark.source import OttlaDataSource
+from ottla.spark.write_report import PartitionWritten, WriteReport, read_reports, write
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["OttlaDataSource", "register"]
+__all__ = [
+    "OttlaDataSource",
+    "PartitionWritten",
+    "WriteReport",
+    "read_reports",
+    "register",
+    "write",
+]
 
 
 def register(spark: SparkSession) -> None:

@@ -1,7 +1,8 @@
 """One core client per process and configuration, made at first use and kept between tasks.
 
-Called by ``planning``'s driver side and by readers in Python workers. Invariant: a client is used
-only in the process that made it; one inherited through ``fork()`` is neither used nor destroyed.
+Called on the driver and by readers and writers in Python workers. Invariant: a client, and its
+producer, is used only in the process that made it; one inherited through ``fork()`` is neither used
+nor destroyed.
 """
 
 from __future__ import annotations
@@ -11,15 +12,26 @@ import os
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import cast
 
-from ottla.spark.core import Client
+from ottla.spark.core import Client, Producer
 
 _MAX_CLIENTS = 8
 
 _Key = tuple[int, frozenset[tuple[str, str]]]
 
-_clients: OrderedDict[_Key, Client] = OrderedDict()
-_inherited: list[Client] = []
+
+@dataclass
+class _Held:
+    """A client, and the producer that shares its connections once there is one."""
+
+    client: Client
+    producer: Producer | None = None
+
+
+_clients: OrderedDict[_Key, _Held] = OrderedDict()
+_inherited: list[_Held] = []
 _lock = threading.Lock()
 _frozen_in: int | None = None
 
@@ -30,16 +42,17 @@ def client_for(config: Mapping[str, str], hint: str | None = None) -> Client:
     ``hint`` is the address of one more broker that is likely to answer; it takes part only when
     the client has to be made, so tasks with different hints share one client.
     """
-    key = (os.getpid(), frozenset(config.items()))
     with _lock:
-        client = _clients.get(key)
-        if client is None:
-            client = _clients[key] = _connect(config, hint)
-            while len(_clients) > _MAX_CLIENTS:
-                # Dropped, not closed: a read under way may still hold it.
-                _clients.popitem(last=False)
-        _clients.move_to_end(key)
-        return client
+        return _hold(config, hint).client
+
+
+def producer_for(config: Mapping[str, str]) -> Producer:
+    """The producer of this process for this configuration; whoever uses it flushes it."""
+    with _lock:
+        held = _hold(config, None)
+        if held.producer is None:
+            held.producer = _produce(held.client)
+        return held.producer
 
 
 def settle_worker() -> None:
@@ -53,6 +66,26 @@ def settle_worker() -> None:
         _frozen_in = os.getpid()
         gc.collect()
         gc.freeze()
+
+
+def _hold(config: Mapping[str, str], hint: str | None) -> _Held:
+    key = (os.getpid(), frozenset(config.items()))
+    held = _clients.get(key)
+    if held is None:
+        held = _clients[key] = _Held(_connect(config, hint))
+        while len(_clients) > _MAX_CLIENTS:
+            # Dropped, not closed: a task under way may still use it.
+            _clients.popitem(last=False)
+    _clients.move_to_end(key)
+    return held
+
+
+def _produce(client: Client) -> Producer:
+    import ottla
+
+    # What connects makes no other.
+    producer: Producer = ottla.Producer(cast(ottla.Client, client))
+    return producer
 
 
 def _connect(config: Mapping[str, str], hint: str | None) -> Client:

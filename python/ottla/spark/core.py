@@ -1,6 +1,6 @@
 """What the Spark layer needs of the core, as protocols: ``ottla.Client`` fits them, so does a fake.
 
-Owns no behaviour. Invariant: nothing here is wider than what planning and reading really use.
+Owns no behaviour. Invariant: nothing here is wider than what this package really uses.
 """
 
 from __future__ import annotations
@@ -119,3 +119,23 @@ class Client(Protocol):
         fail_on_data_loss: bool = True,
     ) -> Scan:
         """Read ranges of (topic, partition, start, end) in the columns and order wished."""
+
+
+class BatchDelivery(Protocol):
+    """The promise of many records."""
+
+    def done(self) -> bool:
+        """Whether it is known what became of every record."""
+
+    def written(self) -> list[tuple[int, int | None, int]]:
+        """Wait for all, and return (partition, first offset, count), or raise the first failure."""
+
+
+class Producer(Protocol):
+    """A producer on a client's connections."""
+
+    def send_batch(self, topic: str, values: Any) -> BatchDelivery:
+        """Put the rows of an Arrow batch into their partitions' batches."""
+
+    def flush(self) -> None:
+        """Send what waits, and wait until all is acknowledged or failed."""

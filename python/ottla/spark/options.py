@@ -7,8 +7,6 @@ secret, appears in no message and no ``repr``.
 
 from __future__ import annotations
 
-import difflib
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -21,10 +19,18 @@ from ottla.spark.offsets import (
     check_batch_limits,
     offset_limit,
 )
+from ottla.spark.option_values import (
+    BOOTSTRAP,
+    INT32_MAX,
+    check_names,
+    flag,
+    kafka_config,
+    lowered,
+    number,
+    seconds,
+    wrong,
+)
 from ottla.spark.subscription import APPEARS_WITHIN, Subscription, parse_subscription
-
-KAFKA_PREFIX = "kafka."
-BOOTSTRAP = "kafka.bootstrap.servers"
 
 GENERAL_OPTIONS = (
     BOOTSTRAP,
@@ -47,9 +53,6 @@ GENERAL_OPTIONS = (
 BATCH_OPTIONS = ("endingOffsets", "endingTimestamp", "endingOffsetsByTimestamp")
 STREAM_OPTIONS = ("maxOffsetsPerTrigger", "minOffsetsPerTrigger", "maxTriggerDelay")
 
-_NAMES = {name.lower(): name for name in (*GENERAL_OPTIONS, *BATCH_OPTIONS, *STREAM_OPTIONS)}
-
-# What a writer of another client's options would reach for, where spelling alone does not tell.
 _MEANT = {
     "topic": "subscribe",
     "topics": "subscribe",
@@ -65,9 +68,6 @@ _REFUSED = {
     "enable.auto.commit": "Spark keeps the offsets",
     "interceptor.classes": "records are handed over as they are",
 }
-
-_INT32_MAX = 2**31 - 1
-_INT64_MAX = 2**63 - 1
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ class BatchOptions:
 
 def parse_batch(options: Mapping[str, str]) -> BatchOptions:
     """Everything a batch read needs, or a ConfigError that names the option at fault."""
-    values = _lowered(options)
+    values = lowered(options)
     source = parse_source(values)
     start = offset_limit(values, "starting", Everywhere(EARLIEST))
     end = offset_limit(values, "ending", Everywhere(LATEST))
@@ -125,52 +125,29 @@ def parse_batch(options: Mapping[str, str]) -> BatchOptions:
 
 def parse_source(options: Mapping[str, str]) -> SourceOptions:
     """The part that does not depend on batch or streaming; checks every option's name."""
-    values = _lowered(options)
-    _check_names(values)
-    kafka, warnings = _kafka_config(values)
+    values = lowered(options)
+    check_names(values, (*GENERAL_OPTIONS, *BATCH_OPTIONS, *STREAM_OPTIONS), _MEANT)
+    kafka, warnings = _without_group(kafka_config(values, _REFUSED), values)
     _check_trigger_limits(values)
     # Checked for its form alone: no wait here is without a deadline of the client's own.
-    _number(values, "kafkaConsumer.pollTimeoutMs", minimum=0)
+    number(values, "kafkaConsumer.pollTimeoutMs", minimum=0)
     return SourceOptions(
         subscription=parse_subscription(values),
         kafka=kafka,
-        include_headers=_flag(values, "includeHeaders", default=False),
-        fail_on_data_loss=_flag(values, "failOnDataLoss", default=True),
+        include_headers=flag(values, "includeHeaders", default=False),
+        fail_on_data_loss=flag(values, "failOnDataLoss", default=True),
         latest_on_no_match=_latest_on_no_match(values),
-        min_partitions=_number(values, "minPartitions", maximum=_INT32_MAX),
-        max_records_per_partition=_number(values, "maxRecordsPerPartition"),
-        offset_attempts=_number(values, "fetchOffset.numRetries", maximum=_INT32_MAX) or 3,
-        offset_retry_interval=_seconds(values, "fetchOffset.retryIntervalMs", default=1.0),
+        min_partitions=number(values, "minPartitions", maximum=INT32_MAX),
+        max_records_per_partition=number(values, "maxRecordsPerPartition"),
+        offset_attempts=number(values, "fetchOffset.numRetries", maximum=INT32_MAX) or 3,
+        offset_retry_interval=seconds(values, "fetchOffset.retryIntervalMs", default=1.0),
         warnings=warnings,
     )
 
 
-def _lowered(options: Mapping[str, str]) -> dict[str, str]:
-    return {name.lower(): value for name, value in options.items()}
-
-
-def _check_names(values: Mapping[str, str]) -> None:
-    for name in values:
-        if name in _NAMES or name.startswith(KAFKA_PREFIX):
-            continue
-        nearest = _MEANT.get(name) or next(
-            (_NAMES[match] for match in difflib.get_close_matches(name, _NAMES, n=1)), None
-        )
-        hint = f"did you mean {nearest}?" if nearest else "Kafka's own settings start with kafka."
-        raise ConfigError(f"unknown option {name!r}: {hint}")
-
-
-def _kafka_config(values: Mapping[str, str]) -> tuple[dict[str, str], tuple[str, ...]]:
-    config = {
-        name[len(KAFKA_PREFIX) :]: value
-        for name, value in values.items()
-        if name.startswith(KAFKA_PREFIX)
-    }
-    for name, reason in _REFUSED.items():
-        if name in config:
-            raise ConfigError(f"option kafka.{name} is not supported: {reason}")
-    if not config.get("bootstrap.servers", "").strip():
-        raise ConfigError(f"option {BOOTSTRAP} must be set, for example to host1:9092,host2:9092")
+def _without_group(
+    config: dict[str, str], values: Mapping[str, str]
+) -> tuple[dict[str, str], tuple[str, ...]]:
     warnings = []
     # A read joins no group, so a group's name has nothing to act on.
     if config.pop("group.id", None) is not None:
@@ -181,8 +158,8 @@ def _kafka_config(values: Mapping[str, str]) -> tuple[dict[str, str], tuple[str,
 
 
 def _check_trigger_limits(values: Mapping[str, str]) -> None:
-    least = _number(values, "minOffsetsPerTrigger", minimum=0)
-    most = _number(values, "maxOffsetsPerTrigger", minimum=0)
+    least = number(values, "minOffsetsPerTrigger", minimum=0)
+    most = number(values, "maxOffsetsPerTrigger", minimum=0)
     if least is not None and most is not None and least > most:
         raise ConfigError(
             f"minOffsetsPerTrigger ({least}) is higher than maxOffsetsPerTrigger ({most})"
@@ -193,39 +170,5 @@ def _latest_on_no_match(values: Mapping[str, str]) -> bool:
     name = "startingOffsetsByTimestampStrategy"
     value = values.get(name.lower(), "error").strip().lower()
     if value not in ("error", "latest"):
-        raise _wrong(name, values[name.lower()], "error or latest")
+        raise wrong(name, values[name.lower()], "error or latest")
     return value == "latest"
-
-
-def _flag(values: Mapping[str, str], name: str, *, default: bool) -> bool:
-    text = values.get(name.lower())
-    if text is None:
-        return default
-    match text.strip().lower():
-        case "true":
-            return True
-        case "false":
-            return False
-        case _:
-            raise _wrong(name, text, "true or false")
-
-
-def _number(
-    values: Mapping[str, str], name: str, *, minimum: int = 1, maximum: int = _INT64_MAX
-) -> int | None:
-    text = values.get(name.lower())
-    if text is None:
-        return None
-    number = int(text) if re.fullmatch(r"\s*[+-]?[0-9]{1,19}\s*", text) else minimum - 1
-    if not minimum <= number <= maximum:
-        raise _wrong(name, text, f"a whole number from {minimum} to {maximum}")
-    return number
-
-
-def _seconds(values: Mapping[str, str], name: str, *, default: float) -> float:
-    milliseconds = _number(values, name, minimum=0, maximum=_INT32_MAX)
-    return default if milliseconds is None else milliseconds / 1000
-
-
-def _wrong(name: str, text: str, expected: str) -> ConfigError:
-    return ConfigError(f"option {name} must be {expected}, got {text[:100]!r}")

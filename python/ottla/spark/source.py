@@ -1,4 +1,4 @@
-"""The data source that Spark knows as ``ottla``: hands out schemas and readers.
+"""The data source that Spark knows as ``ottla``: hands out schemas, readers and writers.
 
 Spark makes and pickles it several times in several processes. Invariant: nothing here does I/O;
 a wrong option is reported before anything connects.
@@ -6,16 +6,23 @@ a wrong option is reported before anything connects.
 
 from __future__ import annotations
 
-from pyspark.sql.datasource import DataSource, DataSourceReader
+from pyspark.sql.datasource import (
+    DataSource,
+    DataSourceReader,
+    DataSourceStreamWriter,
+    DataSourceWriter,
+)
 from pyspark.sql.types import StructType
 
 from ottla.spark.batch_reader import BatchReader
 from ottla.spark.options import parse_batch, parse_source
 from ottla.spark.schema import full_schema
+from ottla.spark.sink_options import parse_sink
+from ottla.spark.writer import BatchWriter, stream_writer
 
 
 class OttlaDataSource(DataSource):
-    """``spark.read.format("ottla")``, with the options and rows of Spark's Kafka source."""
+    """``format("ottla")``, with the options and rows of Spark's Kafka source and sink."""
 
     @classmethod
     def name(cls) -> str:
@@ -30,3 +37,11 @@ class OttlaDataSource(DataSource):
     def reader(self, schema: StructType) -> DataSourceReader:
         """Make the reader of a batch query."""
         return BatchReader(parse_batch(self.options), schema)
+
+    def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
+        """Make the writer of a batch query."""
+        return BatchWriter(parse_sink(self.options), schema, overwrite=overwrite)
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:  # noqa: ARG002, N802
+        """Make the writer of a stream; output mode complete appends too, as in Spark's sink."""
+        return stream_writer(parse_sink(self.options), schema)

@@ -2,6 +2,7 @@
 //!
 //! Invariant: each row has exactly one fate: that of its place in a batch, or why it was never sent.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -101,6 +102,33 @@ impl Runs {
         })
     }
 
+    /// Where the rows were written, once all are settled and none failed: partition, offset of the
+    /// first if the broker told it, how many follow each other there. Rows that take turns among
+    /// partitions are as few entries as rows of one.
+    fn written(&self) -> Vec<(i32, Option<i64>, usize)> {
+        let mut written: Vec<(i32, Option<i64>, usize)> = Vec::new();
+        let mut last: HashMap<i32, usize> = HashMap::new();
+        for run in &self.runs {
+            let Fate::Batch(completion, index) = &run.fate else { continue };
+            let partition = completion.partition().1;
+            for (_, count, outcome) in completion.outcomes(*index, index + run.count) {
+                let Ok(at) = outcome else { continue };
+                let offset = (at.offset >= 0).then_some(at.offset);
+                let before = last.get(&partition).and_then(|&entry| written.get_mut(entry));
+                match before {
+                    Some((_, first, so_far)) if first.map(|first| first + *so_far as i64) == offset => {
+                        *so_far += count;
+                    }
+                    _ => {
+                        last.insert(partition, written.len());
+                        written.push((partition, offset, count));
+                    }
+                }
+            }
+        }
+        written
+    }
+
     /// How many rows there are, if none failed.
     fn result(&self, py: Python<'_>, failures: &[Failed]) -> PyResult<usize> {
         let Some((first, _, error)) = failures.first() else { return Ok(self.count) };
@@ -161,6 +189,12 @@ impl BatchDelivery {
         to_python(py, self.wait(py, timeout)?)
     }
 
+    #[pyo3(signature = (timeout=None))]
+    fn written(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<Vec<(i32, Option<i64>, usize)>> {
+        let failures = self.wait(py, timeout)?;
+        self.runs.result(py, &failures).map(|_| self.runs.written())
+    }
+
     fn __repr__(&self) -> String {
         repr("BatchDelivery", &self.runs)
     }
@@ -210,6 +244,14 @@ impl AsyncBatchDelivery {
     #[pyo3(signature = (timeout=None))]
     fn errors<'py>(&self, py: Python<'py>, timeout: Option<f64>) -> PyResult<Bound<'py, PyAny>> {
         self.wait(py, timeout, |py, _, failures| to_python(py, failures)?.into_py_any(py))
+    }
+
+    #[pyo3(signature = (timeout=None))]
+    fn written<'py>(&self, py: Python<'py>, timeout: Option<f64>) -> PyResult<Bound<'py, PyAny>> {
+        self.wait(py, timeout, |py, runs, failures| {
+            runs.result(py, &failures)?;
+            runs.written().into_py_any(py)
+        })
     }
 
     fn __repr__(&self) -> String {

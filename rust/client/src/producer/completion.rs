@@ -97,10 +97,10 @@ impl Completion {
         self.result_of(index).unwrap_or_else(|| Err(lost()))
     }
 
-    /// Which of the records from index `first` to before `end` have failed, if that is known: first
-    /// index, how many in a row, why.
+    /// What became of the records from index `first` to before `end`, as far as that is known: first
+    /// index, how many in a row, and where the first of them was written or why none of them was.
     #[must_use]
-    pub fn failures(&self, first: usize, end: usize) -> Vec<(usize, usize, Error)> {
+    pub fn outcomes(&self, first: usize, end: usize) -> Vec<(usize, usize, Result<Written>)> {
         let pieces = self.pieces.lock();
         let ends = pieces.iter().skip(1).map(|piece| piece.first).chain([usize::MAX]);
         pieces
@@ -108,11 +108,19 @@ impl Completion {
             .zip(ends)
             .map(|(piece, piece_end)| (piece, piece.first.max(first), piece_end.min(end)))
             .filter(|(_, from, to)| from < to)
-            .filter_map(|(piece, from, to)| match &piece.result {
-                Some(Err(error)) => Some((from, to - from, error.clone())),
-                _ => None,
+            .filter_map(|(piece, from, to)| {
+                let result = piece.result.clone()?;
+                Some((from, to - from, result.map(|written| written.of(from - piece.first))))
             })
             .collect()
+    }
+
+    /// Which of the records from index `first` to before `end` have failed, if that is known: first
+    /// index, how many in a row, why.
+    #[must_use]
+    pub fn failures(&self, first: usize, end: usize) -> Vec<(usize, usize, Error)> {
+        let failed = |(at, count, result): (usize, usize, Result<Written>)| Some((at, count, result.err()?));
+        self.outcomes(first, end).into_iter().filter_map(failed).collect()
     }
 
     /// Waits until it is known what became of all records.

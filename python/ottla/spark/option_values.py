@@ -1,0 +1,96 @@
+"""Reading option values: Spark hands over texts, under names in any case.
+
+Called by ``options`` and ``sink_options``. Invariant: a value that is not understood is a
+ConfigError that names the option and what it may be; a ``kafka.*`` value appears in no message.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Mapping
+
+from ottla.errors import ConfigError
+
+KAFKA_PREFIX = "kafka."
+BOOTSTRAP = "kafka.bootstrap.servers"
+
+INT32_MAX = 2**31 - 1
+INT64_MAX = 2**63 - 1
+
+
+def lowered(options: Mapping[str, str]) -> dict[str, str]:
+    """The options by lower-case name: Spark's names have no case."""
+    return {name.lower(): value for name, value in options.items()}
+
+
+def check_names(
+    values: Mapping[str, str], known: Iterable[str], meant: Mapping[str, str] | None = None
+) -> None:
+    """Refuse an option that is neither known nor Kafka's, and name the one that was meant.
+
+    ``meant`` says what writers of another client's options would reach for, where spelling alone
+    does not tell.
+    """
+    names = {name.lower(): name for name in known}
+    for name in values:
+        if name in names or name.startswith(KAFKA_PREFIX):
+            continue
+        nearest = (meant or {}).get(name) or next(
+            (names[match] for match in difflib.get_close_matches(name, names, n=1)), None
+        )
+        hint = f"did you mean {nearest}?" if nearest else "Kafka's own settings start with kafka."
+        raise ConfigError(f"unknown option {name!r}: {hint}")
+
+
+def kafka_config(values: Mapping[str, str], refused: Mapping[str, str]) -> dict[str, str]:
+    """The settings of the client; ``refused`` are those that Spark decides, each with a reason."""
+    config = {
+        name[len(KAFKA_PREFIX) :]: value
+        for name, value in values.items()
+        if name.startswith(KAFKA_PREFIX)
+    }
+    for name, reason in refused.items():
+        if name in config:
+            raise ConfigError(f"option kafka.{name} is not supported: {reason}")
+    if not config.get("bootstrap.servers", "").strip():
+        raise ConfigError(f"option {BOOTSTRAP} must be set, for example to host1:9092,host2:9092")
+    return config
+
+
+def flag(values: Mapping[str, str], name: str, *, default: bool) -> bool:
+    """An option that is true or false."""
+    text = values.get(name.lower())
+    if text is None:
+        return default
+    match text.strip().lower():
+        case "true":
+            return True
+        case "false":
+            return False
+        case _:
+            raise wrong(name, text, "true or false")
+
+
+def number(
+    values: Mapping[str, str], name: str, *, minimum: int = 1, maximum: int = INT64_MAX
+) -> int | None:
+    """An option that is a whole number, None if it is not given."""
+    text = values.get(name.lower())
+    if text is None:
+        return None
+    value = int(text) if re.fullmatch(r"\s*[+-]?[0-9]{1,19}\s*", text) else minimum - 1
+    if not minimum <= value <= maximum:
+        raise wrong(name, text, f"a whole number from {minimum} to {maximum}")
+    return value
+
+
+def seconds(values: Mapping[str, str], name: str, *, default: float) -> float:
+    """An option in milliseconds, as seconds."""
+    milliseconds = number(values, name, minimum=0, maximum=INT32_MAX)
+    return default if milliseconds is None else milliseconds / 1000
+
+
+def wrong(name: str, text: str, expected: str) -> ConfigError:
+    """The error of an option whose value is not ``expected``."""
+    return ConfigError(f"option {name} must be {expected}, got {text[:100]!r}")

@@ -1,0 +1,72 @@
+"""The options of a write: where records go, the producer's settings, and what is refused.
+
+Called by ``source`` wherever Spark builds a writer, so parsing is pure and cheap. Invariant: an
+option that is not understood is an error, never ignored; a ``kafka.*`` value, which may be a
+secret, appears in no message and no ``repr``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from ottla.errors import ConfigError
+from ottla.spark.option_values import BOOTSTRAP, check_names, flag, kafka_config, lowered
+
+SINK_OPTIONS = (
+    BOOTSTRAP,
+    "topic",
+    "includeTimestamp",
+    "reportPath",
+    # Without effect: headers are written if their column is there, as by Spark's sink.
+    "includeHeaders",
+    # Spark's own, which it hands to the sink of a stream as well.
+    "checkpointLocation",
+    "queryName",
+)
+
+_MEANT = {
+    "topics": "topic",
+    "subscribe": "topic",
+    "path": "topic",
+    "servers": BOOTSTRAP,
+}
+
+_REFUSED = {
+    "key.serializer": "keys are written as the bytes or the text that they are",
+    "value.serializer": "values are written as the bytes or the text that they are",
+    "interceptor.classes": "records are written as they are",
+    "transactional.id": "a write is at-least-once, without a transaction",
+}
+
+
+@dataclass(frozen=True)
+class SinkOptions:
+    """A write, of a batch or of a stream."""
+
+    kafka: Mapping[str, str] = field(repr=False)
+    topic: str | None = None
+    include_timestamp: bool = False
+    report_path: str | None = None
+
+
+def parse_sink(options: Mapping[str, str]) -> SinkOptions:
+    """Everything a write needs, or a ConfigError that names the option at fault."""
+    values = lowered(options)
+    check_names(values, SINK_OPTIONS, _MEANT)
+    flag(values, "includeHeaders", default=False)
+    return SinkOptions(
+        kafka=kafka_config(values, _REFUSED),
+        topic=_name(values, "topic"),
+        include_timestamp=flag(values, "includeTimestamp", default=False),
+        report_path=_name(values, "reportPath"),
+    )
+
+
+def _name(values: Mapping[str, str], option: str) -> str | None:
+    text = values.get(option.lower())
+    if text is None:
+        return None
+    if not (name := text.strip()):
+        raise ConfigError(f"option {option} is empty")
+    return name

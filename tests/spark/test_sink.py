@@ -1,0 +1,288 @@
+"""Writing against a fake producer: options, columns, topics, what a task reports, what fails it."""
+
+from __future__ import annotations
+
+import logging
+import pickle
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    DataType,
+    DoubleType,
+    IntegerType,
+    LongType,
+    Row,
+    StringType,
+    StructField,
+    StructType,
+)
+
+from ottla.errors import ConfigError
+from ottla.spark import OttlaDataSource, writer
+from ottla.spark.sink_options import parse_sink
+from ottla.spark.sink_schema import by_topic
+from ottla.spark.write_report import PartitionWritten, TaskWritten, read_reports
+from ottla.spark.writer import BatchWriter, RowStreamWriter, stream_writer
+
+BASE = {"kafka.bootstrap.servers": "b:1"}
+TO = {**BASE, "topic": "t"}
+
+
+@dataclass
+class FakeDelivery:
+    """The promise of rows that are written one after the other, or of their failure."""
+
+    partition: int
+    first: int | None
+    count: int
+    error: Exception | None = None
+
+    def done(self) -> bool:
+        return True
+
+    def written(self) -> list[tuple[int, int | None, int]]:
+        if self.error is not None:
+            raise self.error
+        return [(self.partition, self.first, self.count)]
+
+
+@dataclass
+class FakeProducer:
+    """Keeps what is sent; all of a call goes to one partition, of which there are two."""
+
+    sent: list[tuple[str, pa.RecordBatch]] = field(default_factory=list)
+    ends: dict[tuple[str, int], int] = field(default_factory=dict)
+    flushed: int = 0
+    error: Exception | None = None
+    knows_offsets: bool = True
+
+    def send_batch(self, topic: str, values: pa.RecordBatch) -> FakeDelivery:
+        partition = len(self.sent) % 2
+        self.sent.append((topic, values))
+        first = self.ends.get((topic, partition), 0)
+        self.ends[topic, partition] = first + values.num_rows
+        known = first if self.knows_offsets else None
+        return FakeDelivery(partition, known, values.num_rows, self.error)
+
+    def flush(self) -> None:
+        self.flushed += 1
+
+
+@pytest.fixture
+def producer(monkeypatch: pytest.MonkeyPatch) -> FakeProducer:
+    fake = FakeProducer()
+    monkeypatch.setattr(writer, "producer_for", lambda _: fake)
+    return fake
+
+
+def headers_of(key: DataType) -> ArrayType:
+    return ArrayType(StructType([StructField("key", key), StructField("value", BinaryType())]))
+
+
+TYPES: dict[str, DataType] = {
+    "binary": BinaryType(),
+    "string": StringType(),
+    "int": IntegerType(),
+    "bigint": LongType(),
+    "double": DoubleType(),
+    "headers": headers_of(StringType()),
+    "headers-by-bytes": headers_of(BinaryType()),
+}
+
+
+def schema(text: str) -> StructType:
+    """`"value binary, partition int"` as a schema; Spark's own parser needs a session."""
+    columns = [column.split() for column in text.split(", ")]
+    return StructType([StructField(name, TYPES[kind]) for name, kind in columns])
+
+
+def batch_writer(text: str, **options: str) -> BatchWriter:
+    made = OttlaDataSource({**BASE, **options}).writer(schema(text), overwrite=False)
+    assert isinstance(made, BatchWriter)
+    return made
+
+
+def rows(**columns: list[object]) -> pa.RecordBatch:
+    return pa.RecordBatch.from_pydict(columns)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"topic": "t"}, ["kafka.bootstrap.servers", "must be set"]),
+        ({**TO, "subscribe": "x"}, ["'subscribe'", "did you mean topic?"]),
+        ({**TO, "includetimestamps": "true"}, ["did you mean includeTimestamp?"]),
+        ({**TO, "includeTimestamp": "1"}, ["includeTimestamp", "true or false"]),
+        ({**TO, "includeHeaders": "1"}, ["includeHeaders", "true or false"]),
+        ({**BASE, "topic": " "}, ["topic", "empty"]),
+        ({**TO, "kafka.key.serializer": "x"}, ["kafka.key.serializer", "not supported"]),
+        ({**TO, "kafka.value.serializer": "x"}, ["kafka.value.serializer", "not supported"]),
+        ({**TO, "kafka.transactional.id": "x"}, ["kafka.transactional.id", "at-least-once"]),
+    ],
+)
+def test_wrong_options(options: dict[str, str], words: list[str]) -> None:
+    with pytest.raises(ConfigError) as caught:
+        parse_sink(options)
+    assert [word for word in words if word not in str(caught.value)] == []
+
+
+def test_options() -> None:
+    options = parse_sink(
+        {
+            **BASE,
+            "Topic": " t ",
+            "includetimestamp": "TRUE",
+            "reportpath": "/r",
+            "includeHeaders": "true",
+            "checkpointLocation": "/c",
+            "kafka.linger.ms": "5",
+            "kafka.sasl.password": "hunter2",
+        }
+    )
+    assert (options.topic, options.include_timestamp, options.report_path) == ("t", True, "/r")
+    assert options.kafka["linger.ms"] == "5"
+    assert "hunter2" not in repr(options)
+
+
+@pytest.mark.parametrize(
+    ("columns", "options", "words"),
+    [
+        ("key binary", {"topic": "t"}, ["'value' not found", "key"]),
+        ("value binary", {}, ["topic", "required"]),
+        ("value binary, topic int", {}, ["'topic'", "int", "must be string"]),
+        ("value int", {"topic": "t"}, ["'value'", "int", "must be string or binary"]),
+        ("value binary, key double", {"topic": "t"}, ["'key'", "double", "string or binary"]),
+        ("value binary, partition bigint", {"topic": "t"}, ["'partition'", "bigint", "be int"]),
+        ("value binary, headers string", {"topic": "t"}, ["'headers'", "array<struct<key:string"]),
+        (
+            "value binary, headers headers-by-bytes",
+            {"topic": "t"},
+            ["'headers'", "must be"],
+        ),
+        ("value binary", {"topic": "t", "includeTimestamp": "true"}, ["no column 'timestamp'"]),
+        (
+            "value binary, timestamp bigint",
+            {"topic": "t", "includeTimestamp": "true"},
+            ["'timestamp'", "bigint", "must be timestamp"],
+        ),
+    ],
+)
+def test_wrong_schemas(columns: str, options: dict[str, str], words: list[str]) -> None:
+    source = OttlaDataSource({**BASE, **options})
+    for make in (
+        lambda: source.writer(schema(columns), overwrite=False),
+        lambda: source.streamWriter(schema(columns), overwrite=False),
+    ):
+        with pytest.raises(ConfigError) as caught:
+            make()
+        assert [word for word in words if word not in str(caught.value)] == []
+
+
+def test_overwrite_is_refused_in_a_batch_and_appends_in_a_stream() -> None:
+    source = OttlaDataSource(TO)
+    with pytest.raises(ConfigError, match="overwrite"):
+        source.writer(schema("value binary"), overwrite=True)
+    source.streamWriter(schema("value binary"), overwrite=True)
+
+
+def test_the_topic_option_wins_and_other_columns_are_left_out() -> None:
+    batch = rows(value=[b"a"], topic=[7], offset=[1], timestamp=[3], partition=[0])
+    ((topic, sent),) = by_topic(batch, parse_sink(TO))
+    assert topic == "t"
+    assert sent.schema.names == ["value", "partition"]
+    ((_, sent),) = by_topic(batch, parse_sink({**TO, "includeTimestamp": "true"}))
+    assert sent.schema.names == ["value", "partition", "timestamp"]
+    assert list(by_topic(batch.slice(0, 0), parse_sink(TO))) == []
+
+
+def test_topics_of_rows_keep_their_order() -> None:
+    names = [["b", "a", "c"][i * i % 3] for i in range(100)] + ["c"]
+    batch = rows(value=list(range(101)), topic=names)
+    got = {topic: part["value"].to_pylist() for topic, part in by_topic(batch, parse_sink(BASE))}
+    assert got == {
+        name: [i for i, topic in enumerate(names) if topic == name] for name in ("a", "b", "c")
+    }
+    alone = batch.filter(pa.compute.equal(batch["topic"], "a"))
+    ((topic, part),) = by_topic(alone, parse_sink(BASE))
+    assert (topic, part["value"].to_pylist()) == ("a", got["a"])
+
+
+def test_a_null_topic_is_an_error() -> None:
+    with pytest.raises(ConfigError, match="null as its topic"):
+        list(by_topic(rows(value=[b"a", b"b"], topic=["t", None]), parse_sink(BASE)))
+
+
+def test_a_task_reports_what_was_written(producer: FakeProducer, tmp_path: Path) -> None:
+    path = str(tmp_path / "report")
+    made = batch_writer("value binary, topic string", reportPath=path)
+    made = pickle.loads(pickle.dumps(made))
+    one = rows(value=[b"a", b"b", b"c"], topic=["x", "y", "x"])
+    messages = [pickle.loads(pickle.dumps(made.write(iter([one, one])))) for _ in range(2)]
+    assert producer.flushed == 2
+    # Each call of the producer goes to the other partition: x to 0 and y to 1, twice a task.
+    assert messages[0] == TaskWritten(
+        {("x", 0): PartitionWritten(4, 0, 3), ("y", 1): PartitionWritten(2, 0, 1)}
+    )
+    made.commit(messages)
+    stream_writer(parse_sink({**TO, "reportPath": path}), schema("value binary")).commit(
+        [TaskWritten()], 7
+    )
+    batch, stream = read_reports(path)
+    assert batch.partitions == {
+        ("x", 0): PartitionWritten(8, 0, 7),
+        ("y", 1): PartitionWritten(4, 0, 3),
+    }
+    assert (batch.records, batch.batch_id) == (12, None)
+    assert (stream.records, stream.batch_id, dict(stream.partitions)) == (0, 7, {})
+
+
+def test_offsets_that_nobody_knows(producer: FakeProducer, tmp_path: Path) -> None:
+    producer.knows_offsets = False
+    path = str(tmp_path / "report")
+    made = batch_writer("value binary", topic="t", reportPath=path)
+    made.commit([made.write(iter([rows(value=[b"a"])]))])
+    assert read_reports(path)[0].partitions == {("t", 0): PartitionWritten(1)}
+
+
+def test_a_failure_fails_the_task_at_once(producer: FakeProducer) -> None:
+    producer.error = ConfigError("too large")
+    made = batch_writer("value binary", topic="t")
+    endless = iter(lambda: rows(value=[b"a"]), None)
+    with pytest.raises(ConfigError, match="too large"):
+        made.write(endless)
+    assert len(producer.sent) == 1
+
+
+def test_rows_of_a_stream_become_batches(producer: FakeProducer) -> None:
+    columns = "key binary, value string, headers headers"
+    made = RowStreamWriter(parse_sink(TO), schema(columns))
+    header = Row("key", "value")
+    row = Row("key", "value", "headers")
+    given = [row(b"k", str(i), [header("h", None)] if i % 2 else None) for i in range(10_003)]
+    written = made.write(iter(given))
+    assert isinstance(written, TaskWritten)
+    assert [batch.num_rows for _, batch in producer.sent] == [10_000, 3]
+    last = producer.sent[1][1].to_pylist()
+    assert last[1:] == [
+        {"key": b"k", "value": "10001", "headers": [{"key": "h", "value": None}]},
+        {"key": b"k", "value": "10002", "headers": None},
+    ]
+
+
+def test_abort_says_that_records_stay(caplog: pytest.LogCaptureFixture) -> None:
+    made = batch_writer("value binary", topic="t")
+    with caplog.at_level(logging.WARNING):
+        made.abort([None, TaskWritten()])
+        stream_writer(parse_sink(TO), schema("value binary")).abort([None], 3)
+    assert "1 of its 2 tasks" in caplog.text
+    assert "0 of its 1 tasks" in caplog.text
+
+
+def test_secrets_show_nowhere() -> None:
+    made = batch_writer("value binary", topic="t", **{"kafka.sasl.password": "hunter2"})
+    assert "hunter2" not in repr(made) + repr(vars(made))
