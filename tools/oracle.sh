@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Writes what Kafka's own Java classes say about its protocol to .ottla-build/oracle/, for the tests
-# that read OTTLA_ORACLE_DIR: schemas.json vectors.jsonl errors.json murmur2.jsonl. Nothing is done
-# when neither the jars nor the Java sources changed since.
+# that read OTTLA_ORACLE_DIR: schemas.json vectors.jsonl errors.json murmur2.jsonl assignments.jsonl.
+# Nothing is done when neither the jars nor the Java sources changed since.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -18,5 +18,6 @@ ask MessageVectors schemas schemas.json
 ask MessageVectors vectors vectors.jsonl
 ask ProtocolFacts errors errors.json
 ask ProtocolFacts murmur2 murmur2.jsonl
+java -Xmx512m -cp '.ottla-build/jars/oracle/*' tests/java/Assignments.java "$out/assignments.jsonl"
 printf '%s\n' "$wanted" >"$out.stamp"
 echo "  $(wc -l <"$out/vectors.jsonl") vectors"

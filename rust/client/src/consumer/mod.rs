@@ -1,6 +1,7 @@
 //! Reading: for now reads of ranges (`scan.rs`); subscriptions and groups find their place
 //! here.
 
+pub mod assignor;
 mod fetch;
 mod member;
 mod reader;
