@@ -12,6 +12,7 @@ use ottla_protocol::wire::Uuid;
 use ottla_protocol::{ApiKey, ErrorCode};
 use parking_lot::Mutex;
 use tokio::runtime::Handle;
+use tokio::time::Instant;
 
 use crate::broker::{self, Listening, Reserved};
 use crate::config::{MockConfig, TopicSpec};
@@ -33,7 +34,7 @@ enum Process {
 /// A Kafka cluster in this process.
 #[derive(Debug)]
 pub struct MockCluster {
-    shared: Arc<Shared>,
+    pub(crate) shared: Arc<Shared>,
     runtime: Handle,
     addresses: BTreeMap<i32, SocketAddr>,
     /// A broker that is being stopped or started is in neither state and not in here.
@@ -226,7 +227,9 @@ impl MockCluster {
             Process::Stopped(reserved) => reserved,
         };
         self.processes.lock().insert(id, Process::Stopped(reserved));
-        self.shared.change(|state| state.broker_down(id)).map_err(io::Error::other)
+        let now = Instant::now();
+        let change = |state: &mut ClusterState| state.change_brokers(now, |state| state.broker_down(id));
+        self.shared.change(change).map_err(io::Error::other)
     }
 
     /// Starts a broker again, on the same port.
@@ -235,7 +238,10 @@ impl MockCluster {
         let listening = match process {
             Process::Running(listening) => listening,
             Process::Stopped(reserved) => {
-                self.shared.change(|state| state.broker_up(id)).map_err(io::Error::other)?;
+                let now = Instant::now();
+                let change =
+                    |state: &mut ClusterState| state.change_brokers(now, |state| state.broker_up(id));
+                self.shared.change(change).map_err(io::Error::other)?;
                 broker::listen(reserved, id, Arc::clone(&self.shared), &self.runtime)?
             }
         };

@@ -66,6 +66,38 @@ impl Default for SaslConfig {
     }
 }
 
+/// How group coordinators behave; Kafka's names of the settings are in brackets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GroupConfig {
+    /// How long the first generation waits for more members (`group.initial.rebalance.delay.ms`): 10 ms,
+    /// where Kafka waits 3 s.
+    pub initial_rebalance_delay: Duration,
+    /// The shortest session of a classic member (`group.min.session.timeout.ms`): 10 ms, where Kafka
+    /// wants 6 s.
+    pub min_session_timeout: Duration,
+    /// The longest (`group.max.session.timeout.ms`).
+    pub max_session_timeout: Duration,
+    /// How many members a group has at most (`group.max.size`).
+    pub max_size: usize,
+    /// The longest metadata of an offset, in bytes (`offset.metadata.max.bytes`).
+    pub max_metadata: usize,
+    /// For how long a coordinator answers COORDINATOR_LOAD_IN_PROGRESS after it took a group over.
+    pub load_time: Duration,
+}
+
+impl Default for GroupConfig {
+    fn default() -> Self {
+        Self {
+            initial_rebalance_delay: Duration::from_millis(10),
+            min_session_timeout: Duration::from_millis(10),
+            max_session_timeout: Duration::from_secs(1800),
+            max_size: usize::MAX,
+            max_metadata: 4096,
+            load_time: Duration::ZERO,
+        }
+    }
+}
+
 /// The shape of a cluster.
 #[derive(Debug, Clone)]
 pub struct MockConfig {
@@ -94,6 +126,8 @@ pub struct MockConfig {
     pub controller_only: bool,
     /// Credentials that clients need (SASL_PLAINTEXT); none if `None`.
     pub sasl: Option<SaslConfig>,
+    /// How its group coordinators behave.
+    pub groups: GroupConfig,
     /// How many requests [`crate::MockCluster::requests`] remembers.
     pub request_log: usize,
 }
@@ -113,6 +147,7 @@ impl Default for MockConfig {
             api_limits: BTreeMap::new(),
             controller_only: false,
             sasl: None,
+            groups: GroupConfig::default(),
             request_log: 10_000,
         }
     }

@@ -11,7 +11,7 @@ use ottla_protocol::wire::{Frame, Reader, Result as WireResult};
 use ottla_protocol::{ApiKey, Request};
 use tokio::time::Instant;
 
-use crate::api::{self, Call, Serve, Served, served_versions, with_request_type};
+use crate::api::{self, Call, Pending, Serve, Served, served_versions, with_request_type};
 use crate::fault::{Arrival, Plan, When};
 use crate::log::{Checked, Refused};
 use crate::session::Session;
@@ -100,7 +100,7 @@ async fn run<R: Serve>(mut incoming: Incoming<'_>) -> Verdict {
     let mut response = match served {
         Served::Answer(response) | Served::Wait(response, _) => response,
         Served::Nothing => return Verdict::Nothing,
-        Served::Close => return Verdict::Close,
+        Served::Close | Served::Until(_) => return Verdict::Close,
     };
     if let (Some(ms), Some(field)) = (plan.throttle, R::throttle_time(&mut response)) {
         *field = ms;
@@ -164,15 +164,20 @@ async fn wait_for<R: Serve>(
     // Heard from before the first look at the state, so that no change is missed.
     let mut changes = shared.listen();
     let checked = request.check_records(incoming.header.api_version);
+    let mut pending = Pending::default();
     loop {
-        let (served, corrupted) = serve_once(incoming, request, plan, &checked);
-        let Served::Wait(response, longest) = served else { return (served, corrupted) };
+        let (served, corrupted) = serve_once(incoming, request, plan, &checked, &mut pending);
+        let (response, until) = match served {
+            Served::Wait(response, longest) => (Some(response), arrived + longest),
+            Served::Until(moment) => (None, moment),
+            served => return (served, corrupted),
+        };
         tokio::select! {
             // The deadline first: on a busy cluster something changes all the time.
             biased;
-            () = tokio::time::sleep_until(arrived + longest) => {
+            () = tokio::time::sleep_until(until) => if let Some(response) = response {
                 return (Served::Answer(response), corrupted);
-            }
+            },
             changed = changes.changed() => if changed.is_err() {
                 return (Served::Close, corrupted);
             },
@@ -186,6 +191,7 @@ fn serve_once<R: Serve>(
     request: &R,
     plan: &Plan,
     checked: &[Result<Checked, Refused>],
+    pending: &mut Pending,
 ) -> (Served<R::Response>, bool) {
     let shared = incoming.shared;
     let (served, changed, corrupted) = {
@@ -195,7 +201,10 @@ fn serve_once<R: Serve>(
             session: &mut *incoming.session,
             broker: incoming.broker,
             version: incoming.header.api_version,
+            client_id: incoming.header.client_id.as_deref(),
             now: now_ms(),
+            clock: Instant::now(),
+            pending,
             checked,
             errors: &plan.errors,
             corrupt: plan.corrupt.as_ref().map(|(_, on)| on),

@@ -1,7 +1,8 @@
 //! A Kafka cluster in the process: brokers on loopback TCP, real partition logs, faults as data.
 //!
 //! - [`MockCluster`] starts and stops brokers and is what tests hold; [`MockConfig`] says how big.
-//! - `state` is the cluster without I/O: brokers, topics, leaders; `log` is one partition's batches.
+//! - `state` is the cluster without I/O: brokers, topics, leaders; `log` is one partition's batches;
+//!   `group` is who consumes together and how far they are.
 //! - `api` has one file per API, a plain function from request and state to response.
 //! - `broker` accepts, `connection` reads and writes frames, `dispatch` takes one request from its
 //!   bytes to its answer; `session` is who a connection is, `scram` how it proves that.
@@ -16,6 +17,8 @@ mod config;
 mod connection;
 mod dispatch;
 pub mod fault;
+mod group;
+mod groups_view;
 mod log;
 mod scram;
 mod seen;
@@ -25,9 +28,10 @@ mod state;
 mod view;
 
 pub use cluster::MockCluster;
-pub use config::{ApiLimit, MockConfig, SaslConfig, SaslMechanism, TopicSpec};
+pub use config::{ApiLimit, GroupConfig, MockConfig, SaslConfig, SaslMechanism, TopicSpec};
 pub use fault::{Fault, FaultId, Match, Reaction, When};
+pub use group::CommittedOffset;
 pub use log::StoredBatch;
 pub use seen::SeenRequest;
 pub use state::Refusal;
-pub use view::{BrokerInfo, LogView, PartitionInfo, TopicInfo};
+pub use view::{BrokerInfo, GroupInfo, LogView, MemberInfo, PartitionInfo, TopicInfo};

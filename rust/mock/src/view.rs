@@ -51,3 +51,37 @@ pub struct LogView {
     /// The batches, in order.
     pub batches: Vec<StoredBatch>,
 }
+
+/// A group.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GroupInfo {
+    /// Its state, by Kafka's name: `Empty`, `PreparingRebalance`, `Stable`, ….
+    pub state: String,
+    /// `classic`, or `consumer` for KIP-848.
+    pub kind: String,
+    /// What its members are, as a rule `consumer`.
+    pub protocol_type: String,
+    /// The assignor.
+    pub protocol: Option<String>,
+    /// The generation, or the group's epoch.
+    pub generation: i32,
+    /// The member that assigns, in a classic group.
+    pub leader: Option<String>,
+    /// Its members.
+    pub members: Vec<MemberInfo>,
+}
+
+/// A member of a group.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MemberInfo {
+    /// Its id.
+    pub id: String,
+    /// Its `group.instance.id`.
+    pub instance_id: Option<String>,
+    /// Its client's name.
+    pub client_id: String,
+    /// The generation, or the member's epoch.
+    pub epoch: i32,
+    /// The partitions that it was given.
+    pub assignment: Vec<(String, i32)>,
+}

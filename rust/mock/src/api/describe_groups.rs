@@ -1,12 +1,15 @@
-//! DescribeGroups (15), versions 0–6: the state of classic groups. The mock has no groups: each one
-//! is dead, as one that nobody has joined, and is an error from version 6 on.
+//! DescribeGroups (15), versions 0–6: the state and members of classic groups.
+//!
+//! A group that does not exist is dead, and from version 6 on an error; so is one of another kind.
+//! Metadata and assignments are shown only of a stable group. Static members from 4 on.
 
 use ottla_protocol::ErrorCode;
 use ottla_protocol::messages::describe_groups::{
-    DescribeGroupsRequest, DescribeGroupsResponse, DescribedGroup,
+    DescribeGroupsRequest, DescribeGroupsResponse, DescribedGroup, DescribedGroupMember,
 };
 
 use super::{Call, Serve, Served};
+use crate::group::classic::{ClassicGroup, Member, State};
 
 /// The first version in which a group that does not exist is an error.
 const UNKNOWN_IS_AN_ERROR: i16 = 6;
@@ -22,17 +25,41 @@ impl Serve for DescribeGroupsRequest {
     }
 }
 
-fn describe(call: &Call<'_>, group: &str) -> DescribedGroup {
-    let checked = call.whole_fault().and_then(|()| match call.state.coordinator(group) {
-        Some(id) if id != call.broker => Err(ErrorCode::NotCoordinator),
-        Some(_) if call.version < UNKNOWN_IS_AN_ERROR => Ok(()),
-        Some(_) => Err(ErrorCode::GroupIdNotFound),
-        None => Err(ErrorCode::CoordinatorNotAvailable),
-    });
+fn describe(call: &mut Call<'_>, group: &str) -> DescribedGroup {
+    let checked = call.whole_fault().and_then(|()| call.enter_group(group));
+    let known = call.state.groups.get(group).and_then(|group| group.classic());
+    let group_id = group.to_owned();
+    match (checked, known) {
+        (Ok(()), Some(group)) => DescribedGroup { group_id, ..show(group) },
+        (Ok(()), None) if call.version < UNKNOWN_IS_AN_ERROR => {
+            DescribedGroup { group_id, group_state: "Dead".to_owned(), ..DescribedGroup::default() }
+        }
+        (Ok(()), None) => DescribedGroup {
+            error_code: ErrorCode::GroupIdNotFound.code(),
+            error_message: Some(format!("Group {group_id} not found.")),
+            group_state: "Dead".to_owned(),
+            group_id,
+            ..DescribedGroup::default()
+        },
+        (Err(code), _) => DescribedGroup { error_code: code.code(), group_id, ..DescribedGroup::default() },
+    }
+}
+
+fn show(group: &ClassicGroup) -> DescribedGroup {
+    let protocol = group.protocol().filter(|_| group.state() == State::Stable);
+    let member = |member: &Member| DescribedGroupMember {
+        member_id: member.id.clone(),
+        group_instance_id: member.profile.instance_id.clone(),
+        client_id: member.profile.client_id.clone(),
+        client_host: member.profile.client_host.clone(),
+        member_metadata: protocol.and_then(|name| member.metadata(name)).cloned().unwrap_or_default(),
+        member_assignment: protocol.map(|_| member.assignment.clone()).unwrap_or_default(),
+    };
     DescribedGroup {
-        error_code: checked.err().map_or(0, ErrorCode::code),
-        group_id: group.to_owned(),
-        group_state: if checked.is_ok() { "Dead".to_owned() } else { String::new() },
+        group_state: group.state().name().to_owned(),
+        protocol_type: group.protocol_type().unwrap_or_default().to_owned(),
+        protocol_data: protocol.unwrap_or_default().to_owned(),
+        members: group.members().iter().map(member).collect(),
         ..DescribedGroup::default()
     }
 }

@@ -1,12 +1,13 @@
 //! The APIs that the mock serves: one file each, a plain function from a request and the state to a
 //! response. A new API is a file here and a row in the table below.
 //!
-//! Groups, transactions and idempotence bring their own state beside `ClusterState`'s topics, and
-//! their waiting (JoinGroup) is the [`Served::Wait`] that Fetch uses.
+//! A handler that has to wait says so and is called again: Fetch with an answer at hand
+//! ([`Served::Wait`]), JoinGroup and SyncGroup until there is one ([`Served::Until`]).
 
 pub(crate) mod api_versions;
 mod create_partitions;
 mod create_topics;
+mod delete_groups;
 mod delete_records;
 mod delete_topics;
 mod describe_cluster;
@@ -14,23 +15,38 @@ mod describe_configs;
 mod describe_groups;
 mod fetch;
 mod find_coordinator;
+mod heartbeat;
 mod hints;
 mod init_producer_id;
+mod join_group;
+mod leave_group;
+mod list_groups;
 mod list_offsets;
 mod metadata;
+mod offset_commit;
+mod offset_delete;
+mod offset_fetch;
 mod produce;
 mod sasl_authenticate;
 mod sasl_handshake;
+mod sync_group;
 
 use std::time::Duration;
 
 use ottla_protocol::{ApiKey, ErrorCode, Request};
+use tokio::sync::oneshot::Receiver;
+use tokio::time::Instant;
 
 use crate::config::{ApiLimit, MockConfig};
 use crate::fault::{Match, Target};
+use crate::group::Group;
+use crate::group::classic::{Joined, Synced};
 use crate::log::{Checked, Refused};
 use crate::session::Session;
 use crate::state::ClusterState;
+
+/// How long a request waits for a group in which nothing happens by itself.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 /// What a handler makes of a request.
 #[derive(Debug)]
@@ -44,6 +60,17 @@ pub(crate) enum Served<R> {
     /// There is too little yet: ask again when the state has changed, and answer this when so much
     /// time has passed since the request came.
     Wait(R, Duration),
+    /// There is no answer yet: ask again when the state has changed, or at this moment.
+    Until(Instant),
+}
+
+/// What a request that waits remembers until it is asked again.
+#[derive(Debug, Default)]
+pub(crate) enum Pending {
+    #[default]
+    Nothing,
+    Join(Receiver<Joined>),
+    Sync(Receiver<Synced>),
 }
 
 /// A request on its way through its handler.
@@ -53,7 +80,12 @@ pub(crate) struct Call<'a> {
     pub(crate) session: &'a mut Session,
     pub(crate) broker: i32,
     pub(crate) version: i16,
+    pub(crate) client_id: Option<&'a str>,
+    /// The broker's clock, in milliseconds since 1970.
     pub(crate) now: i64,
+    /// The same for what takes time.
+    pub(crate) clock: Instant,
+    pub(crate) pending: &'a mut Pending,
     /// What [`Serve::check_records`] found.
     pub(crate) checked: &'a [Result<Checked, Refused>],
     /// Errors that faults put into the answer.
@@ -78,6 +110,30 @@ impl Call<'_> {
     /// The error that a fault wants for the request as a whole.
     pub(crate) fn whole_fault(&self) -> Result<(), ErrorCode> {
         self.errors.first().map_or(Ok(()), |(_, code)| Err(*code))
+    }
+
+    /// The error that a fault wants for the request as a whole and not for a topic in it.
+    pub(crate) fn request_fault(&self) -> Result<(), ErrorCode> {
+        let whole = |on: &Match| on.topic.is_none() && on.partition.is_none();
+        self.errors.iter().find(|(on, _)| whole(on)).map_or(Ok(()), |(_, code)| Err(*code))
+    }
+
+    /// Fails unless this broker coordinates the group; then brings the group up to the present.
+    pub(crate) fn enter_group(&mut self, group: &str) -> Result<(), ErrorCode> {
+        self.state.check_coordinator(group, self.broker, self.clock)?;
+        self.changed |= self.state.groups.advance(group, self.clock);
+        Ok(())
+    }
+
+    /// When something happens in a group by itself: for a request that waits for that.
+    pub(crate) fn group_due(&self, group: &str) -> Instant {
+        let due = self.state.groups.get(group).and_then(Group::next_due);
+        due.unwrap_or(self.clock + LOOK_AGAIN)
+    }
+
+    /// The client's address, as groups show it.
+    pub(crate) fn client_host(&self) -> String {
+        format!("/{}", self.state.config.host)
     }
 
     /// Fails on a broker that may not change topics because it is not the controller.
@@ -132,8 +188,15 @@ served! {
     Fetch: fetch::FetchRequest;
     ListOffsets: list_offsets::ListOffsetsRequest;
     Metadata: metadata::MetadataRequest;
+    OffsetCommit: offset_commit::OffsetCommitRequest;
+    OffsetFetch: offset_fetch::OffsetFetchRequest;
     FindCoordinator: find_coordinator::FindCoordinatorRequest;
+    JoinGroup: join_group::JoinGroupRequest;
+    Heartbeat: heartbeat::HeartbeatRequest;
+    LeaveGroup: leave_group::LeaveGroupRequest;
+    SyncGroup: sync_group::SyncGroupRequest;
     DescribeGroups: describe_groups::DescribeGroupsRequest;
+    ListGroups: list_groups::ListGroupsRequest;
     ApiVersions: api_versions::ApiVersionsRequest;
     CreateTopics: create_topics::CreateTopicsRequest;
     DeleteTopics: delete_topics::DeleteTopicsRequest;
@@ -143,6 +206,8 @@ served! {
     CreatePartitions: create_partitions::CreatePartitionsRequest;
     SaslHandshake: sasl_handshake::SaslHandshakeRequest;
     SaslAuthenticate: sasl_authenticate::SaslAuthenticateRequest;
+    DeleteGroups: delete_groups::DeleteGroupsRequest;
+    OffsetDelete: offset_delete::OffsetDeleteRequest;
     DescribeCluster: describe_cluster::DescribeClusterRequest;
 }
 

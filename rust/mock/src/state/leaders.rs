@@ -108,7 +108,7 @@ impl ClusterState {
         Ok(())
     }
 
-    fn node_mut(&mut self, id: i32) -> Result<&mut super::Node, Refusal> {
+    pub(super) fn node_mut(&mut self, id: i32) -> Result<&mut super::Node, Refusal> {
         let unknown = || Refusal::new(ErrorCode::BrokerIdNotRegistered, format!("There is no broker {id}."));
         self.brokers.get_mut(&id).ok_or_else(unknown)
     }

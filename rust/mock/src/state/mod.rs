@@ -5,6 +5,7 @@
 //! or the partition has none.
 
 mod configs;
+mod coordinators;
 mod leaders;
 mod topics;
 
@@ -15,10 +16,12 @@ use ottla_protocol::ErrorCode;
 use ottla_protocol::wire::Uuid;
 
 pub(crate) use configs::{TopicConfig, known_configs};
+use coordinators::Coordinators;
 pub(crate) use leaders::NO_LEADER;
 pub(crate) use topics::{NewTopic, Partition, Topic, check_name};
 
 use crate::config::MockConfig;
+use crate::group::Groups;
 
 /// Why the cluster refuses a change.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -55,6 +58,8 @@ pub(crate) struct ClusterState {
     pub(crate) brokers: BTreeMap<i32, Node>,
     /// Who may sign on, and their passwords.
     pub(crate) users: BTreeMap<String, String>,
+    pub(crate) groups: Groups,
+    coordinators: Coordinators,
     topics: BTreeMap<String, Topic>,
     ids: HashMap<Uuid, String>,
     /// Makes ids differ between clusters of one process.
@@ -64,12 +69,16 @@ pub(crate) struct ClusterState {
     /// Of all topics together.
     partition_count: usize,
     next_producer_id: i64,
+    /// How many members have got an id.
+    members: u64,
 }
 
 impl ClusterState {
     pub(crate) fn new(config: Arc<MockConfig>, brokers: BTreeMap<i32, Node>, seed: u64) -> Self {
         let users = config.sasl.as_ref().map(|sasl| sasl.users.clone()).unwrap_or_default();
         Self {
+            groups: Groups::new(config.groups.clone()),
+            coordinators: Coordinators::default(),
             config,
             users,
             cluster_id: make_id(seed, 0).to_string(),
@@ -81,6 +90,7 @@ impl ClusterState {
             created: 0,
             partition_count: 0,
             next_producer_id: 1000,
+            members: 0,
         }
     }
 
@@ -92,19 +102,17 @@ impl ClusterState {
         self.brokers.get(&id).is_some_and(|node| node.alive)
     }
 
-    /// The broker that coordinates a group or a transactional id: one of those that are alive.
-    pub(crate) fn coordinator(&self, key: &str) -> Option<i32> {
-        let alive: Vec<i32> = self.alive().map(|node| node.id).collect();
-        let hash = key.bytes().fold(0_u64, |hash, byte| mix(hash ^ u64::from(byte)));
-        let place = usize::try_from(hash % u64::try_from(alive.len().max(1)).unwrap_or(1)).unwrap_or(0);
-        alive.get(place).copied()
-    }
-
     /// A producer id that nobody has had.
     pub(crate) fn new_producer_id(&mut self) -> i64 {
         let id = self.next_producer_id;
         self.next_producer_id += 1;
         id
+    }
+
+    /// What makes a member's id differ from all others.
+    pub(crate) fn new_member_suffix(&mut self) -> String {
+        self.members += 1;
+        make_id(self.seed, u64::MAX - self.members).to_string()
     }
 }
 

@@ -172,6 +172,7 @@ impl ClusterState {
         let topic = self.topics.remove(name).ok_or(ErrorCode::UnknownTopicOrPartition)?;
         self.ids.remove(&topic.id);
         self.partition_count -= topic.partitions.len();
+        self.groups.delete_topic(name);
         Ok(topic.id)
     }
 

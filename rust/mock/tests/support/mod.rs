@@ -2,6 +2,8 @@
 
 #![allow(dead_code, reason = "each test binary uses its part of this")]
 
+pub(crate) mod consumer;
+
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -33,6 +35,10 @@ impl Raw {
 
     pub(crate) async fn to_leader(cluster: &MockCluster, topic: &str, partition: i32) -> Self {
         Self::connect(cluster, cluster.leader(topic, partition).expect("a leader")).await
+    }
+
+    pub(crate) async fn to_coordinator(cluster: &MockCluster, group: &str) -> Self {
+        Self::connect(cluster, cluster.coordinator(group).expect("a coordinator")).await
     }
 
     pub(crate) async fn send<R: Request>(&mut self, request: &R, version: i16) {

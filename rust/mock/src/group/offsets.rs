@@ -1,0 +1,67 @@
+//! The offsets that a group has committed.
+//!
+//! Invariant: an offset that a transaction holds back (pending) is not one that was committed.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A committed offset.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommittedOffset {
+    /// The next record to read.
+    pub offset: i64,
+    /// The epoch of the leader that the last record read came from, or -1.
+    pub leader_epoch: i32,
+    /// The committer's own words.
+    pub metadata: String,
+}
+
+/// A group's offsets, by topic and partition.
+#[derive(Debug, Default)]
+pub(crate) struct Offsets {
+    committed: BTreeMap<String, BTreeMap<i32, CommittedOffset>>,
+    pending: BTreeSet<(String, i32)>,
+}
+
+impl Offsets {
+    pub(crate) fn commit(&mut self, topic: &str, partition: i32, offset: CommittedOffset) {
+        self.committed.entry(topic.to_owned()).or_default().insert(partition, offset);
+    }
+
+    pub(crate) fn get(&self, topic: &str, partition: i32) -> Option<&CommittedOffset> {
+        self.committed.get(topic)?.get(&partition)
+    }
+
+    /// Everything, by topic.
+    pub(crate) fn all(&self) -> impl Iterator<Item = (&String, &BTreeMap<i32, CommittedOffset>)> {
+        self.committed.iter()
+    }
+
+    pub(crate) fn delete(&mut self, topic: &str, partition: i32) {
+        if let Some(partitions) = self.committed.get_mut(topic) {
+            partitions.remove(&partition);
+            if partitions.is_empty() {
+                self.committed.remove(topic);
+            }
+        }
+    }
+
+    /// The topic is gone, and with it what was read of it.
+    pub(crate) fn delete_topic(&mut self, topic: &str) {
+        self.committed.remove(topic);
+        self.pending.retain(|(name, _)| name != topic);
+    }
+
+    /// Whether a transaction that is not over has an offset for this partition.
+    pub(crate) fn is_pending(&self, topic: &str, partition: i32) -> bool {
+        self.pending.contains(&(topic.to_owned(), partition))
+    }
+
+    pub(crate) fn set_pending(&mut self, topic: &str, partition: i32, pending: bool) {
+        let key = (topic.to_owned(), partition);
+        if pending {
+            self.pending.insert(key);
+        } else {
+            self.pending.remove(&key);
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! What tests do with groups: look into them, move their coordinators, expire their members.
+
+use std::collections::BTreeMap;
+
+use ottla_protocol::ErrorCode;
+use tokio::time::Instant;
+
+use crate::MockCluster;
+use crate::group::classic::ClassicGroup;
+use crate::group::{CommittedOffset, Group, Kind, embedded};
+use crate::state::{ClusterState, Refusal};
+use crate::view::{GroupInfo, MemberInfo};
+
+impl MockCluster {
+    /// The broker that coordinates a group or a transactional id; `None` if no broker runs.
+    #[must_use]
+    pub fn coordinator(&self, key: &str) -> Option<i32> {
+        self.shared.state.lock().coordinator(key)
+    }
+
+    /// Has another broker coordinate a group or a transactional id. As after the loss of a coordinator,
+    /// what was not written yet is lost: members of a first generation that is not complete.
+    pub fn move_coordinator(&self, key: &str, to: i32) -> Result<(), Refusal> {
+        let now = Instant::now();
+        self.shared.change(|state| state.move_coordinator(key, to, now))
+    }
+
+    /// A group as it is now; `None` if there is none of this name.
+    #[must_use]
+    pub fn group(&self, group: &str) -> Option<GroupInfo> {
+        self.in_present(group, |state| state.groups.get(group).map(show))
+    }
+
+    /// The members of a group; none if there is no such group.
+    #[must_use]
+    pub fn members(&self, group: &str) -> Vec<MemberInfo> {
+        self.group(group).map(|group| group.members).unwrap_or_default()
+    }
+
+    /// Ends a member's session, as if it had been silent for too long.
+    pub fn expire_member(&self, group: &str, member_id: &str) -> Result<(), Refusal> {
+        let now = Instant::now();
+        let refusal = |code: ErrorCode| Refusal::new(code, format!("{member_id} in group {group}"));
+        let expired = self.in_present(group, |state| {
+            let found = state.groups.get_mut(group).ok_or(ErrorCode::GroupIdNotFound)?;
+            found.expire(member_id, now)
+        });
+        expired.map_err(refusal)
+    }
+
+    /// What a group has committed for a partition.
+    #[must_use]
+    pub fn committed(&self, group: &str, topic: &str, partition: i32) -> Option<CommittedOffset> {
+        self.shared.state.lock().groups.get(group)?.offsets.get(topic, partition).cloned()
+    }
+
+    /// All that a group has committed, by topic and partition.
+    #[must_use]
+    pub fn committed_offsets(&self, group: &str) -> BTreeMap<(String, i32), CommittedOffset> {
+        let state = self.shared.state.lock();
+        let Some(group) = state.groups.get(group) else { return BTreeMap::new() };
+        let topics = group.offsets.all();
+        let flat = topics.flat_map(|(topic, offsets)| {
+            offsets.iter().map(|(partition, offset)| ((topic.clone(), *partition), offset.clone()))
+        });
+        flat.collect()
+    }
+
+    /// Commits an offset on a group's behalf, whoever is in it.
+    pub fn commit(&self, group: &str, topic: &str, partition: i32, offset: i64) {
+        let offset = CommittedOffset { offset, leader_epoch: -1, metadata: String::new() };
+        self.shared
+            .change(|state| state.groups.get_or_create(group).offsets.commit(topic, partition, offset));
+    }
+
+    /// Forgets a group's offset, as after `offsets.retention.minutes`.
+    pub fn expire_offset(&self, group: &str, topic: &str, partition: i32) {
+        self.shared.change(|state| {
+            if let Some(group) = state.groups.get_mut(group) {
+                group.offsets.delete(topic, partition);
+            }
+        });
+    }
+
+    /// Says whether a transaction that is not over has an offset for a partition: who asks for stable
+    /// offsets then hears UNSTABLE_OFFSET_COMMIT.
+    pub fn set_offset_pending(&self, group: &str, topic: &str, partition: i32, pending: bool) {
+        self.shared.change(|state| {
+            state.groups.get_or_create(group).offsets.set_pending(topic, partition, pending);
+        });
+    }
+
+    fn in_present<T>(&self, group: &str, look: impl FnOnce(&mut ClusterState) -> T) -> T {
+        let now = Instant::now();
+        self.shared.change(|state| {
+            state.groups.advance(group, now);
+            look(state)
+        })
+    }
+}
+
+fn show(group: &Group) -> GroupInfo {
+    match &group.kind {
+        Kind::Classic(classic) => show_classic(group, classic),
+    }
+}
+
+fn show_classic(group: &Group, classic: &ClassicGroup) -> GroupInfo {
+    let members = classic.members().iter().map(|member| MemberInfo {
+        id: member.id.clone(),
+        instance_id: member.profile.instance_id.clone(),
+        client_id: member.profile.client_id.clone(),
+        epoch: classic.generation(),
+        assignment: embedded::assigned_partitions(&member.assignment).unwrap_or_default(),
+    });
+    GroupInfo {
+        state: group.state().to_owned(),
+        kind: group.kind_name().to_owned(),
+        protocol_type: group.protocol_type().to_owned(),
+        protocol: classic.protocol().map(str::to_owned),
+        generation: classic.generation(),
+        leader: classic.leader().map(str::to_owned),
+        members: members.collect(),
+    }
+}
