@@ -7,7 +7,7 @@ Nothing starts at import; what is made before a fork refuses to work after it, a
 
 import logging
 
-from ottla import errors
+from ottla import errors, serializers
 from ottla._core import (
     Admin,
     AsyncBatchDelivery,
@@ -67,6 +67,7 @@ __all__ = [
     "partition_for_key",
     "partitions_for_keys",
     "scan",
+    "serializers",
 ]
 
 # A library leaves it to the program what to do with its log.

@@ -1,12 +1,14 @@
 """The Rust core. What users import comes from ``ottla``; the docstrings are here."""
 
 from asyncio import Future
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from types import TracebackType
 from typing import Any, Literal, TypeAlias, final
 
+from ottla.errors import KafkaError
 from ottla.metrics import Metrics
+from ottla.serializers import Serializer
 
 __all__ = [
     "Admin",
@@ -21,6 +23,7 @@ __all__ = [
     "Cluster",
     "ConnectionStatus",
     "Delivery",
+    "DeliveryReports",
     "Event",
     "Events",
     "LogEvents",
@@ -42,6 +45,8 @@ __all__ = [
 __version__: str
 
 _Bytes: TypeAlias = bytes | bytearray | memoryview | str
+_Serializer: TypeAlias = Serializer | Callable[[Any], bytes | str | None]
+_OnDelivery: TypeAlias = Callable[[KafkaError | None, RecordMetadata], object]
 _Headers: TypeAlias = Sequence[tuple[str | bytes, _Bytes | None]] | Mapping[str, _Bytes | None]
 
 @final
@@ -641,6 +646,8 @@ class AsyncProducer:
         bootstrap: addresses, or a ``Client`` or ``AsyncClient`` to share its connections.
         config: configuration by Kafka's dotted names; ``kwargs`` are the same with underscores.
         timeout: seconds for connecting. Default: ``default.api.timeout.ms``, 60 s.
+        key_serializer, value_serializer, and the keyword ``partitioner``: as for ``Producer``; they
+            are called on the loop's thread.
 
     Raises:
         ConfigError: a key or a value is wrong.
@@ -652,6 +659,8 @@ class AsyncProducer:
         config: Mapping[str, Any] | None = None,
         *,
         timeout: float | None = None,
+        key_serializer: _Serializer | None = None,
+        value_serializer: _Serializer | None = None,
         **kwargs: Any,
     ) -> AsyncProducer: ...
     def connect(self) -> Future[None]:
@@ -660,12 +669,13 @@ class AsyncProducer:
     def send(
         self,
         topic: str,
-        value: _Bytes | None = None,
-        key: _Bytes | None = None,
+        value: Any = None,
+        key: Any = None,
         *,
         headers: _Headers | None = None,
         timestamp: int | datetime | None = None,
         partition: int | None = None,
+        on_delivery: _OnDelivery | None = None,
     ) -> Future[RecordMetadata]:
         """Send a record; the future gets where it was written, or why it was not.
 
@@ -677,8 +687,13 @@ class AsyncProducer:
 
         Args:
             topic, value, key, headers, timestamp, partition: as in ``Producer.send``.
+            on_delivery: called once, as in ``Producer.send``, but on the loop's thread, and also
+                for a record that fails while it waits (``metadata.partition`` is -1 then if none
+                was chosen); not for one that is cancelled while it waits. What it raises goes to
+                the loop's exception handler. A future of which it was told need not be awaited.
 
         Raises:
+            SerializationError: a serializer failed; nothing is sent.
             UnknownTopicError: the topic did not appear within ``max.block.ms``.
             TimeoutError: the buffer stayed full for ``max.block.ms``, or the record was not
                 acknowledged within ``delivery.timeout.ms``.
@@ -734,6 +749,8 @@ class Producer:
         bootstrap: addresses, or a ``Client`` to share its connections.
         config: configuration by Kafka's dotted names; ``kwargs`` are the same with underscores.
         timeout: seconds for connecting.
+        key_serializer, value_serializer: what makes bytes of keys and values that are not None:
+            see ``ottla.serializers``. Columns of Arrow are sent as they are.
 
     The keyword ``partitioner`` is the name of a partitioner (``partitioner.class``), or your own:
     an ``ottla.partitioners.Partitioner`` or ``BatchPartitioner``.
@@ -745,32 +762,41 @@ class Producer:
         config: Mapping[str, Any] | None = None,
         *,
         timeout: float | None = None,
+        key_serializer: _Serializer | None = None,
+        value_serializer: _Serializer | None = None,
         **kwargs: Any,
     ) -> Producer: ...
     def send(
         self,
         topic: str,
-        value: _Bytes | None = None,
-        key: _Bytes | None = None,
+        value: Any = None,
+        key: Any = None,
         *,
         headers: _Headers | None = None,
         timestamp: int | datetime | None = None,
         partition: int | None = None,
+        on_delivery: _OnDelivery | None = None,
     ) -> Delivery:
         """Put a record into its partition's batch; returns at once unless the buffer is full.
 
         Args:
             topic: the topic.
             value: bytes, text (sent as UTF-8), or None for a tombstone.
-            key: bytes, text, or None; records of the same key go to the same partition.
+            key: bytes, text, or None; records of the same key go to the same partition. With a
+                serializer, keys and values are what it takes.
             headers: pairs of a name and a value; the same name may come more than once.
             timestamp: milliseconds since 1970, or a datetime. Default: now.
             partition: the partition. Default: what the partitioner chooses.
+            on_delivery: called once with an error or None, and where the record was written, when
+                that is known; on a thread of the producer's own, one record after the other. What
+                it raises is raised again by ``flush`` or ``close``. It is not called for a record
+                that this call refuses with an exception.
 
         Raises:
+            SerializationError: a serializer failed; nothing is sent.
             UnknownTopicError: the topic did not appear within ``max.block.ms``.
-            TimeoutError: the call waited for ``max.block.ms``, for the topic and for room in the
-                buffer together.
+            TimeoutError: the call waited for ``max.block.ms``, for the topic, for room in the
+                buffer, and for callbacks to keep up, together.
             ConfigError: the record is larger than ``max.request.size``.
         """
 
@@ -799,9 +825,11 @@ class Producer:
         """
 
     def flush(self, timeout: float | None = None) -> None:
-        """Send what waits, and wait until all that was sent before is acknowledged or failed.
+        """Send what waits, and wait until all that was sent before is acknowledged or failed, and
+        its callbacks were called.
 
-        Failures are told by each record's ``Delivery``, not here.
+        Failures are told by each record's ``Delivery``, not here; what an ``on_delivery`` has
+        raised is raised here.
         """
 
     @property
@@ -818,6 +846,19 @@ class Producer:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None: ...
+
+@final
+class DeliveryReports:
+    """The records that are done and have a callback, for the thread that calls it."""
+
+    def __iter__(self) -> DeliveryReports: ...
+    def __next__(
+        self,
+    ) -> tuple[_OnDelivery, KafkaError | None, RecordMetadata]:
+        """Callback, error and metadata of the next record; waits for it."""
+
+    def raised(self, error: BaseException) -> bool:
+        """Keep what a callback has raised for ``flush``; not if something is kept already."""
 
 @final
 class LogEvents:

@@ -59,7 +59,8 @@ class KafkaError(Exception):
         maybe_done: whether what was asked for may have happened all the same, as with a record
             whose acknowledgement was lost.
         context: where it happened; those of ``topic``, ``partition``, ``broker``, ``address``,
-            ``api`` and ``phase`` that are known.
+            ``api`` and ``phase`` that are known. Errors of single records have ``index``, the
+            record's place in what was passed to ``send_batch``, and those of serializers ``field``.
         attempts: for errors of connecting, every address that was tried, with its phase and cause.
     """
 
@@ -148,4 +149,20 @@ def _from_core(
         Attempt(address, phase, globals()[name], message)
         for address, phase, name, message in attempts
     ]
+    return error
+
+
+def _not_serialized(
+    topic: str, field: str, index: int | None, cause: BaseException
+) -> SerializationError:
+    """The exception for what a serializer has raised."""
+    where = "" if index is None else f" at index {index}"
+    kind = type(cause).__name__
+    error = SerializationError(
+        f"the {field}{where} for topic {topic!r} cannot be serialized: {kind}: {cause}"
+    )
+    error.context = {"topic": topic, "field": field}
+    if index is not None:
+        error.context["index"] = index
+    error.__cause__ = cause
     return error

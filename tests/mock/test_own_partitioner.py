@@ -14,6 +14,7 @@ import ottla
 from ottla import errors
 from ottla.partitioners import Array
 from ottla.testing import MockCluster
+from tests.support import loops
 
 PARTITIONS = 13
 
@@ -202,3 +203,52 @@ def test_partitions_of_what_are_no_keys_are_errors() -> None:
         ottla.partitions_for_keys(pa.array([1, 2]), 3)
     with pytest.raises(TypeError, match="keys is of type list"):
         ottla.partitions_for_keys([b"k"], 3)
+
+
+@pytest.mark.parametrize("form", [by_value, ByColumn(lambda numbers: numbers)])
+def test_with_asyncio(mock_cluster: MockCluster, wide: str, form: Any) -> None:
+    """Also of a topic that is looked up first, where the record waits."""
+
+    async def work() -> None:
+        async with ottla.AsyncProducer(mock_cluster.bootstrap, partitioner=form) as producer:
+            first = [
+                producer.send(wide, str(number), b"k" if form is by_value else str(number))
+                for number in range(30)
+            ]
+            told = [(await future).partition for future in first]
+            assert told == [number % PARTITIONS for number in range(30)]
+            assert (
+                await producer.send(wide, b"5", b"k" if form is by_value else b"5")
+            ).partition == 5
+            keys = ["k", None] if form is by_value else ["31", "32"]
+            await (await producer.send_batch(wide, [b"31", b"32"], keys)).result()
+        async with ottla.AsyncProducer(mock_cluster.bootstrap, partitioner=form) as producer:
+            table = pa.table({"value": ["41", "42"], "key": ["41", "42"]})
+            if form is by_value:
+                table = table.drop_columns(["key"])
+            await (await producer.send_batch(wide, table)).result()
+
+    loops.run(work(), 60)
+    found = partitions(mock_cluster, wide)
+    for value in (29, 31, 32, 41, 42):
+        assert found[str(value).encode()] == value % PARTITIONS
+
+
+def test_with_asyncio_what_it_raises_reaches_the_caller(
+    mock_cluster: MockCluster, wide: str
+) -> None:
+    def choose(topic: str, key: bytes | None, value: bytes | None, count: int) -> int:
+        raise ZeroDivisionError("mine")
+
+    async def work() -> None:
+        async with ottla.AsyncProducer(mock_cluster.bootstrap, partitioner=choose) as producer:
+            with pytest.raises(ZeroDivisionError, match="mine"):  # it waits for its topic
+                await producer.send(wide, b"v")
+            with pytest.raises(ZeroDivisionError, match="mine"):  # it does not
+                await producer.send(wide, b"v")
+            with pytest.raises(ZeroDivisionError, match="mine"):
+                await producer.send_batch(wide, [b"v"])
+            assert producer.buffered_bytes == 0
+            assert (await producer.send(wide, b"v", partition=3)).partition == 3
+
+    loops.run(work(), 60)

@@ -5,8 +5,18 @@ from __future__ import annotations
 from datetime import datetime
 
 import ottla
-from ottla import errors
+from ottla import errors, serializers
 from ottla.testing import Fault, MockCluster
+
+
+def delivered(error: errors.KafkaError | None, where: ottla.RecordMetadata) -> None:
+    print(error and error.maybe_done, where.offset)
+
+
+def serializing(bootstrap: str) -> None:
+    ottla.Producer(bootstrap, key_serializer=serializers.str, value_serializer=serializers.json)
+    ottla.AsyncProducer(bootstrap, key_serializer=serializers.int, value_serializer=repr)
+    ottla.Producer(bootstrap, value_serializer="json")  # type: ignore[arg-type]
 
 
 def producing(bootstrap: str) -> None:
@@ -19,8 +29,9 @@ def producing(bootstrap: str) -> None:
         count: int = producer.send_batch(
             "t", ["a", None], [b"k", None], partitions=[0, None]
         ).result()
-        producer.send("t", 5)  # type: ignore[arg-type]
         producer.send("t", b"v", partition="0")  # type: ignore[arg-type]
+        producer.send("t", b"v", on_delivery=delivered)
+        producer.send("t", b"v", on_delivery=len)  # type: ignore[arg-type]
         producer.flush(1)
         print(offset, error, count)
 

@@ -14,12 +14,14 @@ use pyo3::types::PyDict;
 use tokio::time::Instant;
 
 use crate::async_client::AsyncClient;
-use crate::asyncio::{LastLoop, Promise, start};
-use crate::awaited::{Backlog, Cancelled, Groups, Waiting};
+use crate::asyncio::{self, LastLoop, Promise, start};
+use crate::awaited::Groups;
+use crate::backlog::{Backlog, Cancelled, Waiting, ask};
 use crate::batch_delivery::AsyncBatchDelivery;
 use crate::client::Client;
+use crate::hooks::Hooks;
 use crate::producer::CLOSE;
-use crate::record::Fields;
+use crate::record::{self, Fields};
 use crate::runtime::{Owned, runtime, seconds};
 use crate::send_batch::{Given, Rows};
 use crate::{config, errors};
@@ -34,6 +36,7 @@ struct Parts {
 #[pyclass(frozen, module = "ottla")]
 pub(crate) struct AsyncProducer {
     parts: Owned<Parts>,
+    hooks: Hooks,
     last_loop: LastLoop,
     /// For connecting.
     timeout: Duration,
@@ -82,23 +85,27 @@ fn left(began: Instant, timeout: Duration) -> Duration {
 #[pymethods]
 impl AsyncProducer {
     #[new]
-    #[pyo3(signature = (bootstrap=None, config=None, *, timeout=None, **kwargs))]
+    #[pyo3(signature = (bootstrap=None, config=None, *, timeout=None, key_serializer=None, value_serializer=None, **kwargs))]
     fn new(
         py: Python<'_>,
         bootstrap: Option<&Bound<'_, PyAny>>,
         config: Option<&Bound<'_, PyAny>>,
         timeout: Option<f64>,
+        key_serializer: Option<&Bound<'_, PyAny>>,
+        value_serializer: Option<&Bound<'_, PyAny>>,
         kwargs: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
-        let (client, own_client) = client(py, bootstrap, config, kwargs)?;
+        let (hooks, kwargs) = Hooks::take(key_serializer, value_serializer, kwargs)?;
+        let (client, own_client) = client(py, bootstrap, config, kwargs.as_ref())?;
         let timeout = seconds(timeout, client.config().default_api_timeout)?;
         let runtime = runtime()?;
         let _entered = runtime.enter();
         let core = Arc::new(Core::new(client).map_err(|error| errors::raise(py, &error))?);
         let groups = Arc::new(Groups::default());
-        let backlog = Arc::new(Backlog::new(Arc::clone(&core), Arc::clone(&groups)));
+        let backlog =
+            Arc::new(Backlog::new(Arc::clone(&core), Arc::clone(&groups), hooks.partitioner.clone()));
         let parts = Owned::new(Parts { core, groups, backlog });
-        Ok(Self { parts, last_loop: LastLoop::default(), timeout, own_client })
+        Ok(Self { parts, hooks, last_loop: LastLoop::default(), timeout, own_client })
     }
 
     fn connect<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
@@ -106,7 +113,7 @@ impl AsyncProducer {
         start(py, connect(client, self.own_client, self.timeout), |py, ()| Ok(py.None()))
     }
 
-    #[pyo3(signature = (topic, value=None, key=None, *, headers=None, timestamp=None, partition=None))]
+    #[pyo3(signature = (topic, value=None, key=None, *, headers=None, timestamp=None, partition=None, on_delivery=None))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn send<'py>(
         &self,
@@ -117,23 +124,10 @@ impl AsyncProducer {
         headers: Option<&Bound<'py, PyAny>>,
         timestamp: Option<&Bound<'py, PyAny>>,
         partition: Option<i32>,
+        on_delivery: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let Parts { core, groups, backlog } = self.parts.get()?;
-        let fields = Fields::new(value, key, headers, timestamp, partition)?;
-        let (future, mailbox) = self.last_loop.future(py)?;
-        if backlog.is_empty()
-            && let Some(target) = core.known_target(topic)
-            && let Sent::Accepted(delivery) =
-                fields.try_send(core, &target).map_err(|error| errors::raise(py, &error))?
-        {
-            groups.add(delivery, fields.timestamp, future.clone().unbind(), &mailbox);
-            return Ok(future);
-        }
-        let cancelled = Arc::new(AtomicBool::new(false));
-        future.call_method1("add_done_callback", (Cancelled(Arc::clone(&cancelled)),))?;
-        let promise = Promise::of(future.clone().unbind(), mailbox);
-        backlog.push(topic, Waiting { fields, promise, deadline: core.blocks_until(), cancelled })?;
-        Ok(future)
+        let given = record::Given { topic, value, key, headers, timestamp, partition, on_delivery };
+        self.send_record(py, &given)
     }
 
     #[pyo3(signature = (topic, values, keys=None, *, headers=None, timestamps=None, partitions=None))]
@@ -149,10 +143,30 @@ impl AsyncProducer {
         partitions: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let core = Arc::clone(&self.parts.get()?.core);
-        let rows = Rows::new(py, &Given { values, keys, headers, timestamps, partitions })?.owned()?;
-        let topic = topic.to_owned();
-        start(py, async move { rows.send(&core, &topic).await }, |py, runs| {
-            AsyncBatchDelivery::from(runs).into_py_any(py)
+        let given = Given { topic, values, keys, headers, timestamps, partitions };
+        let rows = Rows::new(py, &given, &self.hooks)?.owned()?;
+        let topic: Arc<str> = topic.into();
+        let custom = self.hooks.partitioner.clone();
+        let mailbox = asyncio::mailbox(py)?;
+        let work = async move {
+            let deadline = core.blocks_until();
+            let target = core.target(&topic, deadline).await?;
+            let rows = match custom {
+                None => rows,
+                Some(custom) => {
+                    let count = target.partitions();
+                    let place = move |py: Python<'_>| custom.place(py, &topic, rows, count);
+                    match ask(&mailbox, deadline, place).await {
+                        Ok(rows) => rows,
+                        Err(trouble) => return Ok(Err(trouble)),
+                    }
+                }
+            };
+            rows.send(&core, &target).await.map(Ok)
+        };
+        start(py, work, |py, runs| match runs {
+            Ok(runs) => AsyncBatchDelivery::from(runs).into_py_any(py),
+            Err(trouble) => Err(trouble.raise(py)),
         })
     }
 
@@ -223,5 +237,37 @@ impl AsyncProducer {
         };
         let servers = core.client().config().bootstrap_servers.join(",");
         format!("AsyncProducer(bootstrap={servers:?}, buffered_bytes={})", core.buffered())
+    }
+}
+
+impl AsyncProducer {
+    fn send_record<'py>(
+        &self,
+        py: Python<'py>,
+        given: &record::Given<'_, 'py>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let Parts { core, groups, backlog } = self.parts.get()?;
+        let mut fields = Fields::new(given, &self.hooks.serializers)?;
+        let (future, mailbox) = self.last_loop.future(py)?;
+        if backlog.is_empty()
+            && let Some(target) = core.known_target(given.topic)
+        {
+            if let Some(custom) = &self.hooks.partitioner {
+                custom.place_record(py, given.topic, &mut fields, target.partitions())?;
+            }
+            if let Sent::Accepted(delivery) =
+                fields.try_send(core, &target).map_err(|error| errors::raise(py, &error))?
+            {
+                let told = (Some(future.clone().unbind()), fields.on_delivery);
+                groups.add(delivery, fields.timestamp, told, &mailbox);
+                return Ok(future);
+            }
+        }
+        let cancelled = Arc::new(AtomicBool::new(false));
+        future.call_method1("add_done_callback", (Cancelled(Arc::clone(&cancelled)),))?;
+        let promise = Promise::of(future.clone().unbind(), mailbox);
+        let deadline = core.blocks_until();
+        backlog.push(given.topic, Waiting { fields, promise, deadline, cancelled })?;
+        Ok(future)
     }
 }

@@ -17,10 +17,10 @@ use parking_lot::Mutex;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::PyWeakrefReference;
+use pyo3::types::{PyDict, PyWeakrefReference};
 use tokio::task::AbortHandle;
 
-use crate::runtime::{Owned, runtime};
+use crate::runtime::{Owned, pid, runtime};
 use crate::{errors, logging};
 
 /// Makes the value that a future gets, on the loop's thread.
@@ -87,6 +87,11 @@ impl Promise {
     /// The promise of a future of the loop that has this mailbox.
     pub(crate) fn of(future: Py<PyAny>, mailbox: Arc<Mailbox>) -> Self {
         Self { future: Some(future), mailbox }
+    }
+
+    /// Where the loop looks for what it is to do.
+    pub(crate) fn mailbox(&self) -> &Arc<Mailbox> {
+        &self.mailbox
     }
 
     /// Parts it into what it was made of: whoever calls this settles the future.
@@ -169,9 +174,27 @@ pub(crate) fn settle(future: &Bound<'_, PyAny>, result: PyResult<Py<PyAny>>) {
     }
 }
 
+/// Tells the running loop's exception handler of what has no caller to be raised to.
+pub(crate) fn report_to_loop(py: Python<'_>, what: &str, error: PyErr) {
+    let told = running(py).and_then(|running| {
+        let context = PyDict::new(py);
+        context.set_item("message", what)?;
+        context.set_item("exception", error.value(py))?;
+        running.call_method1(intern!(py, "call_exception_handler"), (context,))
+    });
+    if told.is_err() {
+        error.write_unraisable(py, None);
+    }
+}
+
 /// The loop that this thread is running.
 fn running(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
     GET_RUNNING_LOOP.import(py, "asyncio", "get_running_loop")?.call0()
+}
+
+/// The mailbox of the running loop.
+pub(crate) fn mailbox(py: Python<'_>) -> PyResult<Arc<Mailbox>> {
+    mailbox_of(&running(py)?)
 }
 
 /// The loop that was asked last, for those who ask often. Held weakly.
@@ -213,7 +236,7 @@ fn mailbox_of(event_loop: &Bound<'_, PyAny>) -> PyResult<Arc<Mailbox>> {
     let known = if known.is_none() { known } else { known.call0()? };
     if let Ok(bridge) = known.cast::<Bridge>()
         // One that was made before a fork would ring in the other process.
-        && bridge.get().pid == std::process::id()
+        && bridge.get().pid == pid()
     {
         return Ok(Arc::clone(&bridge.get().mailbox));
     }
@@ -222,7 +245,7 @@ fn mailbox_of(event_loop: &Bound<'_, PyAny>) -> PyResult<Arc<Mailbox>> {
     bell.set_nonblocking(true)?;
     let mailbox = Arc::new(Mailbox { jobs: Mutex::default(), bell });
     let descriptor = ear.as_raw_fd();
-    let bridge = Bridge { mailbox: Arc::clone(&mailbox), ear, pid: std::process::id() };
+    let bridge = Bridge { mailbox: Arc::clone(&mailbox), ear, pid: pid() };
     let bridge = Bound::new(py, bridge)?;
     event_loop.call_method1("add_reader", (descriptor, &bridge))?;
     bridges.set_item(event_loop, PyWeakrefReference::new(&bridge)?)?;

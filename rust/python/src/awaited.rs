@@ -1,229 +1,156 @@
-//! Records that asyncio awaits: their futures, and those that wait for room in the buffer.
+//! Records that somebody wants to hear of, by batch: futures of asyncio and callbacks.
 //!
-//! Invariants: the futures of a batch are filled together, so that a loop is woken once a batch and not
-//! once a record. Records of a topic leave in the order in which `send` was called, whether they had to
-//! wait or not. A record that waits and is cancelled is never sent; nothing else is changed by it.
+//! Invariants: whoever wants to hear of a record is told once. Those of a partition are told in the
+//! order of its batches, whatever the order in which these are done. The futures of a batch are filled
+//! together, so that a loop is woken once a batch and not once a record.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use ottla_client::Result;
-use ottla_client::producer::{Completion, Delivery, Producer, Sent};
+use ottla_client::producer::{Completion, Delivery, Written};
 use parking_lot::Mutex;
+use pyo3::intern;
 use pyo3::prelude::*;
-use tokio::sync::oneshot;
-use tokio::time::Instant;
 
-use crate::asyncio::{Mailbox, Promise, settle};
+use crate::asyncio::{Mailbox, report_to_loop, settle};
+use crate::delivery::RecordMetadata;
 use crate::errors;
-use crate::producer::RecordMetadata;
-use crate::record::Fields;
-use crate::runtime::runtime;
 
-/// The records of one batch that one loop awaits.
-struct Group {
-    completion: Arc<Completion>,
-    /// None once the futures were filled.
-    awaited: Mutex<Option<Vec<Awaited>>>,
+/// Who is told what became of records, a batch at a time.
+pub(crate) trait Sink: Send + Sync + 'static {
+    /// A batch is done: told once, on any thread, which must not wait.
+    fn done(&self, group: Group);
 }
 
-struct Awaited {
-    future: Py<PyAny>,
+/// The records of one batch that one sink is told of.
+pub(crate) struct Group {
+    completion: Arc<Completion>,
+    pub(crate) records: Vec<Awaited>,
+    is_done: bool,
+}
+
+/// A record, and who awaits it.
+pub(crate) struct Awaited {
+    pub(crate) future: Option<Py<PyAny>>,
+    pub(crate) on_delivery: Option<Py<PyAny>>,
     index: usize,
     timestamp: i64,
 }
 
+/// What `on_delivery` is told: the error, if it failed, and where it is.
+pub(crate) type Report = (Option<Py<PyAny>>, RecordMetadata);
+
+/// Tells, of a record that was never in a batch, why.
+pub(crate) fn refused(
+    py: Python<'_>,
+    on_delivery: &Py<PyAny>,
+    metadata: RecordMetadata,
+    error: &PyErr,
+) -> PyResult<()> {
+    on_delivery.call1(py, (error.value(py), metadata)).map(drop)
+}
+
+/// What is told of a record of a batch that is done.
+pub(crate) fn report(py: Python<'_>, completion: &Completion, awaited: &Awaited) -> PyResult<Report> {
+    let metadata = |written| RecordMetadata::new(completion, written, awaited.timestamp);
+    match completion.settled(awaited.index) {
+        Ok(written) => Ok((None, metadata(written))),
+        Err(error) => Ok((Some(errors::value(py, &error)?), metadata(Written::UNKNOWN))),
+    }
+}
+
 impl Group {
-    /// Gives the record back if it comes too late.
-    fn add(&self, awaited: Awaited) -> Option<Awaited> {
-        match &mut *self.awaited.lock() {
-            Some(others) => {
-                others.push(awaited);
-                None
-            }
-            None => Some(awaited),
-        }
+    pub(crate) fn completion(&self) -> &Arc<Completion> {
+        &self.completion
     }
 
-    /// Fills the futures, on the loop's thread.
-    fn fill(&self, py: Python<'_>) {
-        let all = self.awaited.lock().take().unwrap_or_default();
-        for Awaited { future, index, timestamp } in all {
-            let result = match self.completion.settled(index) {
-                Ok(written) => {
-                    let metadata = RecordMetadata::new(&self.completion, written, timestamp);
-                    Py::new(py, metadata).map(Py::into_any)
+    /// Fills the futures and calls the callbacks, on the loop's thread.
+    fn fill(self, py: Python<'_>) {
+        for awaited in self.records {
+            if let Some(callback) = &awaited.on_delivery {
+                let called = report(py, &self.completion, &awaited)
+                    .and_then(|(error, metadata)| callback.call1(py, (error, metadata)));
+                if let Err(error) = called {
+                    report_to_loop(py, "on_delivery raised", error);
                 }
+            }
+            let Some(future) = awaited.future else { continue };
+            let result: Result<RecordMetadata> = self
+                .completion
+                .settled(awaited.index)
+                .map(|written| RecordMetadata::new(&self.completion, written, awaited.timestamp));
+            let failed = result.is_err();
+            let result = match result {
+                Ok(metadata) => Py::new(py, metadata).map(Py::into_any),
                 Err(error) => Err(errors::raise(py, &error)),
             };
             settle(future.bind(py), result);
+            if failed && awaited.on_delivery.is_some() {
+                // It was told, so asyncio need not complain that nobody asked the future.
+                let _ = future.call_method0(py, intern!(py, "exception"));
+            }
         }
     }
 }
 
-/// The batches that are awaited, by batch and mailbox.
+impl Sink for Mailbox {
+    fn done(&self, group: Group) {
+        self.post(move |py| group.fill(py));
+    }
+}
+
+/// A partition, as a sink hears of it: the addresses of the sink and of the topic's name, and the
+/// number. Both live for as long as there is a batch of it here, so nobody else has their addresses.
+type Line = (usize, usize, i32);
+
+/// The batches that somebody waits for, those of a partition in their order.
 #[derive(Default)]
-pub(crate) struct Groups(Mutex<HashMap<(usize, usize), Arc<Group>>>);
+pub(crate) struct Groups(Mutex<HashMap<Line, VecDeque<Group>>>);
 
 impl Groups {
-    /// Has a future filled when the record's batch is done.
-    pub(crate) fn add(
+    /// Has `sink` told when the record's batch is done, and those before it.
+    pub(crate) fn add<S: Sink>(
         self: &Arc<Self>,
         delivery: Delivery,
         timestamp: i64,
-        future: Py<PyAny>,
-        mailbox: &Arc<Mailbox>,
+        (future, on_delivery): (Option<Py<PyAny>>, Option<Py<PyAny>>),
+        sink: &Arc<S>,
     ) {
         let Delivery { completion, index } = delivery;
-        // Both live for as long as the group is here, so nobody else has their addresses.
-        let key = (Arc::as_ptr(&completion).addr(), Arc::as_ptr(mailbox).addr());
-        let mut awaited = Awaited { future, index, timestamp };
-        let mut groups = self.0.lock();
-        if let Some(group) = groups.get(&key) {
-            match group.add(awaited) {
-                None => return,
-                Some(late) => awaited = late,
-            }
+        let (topic, partition) = completion.partition();
+        let line = (Arc::as_ptr(sink).addr(), Arc::as_ptr(topic).addr(), *partition);
+        let awaited = Awaited { future, on_delivery, index, timestamp };
+        let mut lines = self.0.lock();
+        let groups = lines.entry(line).or_default();
+        let same = |group: &&mut Group| Arc::ptr_eq(&group.completion, &completion);
+        if let Some(group) = groups.iter_mut().rev().find(same) {
+            // Its turn has not come: it is taken out of here first.
+            return group.records.push(awaited);
         }
-        let awaited = Mutex::new(Some(vec![awaited]));
-        let group = Arc::new(Group { completion: Arc::clone(&completion), awaited });
-        groups.insert(key, Arc::clone(&group));
-        drop(groups);
-        let (groups, mailbox) = (Arc::clone(self), Arc::clone(mailbox));
-        completion.on_done(move || {
-            groups.0.lock().remove(&key);
-            mailbox.post(move |py| group.fill(py));
-        });
-    }
-}
-
-/// A record that waits for its topic or for room.
-pub(crate) struct Waiting {
-    pub(crate) fields: Fields,
-    pub(crate) promise: Promise,
-    /// `max.block.ms` after the call.
-    pub(crate) deadline: Instant,
-    pub(crate) cancelled: Arc<AtomicBool>,
-}
-
-enum Item {
-    Record(Waiting),
-    /// Somebody wants to know when all before it is through.
-    Mark(oneshot::Sender<()>),
-}
-
-/// The records that wait, by topic: one topic that is unknown holds up no other. There are no more of
-/// them than futures that the program awaits.
-pub(crate) struct Backlog {
-    core: Arc<Producer>,
-    groups: Arc<Groups>,
-    topics: Mutex<HashMap<Arc<str>, VecDeque<Item>>>,
-    /// How many wait, and are being sent after they waited.
-    count: AtomicUsize,
-}
-
-impl Backlog {
-    pub(crate) fn new(core: Arc<Producer>, groups: Arc<Groups>) -> Self {
-        Self { core, groups, topics: Mutex::default(), count: AtomicUsize::new(0) }
+        let records = vec![awaited];
+        groups.push_back(Group { completion: Arc::clone(&completion), records, is_done: false });
+        drop(lines);
+        let (groups, sink, batch) = (Arc::clone(self), Arc::clone(sink), Arc::as_ptr(&completion).addr());
+        completion.on_done(move || groups.done(line, batch, &*sink));
     }
 
-    /// Whether a record may be sent without waiting for others.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.count.load(Ordering::Acquire) == 0
-    }
-
-    pub(crate) fn push(self: &Arc<Self>, topic: &str, record: Waiting) -> PyResult<()> {
-        let runtime = runtime()?;
-        self.count.fetch_add(1, Ordering::AcqRel);
-        let topic: Arc<str> = topic.into();
-        match self.topics.lock().entry(Arc::clone(&topic)) {
-            Entry::Occupied(mut waiting) => waiting.get_mut().push_back(Item::Record(record)),
-            Entry::Vacant(none) => {
-                none.insert(VecDeque::from([Item::Record(record)]));
-                runtime.spawn(Arc::clone(self).pump(topic));
-            }
+    fn done(&self, line: Line, batch: usize, sink: &impl Sink) {
+        let mut lines = self.0.lock();
+        let Entry::Occupied(mut groups) = lines.entry(line) else { return };
+        let is_it = |group: &&mut Group| Arc::as_ptr(&group.completion).addr() == batch;
+        if let Some(group) = groups.get_mut().iter_mut().find(is_it) {
+            group.is_done = true;
         }
-        Ok(())
-    }
-
-    /// Sends what waits for a topic, one after the other.
-    async fn pump(self: Arc<Self>, topic: Arc<str>) {
-        while let Some(item) = self.next(&topic) {
-            match item {
-                Item::Record(record) => {
-                    self.send(&topic, record).await;
-                    self.count.fetch_sub(1, Ordering::AcqRel);
-                }
-                Item::Mark(passed) => {
-                    // Whoever wanted to know may have gone.
-                    let _ = passed.send(());
-                }
-            }
+        // Told under the lock, or another thread could tell of a later batch first.
+        while groups.get().front().is_some_and(|group| group.is_done)
+            && let Some(group) = groups.get_mut().pop_front()
+        {
+            sink.done(group);
         }
-    }
-
-    fn next(&self, topic: &str) -> Option<Item> {
-        let mut topics = self.topics.lock();
-        let item = topics.get_mut(topic)?.pop_front();
-        if item.is_none() {
-            topics.remove(topic);
+        if groups.get().is_empty() {
+            groups.remove();
         }
-        item
-    }
-
-    async fn send(&self, topic: &str, record: Waiting) {
-        let Waiting { fields, promise, deadline, cancelled } = record;
-        let accepted = async {
-            let target = self.core.target(topic, deadline).await?;
-            loop {
-                if cancelled.load(Ordering::Acquire) {
-                    return Ok(None);
-                }
-                match fields.try_send(&self.core, &target)? {
-                    Sent::Accepted(delivery) => return Ok(Some(delivery)),
-                    Sent::Full(bytes) => self.core.room_for(bytes, deadline).await?,
-                }
-            }
-        };
-        let accepted: Result<Option<Delivery>> = accepted.await;
-        match accepted {
-            Ok(None) => {}
-            Ok(Some(delivery)) => {
-                if let Some((future, mailbox)) = promise.into_parts() {
-                    self.groups.add(delivery, fields.timestamp, future, &mailbox);
-                }
-            }
-            Err(error) => promise.settle(move |py| Err(errors::raise(py, &error))),
-        }
-    }
-
-    /// Waits until all that waits now is in the buffer, or failed.
-    pub(crate) async fn through(&self) {
-        let mut marks = Vec::new();
-        for waiting in self.topics.lock().values_mut() {
-            let (mark, passed) = oneshot::channel();
-            waiting.push_back(Item::Mark(mark));
-            marks.push(passed);
-        }
-        for passed in marks {
-            // It is dropped when its turn has come.
-            let _ = passed.await;
-        }
-    }
-}
-
-/// Notes that a future was cancelled.
-#[pyclass(frozen, module = "ottla._core")]
-pub(crate) struct Cancelled(pub(crate) Arc<AtomicBool>);
-
-#[pymethods]
-impl Cancelled {
-    fn __call__(&self, future: &Bound<'_, PyAny>) -> PyResult<()> {
-        if future.call_method0("cancelled")?.is_truthy()? {
-            self.0.store(true, Ordering::Release);
-        }
-        Ok(())
     }
 }

@@ -13,12 +13,12 @@ use arrow_array::{Array as _, ArrayRef, BinaryArray, Int32Array, StructArray};
 use arrow_schema::{DataType, Field, FieldRef};
 use ottla_client::{Error, Kind};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyBytes, PyCapsule, PyDict, PyInt, PyList, PyString, PyTuple};
-use pyo3_arrow::ffi::{ArrayIterator, to_array_pycapsules, to_schema_pycapsule, to_stream_pycapsule};
+use pyo3::types::{PyBool, PyBytes, PyCapsule, PyDict, PyInt, PyString, PyTuple};
+use pyo3_arrow::ffi::{to_array_pycapsules, to_schema_pycapsule};
 
 use crate::errors;
-use crate::record::{Data, data};
-use crate::send_batch::{Given, chunks, columns, pairs, speaks_arrow};
+use crate::record::Fields;
+use crate::send_batch::{OwnedRows, Pair, chunks, columns, speaks_arrow};
 
 /// The keyword, and the key of the configuration that it is when it is a name.
 const KEYWORD: &str = "partitioner";
@@ -54,34 +54,6 @@ impl Array {
     fn __repr__(&self) -> String {
         format!("Array(type={}, len={})", self.0.data_type(), self.0.len())
     }
-}
-
-/// Values in chunks, with their partitions beside them.
-#[pyclass(frozen, module = "ottla")]
-struct Placed {
-    chunks: Vec<ArrayRef>,
-    field: FieldRef,
-}
-
-#[pymethods]
-impl Placed {
-    #[pyo3(signature = (requested_schema=None))]
-    fn __arrow_c_stream__<'py>(
-        &self,
-        py: Python<'py>,
-        requested_schema: Option<Bound<'py, PyCapsule>>,
-    ) -> PyResult<Bound<'py, PyCapsule>> {
-        let chunks = self.chunks.clone().into_iter().map(Ok);
-        let reader = ArrayIterator::new(chunks, Arc::clone(&self.field));
-        Ok(to_stream_pycapsule(py, Box::new(reader), requested_schema)?)
-    }
-}
-
-/// What a user's partitioner made of the arguments of `send_batch`.
-pub(crate) struct Chosen<'py> {
-    pub(crate) values: Bound<'py, PyAny>,
-    pub(crate) keys: Option<Bound<'py, PyAny>>,
-    pub(crate) partitions: Option<Bound<'py, PyAny>>,
 }
 
 /// A user's partitioner.
@@ -160,110 +132,72 @@ impl Custom {
         Err(wrong(py, topic, &what, count))
     }
 
-    /// The arguments of `send_batch` with a partition for each record.
-    pub(crate) fn choose_all<'py>(
+    /// Gives a record its partition, unless it names one.
+    pub(crate) fn place_record(
         &self,
-        py: Python<'py>,
+        py: Python<'_>,
         topic: &str,
+        fields: &mut Fields,
         count: usize,
-        given: &Given<'_, 'py>,
-    ) -> PyResult<Chosen<'py>> {
-        if speaks_arrow(given.values)? {
-            self.choose_arrow(py, topic, count, given)
-        } else if given.values.len().is_err()
-            || given.values.is_instance_of::<PyString>()
-            || given.values.is_instance_of::<PyBytes>()
-        {
-            // What is wrong with it is told by `send_batch`.
-            let (keys, partitions) = (given.keys.cloned(), given.partitions.cloned());
-            Ok(Chosen { values: given.values.clone(), keys, partitions })
-        } else {
-            self.choose_lists(py, topic, count, given)
+    ) -> PyResult<()> {
+        if fields.partition.is_none() {
+            let [key, value] = fields.as_slices();
+            fields.partition = Some(self.choose(py, topic, key, value, count)?);
+        }
+        Ok(())
+    }
+
+    /// The same rows, all with a partition.
+    pub(crate) fn place(
+        &self,
+        py: Python<'_>,
+        topic: &str,
+        rows: OwnedRows,
+        count: usize,
+    ) -> PyResult<OwnedRows> {
+        match rows {
+            OwnedRows::Lists(mut rows) => {
+                if self.0.bind(py).hasattr(BATCH)? {
+                    let keys: BinaryArray =
+                        rows.iter().map(|row| row.as_slices()[0].map(<[u8]>::to_vec)).collect();
+                    let chosen = self.choose_batch(py, topic, Arc::new(keys), count)?;
+                    for (row, chosen) in rows.iter_mut().zip(chosen) {
+                        row.partition = row.partition.or(Some(chosen));
+                    }
+                } else {
+                    rows.iter_mut().try_for_each(|row| self.place_record(py, topic, row, count))?;
+                }
+                Ok(OwnedRows::Lists(rows))
+            }
+            OwnedRows::Arrow(pairs) => {
+                let placed = pairs.iter().map(|pair| self.place_columns(py, topic, pair, count));
+                Ok(OwnedRows::Arrow(placed.collect::<PyResult<_>>()?))
+            }
         }
     }
 
-    fn choose_lists<'py>(
-        &self,
-        py: Python<'py>,
-        topic: &str,
-        count: usize,
-        given: &Given<'_, 'py>,
-    ) -> PyResult<Chosen<'py>> {
-        let list = |list: Option<&Bound<'py, PyAny>>| -> PyResult<Option<Vec<Bound<'py, PyAny>>>> {
-            list.filter(|list| !list.is_none()).map(|list| list.try_iter()?.collect()).transpose()
-        };
-        let values = list(Some(given.values))?.unwrap_or_default();
-        let read = |what: &str, items: Option<Vec<Bound<'py, PyAny>>>| -> PyResult<Vec<Option<Data>>> {
-            let item = |row| items.as_ref().and_then(|items: &Vec<Bound<'py, PyAny>>| items.get(row));
-            (0..values.len()).map(|row| item(row).map_or(Ok(None), |item| data(what, item))).collect()
-        };
-        let keys = read("a key", list(given.keys)?)?;
-        let mut chosen = match list(given.partitions)? {
-            Some(partitions) => partitions,
-            None => vec![py.None().into_bound(py); values.len()],
-        };
-        let as_slice = |data: &Option<Data>| data.as_ref().map(|data| data.as_slice().to_vec());
+    fn place_columns(&self, py: Python<'_>, topic: &str, pair: &Pair, count: usize) -> PyResult<Pair> {
+        let rows = columns(pair).map_err(|error| errors::config(py, error.to_string()))?;
+        let (keys, values) = pair;
+        let table = values.as_struct_opt();
         let all = if self.0.bind(py).hasattr(BATCH)? {
-            let keys: BinaryArray = keys.iter().map(as_slice).collect();
-            Some(self.choose_batch(py, topic, Arc::new(keys), count)?)
+            let column = keys.as_ref().or_else(|| table.and_then(|table| table.column_by_name("key")));
+            let none = || Arc::new(BinaryArray::new_null(values.len())) as ArrayRef;
+            Some(self.choose_batch(py, topic, column.map_or_else(none, Arc::clone), count)?)
         } else {
             None
         };
-        for (row, slot) in chosen.iter_mut().enumerate().filter(|(_, slot)| slot.is_none()) {
-            let partition = match (&all, keys.get(row), values.get(row)) {
-                (Some(all), _, _) => all.get(row).copied().unwrap_or_default(),
-                (None, Some(key), Some(value)) => {
-                    let value = data("a value", value)?;
-                    let (key, value) = (key.as_ref(), value.as_ref());
-                    self.choose(py, topic, key.map(Data::as_slice), value.map(Data::as_slice), count)?
-                }
-                // Lists of different lengths are an error of `send_batch`.
-                _ => continue,
-            };
-            *slot = partition.into_pyobject(py)?.into_any();
+        let mut chosen = Vec::with_capacity(values.len());
+        for row in 0..values.len() {
+            let Some(fields) = rows.row(row) else { break };
+            chosen.push(match (fields.partition, &all) {
+                (Some(partition), _) => partition,
+                (None, Some(all)) => all.get(row).copied().unwrap_or_default(),
+                (None, None) => self.choose(py, topic, fields.key, fields.value, count)?,
+            });
         }
-        let partitions = PyList::new(py, chosen)?.into_any();
-        Ok(Chosen { values: given.values.clone(), keys: given.keys.cloned(), partitions: Some(partitions) })
-    }
-
-    fn choose_arrow<'py>(
-        &self,
-        py: Python<'py>,
-        topic: &str,
-        count: usize,
-        given: &Given<'_, 'py>,
-    ) -> PyResult<Chosen<'py>> {
-        let mut placed = Vec::new();
-        for pair in pairs(py, given)? {
-            let rows = columns(&pair).map_err(|error| errors::config(py, error.to_string()))?;
-            let (keys, values) = &pair;
-            let table = values.as_struct_opt();
-            let all = if self.0.bind(py).hasattr(BATCH)? {
-                let column = keys.as_ref().or_else(|| table.and_then(|table| table.column_by_name("key")));
-                let none = || Arc::new(BinaryArray::new_null(values.len())) as ArrayRef;
-                Some(self.choose_batch(py, topic, column.map_or_else(none, Arc::clone), count)?)
-            } else {
-                None
-            };
-            let mut chosen = Vec::with_capacity(values.len());
-            for row in 0..values.len() {
-                let Some(fields) = rows.row(row) else { break };
-                chosen.push(match (fields.partition, &all) {
-                    (Some(partition), _) => partition,
-                    (None, Some(all)) => all.get(row).copied().unwrap_or_default(),
-                    (None, None) => self.choose(py, topic, fields.key, fields.value, count)?,
-                });
-            }
-            let table = with_partitions(keys.as_ref(), values, chosen);
-            placed.push(table.map_err(|error| errors::config(py, error.to_string()))?);
-        }
-        let Some(first) = placed.first() else {
-            let (keys, partitions) = (given.keys.cloned(), given.partitions.cloned());
-            return Ok(Chosen { values: given.values.clone(), keys, partitions });
-        };
-        let field = Arc::new(Field::new("", first.data_type().clone(), true));
-        let values = Bound::new(py, Placed { chunks: placed, field })?.into_any();
-        Ok(Chosen { values, keys: None, partitions: None })
+        let table = with_partitions(keys.as_ref(), values, chosen);
+        Ok((None, table.map_err(|error| errors::config(py, error.to_string()))?))
     }
 }
 

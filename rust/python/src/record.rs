@@ -9,6 +9,7 @@ use ottla_client::producer::{Producer, Record, Sent, Target};
 use ottla_protocol::records::Header;
 
 use crate::errors;
+use crate::serializers::{Place, Serializers};
 
 /// A key or a value.
 pub(crate) enum Data {
@@ -89,23 +90,37 @@ pub(crate) struct Fields {
     pub(crate) headers: Headers,
     pub(crate) timestamp: i64,
     pub(crate) partition: Option<i32>,
+    pub(crate) on_delivery: Option<Py<PyAny>>,
+}
+
+/// A record as it was given to `send`.
+pub(crate) struct Given<'a, 'py> {
+    pub(crate) topic: &'a str,
+    pub(crate) value: Option<&'a Bound<'py, PyAny>>,
+    pub(crate) key: Option<&'a Bound<'py, PyAny>>,
+    pub(crate) headers: Option<&'a Bound<'py, PyAny>>,
+    pub(crate) timestamp: Option<&'a Bound<'py, PyAny>>,
+    pub(crate) partition: Option<i32>,
+    pub(crate) on_delivery: Option<&'a Bound<'py, PyAny>>,
 }
 
 impl Fields {
-    pub(crate) fn new(
-        value: Option<&Bound<'_, PyAny>>,
-        key: Option<&Bound<'_, PyAny>>,
-        headers: Option<&Bound<'_, PyAny>>,
-        timestamp: Option<&Bound<'_, PyAny>>,
-        partition: Option<i32>,
-    ) -> PyResult<Self> {
+    pub(crate) fn new(given: &Given<'_, '_>, serializers: &Serializers) -> PyResult<Self> {
+        let Given { topic, value, key, headers, timestamp, partition, on_delivery } = *given;
+        let place = Place { topic, headers, index: None };
         Ok(Self {
             timestamp: self::timestamp(timestamp)?,
-            value: value.map_or(Ok(None), |value| data("value", value))?,
-            key: key.map_or(Ok(None), |key| data("key", key))?,
+            value: value.map_or(Ok(None), |value| serializers.value(place, value))?,
+            key: key.map_or(Ok(None), |key| serializers.key(place, key))?,
             headers: Headers::new(headers)?,
             partition,
+            on_delivery: callback(on_delivery)?,
         })
+    }
+
+    /// Key and value as bytes.
+    pub(crate) fn as_slices(&self) -> [Option<&[u8]>; 2] {
+        [&self.key, &self.value].map(|data| data.as_ref().map(Data::as_slice))
     }
 
     /// Sends it without waiting.
@@ -118,6 +133,18 @@ impl Fields {
         };
         core.try_send(target, self.partition, &record)
     }
+}
+
+/// A callback, if one was given.
+fn callback(given: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Py<PyAny>>> {
+    let Some(given) = given.filter(|given| !given.is_none()) else { return Ok(None) };
+    if given.is_callable() {
+        return Ok(Some(given.clone().unbind()));
+    }
+    let ty = given.get_type().name()?;
+    Err(PyTypeError::new_err(format!(
+        "on_delivery is of type {ty}; expected a callable that takes an error or None, and the metadata"
+    )))
 }
 
 fn is_mapping(value: &Bound<'_, PyAny>) -> bool {

@@ -19,12 +19,16 @@ use pyo3_arrow::input::AnyArray;
 use tokio::time::Instant;
 
 use crate::batch_delivery::Runs;
+use crate::engine::Engine;
 use crate::errors;
+use crate::hooks::Hooks;
 use crate::record::{Fields, Headers, check_data, data, timestamp};
 use crate::runtime::wait;
+use crate::serializers::{Place, Serializers};
 
 /// What the caller gave.
 pub(crate) struct Given<'a, 'py> {
+    pub(crate) topic: &'a str,
     pub(crate) values: &'a Bound<'py, PyAny>,
     pub(crate) keys: Option<&'a Bound<'py, PyAny>>,
     pub(crate) headers: Option<&'a Bound<'py, PyAny>>,
@@ -34,32 +38,43 @@ pub(crate) struct Given<'a, 'py> {
 
 /// All rows, looked through and ready to be sent.
 pub(crate) enum Rows<'a, 'py> {
-    /// Keys and values, or tables.
-    Arrow(Vec<Pair>),
+    /// Read row by row as they are sent.
     Lists(&'a Given<'a, 'py>),
+    Owned(OwnedRows),
 }
 
 pub(crate) type Pair = (Option<ArrayRef>, ArrayRef);
 
 impl<'a, 'py> Rows<'a, 'py> {
-    /// Looks through all that was given.
-    pub(crate) fn new(py: Python<'py>, given: &'a Given<'a, 'py>) -> PyResult<Self> {
+    /// Looks through all that was given, and has it serialized.
+    pub(crate) fn new(py: Python<'py>, given: &'a Given<'a, 'py>, hooks: &Hooks) -> PyResult<Self> {
         if speaks_arrow(given.values)? {
             let pairs = pairs(py, given)?;
             all_columns(&pairs).map_err(|error| errors::config(py, error.to_string()))?;
-            Ok(Self::Arrow(pairs))
-        } else {
-            check_lists(py, given)?;
-            Ok(Self::Lists(given))
+            return Ok(Self::Owned(OwnedRows::Arrow(pairs)));
         }
+        let serializers = &hooks.serializers;
+        check_lists(py, given, serializers)?;
+        if serializers.has_key() || serializers.has_value() {
+            // All of them first: what cannot be serialized is told before anything is sent.
+            let rows = ListRows::new(given, serializers)?.collect::<PyResult<_>>()?;
+            return Ok(Self::Owned(OwnedRows::Lists(rows)));
+        }
+        Ok(Self::Lists(given))
     }
 
     /// Sends all; returns when all are in the buffer.
-    pub(crate) fn send(self, py: Python<'py>, core: &Producer, target: &Target) -> PyResult<Runs> {
+    pub(crate) fn send(self, py: Python<'py>, engine: &Engine, target: &Target) -> PyResult<Runs> {
+        let core = &engine.core;
         let mut runs = Runs::default();
         match self {
-            Self::Lists(given) => send_lists(py, core, target, given, &mut runs)?,
-            Self::Arrow(pairs) => {
+            Self::Lists(given) => {
+                send_lists(py, core, target, ListRows::new(given, &Serializers::default())?, &mut runs)?;
+            }
+            Self::Owned(OwnedRows::Lists(rows)) => {
+                send_lists(py, core, target, rows.into_iter().map(Ok), &mut runs)?;
+            }
+            Self::Owned(OwnedRows::Arrow(pairs)) => {
                 let all = all_columns(&pairs).map_err(|error| errors::config(py, error.to_string()))?;
                 all.iter().try_for_each(|columns| send_columns(py, core, target, columns, &mut runs))?;
             }
@@ -70,8 +85,12 @@ impl<'a, 'py> Rows<'a, 'py> {
     /// The same rows, to be sent without the GIL.
     pub(crate) fn owned(self) -> PyResult<OwnedRows> {
         match self {
-            Self::Arrow(pairs) => Ok(OwnedRows::Arrow(pairs)),
-            Self::Lists(given) => Ok(OwnedRows::Lists(ListRows::new(given)?.collect::<PyResult<_>>()?)),
+            Self::Lists(given) => {
+                let plain = Serializers::default();
+                let rows = ListRows::new(given, &plain)?;
+                Ok(OwnedRows::Lists(rows.collect::<PyResult<_>>()?))
+            }
+            Self::Owned(rows) => Ok(rows),
         }
     }
 }
@@ -87,13 +106,12 @@ const ROWS_AT_ONCE: usize = 1000;
 
 impl OwnedRows {
     /// Sends all; returns when all are in the buffer.
-    pub(crate) async fn send(self, core: &Producer, topic: &str) -> ottla_client::Result<Runs> {
-        let target = core.target(topic, core.blocks_until()).await?;
+    pub(crate) async fn send(self, core: &Producer, target: &Target) -> ottla_client::Result<Runs> {
         let mut runs = Runs::default();
         match self {
             Self::Lists(rows) => {
                 for row in rows {
-                    send_row(core, &mut runs, || row.try_send(core, &target)).await?;
+                    send_row(core, &mut runs, || row.try_send(core, target)).await?;
                 }
             }
             Self::Arrow(pairs) => {
@@ -107,7 +125,7 @@ impl OwnedRows {
                         let timestamp = fields.timestamp.unwrap_or(now);
                         let record =
                             Record { timestamp, key: fields.key, value: fields.value, headers: &headers };
-                        send_row(core, &mut runs, || core.try_send(&target, fields.partition, &record))
+                        send_row(core, &mut runs, || core.try_send(target, fields.partition, &record))
                             .await?;
                     }
                 }
@@ -266,10 +284,10 @@ fn send_lists(
     py: Python<'_>,
     core: &Producer,
     target: &Target,
-    given: &Given<'_, '_>,
+    rows: impl Iterator<Item = PyResult<Fields>>,
     runs: &mut Runs,
 ) -> PyResult<()> {
-    for fields in ListRows::new(given)? {
+    for fields in rows {
         let fields = fields?;
         let row = runs.count();
         let mut deadline = None;
@@ -292,7 +310,10 @@ fn send_lists(
 }
 
 /// The records of lists that were looked through.
-struct ListRows<'py> {
+struct ListRows<'a, 'py> {
+    topic: &'a str,
+    serializers: &'a Serializers,
+    index: usize,
     values: Bound<'py, PyIterator>,
     keys: Option<Bound<'py, PyIterator>>,
     headers: Option<Bound<'py, PyIterator>>,
@@ -301,9 +322,12 @@ struct ListRows<'py> {
     now: i64,
 }
 
-impl<'py> ListRows<'py> {
-    fn new(given: &Given<'_, 'py>) -> PyResult<Self> {
+impl<'a, 'py> ListRows<'a, 'py> {
+    fn new(given: &Given<'a, 'py>, serializers: &'a Serializers) -> PyResult<Self> {
         Ok(Self {
+            topic: given.topic,
+            serializers,
+            index: 0,
             values: given.values.try_iter()?,
             keys: iterate(given.keys)?,
             headers: iterate(given.headers)?,
@@ -314,13 +338,17 @@ impl<'py> ListRows<'py> {
     }
 
     fn row(&mut self, value: &Bound<'py, PyAny>) -> PyResult<Fields> {
+        let headers = next(&mut self.headers)?;
+        let headers = headers.as_ref();
+        let place = Place { topic: self.topic, headers, index: Some(self.index) };
+        self.index += 1;
         Ok(Fields {
-            value: data("value", value)?,
+            value: self.serializers.value(place, value)?,
             key: match next(&mut self.keys)? {
-                Some(key) => data("key", &key)?,
+                Some(key) => self.serializers.key(place, &key)?,
                 None => None,
             },
-            headers: Headers::new(next(&mut self.headers)?.as_ref())?,
+            headers: Headers::new(headers)?,
             timestamp: match next(&mut self.timestamps)? {
                 Some(millis) if !millis.is_none() => timestamp(Some(&millis))?,
                 _ => self.now,
@@ -329,11 +357,12 @@ impl<'py> ListRows<'py> {
                 Some(partition) => partition.extract()?,
                 None => None,
             },
+            on_delivery: None,
         })
     }
 }
 
-impl Iterator for ListRows<'_> {
+impl Iterator for ListRows<'_, '_> {
     type Item = PyResult<Fields>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -342,8 +371,8 @@ impl Iterator for ListRows<'_> {
     }
 }
 
-/// Looks through the lists before anything is sent.
-fn check_lists(py: Python<'_>, given: &Given<'_, '_>) -> PyResult<()> {
+/// Looks through the lists before anything is sent, but not at what serializers are to see.
+fn check_lists(py: Python<'_>, given: &Given<'_, '_>, serializers: &Serializers) -> PyResult<()> {
     let wrong = || {
         let ty = given.values.get_type().name().map_or_else(|_| String::new(), |name| name.to_string());
         PyTypeError::new_err(format!(
@@ -354,8 +383,8 @@ fn check_lists(py: Python<'_>, given: &Given<'_, '_>) -> PyResult<()> {
         return Err(wrong());
     }
     let count = given.values.len().map_err(|_| wrong())?;
-    each("values", Some(given.values), count, |value| check(value))?;
-    each("keys", given.keys, count, |key| check(key))?;
+    each("values", Some(given.values), count, |value| check(value, serializers.has_value()))?;
+    each("keys", given.keys, count, |key| check(key, serializers.has_key()))?;
     each("headers", given.headers, count, |headers| Headers::new(Some(headers)).map(drop))?;
     each("timestamps", given.timestamps, count, |millis| timestamp(Some(millis)).map(drop))?;
     each("partitions", given.partitions, count, |partition| {
@@ -366,9 +395,9 @@ fn check_lists(py: Python<'_>, given: &Given<'_, '_>) -> PyResult<()> {
     })
 }
 
-fn check(value: &Bound<'_, PyAny>) -> PyResult<()> {
+fn check(value: &Bound<'_, PyAny>, is_serialized: bool) -> PyResult<()> {
     // The error is made by whom it is made anyway.
-    if check_data(value) { Ok(()) } else { data("it", value).map(drop) }
+    if is_serialized || check_data(value) { Ok(()) } else { data("it", value).map(drop) }
 }
 
 /// Checks a list that may not have been given; an error names the list and the index.

@@ -185,7 +185,7 @@ impl Accumulator {
             Err(_) => state.given_up(&batch),
         }
         drop(state);
-        others.into_iter().for_each(|other| self.finish(other, Ok(Written::SOMEWHERE)));
+        others.into_iter().for_each(|other| self.finish(other, Ok(Written::UNKNOWN)));
         self.finish(batch, result);
     }
 

@@ -25,8 +25,8 @@ pub struct Written {
 }
 
 impl Written {
-    /// Written, nobody knows where.
-    pub(super) const SOMEWHERE: Self = Self { offset: -1, log_append_time: -1 };
+    /// Nobody knows where.
+    pub const UNKNOWN: Self = Self { offset: -1, log_append_time: -1 };
 
     /// The same for the record that is `index` records further on.
     fn of(self, index: usize) -> Self {

@@ -183,7 +183,7 @@ pub(super) fn process_outcome(shared: &Shared, outcome: Outcome) -> bool {
     }
     match outcome.answer {
         Ok(_) if shared.client.config().acks == Acks::None => {
-            outcome.batches.into_iter().for_each(|batch| accumulator.complete(batch, Ok(Written::SOMEWHERE)));
+            outcome.batches.into_iter().for_each(|batch| accumulator.complete(batch, Ok(Written::UNKNOWN)));
             false
         }
         Ok(response) => process_response(shared, outcome.broker, outcome.batches, response),

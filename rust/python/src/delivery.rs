@@ -1,0 +1,132 @@
+//! `Delivery` and `RecordMetadata`: the promise of a record sent, and where it was written.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ottla_client::producer::{Completion, Delivery as Promise, Written};
+use ottla_client::{Error, Kind};
+use pyo3::prelude::*;
+
+use crate::errors;
+use crate::runtime::{check_process, pid, seconds, wait};
+
+/// Where a record was written.
+#[pyclass(frozen, module = "ottla")]
+pub(crate) struct RecordMetadata {
+    topic: Arc<str>,
+    #[pyo3(get)]
+    partition: i32,
+    #[pyo3(get)]
+    offset: Option<i64>,
+    #[pyo3(get)]
+    timestamp: i64,
+}
+
+impl RecordMetadata {
+    /// Of a record with this timestamp.
+    pub(crate) fn new(completion: &Completion, written: Written, timestamp: i64) -> Self {
+        let (topic, partition) = completion.partition();
+        Self {
+            topic: Arc::clone(topic),
+            partition: *partition,
+            offset: (written.offset >= 0).then_some(written.offset),
+            timestamp: if written.log_append_time >= 0 { written.log_append_time } else { timestamp },
+        }
+    }
+
+    /// Of a record that is in no batch: its partition is -1 if none was chosen.
+    pub(crate) fn nowhere(topic: &Arc<str>, partition: Option<i32>, timestamp: i64) -> Self {
+        Self { topic: Arc::clone(topic), partition: partition.unwrap_or(-1), offset: None, timestamp }
+    }
+}
+
+#[pymethods]
+impl RecordMetadata {
+    #[getter]
+    fn topic(&self) -> &str {
+        &self.topic
+    }
+
+    fn __repr__(&self) -> String {
+        let offset = self.offset.map_or("None".to_owned(), |offset| offset.to_string());
+        format!(
+            "RecordMetadata(topic={:?}, partition={}, offset={offset}, timestamp={})",
+            self.topic, self.partition, self.timestamp
+        )
+    }
+}
+
+/// The promise of one record.
+#[pyclass(frozen, module = "ottla")]
+pub(crate) struct Delivery {
+    promise: Promise,
+    timestamp: i64,
+    pid: u32,
+}
+
+impl Delivery {
+    /// Of a record that was accepted with this timestamp.
+    pub(crate) fn new(promise: Promise, timestamp: i64) -> Self {
+        Self { promise, timestamp, pid: pid() }
+    }
+
+    fn wait(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<ottla_client::Result<Written>> {
+        if let Some(result) = self.promise.result() {
+            return Ok(result);
+        }
+        // What is known may be told anywhere, but nothing comes to a forked child.
+        check_process(self.pid)?;
+        let timeout = seconds(timeout, Duration::MAX)?;
+        match wait(py, async { tokio::time::timeout(timeout, self.promise.wait()).await.ok() })? {
+            Some(result) => Ok(result),
+            None => {
+                let (topic, partition) = self.promise.completion.partition();
+                let words =
+                    format!("not acknowledged within {} s; it is still under way", timeout.as_secs_f64());
+                Err(errors::raise(py, &Error::new(Kind::Timeout, words).at(topic, *partition)))
+            }
+        }
+    }
+}
+
+#[pymethods]
+impl Delivery {
+    fn done(&self) -> bool {
+        self.promise.result().is_some()
+    }
+
+    #[pyo3(signature = (timeout=None))]
+    fn result(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<RecordMetadata> {
+        match self.wait(py, timeout)? {
+            Ok(written) => Ok(RecordMetadata::new(&self.promise.completion, written, self.timestamp)),
+            Err(error) => Err(errors::raise(py, &error)),
+        }
+    }
+
+    #[pyo3(signature = (timeout=None))]
+    fn exception(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<Option<Py<PyAny>>> {
+        match self.wait(py, timeout)? {
+            Ok(_) => Ok(None),
+            Err(error) => errors::value(py, &error).map(Some),
+        }
+    }
+
+    #[getter]
+    fn topic(&self) -> &str {
+        &self.promise.completion.partition().0
+    }
+
+    #[getter]
+    fn partition(&self) -> i32 {
+        self.promise.completion.partition().1
+    }
+
+    fn __repr__(&self) -> String {
+        let state = match self.promise.result() {
+            None => "pending".to_owned(),
+            Some(Ok(written)) => format!("offset={}", written.offset),
+            Some(Err(error)) => format!("failed: {error}"),
+        };
+        format!("Delivery({}-{}, {state})", self.topic(), self.partition())
+    }
+}

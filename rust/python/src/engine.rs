@@ -1,0 +1,79 @@
+//! What a `Producer` holds besides its hooks: the engine's producer, its client and its callbacks.
+//!
+//! Invariant: `flush` and `close` return when all that they waited for is acknowledged or failed, and
+//! its callbacks were called; both are bounded in time.
+
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use ottla_client::producer::{Producer as Core, Target};
+use pyo3::prelude::*;
+use tokio::time::Instant;
+
+use crate::callbacks::{Callbacks, Place};
+use crate::runtime::wait_for;
+
+/// How long `close` waits for callbacks at least.
+const CALLBACKS: Duration = Duration::from_secs(5);
+
+pub(crate) struct Engine {
+    pub(crate) core: Core,
+    /// From the first record with one on.
+    callbacks: OnceLock<Callbacks>,
+    /// The client was made for this producer and goes with it.
+    own_client: bool,
+}
+
+impl Engine {
+    pub(crate) fn new(core: Core, own_client: bool) -> Self {
+        Self { core, callbacks: OnceLock::new(), own_client }
+    }
+
+    /// The topic, looked up if it has to be.
+    pub(crate) fn target(
+        &self,
+        py: Python<'_>,
+        topic: &str,
+        until: impl FnOnce() -> Instant,
+    ) -> PyResult<Arc<Target>> {
+        match self.core.known_target(topic) {
+            Some(target) => Ok(target),
+            None => wait_for(py, self.core.target(topic, until())),
+        }
+    }
+
+    /// A place for one more callback.
+    pub(crate) fn place(&self, py: Python<'_>, until: impl FnOnce() -> Instant) -> PyResult<Place<'_>> {
+        let callbacks = match self.callbacks.get() {
+            Some(callbacks) => callbacks,
+            None => {
+                let made = Callbacks::start(py)?;
+                // If another thread was quicker, this one's thread ends.
+                self.callbacks.get_or_init(|| made)
+            }
+        };
+        callbacks.place(py, until)
+    }
+
+    pub(crate) fn flush(&self, py: Python<'_>, timeout: Duration) -> PyResult<()> {
+        let began = Instant::now();
+        wait_for(py, self.core.flush(timeout))?;
+        match self.callbacks.get() {
+            Some(callbacks) => callbacks.flush(py, timeout.saturating_sub(began.elapsed())),
+            None => Ok(()),
+        }
+    }
+
+    pub(crate) fn close(&self, py: Python<'_>, timeout: Duration) -> PyResult<()> {
+        let began = Instant::now();
+        let closed = wait_for(py, self.core.close(timeout));
+        if self.own_client {
+            py.detach(|| self.core.client().close());
+        }
+        let Some(callbacks) = self.callbacks.get() else { return closed };
+        callbacks.close();
+        // Also those of what failed, so that there is some time for them.
+        let called = callbacks.flush(py, timeout.saturating_sub(began.elapsed()).max(CALLBACKS));
+        closed.and(called)
+    }
+}
