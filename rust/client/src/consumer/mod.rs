@@ -4,6 +4,7 @@
 pub mod assignor;
 mod fetch;
 mod member;
+pub mod offsets;
 mod reader;
 mod scan;
 
