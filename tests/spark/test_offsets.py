@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from ottla.errors import ConfigError
@@ -14,8 +16,9 @@ from ottla.spark.offsets import (
     SpecificOffsets,
     SpecificTimestamps,
     check_batch_limits,
+    nested_offsets,
     offset_limit,
-    offsets_to_json,
+    offsets_of,
     parse_offsets,
     parse_timestamps,
     show_all,
@@ -153,8 +156,9 @@ def test_what_a_batch_leaves_to_planning(start: OffsetLimit, end: OffsetLimit) -
 
 def test_json_is_deterministic_and_comes_back() -> None:
     offsets = {("b", 10): 5, ("b", 9): 4, ("a", 0): -1}
-    text = offsets_to_json(offsets)
+    text = json.dumps(nested_offsets(offsets), separators=(",", ":"))
     assert text == '{"a":{"0":-1},"b":{"9":4,"10":5}}'
+    assert offsets_of(json.loads(text)) == offsets
     assert parse_offsets("x", text) == offsets
 
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import pickle
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from types import TracebackType
+from collections.abc import Mapping
 
 import pyarrow as pa
 import pytest
@@ -16,134 +14,13 @@ from pyspark.sql.types import StructType
 
 from ottla import errors
 from ottla.errors import ConfigError, DataLossError, KafkaError, UnknownTopicError
-from ottla.spark import OttlaDataSource, batch_reader, clients, core, planning
-from ottla.spark.batch_reader import BatchReader, RangesPartition
+from ottla.spark import OttlaDataSource, batch_reader, clients, core, planning, tasks
+from ottla.spark.batch_reader import BatchReader
 from ottla.spark.options import parse_batch
 from ottla.spark.ranges import OffsetRange
 from ottla.spark.schema import arrow_schema, full_schema
-
-TopicPartition = tuple[str, int]
-
-
-@dataclass
-class FakeBroker:
-    host: str
-    port: int = 9092
-
-
-@dataclass
-class FakePartition:
-    leader: int | None
-
-
-@dataclass
-class FakeTopic:
-    partitions: dict[int, FakePartition]
-    internal: bool = False
-
-
-@dataclass
-class FakeCluster:
-    brokers: dict[int, FakeBroker]
-    topics: dict[str, FakeTopic]
-
-
-@dataclass
-class FakeOffset:
-    offset: int
-
-
-@dataclass
-class FakeScan:
-    batches: list[pa.RecordBatch]
-    closed: bool = False
-
-    def __iter__(self) -> Iterator[core.ArrowArray]:
-        return iter(self.batches)
-
-    def __enter__(self) -> FakeScan:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.closed = True
-
-
-@dataclass
-class FakeClient:
-    """Two brokers; logs given as (earliest, latest); timestamps equal offsets."""
-
-    logs: dict[TopicPartition, tuple[int, int]]
-    internal: set[str] = field(default_factory=set)
-    failures: list[Exception] = field(default_factory=list)
-    isolation: set[str] = field(default_factory=set)
-    scans: list[FakeScan] = field(default_factory=list)
-    asked: list[dict[str, object]] = field(default_factory=list)
-    timeouts: list[float | None] = field(default_factory=list)
-    slow_cluster: bool = False
-
-    def cluster(
-        self,
-        topics: Sequence[str] | None = None,
-        *,
-        refresh: bool = False,
-        timeout: float | None = None,
-    ) -> core.Cluster:
-        self.timeouts.append(timeout)
-        if self.slow_cluster and timeout is not None:
-            raise errors.TimeoutError("slow")
-        found: dict[str, FakeTopic] = {}
-        for topic, partition in self.logs:
-            if topics is None or topic in topics:
-                entry = found.setdefault(topic, FakeTopic({}, topic in self.internal))
-                entry.partitions[partition] = FakePartition([1, 2, None][partition % 3])
-        if unknown := set(topics or ()) - found.keys():
-            raise UnknownTopicError(f"no such topic: {', '.join(unknown)}")
-        cluster: core.Cluster = FakeCluster({1: FakeBroker("one"), 2: FakeBroker("::2")}, found)
-        return cluster
-
-    def list_topics(self) -> list[str]:
-        return sorted({topic for topic, _ in self.logs})
-
-    def list_offsets(
-        self,
-        spec: Mapping[TopicPartition, str | int],
-        *,
-        isolation_level: str = "read_uncommitted",
-    ) -> Mapping[TopicPartition, core.Offset]:
-        if self.failures:
-            raise self.failures.pop(0)
-        self.isolation.add(isolation_level)
-        return {partition: FakeOffset(self._offset(partition, w)) for partition, w in spec.items()}
-
-    def _offset(self, partition: TopicPartition, wanted: str | int) -> int:
-        earliest, latest = self.logs[partition]
-        if isinstance(wanted, str):
-            return {"earliest": earliest, "latest": latest}[wanted]
-        return -1 if wanted >= latest else max(wanted, earliest)
-
-    def scan(
-        self,
-        ranges: Sequence[tuple[str, int, int, int]],
-        *,
-        columns: Sequence[str] | None = None,
-        include_headers: bool = False,
-        fail_on_data_loss: bool = True,
-    ) -> core.Scan:
-        assert columns is not None
-        self.asked.append(
-            {"ranges": list(ranges), "headers": include_headers, "fail": fail_on_data_loss}
-        )
-        full = arrow_schema(full_schema(include_headers=True))
-        schema = pa.schema([full.field(name) for name in columns])
-        empty = [pa.nulls(3, column.type) for column in schema]
-        scan = FakeScan([pa.record_batch(empty, schema=schema)] * 2)
-        self.scans.append(scan)
-        return scan
+from ottla.spark.tasks import RangesPartition
+from tests.spark.fake_client import FakeClient
 
 
 def plan(client: FakeClient, **options: str) -> list[OffsetRange]:
@@ -305,7 +182,8 @@ def test_passing_failures_are_tried_again() -> None:
 
 
 def reader_of(client: FakeClient, monkeypatch: pytest.MonkeyPatch, **options: str) -> BatchReader:
-    monkeypatch.setattr(batch_reader, "client_for", lambda *_, **__: client)
+    for module in (batch_reader, tasks):
+        monkeypatch.setattr(module, "client_for", lambda *_, **__: client)
     source = OttlaDataSource({"kafka.bootstrap.servers": "b:1", "subscribe": "t", **options})
     reader = source.reader(source.schema())
     assert isinstance(reader, BatchReader)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ottla.spark.lag import Lag, lag
 from ottla.spark.source import OttlaDataSource
 from ottla.spark.write_report import PartitionWritten, WriteReport, read_reports, write
 
@@ -16,9 +17,11 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 __all__ = [
+    "Lag",
     "OttlaDataSource",
     "PartitionWritten",
     "WriteReport",
+    "lag",
     "read_reports",
     "register",
     "write",

@@ -1,7 +1,7 @@
 """The batch reader: ranges planned on the driver, records read on executors as Arrow batches.
 
 Made by ``source``, pickled by Spark to every task. Invariant: it holds options alone, no
-connection; and a read that is abandoned half-way (``limit``) leaves no scan running.
+connection.
 """
 
 from __future__ import annotations
@@ -13,24 +13,16 @@ from typing import TYPE_CHECKING
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
-from ottla.spark.clients import client_for, settle_worker
+from ottla.spark.clients import client_for
 from ottla.spark.options import BatchOptions
 from ottla.spark.planning import plan_batch
-from ottla.spark.ranges import OffsetRange
-from ottla.spark.schema import arrow_schema, check_schema, conform
+from ottla.spark.schema import check_schema
+from ottla.spark.tasks import RangesPartition, read_ranges
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 log = logging.getLogger(__name__)
-
-
-class RangesPartition(InputPartition):
-    """The ranges that one Spark task reads; today always one."""
-
-    def __init__(self, ranges: tuple[OffsetRange, ...]) -> None:
-        super().__init__(None)
-        self.ranges = ranges
 
 
 class BatchReader(DataSourceReader):
@@ -52,20 +44,10 @@ class BatchReader(DataSourceReader):
         """Yield the records of one partition of the plan."""
         # An empty plan reaches here as a partition without ranges.
         if isinstance(partition, RangesPartition):
-            yield from self._scan(partition.ranges)
-
-    def _scan(self, ranges: tuple[OffsetRange, ...]) -> Iterator[pa.RecordBatch]:
-        import pyarrow as pa
-
-        expected = arrow_schema(self._schema)
-        client = client_for(self._options.source.kafka, hint=ranges[0].leader)
-        # Now everything is imported that a task needs.
-        settle_worker()
-        with client.scan(
-            [(piece.topic, piece.partition, piece.start, piece.end) for piece in ranges],
-            columns=expected.names,
-            include_headers="headers" in expected.names,
-            fail_on_data_loss=self._options.source.fail_on_data_loss,
-        ) as scan:
-            for batch in scan:
-                yield conform(pa.record_batch(batch), expected)
+            source = self._options.source
+            yield from read_ranges(
+                source.kafka,
+                self._schema,
+                partition.ranges,
+                fail_on_data_loss=source.fail_on_data_loss,
+            )

@@ -18,6 +18,17 @@ BOOTSTRAP = "kafka.bootstrap.servers"
 INT32_MAX = 2**31 - 1
 INT64_MAX = 2**63 - 1
 
+_UNITS = {
+    "": 1e-3,
+    "us": 1e-6,
+    "ms": 1e-3,
+    "s": 1.0,
+    "m": 60.0,
+    "min": 60.0,
+    "h": 3600.0,
+    "d": 86400.0,
+}
+
 
 def lowered(options: Mapping[str, str]) -> dict[str, str]:
     """The options by lower-case name: Spark's names have no case."""
@@ -89,6 +100,17 @@ def seconds(values: Mapping[str, str], name: str, *, default: float) -> float:
     """An option in milliseconds, as seconds."""
     milliseconds = number(values, name, minimum=0, maximum=INT32_MAX)
     return default if milliseconds is None else milliseconds / 1000
+
+
+def duration(values: Mapping[str, str], name: str, *, default: float) -> float:
+    """An option such as ``15m``, in Spark's units, or in milliseconds without one; as seconds."""
+    text = values.get(name.lower())
+    if text is None:
+        return default
+    match = re.fullmatch(r"([0-9]{1,19})([a-z]*)", text.strip().lower())
+    if match is None or match[2] not in _UNITS:
+        raise wrong(name, text, "a time such as 90s, 15m or 2h")
+    return int(match[1]) * _UNITS[match[2]]
 
 
 def wrong(name: str, text: str, expected: str) -> ConfigError:

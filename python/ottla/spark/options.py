@@ -23,6 +23,7 @@ from ottla.spark.option_values import (
     BOOTSTRAP,
     INT32_MAX,
     check_names,
+    duration,
     flag,
     kafka_config,
     lowered,
@@ -51,7 +52,12 @@ GENERAL_OPTIONS = (
     "fetchOffset.retryIntervalMs",
 )
 BATCH_OPTIONS = ("endingOffsets", "endingTimestamp", "endingOffsetsByTimestamp")
-STREAM_OPTIONS = ("maxOffsetsPerTrigger", "minOffsetsPerTrigger", "maxTriggerDelay")
+STREAM_OPTIONS = (
+    "maxOffsetsPerTrigger",
+    "minOffsetsPerTrigger",
+    "maxTriggerDelay",
+    "maxBytesPerTrigger",
+)
 
 _MEANT = {
     "topic": "subscribe",
@@ -108,6 +114,18 @@ class BatchOptions:
     warnings: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True)
+class StreamOptions:
+    """A streaming read: the common part, where to start, and the limits of a micro-batch."""
+
+    source: SourceOptions
+    start: OffsetLimit
+    max_offsets_per_trigger: int | None = None
+    min_offsets_per_trigger: int | None = None
+    max_bytes_per_trigger: int | None = None
+    max_trigger_delay: float = 900.0
+
+
 def parse_batch(options: Mapping[str, str]) -> BatchOptions:
     """Everything a batch read needs, or a ConfigError that names the option at fault."""
     values = lowered(options)
@@ -121,6 +139,23 @@ def parse_batch(options: Mapping[str, str]) -> BatchOptions:
         if name.lower() in values
     )
     return BatchOptions(source, start, end, source.warnings + ignored)
+
+
+def parse_stream(options: Mapping[str, str]) -> StreamOptions:
+    """Everything a streaming read needs, or a ConfigError that names the option at fault."""
+    values = lowered(options)
+    source = parse_source(values)
+    for name in BATCH_OPTIONS:
+        if name.lower() in values:
+            raise ConfigError(f"option {name} is not valid in a streaming query, which has no end")
+    return StreamOptions(
+        source,
+        offset_limit(values, "starting", Everywhere(LATEST)),
+        max_offsets_per_trigger=number(values, "maxOffsetsPerTrigger"),
+        min_offsets_per_trigger=number(values, "minOffsetsPerTrigger", minimum=0),
+        max_bytes_per_trigger=number(values, "maxBytesPerTrigger"),
+        max_trigger_delay=duration(values, "maxTriggerDelay", default=900.0),
+    )
 
 
 def parse_source(options: Mapping[str, str]) -> SourceOptions:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from typing import TypeVar
 
 from ottla.errors import ConfigError, DataLossError, KafkaError, UnknownTopicError
 from ottla.spark.core import Client, TopicPartition
@@ -30,23 +31,29 @@ log = logging.getLogger(__name__)
 
 Offsets = dict[TopicPartition, int]
 
+T = TypeVar("T")
+
 
 def plan_batch(client: Client, options: BatchOptions) -> list[OffsetRange]:
     """The ranges of one batch read; an empty list when there is nothing to read.
 
     A passing failure is tried again as ``fetchOffset.numRetries`` and ``…retryIntervalMs`` say.
     """
-    source = options.source
+    return retrying(options.source, lambda: _plan_once(client, options))
+
+
+def retrying(source: SourceOptions, ask: Callable[[], T]) -> T:
+    """Ask the cluster, again after a passing failure, as often as the options say."""
     for attempt in range(1, source.offset_attempts + 1):
         try:
-            return _plan_once(client, options)
+            return ask()
         except (TimeoutError, UnknownTopicError):
             # The client has tried until its deadline, which another attempt would only double.
             raise
         except KafkaError as error:
             if attempt == source.offset_attempts or not error.retriable:
                 raise
-            log.warning("planning failed at attempt %d, trying again: %s", attempt, error)
+            log.warning("asking for offsets failed at attempt %d, trying again: %s", attempt, error)
             time.sleep(source.offset_retry_interval)
     raise AssertionError("unreachable: there is at least one attempt")
 
@@ -56,12 +63,12 @@ def _plan_once(client: Client, options: BatchOptions) -> list[OffsetRange]:
     leaders = source.subscription.find(client, source.topic_timeout)
     if not leaders:
         return []
-    resolver = _Resolver(client, source, leaders.keys())
+    resolver = Resolver(client, source, leaders.keys())
     # Starts before ends: the log may grow in between, and must not seem to end before it starts.
     starts = resolver.sentinels("starting", options.start)
-    first = _look_up(client, source, {p: "earliest" for p, o in starts.items() if o == EARLIEST})
+    first = look_up(client, source, {p: "earliest" for p, o in starts.items() if o == EARLIEST})
     ends = resolver.sentinels("ending", options.end)
-    latest = _look_up(client, source, dict.fromkeys(leaders, "latest"))
+    latest = look_up(client, source, dict.fromkeys(leaders, "latest"))
     ranges = []
     for partition, leader in leaders.items():
         newest = latest[partition]
@@ -76,7 +83,7 @@ def _plan_once(client: Client, options: BatchOptions) -> list[OffsetRange]:
     )
 
 
-class _Resolver:
+class Resolver:
     """Turns one side's limit into an offset or sentinel for every partition."""
 
     def __init__(
@@ -87,6 +94,7 @@ class _Resolver:
         self._partitions = frozenset(partitions)
 
     def sentinels(self, side: str, limit: OffsetLimit) -> Offsets:
+        """The offset, LATEST or EARLIEST for each partition."""
         match limit:
             case Everywhere(sentinel):
                 return dict.fromkeys(self._partitions, sentinel)
@@ -100,7 +108,7 @@ class _Resolver:
                 return self._at(side, dict(timestamps))
 
     def _at(self, side: str, timestamps: Offsets) -> Offsets:
-        offsets = _look_up(self._client, self._source, timestamps)
+        offsets = look_up(self._client, self._source, timestamps)
         for partition, offset in offsets.items():
             if offset >= 0:
                 continue
@@ -123,9 +131,10 @@ class _Resolver:
             )
 
 
-def _look_up(
+def look_up(
     client: Client, source: SourceOptions, spec: dict[TopicPartition, str] | Offsets
 ) -> Offsets:
+    """The offsets at ``"earliest"``, ``"latest"`` or a timestamp; -1 where no record is as late."""
     if not spec:
         return {}
     answer = client.list_offsets(dict(spec), isolation_level=source.isolation_level)

@@ -9,15 +9,17 @@ from __future__ import annotations
 from pyspark.sql.datasource import (
     DataSource,
     DataSourceReader,
+    DataSourceStreamReader,
     DataSourceStreamWriter,
     DataSourceWriter,
 )
 from pyspark.sql.types import StructType
 
 from ottla.spark.batch_reader import BatchReader
-from ottla.spark.options import parse_batch, parse_source
+from ottla.spark.options import parse_batch, parse_source, parse_stream
 from ottla.spark.schema import full_schema
 from ottla.spark.sink_options import parse_sink
+from ottla.spark.stream_reader import stream_reader
 from ottla.spark.writer import BatchWriter, stream_writer
 
 
@@ -37,6 +39,10 @@ class OttlaDataSource(DataSource):
     def reader(self, schema: StructType) -> DataSourceReader:
         """Make the reader of a batch query."""
         return BatchReader(parse_batch(self.options), schema)
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 (Spark's name)
+        """Make the reader of a stream."""
+        return stream_reader(parse_stream(self.options), schema)
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
         """Make the writer of a batch query."""

@@ -1,0 +1,73 @@
+"""What one Spark task reads: some ranges, as Arrow batches in the columns of the schema.
+
+Used by the readers of batches and of streams. Invariant: a read that is abandoned half-way
+(``limit``) leaves no scan running.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from pyspark.sql.datasource import InputPartition
+from pyspark.sql.types import StructType
+
+from ottla.errors import UnknownTopicError
+from ottla.spark.clients import client_for, settle_worker
+from ottla.spark.core import Client
+from ottla.spark.ranges import OffsetRange
+from ottla.spark.schema import arrow_schema, conform
+from ottla.spark.subscription import APPEARS_WITHIN
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+log = logging.getLogger(__name__)
+
+
+class RangesPartition(InputPartition):
+    """The ranges that one Spark task reads."""
+
+    def __init__(self, ranges: tuple[OffsetRange, ...]) -> None:
+        super().__init__(None)
+        self.ranges = ranges
+
+
+def read_ranges(
+    kafka: Mapping[str, str],
+    schema: StructType,
+    ranges: tuple[OffsetRange, ...],
+    *,
+    fail_on_data_loss: bool,
+) -> Iterator[pa.RecordBatch]:
+    """Yield the records of the ranges; those of one partition in order."""
+    import pyarrow as pa
+
+    expected = arrow_schema(schema)
+    client = client_for(kafka, hint=ranges[0].leader)
+    # Now everything is imported that a task needs.
+    settle_worker()
+    for some in [ranges] if fail_on_data_loss else _still_there(client, ranges):
+        with client.scan(
+            [(piece.topic, piece.partition, piece.start, piece.end) for piece in some],
+            columns=expected.names,
+            include_headers="headers" in expected.names,
+            fail_on_data_loss=fail_on_data_loss,
+        ) as scan:
+            for batch in scan:
+                yield conform(pa.record_batch(batch), expected)
+
+
+def _still_there(
+    client: Client, ranges: tuple[OffsetRange, ...]
+) -> Iterator[tuple[OffsetRange, ...]]:
+    # A topic that is gone is data loss too, and must not take the others with it.
+    for topic, some in groupby(sorted(ranges, key=lambda r: r.topic), key=lambda r: r.topic):
+        try:
+            client.cluster([topic], timeout=APPEARS_WITHIN)
+        except UnknownTopicError:
+            log.warning("topic %s is gone, and the records to be read with it", topic)
+        else:
+            yield tuple(some)
