@@ -77,7 +77,12 @@ pub struct GroupConfig {
     pub min_session_timeout: Duration,
     /// The longest (`group.max.session.timeout.ms`).
     pub max_session_timeout: Duration,
-    /// How many members a group has at most (`group.max.size`).
+    /// How often members of KIP-848's groups are to heartbeat (`group.consumer.heartbeat.interval.ms`):
+    /// 200 ms, where Kafka wants 5 s.
+    pub consumer_heartbeat_interval: Duration,
+    /// How long their sessions are (`group.consumer.session.timeout.ms`).
+    pub consumer_session_timeout: Duration,
+    /// How many members a group has at most (`group.max.size`, `group.consumer.max.size`).
     pub max_size: usize,
     /// The longest metadata of an offset, in bytes (`offset.metadata.max.bytes`).
     pub max_metadata: usize,
@@ -91,6 +96,8 @@ impl Default for GroupConfig {
             initial_rebalance_delay: Duration::from_millis(10),
             min_session_timeout: Duration::from_millis(10),
             max_session_timeout: Duration::from_secs(1800),
+            consumer_heartbeat_interval: Duration::from_millis(200),
+            consumer_session_timeout: Duration::from_secs(45),
             max_size: usize::MAX,
             max_metadata: 4096,
             load_time: Duration::ZERO,

@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 
 use ottla_protocol::ErrorCode;
+use ottla_protocol::wire::Uuid;
 use tokio::time::Instant;
 
 use crate::MockCluster;
 use crate::group::classic::ClassicGroup;
+use crate::group::consumer::ConsumerGroup;
 use crate::group::{CommittedOffset, Group, Kind, embedded};
 use crate::state::{ClusterState, Refusal};
 use crate::view::{GroupInfo, MemberInfo};
@@ -28,7 +30,7 @@ impl MockCluster {
     /// A group as it is now; `None` if there is none of this name.
     #[must_use]
     pub fn group(&self, group: &str) -> Option<GroupInfo> {
-        self.in_present(group, |state| state.groups.get(group).map(show))
+        self.in_present(group, |state| state.groups.get(group).map(|group| show(group, state)))
     }
 
     /// The members of a group; none if there is no such group.
@@ -99,9 +101,31 @@ impl MockCluster {
     }
 }
 
-fn show(group: &Group) -> GroupInfo {
+fn show(group: &Group, state: &ClusterState) -> GroupInfo {
     match &group.kind {
         Kind::Classic(classic) => show_classic(group, classic),
+        Kind::Consumer(consumer) => show_consumer(group, consumer, state),
+    }
+}
+
+fn show_consumer(group: &Group, consumer: &ConsumerGroup, state: &ClusterState) -> GroupInfo {
+    let named =
+        |(topic, partition): &(Uuid, i32)| Some((state.topic_name("", *topic, true).ok()?, *partition));
+    let members = consumer.members().iter().map(|(id, member)| MemberInfo {
+        id: id.clone(),
+        instance_id: member.instance_id.clone(),
+        client_id: member.client_id.clone(),
+        epoch: member.epoch,
+        assignment: member.assigned.iter().filter_map(named).collect(),
+    });
+    GroupInfo {
+        state: group.state().to_owned(),
+        kind: group.kind_name().to_owned(),
+        protocol_type: group.protocol_type().to_owned(),
+        protocol: Some(consumer.assignor().name().to_owned()),
+        generation: consumer.epoch(),
+        leader: None,
+        members: members.collect(),
     }
 }
 

@@ -5,6 +5,8 @@
 //! ([`Served::Wait`]), JoinGroup and SyncGroup until there is one ([`Served::Until`]).
 
 pub(crate) mod api_versions;
+mod consumer_group_describe;
+mod consumer_group_heartbeat;
 mod create_partitions;
 mod create_topics;
 mod delete_groups;
@@ -209,6 +211,8 @@ served! {
     DeleteGroups: delete_groups::DeleteGroupsRequest;
     OffsetDelete: offset_delete::OffsetDeleteRequest;
     DescribeCluster: describe_cluster::DescribeClusterRequest;
+    ConsumerGroupHeartbeat: consumer_group_heartbeat::ConsumerGroupHeartbeatRequest;
+    ConsumerGroupDescribe: consumer_group_describe::ConsumerGroupDescribeRequest;
 }
 
 /// The versions that a cluster serves of an API; `None` if it does not serve it.

@@ -7,6 +7,7 @@
 //! Invariant: the kind of a group changes only while nobody is in it.
 
 pub(crate) mod classic;
+pub(crate) mod consumer;
 pub(crate) mod embedded;
 mod offsets;
 
@@ -17,6 +18,7 @@ use tokio::time::Instant;
 
 use crate::config::GroupConfig;
 use classic::ClassicGroup;
+use consumer::ConsumerGroup;
 pub use offsets::CommittedOffset;
 pub(crate) use offsets::Offsets;
 
@@ -31,6 +33,7 @@ pub(crate) struct Group {
 #[derive(Debug)]
 pub(crate) enum Kind {
     Classic(ClassicGroup),
+    Consumer(ConsumerGroup),
 }
 
 /// Who commits or fetches offsets, as the request says.
@@ -57,24 +60,52 @@ impl Group {
     pub(crate) fn classic(&self) -> Option<&ClassicGroup> {
         match &self.kind {
             Kind::Classic(group) => Some(group),
+            Kind::Consumer(_) => None,
         }
     }
 
     pub(crate) fn classic_mut(&mut self) -> Option<&mut ClassicGroup> {
         match &mut self.kind {
             Kind::Classic(group) => Some(group),
+            Kind::Consumer(_) => None,
+        }
+    }
+
+    pub(crate) fn consumer(&self) -> Option<&ConsumerGroup> {
+        match &self.kind {
+            Kind::Consumer(group) => Some(group),
+            Kind::Classic(_) => None,
+        }
+    }
+
+    pub(crate) fn consumer_mut(&mut self) -> Option<&mut ConsumerGroup> {
+        match &mut self.kind {
+            Kind::Consumer(group) => Some(group),
+            Kind::Classic(_) => None,
         }
     }
 
     /// The classic group that this is, or becomes because nobody is in it.
     pub(crate) fn become_classic(&mut self) -> Option<&mut ClassicGroup> {
+        if self.is_empty() && self.consumer().is_some() {
+            self.kind = Kind::Classic(ClassicGroup::default());
+        }
         self.classic_mut()
+    }
+
+    /// The KIP-848 group that this is, or becomes because nobody is in it.
+    pub(crate) fn become_consumer(&mut self) -> Option<&mut ConsumerGroup> {
+        if self.is_empty() && self.classic().is_some() {
+            self.kind = Kind::Consumer(ConsumerGroup::new());
+        }
+        self.consumer_mut()
     }
 
     /// Its state by Kafka's name.
     pub(crate) fn state(&self) -> &'static str {
         match &self.kind {
             Kind::Classic(group) => group.state().name(),
+            Kind::Consumer(group) => group.state(),
         }
     }
 
@@ -82,18 +113,21 @@ impl Group {
     pub(crate) fn kind_name(&self) -> &'static str {
         match &self.kind {
             Kind::Classic(_) => "classic",
+            Kind::Consumer(_) => "consumer",
         }
     }
 
     pub(crate) fn protocol_type(&self) -> &str {
         match &self.kind {
             Kind::Classic(group) => group.protocol_type().unwrap_or_default(),
+            Kind::Consumer(_) => "consumer",
         }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
         match &self.kind {
             Kind::Classic(group) => group.is_empty(),
+            Kind::Consumer(group) => group.members().is_empty(),
         }
     }
 
@@ -102,18 +136,20 @@ impl Group {
     pub(crate) fn check_commit(
         &mut self,
         committer: Committer<'_>,
-        _version: i16,
+        version: i16,
         now: Instant,
     ) -> Result<(), ErrorCode> {
         match &mut self.kind {
             Kind::Classic(group) => group.check_commit(committer, now),
+            Kind::Consumer(group) => group.check_offsets(committer, Some(version)),
         }
     }
 
     /// Whether offsets may be fetched.
-    pub(crate) fn check_fetch(&self, _committer: Committer<'_>) -> Result<(), ErrorCode> {
+    pub(crate) fn check_fetch(&self, committer: Committer<'_>) -> Result<(), ErrorCode> {
         match &self.kind {
             Kind::Classic(_) => Ok(()),
+            Kind::Consumer(group) => group.check_offsets(committer, None),
         }
     }
 
@@ -123,7 +159,7 @@ impl Group {
             Kind::Classic(group) if !group.is_empty() && group.protocol_type() != Some("consumer") => {
                 Err(ErrorCode::NonEmptyGroup)
             }
-            Kind::Classic(_) => Ok(()),
+            Kind::Classic(_) | Kind::Consumer(_) => Ok(()),
         }
     }
 
@@ -131,6 +167,7 @@ impl Group {
     pub(crate) fn subscribes_to(&self, topic: &str) -> bool {
         match &self.kind {
             Kind::Classic(group) => group.subscribes_to(topic),
+            Kind::Consumer(group) => group.subscribes_to(topic),
         }
     }
 
@@ -138,6 +175,7 @@ impl Group {
     pub(crate) fn expire(&mut self, member_id: &str, now: Instant) -> Result<(), ErrorCode> {
         match &mut self.kind {
             Kind::Classic(group) => group.expire(member_id, now),
+            Kind::Consumer(group) => group.expire(member_id),
         }
     }
 
@@ -145,12 +183,14 @@ impl Group {
     pub(crate) fn next_due(&self) -> Option<Instant> {
         match &self.kind {
             Kind::Classic(group) => group.next_due(),
+            Kind::Consumer(group) => group.next_due(),
         }
     }
 
     fn meet_deadline(&mut self, due: Instant) {
         match &mut self.kind {
             Kind::Classic(group) => group.meet_deadline(due),
+            Kind::Consumer(group) => group.meet_deadline(due),
         }
     }
 }
@@ -209,6 +249,7 @@ impl Groups {
     pub(crate) fn reload(&mut self, id: &str, now: Instant) {
         match self.groups.get_mut(id).map(|group| &mut group.kind) {
             Some(Kind::Classic(group)) => group.reload(now),
+            Some(Kind::Consumer(group)) => group.reload(&self.config, now),
             None => {}
         }
     }

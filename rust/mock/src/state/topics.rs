@@ -8,6 +8,7 @@ use ottla_protocol::ErrorCode;
 use ottla_protocol::wire::Uuid;
 
 use super::{ClusterState, NO_LEADER, Refusal, TopicConfig, make_id};
+use crate::group::consumer::TopicSizes;
 use crate::log::PartitionLog;
 
 /// What all topics may have together: a request for two billion partitions is not to be honoured.
@@ -66,6 +67,12 @@ pub(crate) fn check_name(name: &str) -> Result<(), Refusal> {
 impl ClusterState {
     pub(crate) fn topics(&self) -> impl Iterator<Item = (&str, &Topic)> {
         self.topics.iter().map(|(name, topic)| (name.as_str(), topic))
+    }
+
+    /// The topics as groups see them.
+    pub(crate) fn topic_sizes(&self) -> TopicSizes {
+        let size = |topic: &Topic| (topic.id, i32::try_from(topic.partitions.len()).unwrap_or(i32::MAX));
+        self.topics.iter().map(|(name, topic)| (name.clone(), size(topic))).collect()
     }
 
     pub(crate) fn topic(&self, name: &str) -> Option<&Topic> {
