@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ottla_client::producer::{Completion, Delivery};
+use ottla_client::producer::Completion;
 use ottla_client::{Error, Kind};
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
@@ -45,16 +45,16 @@ impl Runs {
         self.count
     }
 
-    /// The next row was accepted.
-    pub(crate) fn push(&mut self, delivery: Delivery) {
+    /// The next row was accepted: it is in this batch, at this place.
+    pub(crate) fn push(&mut self, batch: &Arc<Completion>, index: usize) {
         match self.runs.last_mut() {
             Some(Run { count, fate: Fate::Batch(completion, first), .. })
-                if Arc::ptr_eq(completion, &delivery.completion) && *first + *count == delivery.index =>
+                if Arc::ptr_eq(completion, batch) && *first + *count == index =>
             {
                 *count += 1;
             }
             _ => {
-                let fate = Fate::Batch(delivery.completion, delivery.index);
+                let fate = Fate::Batch(Arc::clone(batch), index);
                 self.runs.push(Run { first: self.count, count: 1, fate });
             }
         }

@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 use pyo3::types::{PyBytes, PyDict, PyFloat, PyInt, PyMapping, PyMemoryView, PyString};
 
-use ottla_client::producer::{Producer, Record, Sent, Target};
+use ottla_client::producer::{Appended, Appender, Producer, Record, Sent, Target};
 use ottla_protocol::records::Header;
 
 use crate::errors;
@@ -125,13 +125,21 @@ impl Fields {
 
     /// Sends it without waiting.
     pub(crate) fn try_send(&self, core: &Producer, target: &Target) -> ottla_client::Result<Sent> {
-        let record = Record {
+        core.try_send(target, self.partition, &self.as_record(&self.headers.as_headers()))
+    }
+
+    /// Sends it after others, without waiting.
+    pub(crate) fn append<'a>(&self, appender: &'a mut Appender<'_>) -> ottla_client::Result<Appended<'a>> {
+        appender.send(self.partition, &self.as_record(&self.headers.as_headers()))
+    }
+
+    fn as_record<'a>(&'a self, headers: &'a [Header<'a>]) -> Record<'a> {
+        Record {
             timestamp: self.timestamp,
             key: self.key.as_ref().map(Data::as_slice),
             value: self.value.as_ref().map(Data::as_slice),
-            headers: &self.headers.as_headers(),
-        };
-        core.try_send(target, self.partition, &record)
+            headers,
+        }
     }
 }
 

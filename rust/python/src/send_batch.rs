@@ -6,10 +6,12 @@
 //! Invariant: what is wrong with the types of what was given is told before anything is sent; what
 //! is wrong with a single record (too large, no such partition) fails that record alone.
 
+use std::ops::Range;
+
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef};
 use ottla_arrow::{Columns, ColumnsError};
-use ottla_client::producer::{Producer, Record, Sent, Target, now_millis};
+use ottla_client::producer::{Appended, Producer, Record, Target, now_millis};
 use ottla_client::{Error, Kind};
 use ottla_protocol::records::Header;
 use pyo3::exceptions::PyTypeError;
@@ -103,6 +105,8 @@ pub(crate) enum OwnedRows {
 
 /// So many rows are sent before a task lets others run.
 const ROWS_AT_ONCE: usize = 1000;
+/// So many rows of a list are read before they are sent.
+const ROWS_READ: usize = 128;
 
 impl OwnedRows {
     /// Sends all; returns when all are in the buffer.
@@ -110,24 +114,19 @@ impl OwnedRows {
         let mut runs = Runs::default();
         match self {
             Self::Lists(rows) => {
-                for row in rows {
-                    send_row(core, &mut runs, || row.try_send(core, target)).await?;
-                }
+                send_parts(core, &mut runs, rows.len(), |part, runs| {
+                    append_rows(core, target, &rows, part, runs)
+                })
+                .await?;
             }
             Self::Arrow(pairs) => {
                 let all = all_columns(&pairs).map_err(|error| Error::new(Kind::Config, error.to_string()))?;
                 for columns in &all {
                     let now = now_millis();
-                    let mut headers = Vec::new();
-                    for at in 0..columns.len() {
-                        let Some(fields) = columns.row(at) else { break };
-                        columns.headers(at, &mut headers);
-                        let timestamp = fields.timestamp.unwrap_or(now);
-                        let record =
-                            Record { timestamp, key: fields.key, value: fields.value, headers: &headers };
-                        send_row(core, &mut runs, || core.try_send(target, fields.partition, &record))
-                            .await?;
-                    }
+                    let append = |part: Range<usize>, runs: &mut Runs| {
+                        append_columns(core, target, columns, now, part, runs)
+                    };
+                    send_parts(core, &mut runs, columns.len(), append).await?;
                 }
             }
         }
@@ -135,28 +134,83 @@ impl OwnedRows {
     }
 }
 
-async fn send_row(
+/// Sends `count` rows, some at a time, and waits for room where there is none.
+async fn send_parts(
     core: &Producer,
     runs: &mut Runs,
-    mut try_send: impl FnMut() -> ottla_client::Result<Sent>,
+    count: usize,
+    append: impl Fn(Range<usize>, &mut Runs) -> ottla_client::Result<Option<usize>>,
 ) -> ottla_client::Result<()> {
-    let row = runs.count();
-    if row % ROWS_AT_ONCE == ROWS_AT_ONCE - 1 {
-        tokio::task::yield_now().await;
-    }
-    let mut deadline = None;
-    loop {
-        match try_send() {
-            Ok(Sent::Accepted(delivery)) => runs.push(delivery),
-            Ok(Sent::Full(bytes)) => {
-                let deadline = *deadline.get_or_insert_with(|| core.blocks_until());
+    let (first, end) = (runs.count(), runs.count() + count);
+    // Until when the row that found no room may wait.
+    let mut waits = None;
+    while runs.count() < end {
+        let row = runs.count();
+        let from = row - first;
+        let stopped = append(from..count.min(from + ROWS_AT_ONCE), runs);
+        let row = runs.count();
+        match stopped.map_err(|error| cut_short(row, error))? {
+            None => tokio::task::yield_now().await,
+            Some(bytes) => {
+                let deadline = deadline(&mut waits, core, row);
                 core.room_for(bytes, deadline).await.map_err(|error| cut_short(row, error))?;
-                continue;
             }
-            Err(error) => runs.refuse(error).map_err(|error| cut_short(row, error))?,
         }
-        return Ok(());
     }
+    Ok(())
+}
+
+/// Until when a row may wait for room, in all.
+fn deadline(waits: &mut Option<(usize, Instant)>, core: &Producer, row: usize) -> Instant {
+    match *waits {
+        Some((of, deadline)) if of == row => deadline,
+        _ => waits.insert((row, core.blocks_until())).1,
+    }
+}
+
+/// Appends these rows until one finds no room: how many bytes it needs. Calls nothing of Python's, since
+/// it holds locks.
+fn append_rows(
+    core: &Producer,
+    target: &Target,
+    rows: &[Fields],
+    part: Range<usize>,
+    runs: &mut Runs,
+) -> ottla_client::Result<Option<usize>> {
+    let mut appender = core.appender(target);
+    for row in rows.get(part).unwrap_or_default() {
+        match row.append(&mut appender) {
+            Ok(Appended::Full(bytes)) => return Ok(Some(bytes)),
+            Ok(Appended::Accepted(batch, index)) => runs.push(batch, index),
+            Err(error) => runs.refuse(error)?,
+        }
+    }
+    Ok(None)
+}
+
+/// As [`append_rows`], of columns.
+fn append_columns(
+    core: &Producer,
+    target: &Target,
+    columns: &Columns<'_>,
+    now: i64,
+    part: Range<usize>,
+    runs: &mut Runs,
+) -> ottla_client::Result<Option<usize>> {
+    let mut appender = core.appender(target);
+    let mut headers: Vec<Header<'_>> = Vec::new();
+    for at in part {
+        let Some(fields) = columns.row(at) else { break };
+        columns.headers(at, &mut headers);
+        let timestamp = fields.timestamp.unwrap_or(now);
+        let record = Record { timestamp, key: fields.key, value: fields.value, headers: &headers };
+        match appender.send(fields.partition, &record) {
+            Ok(Appended::Full(bytes)) => return Ok(Some(bytes)),
+            Ok(Appended::Accepted(batch, index)) => runs.push(batch, index),
+            Err(error) => runs.refuse(error)?,
+        }
+    }
+    Ok(None)
 }
 
 pub(crate) fn speaks_arrow(object: &Bound<'_, PyAny>) -> PyResult<bool> {
@@ -240,73 +294,53 @@ fn send_columns(
     runs: &mut Runs,
 ) -> PyResult<()> {
     let now = now_millis();
-    let mut at = 0;
-    // Until when the row that found no room may wait.
-    let mut deadline = None;
-    while at < columns.len() {
+    let append = |part, runs: &mut Runs| {
         // Until the buffer is full, without the GIL; then wait and go on.
-        let stopped = py.detach(|| -> ottla_client::Result<Option<usize>> {
-            let mut headers: Vec<Header<'_>> = Vec::new();
-            while let Some(fields) = columns.row(at) {
-                columns.headers(at, &mut headers);
-                let timestamp = fields.timestamp.unwrap_or(now);
-                let record = Record { timestamp, key: fields.key, value: fields.value, headers: &headers };
-                match core.try_send(target, fields.partition, &record) {
-                    Ok(Sent::Full(bytes)) => return Ok(Some(bytes)),
-                    Ok(Sent::Accepted(delivery)) => runs.push(delivery),
-                    Err(error) => runs.refuse(error)?,
-                }
-                at += 1;
-                deadline = None;
-            }
-            Ok(None)
-        });
+        py.detach(|| append_columns(core, target, columns, now, part, runs))
+    };
+    send_all(py, core, runs, columns.len(), append)
+}
+
+/// Sends `count` rows, and waits for room where there is none.
+fn send_all(
+    py: Python<'_>,
+    core: &Producer,
+    runs: &mut Runs,
+    count: usize,
+    append: impl Fn(Range<usize>, &mut Runs) -> ottla_client::Result<Option<usize>>,
+) -> PyResult<()> {
+    let first = runs.count();
+    let mut waits = None;
+    while runs.count() < first + count {
+        let stopped = append(runs.count() - first..count, runs);
         let row = runs.count();
         if let Some(bytes) = stopped.map_err(|error| errors::raise(py, &cut_short(row, error)))? {
-            let deadline = *deadline.get_or_insert_with(|| core.blocks_until());
-            wait_for_room(py, core, bytes, deadline, row)?;
+            let deadline = deadline(&mut waits, core, row);
+            wait(py, core.room_for(bytes, deadline))?
+                .map_err(|error| errors::raise(py, &cut_short(row, error)))?;
         }
     }
     Ok(())
-}
-
-fn wait_for_room(
-    py: Python<'_>,
-    core: &Producer,
-    bytes: usize,
-    deadline: Instant,
-    row: usize,
-) -> PyResult<()> {
-    wait(py, core.room_for(bytes, deadline))?.map_err(|error| errors::raise(py, &cut_short(row, error)))
 }
 
 fn send_lists(
     py: Python<'_>,
     core: &Producer,
     target: &Target,
-    rows: impl Iterator<Item = PyResult<Fields>>,
+    mut rows: impl Iterator<Item = PyResult<Fields>>,
     runs: &mut Runs,
 ) -> PyResult<()> {
-    for fields in rows {
-        let fields = fields?;
-        let row = runs.count();
-        let mut deadline = None;
-        loop {
-            match fields.try_send(core, target) {
-                Ok(Sent::Accepted(delivery)) => runs.push(delivery),
-                Ok(Sent::Full(bytes)) => {
-                    let deadline = *deadline.get_or_insert_with(|| core.blocks_until());
-                    wait_for_room(py, core, bytes, deadline, row)?;
-                    continue;
-                }
-                Err(error) => {
-                    runs.refuse(error).map_err(|error| errors::raise(py, &cut_short(row, error)))?;
-                }
-            }
-            break;
+    let mut some = Vec::with_capacity(ROWS_READ);
+    loop {
+        some.clear();
+        // Read first and appended then: what Python does meanwhile must find no lock taken.
+        let read = rows.by_ref().take(ROWS_READ).try_for_each(|row| row.map(|row| some.push(row)));
+        send_all(py, core, runs, some.len(), |part, runs| append_rows(core, target, &some, part, runs))?;
+        read?;
+        if some.len() < ROWS_READ {
+            return Ok(());
         }
     }
-    Ok(())
 }
 
 /// The records of lists that were looked through.

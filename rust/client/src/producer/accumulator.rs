@@ -8,14 +8,15 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
-use ottla_protocol::records::{BatchBuilder, Header, RecordError};
+use ottla_protocol::records::{BatchBuilder, Compressor, Header, RecordError};
 use parking_lot::{Mutex, RwLock};
 use tokio::time::{Duration, Instant};
 
 use super::batch::{Batch, Place};
+use super::buffers::Buffers;
 use super::completion::{Completion, Written};
 use super::memory::Memory;
-use super::queue::Queue;
+use super::queue::{Queue, State};
 use crate::config::Config;
 use crate::error::{Error, Kind, Result};
 use crate::list_offsets::TopicPartition;
@@ -43,14 +44,6 @@ impl Record<'_> {
     }
 }
 
-/// What came of an attempt to append.
-pub(super) enum Append {
-    /// It is in a batch, at this place.
-    Done { completion: Arc<Completion>, index: usize, ready: bool },
-    /// `buffer.memory` is used up; this many bytes are needed.
-    Full(usize),
-}
-
 /// The queues, also in a fixed order, so that they can be served in turn.
 #[derive(Debug, Default)]
 pub(super) struct Queues {
@@ -64,6 +57,7 @@ pub(super) struct Accumulator {
     /// Where the next drain starts: a different queue each time, so that none starves.
     pub(super) turn: AtomicUsize,
     pub(super) memory: Memory,
+    buffers: Buffers,
     pub(super) batch_size: usize,
     max_record: usize,
     pub(super) linger: Duration,
@@ -87,6 +81,7 @@ impl Accumulator {
             queues: RwLock::default(),
             turn: AtomicUsize::new(0),
             memory: Memory::new(config.buffer_memory),
+            buffers: Buffers::default(),
             batch_size: config.batch_size,
             max_record: config.max_request_size,
             linger: config.linger,
@@ -117,9 +112,8 @@ impl Accumulator {
         queue
     }
 
-    /// Appends a record to its partition.
-    pub(super) fn append(&self, queue: &Queue, record: &Record<'_>, now: Instant) -> Result<Append> {
-        let bytes = record.size();
+    /// Refuses what can never be sent.
+    pub(super) fn check_size(&self, queue: &Queue, bytes: usize) -> Result<()> {
         if bytes > self.max_record || bytes > self.memory.limit() {
             let words = format!(
                 "a record of {bytes} bytes is larger than max.request.size ({}) or buffer.memory ({})",
@@ -128,28 +122,34 @@ impl Accumulator {
             );
             return Err(Error::new(Kind::Config, words).at(&queue.partition.0, queue.partition.1));
         }
-        if !self.memory.try_reserve(bytes) {
-            return Ok(Append::Full(bytes));
-        }
-        let mut state = queue.state.lock();
+        Ok(())
+    }
+
+    /// Appends a record for which `bytes` were reserved to its partition: its place in the open batch,
+    /// and whether the sender is to be told. After an error the bytes are the caller's again.
+    pub(super) fn append(
+        &self,
+        queue: &Queue,
+        state: &mut State,
+        record: &Record<'_>,
+        bytes: usize,
+    ) -> Result<(usize, bool)> {
         // Checked under the lock, so that closing cannot miss a record.
         if self.closed.load(Ordering::Acquire) {
-            self.memory.release(bytes);
             return Err(closed());
         }
         let full = state.open.as_ref().is_some_and(|open| open.size() + bytes > self.batch_size);
         if full && let Some(open) = state.open.take() {
-            state.ready.push_back(open);
+            state.close(open);
         }
         let first = state.open.is_none();
-        let capacity = self.batch_size.min(CAPACITY).max(bytes);
-        let batch = state.open.get_or_insert_with(|| self.open_batch(queue, capacity, now));
+        let last_size = state.last_size;
+        let batch = state.open.get_or_insert_with(|| self.open_batch(queue, bytes.max(last_size)));
         let appended = match batch.builder() {
             Some(builder) => builder.append(record.timestamp, record.key, record.value, record.headers),
             None => Err(RecordError::NotABatch { why: "the open batch was closed" }),
         };
         if let Err(error) = appended {
-            self.memory.release(bytes);
             if first && let Some(empty) = state.open.take() {
                 self.incomplete.lock().remove(&empty.place());
             }
@@ -157,14 +157,15 @@ impl Accumulator {
         }
         batch.reserved += bytes;
         let index = batch.builder().map_or(0, |builder| builder.len() - 1);
-        let completion = Arc::clone(batch.part.completion());
-        let ready = full || first || batch.size() >= self.batch_size;
-        Ok(Append::Done { completion, index, ready })
+        Ok((index, full || first || batch.size() >= self.batch_size))
     }
 
-    fn open_batch(&self, queue: &Queue, capacity: usize, now: Instant) -> Batch {
+    /// A new batch, which is expected to hold so many bytes.
+    fn open_batch(&self, queue: &Queue, bytes: usize) -> Batch {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
-        let batch = Batch::new(id, queue.partition.clone(), capacity, now);
+        let least = self.batch_size.min(CAPACITY);
+        let builder = BatchBuilder::in_buffer(self.buffers.take(BatchBuilder::capacity(bytes.max(least))));
+        let batch = Batch::new(id, queue.partition.clone(), builder, Instant::now());
         self.incomplete.lock().insert(batch.place(), Arc::clone(batch.part.completion()));
         batch
     }
@@ -199,6 +200,21 @@ impl Accumulator {
         batch.settle(result);
         // Only now, or a flush could find it neither here nor settled.
         self.incomplete.lock().remove(&batch.place());
+        if let Some(bytes) = batch.into_bytes() {
+            self.buffers.give_back(bytes, self.spare());
+        }
+    }
+
+    /// Closes a batch, if it is open.
+    pub(super) fn close_batch(&self, batch: &mut Batch, compressor: &mut Compressor) -> Result<()> {
+        let buffer = batch.close(compressor)?;
+        self.buffers.give(buffer, self.spare());
+        Ok(())
+    }
+
+    /// What is left of `buffer.memory`.
+    fn spare(&self) -> usize {
+        self.memory.limit().saturating_sub(self.memory.used())
     }
 
     /// A batch is back and goes again when its time comes, if there is time left.

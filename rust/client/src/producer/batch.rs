@@ -52,8 +52,8 @@ pub(super) struct Batch {
 }
 
 impl Batch {
-    pub(super) fn new(id: u64, partition: TopicPartition, capacity: usize, now: Instant) -> Self {
-        Self::of(id, Arc::new(Part::new(partition)), BatchBuilder::new(capacity), now)
+    pub(super) fn new(id: u64, partition: TopicPartition, builder: BatchBuilder, now: Instant) -> Self {
+        Self::of(id, Arc::new(Part::new(partition)), builder, now)
     }
 
     fn of(id: u64, part: Arc<Part>, builder: BatchBuilder, created: Instant) -> Self {
@@ -122,14 +122,17 @@ impl Batch {
         }
     }
 
-    /// Closes the batch, if it is open, and gives its bytes its present numbers.
-    pub(super) fn close(&mut self, compressor: &mut Compressor) -> Result<()> {
+    /// Closes the batch, if it is open, and gives its bytes its present numbers. Returns the buffer that
+    /// was compressed, or an empty one.
+    pub(super) fn close(&mut self, compressor: &mut Compressor) -> Result<Vec<u8>> {
         let stamp = self.sequence.map_or_else(Stamp::default, Sequence::stamp);
         match &mut self.records {
             Records::Open(builder) => {
                 let count = builder.len();
                 let bytes = builder.finish(&stamp, compressor)?;
+                let buffer = builder.take_buffer();
                 self.records = Records::Closed { bytes, stamp, count };
+                return Ok(buffer);
             }
             Records::Closed { bytes, stamp: old, .. } => {
                 if *old != stamp {
@@ -138,7 +141,15 @@ impl Batch {
                 }
             }
         }
-        Ok(())
+        Ok(Vec::new())
+    }
+
+    /// Its bytes, once nobody needs it any more.
+    pub(super) fn into_bytes(self) -> Option<Bytes> {
+        match self.records {
+            Records::Open(_) => None,
+            Records::Closed { bytes, .. } => Some(bytes),
+        }
     }
 
     /// The batch is about to be handed to a connection: from here on a broker may write it without

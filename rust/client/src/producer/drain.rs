@@ -130,7 +130,7 @@ impl Accumulator {
             && state.open.as_ref().is_some_and(|open| self.is_due(open, now))
             && let Some(open) = state.open.take()
         {
-            state.ready.push_back(open);
+            state.close(open);
         }
         if state.ready.is_empty() {
             let lingers = state.open.as_ref().filter(|_| state.has_room(self.max_in_flight));

@@ -1,14 +1,16 @@
 //! The producer: `send` puts a record into its partition's open batch and returns a promise.
 //!
-//! `partitioner/` chooses the partition, `accumulator.rs` holds the batches, `drain.rs`
-//! and `queue.rs` say which may leave, `sender.rs` takes them to the leaders in the requests of
+//! `partitioner/` chooses the partition, `append.rs` puts records into the batches that
+//! `accumulator.rs` holds, `drain.rs` and `queue.rs` say which may leave, `sender.rs` takes them to the leaders in the requests of
 //! `produce.rs`, `completion.rs` is the promise, `memory.rs` the bound. `idempotence.rs` gives batches
 //! their numbers, under the id that `identity.rs` gets.
 //!
 //! Invariant: a record that was accepted is acknowledged or fails with a reason, on close too.
 
 mod accumulator;
+mod append;
 mod batch;
+mod buffers;
 mod completion;
 mod drain;
 mod idempotence;
@@ -29,6 +31,7 @@ use tokio::task::{AbortHandle, JoinHandle};
 use tokio::time::{Duration, Instant, timeout_at};
 
 pub use accumulator::Record;
+pub use append::{Appended, Appender};
 pub use completion::{Completion, Delivery, Written};
 pub use partitioner::{murmur2, partition_for_key};
 
@@ -37,8 +40,8 @@ use crate::config::Config;
 use crate::error::{Error, Kind, Result};
 use crate::metadata::Topic;
 use crate::retry::deadline;
-use accumulator::{Accumulator, Append, closed};
-use partitioner::{Choice, Chooser};
+use accumulator::{Accumulator, closed};
+use partitioner::Chooser;
 use queue::Queue;
 use sender::Shared;
 
@@ -64,6 +67,10 @@ impl Target {
     #[must_use]
     pub fn partitions(&self) -> usize {
         self.queues.len()
+    }
+
+    fn queue(&self, partition: i32) -> Option<&Arc<Queue>> {
+        self.queues.get(usize::try_from(partition).ok()?)
     }
 }
 
@@ -174,36 +181,18 @@ impl Producer {
 
     /// Sends a record without waiting. `partition` overrides the partitioner.
     pub fn try_send(&self, target: &Target, partition: Option<i32>, record: &Record<'_>) -> Result<Sent> {
-        let partitions = target.partitions();
-        let choice = match partition {
-            Some(partition) => Choice { partition, stuck: false },
-            None => target.chooser.choose(self.client(), target, record),
-        };
-        let index = choice.partition;
-        let queue =
-            usize::try_from(index).ok().and_then(|index| target.queues.get(index)).ok_or_else(|| {
-                let words = format!(
-                    "partition {index} does not exist: the topic has {partitions} (0 to {})",
-                    partitions.saturating_sub(1)
-                );
-                Error::new(Kind::UnknownTopic, words).at(&target.topic.name, index)
-            })?;
-        let appended = self.shared.accumulator.append(queue, record, Instant::now());
-        if !matches!(appended, Ok(Append::Done { .. })) {
-            target.chooser.give_back(choice, record.size());
-        }
-        match appended? {
-            Append::Full(bytes) => {
-                self.shared.wake.notify_one();
-                Ok(Sent::Full(bytes))
+        Ok(match Appender::single(self, target).send(partition, record)? {
+            Appended::Full(bytes) => Sent::Full(bytes),
+            Appended::Accepted(completion, index) => {
+                Sent::Accepted(Delivery { completion: Arc::clone(completion), index })
             }
-            Append::Done { completion, index, ready } => {
-                if ready {
-                    self.shared.wake.notify_one();
-                }
-                Ok(Sent::Accepted(Delivery { completion, index }))
-            }
-        }
+        })
+    }
+
+    /// Sends many records of one topic in a row, cheaper than one by one.
+    #[must_use]
+    pub fn appender<'a>(&'a self, target: &'a Target) -> Appender<'a> {
+        Appender::many(self, target)
     }
 
     /// Waits until the buffer has room for `bytes`, until a deadline: that of

@@ -142,7 +142,7 @@ async fn start(
 fn close_batches(shared: &Shared, batches: &mut Vec<Batch>, broken: &mut Vec<(Batch, Error)>) -> Result<()> {
     let mut compressor = shared.compressor()?;
     for mut batch in std::mem::take(batches) {
-        match batch.close(&mut compressor) {
+        match shared.accumulator.close_batch(&mut batch, &mut compressor) {
             Ok(()) => batches.push(batch),
             // No broker is to blame, and trying again would not help.
             Err(error) => broken.push((batch, error.as_kind(Kind::Config))),

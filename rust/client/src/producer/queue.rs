@@ -30,6 +30,8 @@ pub(super) struct State {
     pub(super) ready: VecDeque<Batch>,
     /// The batches of this partition that are on their way.
     pub(super) busy: Vec<Busy>,
+    /// How large the batch before the open one became: the next one will hardly be larger.
+    pub(super) last_size: usize,
     /// With idempotence.
     numbers: Option<Numbers>,
 }
@@ -66,6 +68,7 @@ impl Queue {
             open: None,
             ready: VecDeque::new(),
             busy: Vec::new(),
+            last_size: 0,
             numbers: idempotent.then(Numbers::default),
         };
         Self { partition, state: Mutex::new(state) }
@@ -81,14 +84,20 @@ impl Queue {
     pub(super) fn is_ready(&self) -> bool {
         !self.state.lock().ready.is_empty()
     }
-
-    /// Whether so many bytes more would go into the batch that is open.
-    pub(super) fn has_room(&self, bytes: usize, batch_size: usize) -> bool {
-        self.state.lock().open.as_ref().is_some_and(|open| open.size() + bytes <= batch_size)
-    }
 }
 
 impl State {
+    /// The batch that was open is ready.
+    pub(super) fn close(&mut self, open: Batch) {
+        self.last_size = open.size();
+        self.ready.push_back(open);
+    }
+
+    /// Whether so many bytes more would go into the batch that is open.
+    pub(super) fn has_room_for(&self, bytes: usize, batch_size: usize) -> bool {
+        self.open.as_ref().is_some_and(|open| open.size() + bytes <= batch_size)
+    }
+
     /// Whether another batch may be on its way, with at most `most` of them.
     pub(super) fn has_room(&self, most: usize) -> bool {
         let steady = self.numbers.as_ref().is_none_or(Numbers::is_steady);

@@ -59,6 +59,27 @@ impl BatchBuilder {
         Self { buffer: Vec::new(), capacity, count: 0, next_delta: 0, base_timestamp: -1, max_timestamp: -1 }
     }
 
+    /// In a buffer that is there already, whatever it holds.
+    #[must_use]
+    pub fn in_buffer(mut buffer: Vec<u8>) -> Self {
+        buffer.clear();
+        let capacity = buffer.capacity();
+        Self { buffer, ..Self::new(capacity) }
+    }
+
+    /// The capacity of a buffer in which records of this many bytes at most fit without its growing.
+    #[must_use]
+    pub const fn capacity(bytes: usize) -> usize {
+        bytes + RECORDS + HEAD
+    }
+
+    /// The buffer, without what was in it. What was appended is lost.
+    #[must_use]
+    pub fn take_buffer(&mut self) -> Vec<u8> {
+        self.reset();
+        std::mem::take(&mut self.buffer)
+    }
+
     /// Appends a record and returns the bytes it takes.
     ///
     /// `timestamp` is in milliseconds since the epoch, -1 for none.

@@ -16,7 +16,7 @@ mod sticky;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use arc_swap::ArcSwapOption;
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 
 pub use availability::Availability;
 pub(super) use balance::Balance;
@@ -51,47 +51,49 @@ pub(super) struct Chooser {
     keyless: AtomicBool,
 }
 
-/// A choice; `stuck` if it was made by `Chooser::sticky`, which is told if nothing comes of it.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Choice {
-    pub(super) partition: i32,
-    pub(super) stuck: bool,
-}
-
 impl Chooser {
-    /// The partition for a record.
-    pub(super) fn choose(&self, client: &Client, target: &Target, record: &Record<'_>) -> Choice {
+    /// The partition for a record, unless it goes where others go: to the sticky one.
+    pub(super) fn fixed(&self, client: &Client, target: &Target, record: &Record<'_>) -> Option<i32> {
         let config = client.config();
         let count = target.partitions();
         let key = record.key.filter(|_| !config.partitioner_ignore_keys);
-        let fixed = |partition| Choice { partition, stuck: false };
         match (config.partitioner, key) {
-            (Partitioner::Default, Some(key)) => fixed(partition_for_key(key, count)),
-            (Partitioner::Murmur2, key) => fixed(partition_for_key(key.unwrap_or_default(), count)),
-            (Partitioner::Consistent, key) => fixed(consistent(key.unwrap_or_default(), count)),
+            (Partitioner::Default, Some(key)) => Some(partition_for_key(key, count)),
+            (Partitioner::Murmur2, key) => Some(partition_for_key(key.unwrap_or_default(), count)),
+            (Partitioner::Consistent, key) => Some(consistent(key.unwrap_or_default(), count)),
             // An empty key is none, to librdkafka.
-            (Partitioner::ConsistentRandom, Some(key)) if !key.is_empty() => fixed(consistent(key, count)),
-            (Partitioner::Random, Some(_)) => fixed(self.random(client, target)),
-            (Partitioner::RoundRobin, _) => fixed(self.in_turn(target)),
+            (Partitioner::ConsistentRandom, Some(key)) if !key.is_empty() => Some(consistent(key, count)),
+            (Partitioner::Random, Some(_)) => Some(self.random(client, target)),
+            (Partitioner::RoundRobin, _) => Some(self.in_turn(target)),
             (
                 Partitioner::Default
                 | Partitioner::ConsistentRandom
                 | Partitioner::Random
                 | Partitioner::UniformSticky,
                 _,
-            ) => Choice { partition: self.stick(client, target, record.size()), stuck: true },
+            ) => None,
         }
     }
 
-    fn stick(&self, client: &Client, target: &Target, bytes: usize) -> i32 {
+    /// The sticky partition, for [`Chooser::stick`].
+    pub(super) fn lock(&self) -> MutexGuard<'_, Sticky> {
         if !self.keyless.load(Ordering::Relaxed) {
             self.keyless.store(true, Ordering::Relaxed);
         }
+        self.sticky.lock()
+    }
+
+    /// The sticky partition for `bytes` more; `has_room` says whether they would go into a partition's
+    /// open batch.
+    pub(super) fn stick(
+        &self,
+        sticky: &mut Sticky,
+        client: &Client,
+        target: &Target,
+        bytes: usize,
+        has_room: impl FnOnce(i32) -> bool,
+    ) -> i32 {
         let batch_size = client.config().batch_size;
-        let continues = |partition| {
-            let queue = usize::try_from(partition).ok().and_then(|at| target.queues.get(at));
-            queue.is_some_and(|queue| queue.has_room(bytes, batch_size))
-        };
         let pick = || {
             let random = client.inner.environment.random();
             match &*self.table.load() {
@@ -99,9 +101,8 @@ impl Chooser {
                 None => uniform(client, target).pick(random),
             }
         };
-        let mut sticky = self.sticky.lock();
         let exists = |partition: &i32| usize::try_from(*partition).is_ok_and(|at| at < target.partitions());
-        if let Some(partition) = sticky.next(bytes, batch_size, continues, pick).filter(exists) {
+        if let Some(partition) = sticky.next(bytes, batch_size, has_room, pick).filter(exists) {
             return partition;
         }
         // Of a topic that was made anew with fewer partitions the old chances say nothing.
@@ -128,13 +129,6 @@ impl Chooser {
         let count = if with_leader == 0 { partitions.len() } else { with_leader };
         let chosen = turn.checked_rem(count).and_then(|at| among.nth(at));
         chosen.map(|partition| partition.index).unwrap_or_default()
-    }
-
-    /// A record did not get where it was chosen to go.
-    pub(super) fn give_back(&self, choice: Choice, bytes: usize) {
-        if choice.stuck {
-            self.sticky.lock().give_back(choice.partition, bytes);
-        }
     }
 
     /// Whether the queues' lengths matter here.

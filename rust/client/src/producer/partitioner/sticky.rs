@@ -12,6 +12,12 @@ pub struct Sticky {
 }
 
 impl Sticky {
+    /// The partition that it is now.
+    #[must_use]
+    pub fn partition(&self) -> Option<i32> {
+        self.partition
+    }
+
     /// The partition for `bytes` more, which count as sent to it.
     ///
     /// `continues` says whether they would still go into a partition's open batch: leaving it half
