@@ -10,6 +10,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use ottla_protocol::wire::Uuid;
 use parking_lot::Mutex;
 use tokio::io::{AsyncRead, AsyncWrite};
 
@@ -142,6 +143,12 @@ impl Environment {
     #[must_use]
     pub fn below(&self, bound: usize) -> usize {
         if bound == 0 { 0 } else { self.random.lock().usize(..bound) }
+    }
+
+    /// A new id.
+    #[must_use]
+    pub fn uuid(&self) -> Uuid {
+        Uuid(self.random.lock().u128(..).to_be_bytes())
     }
 
     /// Puts items into a random order.

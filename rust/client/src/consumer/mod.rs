@@ -1,8 +1,9 @@
-//! Reading: for now reads of ranges (`scan.rs`); subscriptions and groups find their place
-//! here.
+//! Reading: reads of ranges (`scan.rs`), and membership in groups (`group/`, `assignor/`) with their
+//! offsets (`offsets/`).
 
 pub mod assignor;
 mod fetch;
+pub mod group;
 mod member;
 pub mod offsets;
 mod reader;

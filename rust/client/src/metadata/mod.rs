@@ -7,6 +7,7 @@
 mod cache;
 mod events;
 mod interest;
+mod pattern;
 mod snapshot;
 mod table;
 mod topic;

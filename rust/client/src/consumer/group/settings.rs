@@ -1,0 +1,92 @@
+//! What a member needs to know of the configuration.
+
+use std::sync::Arc;
+
+use tokio::time::Duration;
+
+use crate::backoff::Backoff;
+use crate::config::{Config, GroupProtocol};
+use crate::consumer::assignor::{self, Assignor};
+use crate::error::{Error, Kind, Result};
+
+/// What a member needs to know of the configuration.
+#[derive(Debug, Clone)]
+pub struct GroupSettings {
+    /// `group.id`.
+    pub group_id: Arc<str>,
+    /// `group.instance.id`, of a static member.
+    pub instance_id: Option<Arc<str>>,
+    /// `group.protocol`.
+    pub protocol: GroupProtocol,
+    /// `group.remote.assignor`, if the brokers are not to choose.
+    pub remote_assignor: Option<String>,
+    /// `session.timeout.ms`.
+    pub session_timeout: Duration,
+    /// `heartbeat.interval.ms`.
+    pub heartbeat_interval: Duration,
+    /// `max.poll.interval.ms`.
+    pub max_poll_interval: Duration,
+    /// `client.rack`.
+    pub rack: Option<String>,
+    /// `allow.auto.create.topics`.
+    pub create_topics: bool,
+    /// `exclude.internal.topics`.
+    pub exclude_internal: bool,
+    /// `partition.assignment.strategy`, or the application's own.
+    pub assignors: Vec<Arc<dyn Assignor>>,
+    pub(crate) request_timeout: Duration,
+    pub(crate) backoff: Backoff,
+}
+
+impl TryFrom<&Config> for GroupSettings {
+    type Error = Error;
+
+    fn try_from(config: &Config) -> Result<Self> {
+        let wrong = |message: String| Err(Error::new(Kind::Config, message));
+        if config.group_id.is_empty() {
+            return wrong("subscribing needs group.id; without a group, assign partitions".to_owned());
+        }
+        if config.group_protocol == GroupProtocol::Classic {
+            if config.heartbeat_interval >= config.session_timeout {
+                return wrong(format!(
+                    "heartbeat.interval.ms ({}) must be below session.timeout.ms ({}), best a third of it",
+                    config.heartbeat_interval.as_millis(),
+                    config.session_timeout.as_millis()
+                ));
+            }
+            if config.partition_assignment_strategy.is_empty() {
+                return wrong("partition.assignment.strategy must name an assignor".to_owned());
+            }
+        }
+        let given = |text: &String| (!text.is_empty()).then(|| text.clone());
+        Ok(Self {
+            group_id: config.group_id.as_str().into(),
+            instance_id: given(&config.group_instance_id).map(Into::into),
+            protocol: config.group_protocol,
+            remote_assignor: given(&config.group_remote_assignor),
+            session_timeout: config.session_timeout,
+            heartbeat_interval: config.heartbeat_interval,
+            max_poll_interval: config.max_poll_interval,
+            rack: given(&config.client_rack),
+            create_topics: config.allow_auto_create_topics,
+            exclude_internal: config.exclude_internal_topics,
+            assignors: {
+                let strategies = config.partition_assignment_strategy.iter();
+                strategies.filter_map(|strategy| assignor::named(strategy.name())).collect()
+            },
+            request_timeout: config.request_timeout,
+            backoff: Backoff { first: config.retry_backoff, max: config.retry_backoff_max },
+        })
+    }
+}
+
+impl GroupSettings {
+    /// `max.poll.interval.ms` as requests carry it.
+    pub(super) fn rebalance_timeout_ms(&self) -> i32 {
+        millis(self.max_poll_interval)
+    }
+}
+
+pub(super) fn millis(duration: Duration) -> i32 {
+    i32::try_from(duration.as_millis()).unwrap_or(i32::MAX)
+}
