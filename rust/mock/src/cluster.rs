@@ -8,8 +8,8 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use ottla_protocol::ApiKey;
 use ottla_protocol::wire::Uuid;
-use ottla_protocol::{ApiKey, ErrorCode};
 use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio::time::Instant;
@@ -17,11 +17,10 @@ use tokio::time::Instant;
 use crate::broker::{self, Listening, Reserved};
 use crate::config::{MockConfig, TopicSpec};
 use crate::fault::{Fault, FaultId};
-use crate::log::PartitionLog;
 use crate::seen::SeenRequest;
 use crate::shared::Shared;
 use crate::state::{ClusterState, NewTopic, Node, Refusal, TopicConfig};
-use crate::view::{BrokerInfo, LogView, PartitionInfo, TopicInfo};
+use crate::view::{BrokerInfo, PartitionInfo, TopicInfo};
 
 static CLUSTERS: AtomicU64 = AtomicU64::new(1);
 
@@ -173,49 +172,6 @@ impl MockCluster {
     /// Makes an in-sync replica the leader of a partition.
     pub fn move_leader(&self, topic: &str, partition: i32, to: i32) -> Result<(), Refusal> {
         self.shared.change(|state| state.move_leader(topic, partition, to))
-    }
-
-    /// Moves the start of a log forward, as retention does; -1 empties it.
-    pub fn delete_records(&self, topic: &str, partition: i32, before: i64) -> Result<i64, Refusal> {
-        let refusal = |code: ErrorCode| Refusal::new(code, format!("{topic}-{partition}"));
-        let change =
-            |state: &mut ClusterState| state.partition_mut(topic, partition)?.log.delete_before(before);
-        self.shared.change(change).map_err(refusal)
-    }
-
-    /// Has a partition's brokers forget its idempotent producers: all but the last batch of each, as
-    /// after a crash, or everything, as after `producer.id.expiration.ms`.
-    pub fn forget_producers(&self, topic: &str, partition: i32, keep_last: bool) -> Result<(), Refusal> {
-        self.change_log(topic, partition, |log| log.forget_producers(keep_last))
-    }
-
-    /// Loses the end of a log from `offset` on, as an unclean election does.
-    pub fn truncate(&self, topic: &str, partition: i32, offset: i64) -> Result<(), Refusal> {
-        self.change_log(topic, partition, |log| log.truncate(offset))
-    }
-
-    fn change_log(
-        &self,
-        topic: &str,
-        partition: i32,
-        change: impl FnOnce(&mut PartitionLog),
-    ) -> Result<(), Refusal> {
-        let refusal = |code: ErrorCode| Refusal::new(code, format!("{topic}-{partition}"));
-        self.shared
-            .change(|state| state.partition_mut(topic, partition).map(|partition| change(&mut partition.log)))
-            .map_err(refusal)
-    }
-
-    /// What a partition's log holds.
-    pub fn partition_log(&self, topic: &str, partition: i32) -> Result<LogView, Refusal> {
-        let state = self.shared.state.lock();
-        let refusal = |code: ErrorCode| Refusal::new(code, format!("{topic}-{partition}"));
-        let log = &state.partition(topic, partition).map_err(refusal)?.log;
-        Ok(LogView {
-            start_offset: log.start_offset(),
-            high_watermark: log.high_watermark(),
-            batches: log.batches().cloned().collect(),
-        })
     }
 
     /// Stops a broker as a crash does: its sockets close, then others lead in its place. A stopped

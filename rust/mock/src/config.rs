@@ -133,6 +133,14 @@ pub struct MockConfig {
     pub controller_only: bool,
     /// Credentials that clients need (SASL_PLAINTEXT); none if `None`.
     pub sasl: Option<SaslConfig>,
+    /// Whether leaders send consumers to a replica in their own rack (KIP-392), as with
+    /// `replica.selector.class=org.apache.kafka.common.replica.RackAwareReplicaSelector`.
+    pub rack_aware_reads: bool,
+    /// How many fetch sessions a broker keeps (`max.incremental.fetch.session.cache.slots`).
+    pub fetch_sessions: usize,
+    /// How long one was not used that others may put out
+    /// (`min.incremental.fetch.session.eviction.ms`).
+    pub fetch_session_idle: Duration,
     /// How its group coordinators behave.
     pub groups: GroupConfig,
     /// How many requests [`crate::MockCluster::requests`] remembers.
@@ -154,6 +162,9 @@ impl Default for MockConfig {
             api_limits: BTreeMap::new(),
             controller_only: false,
             sasl: None,
+            rack_aware_reads: true,
+            fetch_sessions: 1000,
+            fetch_session_idle: Duration::from_secs(120),
             groups: GroupConfig::default(),
             request_log: 10_000,
         }

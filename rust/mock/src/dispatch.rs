@@ -98,7 +98,7 @@ async fn run<R: Serve>(mut incoming: Incoming<'_>) -> Verdict {
         return Verdict::Close;
     }
     let mut response = match served {
-        Served::Answer(response) | Served::Wait(response, _) => response,
+        Served::Answer(response) => response,
         Served::Nothing => return Verdict::Nothing,
         Served::Close | Served::Until(_) => return Verdict::Close,
     };
@@ -166,18 +166,13 @@ async fn wait_for<R: Serve>(
     let checked = request.check_records(incoming.header.api_version);
     let mut pending = Pending::default();
     loop {
-        let (served, corrupted) = serve_once(incoming, request, plan, &checked, &mut pending);
-        let (response, until) = match served {
-            Served::Wait(response, longest) => (Some(response), arrived + longest),
-            Served::Until(moment) => (None, moment),
-            served => return (served, corrupted),
-        };
+        let waiting = Waiting { checked: &checked, pending: &mut pending, arrived };
+        let (served, corrupted) = serve_once(incoming, request, plan, waiting);
+        let Served::Until(moment) = served else { return (served, corrupted) };
         tokio::select! {
             // The deadline first: on a busy cluster something changes all the time.
             biased;
-            () = tokio::time::sleep_until(until) => if let Some(response) = response {
-                return (Served::Answer(response), corrupted);
-            },
+            () = tokio::time::sleep_until(moment) => {}
             changed = changes.changed() => if changed.is_err() {
                 return (Served::Close, corrupted);
             },
@@ -186,12 +181,18 @@ async fn wait_for<R: Serve>(
     }
 }
 
+/// What is kept between the calls of one handler.
+struct Waiting<'a> {
+    checked: &'a [Result<Checked, Refused>],
+    pending: &'a mut Pending,
+    arrived: Instant,
+}
+
 fn serve_once<R: Serve>(
     incoming: &mut Incoming<'_>,
     request: &R,
     plan: &Plan,
-    checked: &[Result<Checked, Refused>],
-    pending: &mut Pending,
+    waiting: Waiting<'_>,
 ) -> (Served<R::Response>, bool) {
     let shared = incoming.shared;
     let (served, changed, corrupted) = {
@@ -204,8 +205,9 @@ fn serve_once<R: Serve>(
             client_id: incoming.header.client_id.as_deref(),
             now: now_ms(),
             clock: Instant::now(),
-            pending,
-            checked,
+            arrived: waiting.arrived,
+            pending: waiting.pending,
+            checked: waiting.checked,
             errors: &plan.errors,
             corrupt: plan.corrupt.as_ref().map(|(_, on)| on),
             corrupted: false,

@@ -20,6 +20,7 @@ pub mod fault;
 mod group;
 mod groups_view;
 mod log;
+mod logs_view;
 mod scram;
 mod seen;
 mod session;

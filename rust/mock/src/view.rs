@@ -48,6 +48,8 @@ pub struct LogView {
     pub start_offset: i64,
     /// The offset after the last record.
     pub high_watermark: i64,
+    /// Where the oldest open transaction begins, or the end.
+    pub last_stable_offset: i64,
     /// The batches, in order.
     pub batches: Vec<StoredBatch>,
 }

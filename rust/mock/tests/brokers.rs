@@ -53,9 +53,11 @@ async fn a_stopped_broker_loses_its_leaders_and_comes_back_on_its_port() {
     cluster.start_broker(leader).await.unwrap();
     let mut raw = Raw::connect(&cluster, leader).await;
     // It follows until it is made the leader again.
-    assert_eq!(raw.fetch("t", 0, 0).await.error_code, ErrorCode::NotLeaderOrFollower.code());
-    cluster.move_leader("t", 0, leader).unwrap();
     assert_eq!(raw.fetch("t", 0, 0).await.high_watermark, 2);
+    let refused = raw.produce("t", 0, batch(&[1], b"v")).await.error_code;
+    assert_eq!(refused, ErrorCode::NotLeaderOrFollower.code());
+    cluster.move_leader("t", 0, leader).unwrap();
+    assert_eq!(raw.produce("t", 0, batch(&[1], b"v")).await.base_offset, 2);
     assert_eq!(cluster.topic("t").unwrap().partitions[0].leader_epoch, 2);
     // Doing it twice changes nothing.
     cluster.start_broker(leader).await.unwrap();

@@ -158,12 +158,13 @@ async fn a_waiting_fetch_learns_that_the_leader_moved() {
     let mut request = fetch_request("t", 0, 0);
     (request.min_bytes, request.max_wait_ms) = (1, i32::MAX);
     request.topics[0].topic_id = cluster.topic("t").unwrap().id;
+    request.topics[0].partitions[0].current_leader_epoch = 0;
     raw.send(&request, 16).await;
     tokio::time::sleep(Duration::from_millis(30)).await;
     cluster.move_leader("t", 0, other).unwrap();
     let response = raw.receive::<ottla_protocol::messages::fetch::FetchRequest>(16).await.unwrap();
     let partition = &response.responses[0].partitions[0];
-    is(partition.error_code, ErrorCode::NotLeaderOrFollower);
+    is(partition.error_code, ErrorCode::FencedLeaderEpoch);
     assert_eq!((partition.current_leader.leader_id, partition.current_leader.leader_epoch), (other, 1));
     assert_eq!(response.node_endpoints[0].node_id, other);
 }

@@ -1,8 +1,7 @@
 //! The APIs that the mock serves: one file each, a plain function from a request and the state to a
 //! response. A new API is a file here and a row in the table below.
 //!
-//! A handler that has to wait says so and is called again: Fetch with an answer at hand
-//! ([`Served::Wait`]), JoinGroup and SyncGroup until there is one ([`Served::Until`]).
+//! A handler that has to wait (Fetch, JoinGroup, SyncGroup) says until when and is called again.
 
 pub(crate) mod api_versions;
 mod consumer_group_describe;
@@ -28,6 +27,7 @@ mod metadata;
 mod offset_commit;
 mod offset_delete;
 mod offset_fetch;
+mod offset_for_leader_epoch;
 mod produce;
 mod sasl_authenticate;
 mod sasl_handshake;
@@ -39,6 +39,7 @@ use ottla_protocol::{ApiKey, ErrorCode, Request};
 use tokio::sync::oneshot::Receiver;
 use tokio::time::Instant;
 
+use self::fetch::Fetching;
 use crate::config::{ApiLimit, MockConfig};
 use crate::fault::{Match, Target};
 use crate::group::Group;
@@ -59,9 +60,6 @@ pub(crate) enum Served<R> {
     Nothing,
     /// The connection ends.
     Close,
-    /// There is too little yet: ask again when the state has changed, and answer this when so much
-    /// time has passed since the request came.
-    Wait(R, Duration),
     /// There is no answer yet: ask again when the state has changed, or at this moment.
     Until(Instant),
 }
@@ -71,6 +69,7 @@ pub(crate) enum Served<R> {
 pub(crate) enum Pending {
     #[default]
     Nothing,
+    Fetch(Box<Fetching>),
     Join(Receiver<Joined>),
     Sync(Receiver<Synced>),
 }
@@ -87,6 +86,8 @@ pub(crate) struct Call<'a> {
     pub(crate) now: i64,
     /// The same for what takes time.
     pub(crate) clock: Instant,
+    /// When the request came.
+    pub(crate) arrived: Instant,
     pub(crate) pending: &'a mut Pending,
     /// What [`Serve::check_records`] found.
     pub(crate) checked: &'a [Result<Checked, Refused>],
@@ -157,7 +158,7 @@ pub(crate) trait Serve: Request + Sync {
         Vec::new()
     }
 
-    /// Handles the request. It is called again after [`Served::Wait`].
+    /// Handles the request. It is called again after [`Served::Until`].
     fn serve(&self, call: &mut Call<'_>) -> Served<Self::Response>;
 
     /// Where the response says for how long the client is to hold back, if it does.
@@ -204,6 +205,7 @@ served! {
     DeleteTopics: delete_topics::DeleteTopicsRequest;
     DeleteRecords: delete_records::DeleteRecordsRequest;
     InitProducerId: init_producer_id::InitProducerIdRequest;
+    OffsetForLeaderEpoch: offset_for_leader_epoch::OffsetForLeaderEpochRequest;
     DescribeConfigs: describe_configs::DescribeConfigsRequest;
     CreatePartitions: create_partitions::CreatePartitionsRequest;
     SaslHandshake: sasl_handshake::SaslHandshakeRequest;

@@ -32,7 +32,7 @@ pub(crate) struct Group {
 /// By which protocol its members come together.
 #[derive(Debug)]
 pub(crate) enum Kind {
-    Classic(ClassicGroup),
+    Classic(Box<ClassicGroup>),
     Consumer(ConsumerGroup),
 }
 
@@ -54,7 +54,7 @@ pub(crate) struct Groups {
 
 impl Group {
     fn new() -> Self {
-        Self { offsets: Offsets::default(), kind: Kind::Classic(ClassicGroup::default()) }
+        Self { offsets: Offsets::default(), kind: Kind::Classic(Box::default()) }
     }
 
     pub(crate) fn classic(&self) -> Option<&ClassicGroup> {
@@ -88,7 +88,7 @@ impl Group {
     /// The classic group that this is, or becomes because nobody is in it.
     pub(crate) fn become_classic(&mut self) -> Option<&mut ClassicGroup> {
         if self.is_empty() && self.consumer().is_some() {
-            self.kind = Kind::Classic(ClassicGroup::default());
+            self.kind = Kind::Classic(Box::default());
         }
         self.classic_mut()
     }

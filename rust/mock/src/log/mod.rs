@@ -3,9 +3,11 @@
 //! Invariant: offsets only grow; `start_offset <= high_watermark <= end_offset`. Replicas of the mock
 //! are always in sync, so the high watermark is the end of the log.
 
+mod direct;
 mod incoming;
 mod producers;
 mod read;
+mod transactions;
 
 use std::collections::VecDeque;
 
@@ -16,6 +18,8 @@ use ottla_protocol::records::rewrite;
 pub(crate) use incoming::{Checked, Refused, check};
 use producers::Producers;
 pub(crate) use read::Found;
+pub(crate) use transactions::Aborted;
+use transactions::Transactions;
 
 /// A batch as the log holds it.
 #[derive(Debug, Clone)]
@@ -77,6 +81,7 @@ pub(crate) struct PartitionLog {
     /// Each leader epoch and the offset at which it began, ascending in both.
     epochs: Vec<(i32, i64)>,
     producers: Producers,
+    transactions: Transactions,
 }
 
 impl PartitionLog {
@@ -88,17 +93,24 @@ impl PartitionLog {
         self.end_offset
     }
 
-    /// The end of what is not part of an open transaction. There are none yet.
+    /// The end of what is not part of an open transaction.
     pub(crate) fn last_stable_offset(&self) -> i64 {
-        self.end_offset
+        self.transactions.first_open().unwrap_or(self.end_offset)
+    }
+
+    /// The aborted transactions that have something from `from` on and before `to`.
+    pub(crate) fn aborted(&self, from: i64, to: i64) -> impl Iterator<Item = &Aborted> {
+        self.transactions.aborted(from, to)
     }
 
     pub(crate) fn batches(&self) -> impl Iterator<Item = &StoredBatch> {
         self.entries.iter().map(|entry| &entry.batch)
     }
 
-    /// Notes that a leader took over; what it appends begins here.
+    /// Notes that a leader took over; what it appends begins here. Nobody wrote anything in an epoch
+    /// that begins here as well.
     pub(crate) fn begin_epoch(&mut self, epoch: i32) {
+        self.epochs.retain(|(_, start)| *start < self.end_offset);
         self.epochs.push((epoch, self.end_offset));
     }
 
@@ -156,6 +168,7 @@ impl PartitionLog {
         let so_far = self.entries.back().map_or(i64::MIN, |entry| entry.max_timestamp_so_far);
         self.end_offset = batch.last_offset + 1;
         self.producers.note(&batch);
+        self.transactions.note(&batch);
         self.entries.push_back(Entry { max_timestamp_so_far: so_far.max(batch.max_timestamp), batch });
     }
 
@@ -176,8 +189,11 @@ impl PartitionLog {
         self.end_offset = self.entries.back().map_or(self.start_offset, |entry| entry.batch.last_offset + 1);
         self.epochs.retain(|(_, start)| *start <= self.end_offset);
         self.producers.forget();
-        let batches: Vec<StoredBatch> = self.batches().cloned().collect();
-        batches.iter().for_each(|batch| self.producers.note(batch));
+        self.transactions = Transactions::default();
+        for entry in &self.entries {
+            self.producers.note(&entry.batch);
+            self.transactions.note(&entry.batch);
+        }
     }
 
     /// Moves the start of the log forward and forgets the batches before it. -1 is the high watermark.
@@ -190,6 +206,7 @@ impl PartitionLog {
         while self.entries.front().is_some_and(|entry| entry.batch.last_offset < self.start_offset) {
             self.entries.pop_front();
         }
+        self.transactions.delete_before(self.start_offset);
         Ok(self.start_offset)
     }
 }

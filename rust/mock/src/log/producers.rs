@@ -66,7 +66,8 @@ impl Producers {
 
     /// Notes a batch that was appended.
     pub(super) fn note(&mut self, batch: &StoredBatch) {
-        if batch.producer_id < 0 {
+        // Markers have no numbers.
+        if batch.producer_id < 0 || batch.base_sequence < 0 {
             return;
         }
         let producer = self.0.entry(batch.producer_id).or_default();
@@ -79,6 +80,12 @@ impl Producers {
         if producer.batches.len() > REMEMBERED {
             producer.batches.pop_front();
         }
+    }
+
+    /// The number that the next record of a producer has to have.
+    pub(super) fn next_number(&self, id: i64) -> i32 {
+        let last = self.0.get(&id).and_then(|producer| producer.batches.back());
+        last.map_or(0, |numbers| last_number(numbers.last, 2))
     }
 
     /// Keeps only the last batch of each producer, as a broker that read its snapshot does.

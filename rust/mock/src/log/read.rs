@@ -1,5 +1,7 @@
 //! Reading a log: by offset and size, by timestamp, by leader epoch.
 
+use std::ops::Range;
+
 use bytes::{Bytes, BytesMut};
 
 use ottla_protocol::records::{Batches, RecordRef, Scratch};
@@ -15,17 +17,13 @@ pub(crate) struct Found {
 }
 
 impl PartitionLog {
-    /// Whether a fetch may start at `offset`.
-    pub(crate) fn contains(&self, offset: i64) -> bool {
-        (self.start_offset..=self.end_offset).contains(&offset)
-    }
-
-    /// The batches from the one that holds `offset` on, at most `max_bytes`. As in Kafka the last
-    /// batch may be cut off, and the first may start before `offset`; a first batch that does not
-    /// fit comes whole if `at_least_one`, else nothing comes.
-    pub(crate) fn read(&self, offset: i64, max_bytes: usize, at_least_one: bool) -> Bytes {
-        let from = self.entries.partition_point(|entry| entry.batch.last_offset < offset);
-        let mut batches = self.entries.range(from..).map(|entry| &entry.batch.bytes);
+    /// The batches from the one that holds the first of these offsets on, at most `max_bytes`. As in
+    /// Kafka the last batch may be cut off, and the first may start before its offset; a first batch
+    /// that does not fit comes whole if `at_least_one`, else nothing comes.
+    pub(crate) fn read(&self, offsets: Range<i64>, max_bytes: usize, at_least_one: bool) -> Bytes {
+        let from = self.entries.partition_point(|entry| entry.batch.last_offset < offsets.start);
+        let within = self.entries.range(from..).take_while(|entry| entry.batch.base_offset < offsets.end);
+        let mut batches = within.map(|entry| &entry.batch.bytes);
         let Some(first) = batches.next() else { return Bytes::new() };
         if first.len() > max_bytes {
             return if at_least_one { first.clone() } else { Bytes::new() };
@@ -85,10 +83,16 @@ impl PartitionLog {
         after.checked_sub(1).and_then(|i| self.epochs.get(i)).map_or(-1, |(epoch, _)| *epoch)
     }
 
-    /// The largest epoch not above `epoch`, and where it ended.
+    /// The largest epoch not above `epoch`, and where it ended. Of an epoch that is newer than the log
+    /// nothing is known; one that is older than the log ended where the log begins.
     pub(crate) fn epoch_end(&self, epoch: i32) -> Option<(i32, i64)> {
+        let (latest, _) = self.epochs.last()?;
+        if epoch > *latest {
+            return None;
+        }
         let after = self.epochs.partition_point(|(known, _)| *known <= epoch);
-        let (known, _) = self.epochs.get(after.checked_sub(1)?)?;
-        Some((*known, self.epochs.get(after).map_or(self.end_offset, |(_, start)| *start)))
+        let next = self.epochs.get(after).map_or(self.end_offset, |(_, start)| *start);
+        let known = after.checked_sub(1).and_then(|at| self.epochs.get(at));
+        Some((known.map_or(epoch, |(known, _)| *known), next))
     }
 }

@@ -13,6 +13,7 @@ impl Partition {
     fn lead(&mut self, leader: i32) {
         if self.leader != leader {
             self.leader = leader;
+            self.ends.remove(&leader);
             self.leader_epoch += 1;
             if leader != NO_LEADER {
                 self.log.begin_epoch(self.leader_epoch);
@@ -22,15 +23,38 @@ impl Partition {
 
     /// Whether `broker` may answer for this partition to a client that knows `epoch` (-1: none).
     pub(crate) fn check_leader(&self, broker: i32, epoch: i32) -> Result<(), ErrorCode> {
+        self.check_reader(broker, epoch, false)
+    }
+
+    /// The same, where followers may answer, too.
+    pub(crate) fn check_reader(&self, broker: i32, epoch: i32, followers: bool) -> Result<(), ErrorCode> {
         if epoch >= 0 && epoch < self.leader_epoch {
             Err(ErrorCode::FencedLeaderEpoch)
         } else if epoch > self.leader_epoch {
             Err(ErrorCode::UnknownLeaderEpoch)
-        } else if self.leader != broker {
+        } else if self.leader != broker && !(followers && self.replicas.contains(&broker)) {
             Err(ErrorCode::NotLeaderOrFollower)
         } else {
             Ok(())
         }
+    }
+
+    /// Where the log ends at a replica.
+    pub(crate) fn end_at(&self, broker: i32) -> i64 {
+        let end = self.log.high_watermark();
+        self.ends.get(&broker).map_or(end, |lagging| (*lagging).min(end))
+    }
+
+    /// Has a follower lag, or catch up.
+    pub(crate) fn lag(&mut self, broker: i32, end: Option<i64>) -> Result<(), ErrorCode> {
+        if self.leader == broker || !self.replicas.contains(&broker) {
+            return Err(ErrorCode::ReplicaNotAvailable);
+        }
+        match end {
+            Some(end) => self.ends.insert(broker, end),
+            None => self.ends.remove(&broker),
+        };
+        Ok(())
     }
 }
 
@@ -38,6 +62,7 @@ impl ClusterState {
     /// A broker is gone: others lead in its place. The last replica in sync stays so, without leading.
     pub(crate) fn broker_down(&mut self, id: i32) -> Result<(), Refusal> {
         self.node_mut(id)?.alive = false;
+        self.fetch_sessions.forget(id);
         if self.controller == id {
             let next = self.alive().map(|node| node.id).next();
             self.controller = next.unwrap_or(NO_LEADER);

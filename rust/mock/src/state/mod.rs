@@ -6,6 +6,7 @@
 
 mod configs;
 mod coordinators;
+mod fetch_sessions;
 mod leaders;
 mod topics;
 
@@ -17,6 +18,8 @@ use ottla_protocol::wire::Uuid;
 
 pub(crate) use configs::{TopicConfig, known_configs};
 use coordinators::Coordinators;
+use fetch_sessions::FetchSessions;
+pub(crate) use fetch_sessions::{Slots, Wanted};
 pub(crate) use leaders::NO_LEADER;
 pub(crate) use topics::{NewTopic, Partition, Topic, check_name};
 
@@ -59,6 +62,7 @@ pub(crate) struct ClusterState {
     /// Who may sign on, and their passwords.
     pub(crate) users: BTreeMap<String, String>,
     pub(crate) groups: Groups,
+    pub(crate) fetch_sessions: FetchSessions,
     coordinators: Coordinators,
     topics: BTreeMap<String, Topic>,
     ids: HashMap<Uuid, String>,
@@ -78,6 +82,7 @@ impl ClusterState {
         let users = config.sasl.as_ref().map(|sasl| sasl.users.clone()).unwrap_or_default();
         Self {
             groups: Groups::new(config.groups.clone()),
+            fetch_sessions: FetchSessions::default(),
             coordinators: Coordinators::default(),
             config,
             users,

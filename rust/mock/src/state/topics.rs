@@ -2,7 +2,7 @@
 //!
 //! Leaders are spread: each new topic starts one broker further, each partition one further still.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ottla_protocol::ErrorCode;
 use ottla_protocol::wire::Uuid;
@@ -30,6 +30,8 @@ pub(crate) struct Partition {
     pub(crate) leader_epoch: i32,
     pub(crate) replicas: Vec<i32>,
     pub(crate) isr: Vec<i32>,
+    /// Where the logs of followers end that lag.
+    pub(super) ends: BTreeMap<i32, i64>,
     pub(crate) log: PartitionLog,
 }
 
@@ -50,7 +52,7 @@ impl Partition {
         let leader = isr.first().copied().unwrap_or(NO_LEADER);
         let mut log = PartitionLog::default();
         log.begin_epoch(0);
-        Self { leader, leader_epoch: 0, replicas, isr, log }
+        Self { leader, leader_epoch: 0, replicas, isr, ends: BTreeMap::new(), log }
     }
 }
 

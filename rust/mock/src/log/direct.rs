@@ -1,0 +1,75 @@
+//! What tests write into a log without a producer: any batch, and transactions with their ends.
+//!
+//! Invariant: what is written this way lies in the log as a broker would have put it there.
+
+use bytes::Bytes;
+use ottla_protocol::ErrorCode;
+use ottla_protocol::records::control::{ControlType, Marker, build_marker};
+use ottla_protocol::records::{BatchBuilder, Batches, Compression, Compressor, RecordError, Stamp, rewrite};
+
+use super::{PartitionLog, StoredBatch};
+
+impl PartitionLog {
+    /// Appends a batch of magic 2 as it is; its first record gets the next offset.
+    pub(crate) fn append_raw(&mut self, bytes: Bytes, leader_epoch: i32) -> Result<i64, ErrorCode> {
+        let corrupt = |_: RecordError| ErrorCode::CorruptMessage;
+        let base_offset = self.high_watermark();
+        let bytes = rewrite::place(bytes, base_offset, leader_epoch).map_err(corrupt)?;
+        let mut batches = Batches::new(bytes.clone()).check_crc(false);
+        let batch = batches.next().ok_or(ErrorCode::CorruptMessage)?.map_err(corrupt)?;
+        self.push(StoredBatch {
+            base_offset,
+            last_offset: batch.last_offset(),
+            leader_epoch,
+            max_timestamp: batch.max_timestamp(),
+            count: batch.count().and_then(|count| i32::try_from(count).ok()).unwrap_or(0),
+            producer_id: batch.producer_id(),
+            producer_epoch: batch.producer_epoch(),
+            base_sequence: batch.base_sequence(),
+            bytes,
+        });
+        Ok(base_offset)
+    }
+
+    /// Appends a batch with these values; in a transaction if a producer is given.
+    pub(crate) fn append_values(
+        &mut self,
+        values: &[&[u8]],
+        producer_id: Option<i64>,
+        (leader_epoch, now): (i32, i64),
+    ) -> Result<i64, ErrorCode> {
+        let stamp = match producer_id {
+            None => Stamp::default(),
+            Some(producer_id) => Stamp {
+                producer_id,
+                producer_epoch: 0,
+                base_sequence: self.producers.next_number(producer_id),
+                transactional: true,
+                control: false,
+            },
+        };
+        let build = || {
+            let mut builder = BatchBuilder::new(1024);
+            values.iter().try_for_each(|value| builder.append(now, None, Some(value), &[]).map(drop))?;
+            builder.finish(&stamp, &mut Compressor::new(Compression::None)?)
+        };
+        self.append_raw(build().map_err(|_| ErrorCode::InvalidRecord)?, leader_epoch)
+    }
+
+    /// Ends a producer's transaction with a marker.
+    pub(crate) fn end_transaction(
+        &mut self,
+        producer_id: i64,
+        commit: bool,
+        (leader_epoch, now): (i32, i64),
+    ) -> Result<i64, ErrorCode> {
+        let marker = build_marker(&Marker {
+            control: if commit { ControlType::Commit } else { ControlType::Abort },
+            producer_id,
+            producer_epoch: 0,
+            coordinator_epoch: 0,
+            timestamp: now,
+        });
+        self.append_raw(marker.map_err(|_| ErrorCode::UnknownServerError)?, leader_epoch)
+    }
+}
