@@ -143,7 +143,7 @@ public final class Assignments {
             }
             case 3 -> topics.values().forEach(partitions -> grow(partitions, random.nextInt(4)));
             case 4 -> {
-                topics.put("topic-" + Integer.toString(random.nextInt(1000), 36), new ArrayList<>());
+                topics.putIfAbsent("topic-" + Integer.toString(random.nextInt(1000), 36), new ArrayList<>());
                 topics.values().stream().filter(List::isEmpty).forEach(partitions -> grow(partitions, 3));
                 members.values().forEach(this::subscribe);
             }

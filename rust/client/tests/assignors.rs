@@ -167,7 +167,7 @@ fn an_assignors_mistakes_are_errors_that_name_it() {
 
 #[test]
 fn a_topic_that_does_not_exist_or_has_no_readers_goes_to_nobody() {
-    for name in ["range", "roundrobin"] {
+    for name in ["range", "roundrobin", "sticky", "cooperative-sticky"] {
         let members = [member("a", &["t", "gone"], &[]), member("b", &[], &[])];
         let given = named(name).unwrap().assign(&topics(&[("t", 2), ("u", 3)]), &members).unwrap();
         assert_eq!(given["a"].partitions, [tp("t", 0), tp("t", 1)], "{name}");

@@ -1,5 +1,7 @@
 //! What Java's assignors made of random groups (`tests/java/Assignments.java`), read.
 
+#![allow(dead_code, reason = "each test binary uses its part of this")]
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

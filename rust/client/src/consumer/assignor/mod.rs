@@ -11,6 +11,7 @@ mod plan;
 mod protocol;
 mod range;
 mod round_robin;
+mod sticky;
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -27,6 +28,7 @@ pub use plan::{Subscriptions, plan};
 pub use protocol::{decode_assignment, decode_subscription, encode_assignment, encode_subscription};
 pub use range::Range;
 pub use round_robin::RoundRobin;
+pub use sticky::{CooperativeSticky, Sticky};
 
 /// Divides the partitions of the subscribed topics among the members of a group.
 ///
@@ -141,6 +143,8 @@ pub fn named(name: &str) -> Option<Arc<dyn Assignor>> {
     match class.unwrap_or(name) {
         "range" | "RangeAssignor" => Some(Arc::new(Range)),
         "roundrobin" | "RoundRobinAssignor" => Some(Arc::new(RoundRobin)),
+        "sticky" | "StickyAssignor" => Some(Arc::new(Sticky)),
+        "cooperative-sticky" | "CooperativeStickyAssignor" => Some(Arc::new(CooperativeSticky)),
         _ => None,
     }
 }
