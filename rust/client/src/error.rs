@@ -37,6 +37,13 @@ pub enum Kind {
     Fenced,
     /// Bytes do not hold what they should.
     Protocol,
+    /// There is no offset to read from: none is committed, or it is not in the log, and nothing says
+    /// where to go on.
+    Offset,
+    /// The call does not fit the state the object is in.
+    State,
+    /// The call was ended by another thread.
+    Wakeup,
     /// The object was closed.
     Closed,
 }

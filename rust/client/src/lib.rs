@@ -18,6 +18,7 @@
 //! The engine runs on the tokio runtime that it is called on, and starts nothing by itself before.
 
 pub mod admin;
+mod ask_leaders;
 pub mod backoff;
 mod bootstrap;
 mod cluster;
@@ -31,6 +32,7 @@ pub mod error;
 mod list_offsets;
 pub mod metadata;
 pub mod metrics;
+mod offset_for_leader_epoch;
 pub mod producer;
 mod race;
 pub mod recovery;
@@ -45,3 +47,4 @@ pub use config::Config;
 pub use coordinator::{Coordinator, CoordinatorKind};
 pub use error::{Error, Kind, Result};
 pub use list_offsets::{ListedOffset, OffsetSpec, TopicPartition};
+pub use offset_for_leader_epoch::EpochEnd;

@@ -235,7 +235,7 @@ impl Client {
         let config = core.config();
         let options = ScanOptions {
             fail_on_data_loss,
-            read_committed: read_committed(py, &config.isolation_level)?,
+            read_committed: config.isolation_level == ottla_client::config::IsolationLevel::ReadCommitted,
             // Large answers cost the least CPU a record; the whole answer is bounded all the same.
             max_bytes: config.fetch_max_bytes.min(scan::FETCH_BYTES),
             timeout: self.timeout(timeout)?,

@@ -21,6 +21,9 @@ fn class(kind: Kind) -> &'static str {
         Kind::DataLoss => "DataLossError",
         Kind::Fenced => "FencedError",
         Kind::Protocol => "ProtocolError",
+        Kind::Offset => "OffsetError",
+        Kind::State => "StateError",
+        Kind::Wakeup => "WakeupError",
         Kind::Closed => "ClosedError",
     }
 }

@@ -3,6 +3,7 @@
 //! Invariant: an unknown or ill-typed key is an error that names the nearest key; nothing is
 //! ignored silently.
 
+mod consumer;
 mod group;
 mod nearest;
 mod partitioner;
@@ -10,6 +11,7 @@ mod security;
 mod table;
 mod value;
 
+pub use consumer::{AutoOffsetReset, IsolationLevel};
 pub use group::{AssignmentStrategy, GroupProtocol};
 pub use partitioner::Partitioner;
 pub use security::SecurityProtocol;

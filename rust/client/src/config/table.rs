@@ -6,7 +6,9 @@ use std::time::Duration;
 use ottla_protocol::records::Compression;
 
 use super::value::{Setting, Value};
-use super::{AssignmentStrategy, GroupProtocol, Partitioner, SecurityProtocol};
+use super::{
+    AssignmentStrategy, AutoOffsetReset, GroupProtocol, IsolationLevel, Partitioner, SecurityProtocol,
+};
 use crate::security::Secret;
 
 /// How many replicas must have a record before the broker answers.
@@ -180,7 +182,10 @@ rows! {
     fetch_max_bytes: i32 = 52_428_800, "fetch.max.bytes", (0, INT), "Bytes of records that one answer may bring. A scan asks for 8 MiB at most.";
     fetch_max_wait: Duration = ms(500), "fetch.max.wait.ms", (0, INT), "How long a broker waits for fetch.min.bytes.";
     max_partition_fetch_bytes: i32 = 1_048_576, "max.partition.fetch.bytes", (0, INT), "Bytes of records that one answer may bring for one partition. A scan lets one partition fill the answer.";
-    isolation_level: String = "read_uncommitted".to_owned(), "isolation.level", (0, 0), "Whether records of open and aborted transactions are read.";
+    isolation_level: IsolationLevel = IsolationLevel::ReadUncommitted, "isolation.level", (0, 0), "Whether records of open and aborted transactions are read.";
+    auto_offset_reset: AutoOffsetReset = AutoOffsetReset::Latest, "auto.offset.reset", (0, 0), "Where a consumer begins if no offset is committed, and goes on if its position is not in the log: at the first record, behind the last, at the first that is at most so old (by_duration and an ISO 8601 duration, by_duration:P7D or by_duration:PT1H30M, as KIP-1106 has it), or nowhere: an error.";
+    max_poll_records: usize = 500, "max.poll.records", (1, INT), "The most records that one poll hands out.";
+    prefetch_max: usize = 67_108_864, "prefetch.max.bytes", (1, i64::MAX), "Bytes of records that a consumer fetches ahead of the application, over all partitions. Not a key of Java's client, which keeps one answer for each partition.";
 
     group_id: String = String::new(), "group.id", (0, 0), "The group that a consumer belongs to: its members share the partitions, and its offsets are kept under this name.";
     group_instance_id: String = String::new(), "group.instance.id", (0, 0), "A name of this member that lasts beyond the process: a static member, which comes back to its partitions after a restart without a rebalance (KIP-345). Each running member of the group needs another one.";
@@ -201,7 +206,6 @@ rows! {
 pub(super) const INERT: &[&str] = &[
     "auto.include.jmx.reporter",
     "enable.metrics.push",
-    "max.poll.records",
     "metric.reporters",
     "metrics.recording.level",
     "sasl.kerberos.kinit.cmd",

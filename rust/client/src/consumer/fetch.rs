@@ -1,25 +1,70 @@
 //! One Fetch request to one broker: building it, and judging what came back per partition.
+//!
+//! Invariant: from version 13 on topics are named by id alone, so these versions are used only if
+//! every topic of the request and of its session has one.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use ottla_protocol::ErrorCode;
-use ottla_protocol::messages::fetch::{FetchPartition, FetchRequest, FetchResponse, FetchTopic};
+use ottla_protocol::messages::fetch::{
+    FetchPartition, FetchRequest, FetchResponse, FetchTopic, ForgottenTopic, PartitionData,
+};
 use ottla_protocol::records::AbortedTransaction;
+use ottla_protocol::wire::Uuid;
 use tokio::time::Duration;
 
 use crate::cluster::{Client, Route};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::list_offsets::TopicPartition;
-use crate::metadata::brokers;
+use crate::metadata::{Snapshot, brokers};
+
+/// The last version that names topics by their names.
+const BY_NAME: i16 = 12;
 
 /// Where to read on in a partition.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Position {
     pub(super) partition: TopicPartition,
+    /// Zero if the topic has none.
+    pub(super) topic_id: Uuid,
     pub(super) offset: i64,
     pub(super) leader_epoch: i32,
+}
+
+impl Position {
+    /// With the topic's id and the leader's epoch as a snapshot has them.
+    pub(super) fn new(snapshot: &Snapshot, partition: &TopicPartition, offset: i64) -> Self {
+        let topic = snapshot.topic(&partition.0);
+        let leader_epoch =
+            topic.and_then(|topic| topic.partition(partition.1)).map_or(-1, |p| p.leader_epoch);
+        let topic_id = topic.map(|topic| topic.id).unwrap_or_default();
+        Self { partition: partition.clone(), topic_id, offset, leader_epoch }
+    }
+}
+
+/// What one request asks for.
+#[derive(Debug, Default)]
+pub(super) struct Ask {
+    /// The fetch session; 0 for none.
+    pub(super) session_id: i32,
+    /// Its epoch: -1 without a session, 0 to begin one.
+    pub(super) session_epoch: i32,
+    /// In a session, only what has changed.
+    pub(super) positions: Vec<Position>,
+    /// What the session is to leave out from now on.
+    pub(super) forgotten: Vec<(TopicPartition, Uuid)>,
+    /// Whether all topics of the session have ids.
+    pub(super) by_id: bool,
+}
+
+impl Ask {
+    /// A request without a session.
+    pub(super) fn alone(positions: Vec<Position>) -> Self {
+        let by_id = positions.iter().all(|position| !position.topic_id.is_zero());
+        Self { session_epoch: -1, positions, by_id, ..Self::default() }
+    }
 }
 
 /// Bounds of one request.
@@ -37,42 +82,47 @@ pub(super) struct Limits {
 pub(super) struct Fetched {
     pub(super) error: ErrorCode,
     pub(super) high_watermark: i64,
+    pub(super) last_stable: i64,
+    /// A replica to read from instead; -1 for none.
+    pub(super) preferred_replica: i32,
     pub(super) aborted: Vec<AbortedTransaction>,
     pub(super) records: Bytes,
 }
 
-/// Fetches from `broker`. Partitions that the answer leaves out are missing from the result.
-pub(super) async fn fetch(
-    client: &Client,
-    broker: i32,
-    positions: &[Position],
-    limits: Limits,
-) -> Result<HashMap<TopicPartition, Fetched>> {
-    let connection = client.connection(Route::Broker(broker)).await?;
-    let snapshot = client.snapshot();
-    let id = |topic: &str| snapshot.topic(topic).map(|known| known.id).filter(|id| !id.is_zero());
-    // Versions from 13 on name topics by id, so each must have one.
-    let all_have_ids = positions.iter().all(|position| id(&position.partition.0).is_some());
-    let version = connection.version::<FetchRequest>(if all_have_ids { i16::MAX } else { 12 })?;
-    let mut request = build_request(positions, limits, &client.config().client_rack);
-    if version >= 13 {
-        for topic in &mut request.topics {
-            topic.topic_id = id(&topic.topic).unwrap_or_default();
+/// A broker's answer.
+#[derive(Debug)]
+pub(super) struct Answer {
+    /// What went wrong with the request as a whole.
+    pub(super) error: ErrorCode,
+    pub(super) session_id: i32,
+    partitions: HashMap<TopicPartition, Fetched>,
+}
+
+impl Answer {
+    /// What was answered for each partition; those that the answer leaves out are missing.
+    pub(super) fn partitions(self, broker: i32) -> Result<HashMap<TopicPartition, Fetched>> {
+        match self.error {
+            ErrorCode::None => Ok(self.partitions),
+            code => Err(Error::from_code(code).broker(broker)),
         }
     }
+}
+
+/// Fetches from `broker`.
+pub(super) async fn fetch(client: &Client, broker: i32, ask: &Ask, limits: Limits) -> Result<Answer> {
+    let connection = client.connection(Route::Broker(broker)).await?;
+    let version = connection.version::<FetchRequest>(if ask.by_id { i16::MAX } else { BY_NAME })?;
+    let request = build_request(ask, limits, &client.config().client_rack);
     let timeout = client.config().request_timeout + limits.max_wait;
     let response =
         connection.request_within(&request, version, timeout).await.map_err(|error| error.broker(broker))?;
     connection.throttle(response.throttle_time_ms);
-    if let Err(code) = ErrorCode::from(response.error_code).ok() {
-        return Err(crate::error::Error::from_code(code).broker(broker));
-    }
     Ok(process_response(client, response))
 }
 
-fn build_request(positions: &[Position], limits: Limits, rack: &str) -> FetchRequest {
+fn build_request(ask: &Ask, limits: Limits, rack: &str) -> FetchRequest {
     let mut topics: Vec<FetchTopic> = Vec::new();
-    for position in positions {
+    for position in &ask.positions {
         let (topic, partition) = &position.partition;
         let entry = FetchPartition {
             partition: *partition,
@@ -85,8 +135,19 @@ fn build_request(positions: &[Position], limits: Limits, rack: &str) -> FetchReq
             Some(known) => known.partitions.push(entry),
             None => topics.push(FetchTopic {
                 topic: topic.to_string(),
+                topic_id: position.topic_id,
                 partitions: vec![entry],
-                ..Default::default()
+            }),
+        }
+    }
+    let mut forgotten: Vec<ForgottenTopic> = Vec::new();
+    for ((topic, partition), topic_id) in &ask.forgotten {
+        match forgotten.iter_mut().find(|known| known.topic == **topic) {
+            Some(known) => known.partitions.push(*partition),
+            None => forgotten.push(ForgottenTopic {
+                topic: topic.to_string(),
+                topic_id: *topic_id,
+                partitions: vec![*partition],
             }),
         }
     }
@@ -95,17 +156,20 @@ fn build_request(positions: &[Position], limits: Limits, rack: &str) -> FetchReq
         min_bytes: limits.min_bytes,
         max_bytes: limits.max_bytes,
         isolation_level: i8::from(limits.read_committed),
+        session_id: ask.session_id,
+        session_epoch: ask.session_epoch,
         topics,
+        forgotten_topics_data: forgotten,
         rack_id: rack.to_owned(),
         ..Default::default()
     }
 }
 
-fn process_response(client: &Client, response: FetchResponse) -> HashMap<TopicPartition, Fetched> {
+fn process_response(client: &Client, response: FetchResponse) -> Answer {
     let snapshot = client.snapshot();
     let named = response.node_endpoints.into_iter().map(|n| (n.node_id, n.host, n.port, n.rack));
     let endpoints = brokers(named);
-    let mut fetched = HashMap::new();
+    let mut partitions = HashMap::new();
     for topic in response.responses {
         let name = match snapshot.name_of(topic.topic_id) {
             Some(name) => Arc::clone(name),
@@ -123,20 +187,25 @@ fn process_response(client: &Client, response: FetchResponse) -> HashMap<TopicPa
                     &endpoints,
                 );
             }
-            let aborted = answer.aborted_transactions.unwrap_or_default();
-            let aborted = aborted
-                .into_iter()
-                .map(|a| AbortedTransaction { producer_id: a.producer_id, first_offset: a.first_offset });
-            fetched.insert(
-                (Arc::clone(&name), answer.partition_index),
-                Fetched {
-                    error: ErrorCode::from(answer.error_code),
-                    high_watermark: answer.high_watermark,
-                    aborted: aborted.collect(),
-                    records: answer.records.unwrap_or_default(),
-                },
-            );
+            partitions.insert((Arc::clone(&name), answer.partition_index), Fetched::from(answer));
         }
     }
-    fetched
+    let error = ErrorCode::from(response.error_code);
+    Answer { error, session_id: response.session_id, partitions }
+}
+
+impl From<PartitionData> for Fetched {
+    fn from(answer: PartitionData) -> Self {
+        let aborted = answer.aborted_transactions.unwrap_or_default().into_iter();
+        let aborted =
+            aborted.map(|a| AbortedTransaction { producer_id: a.producer_id, first_offset: a.first_offset });
+        Self {
+            error: ErrorCode::from(answer.error_code),
+            high_watermark: answer.high_watermark,
+            last_stable: answer.last_stable_offset,
+            preferred_replica: answer.preferred_read_replica,
+            aborted: aborted.collect(),
+            records: answer.records.unwrap_or_default(),
+        }
+    }
 }

@@ -1,13 +1,33 @@
-//! Reading: reads of ranges (`scan.rs`), and membership in groups (`group/`, `assignor/`) with their
-//! offsets (`offsets/`).
+//! Reading: ranges of partitions (`scan.rs`), and consumers (`consumer.rs`).
+//!
+//! - `assignment` and `slot`: which partitions a consumer has, and where it is in each; no I/O.
+//! - `fetcher`: what runs behind a consumer; `fetch` is one request, `fetch_session` what a broker
+//!   remembers of the last one, `positions` the look-ups of where to read.
+//! - `prefetched` and `records`: what waits to be handed out, and its decoding.
+//! - `group`: membership; `assignor`: who gets which partitions; `member`, `offsets`, `commits`: what is
+//!   committed, by whom and when.
 
+mod assignment;
 pub mod assignor;
+mod commits;
+#[allow(clippy::module_inception, reason = "the thing itself")]
+mod consumer;
 mod fetch;
+mod fetch_session;
+mod fetcher;
 pub mod group;
 mod member;
 pub mod offsets;
+mod positions;
+mod prefetched;
 mod reader;
+mod records;
 mod scan;
+mod shared;
+mod slot;
 
+pub use consumer::{Consumer, Polled};
 pub use member::Member;
+pub use prefetched::Prefetched;
+pub use records::{Entry, RecordSet};
 pub use scan::{Chunk, FOLLOW, Gap, Range, Scan, ScanOptions};

@@ -6,10 +6,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 
 use ottla_protocol::ErrorCode;
-use ottla_protocol::records::Batches;
 use tokio::task::JoinSet;
 
-use super::fetch::{Fetched, Limits, Position, fetch};
+use super::fetch::{Ask, Fetched, Limits, Position, fetch};
+use super::prefetched::{CORRUPT_MAX, Usable, too_large, usable};
 use super::scan::{Chunk, FOLLOW, Gap, Output, Range, ScanOptions};
 use crate::cluster::Client;
 use crate::error::{Error, Kind, Result};
@@ -19,8 +19,6 @@ use crate::recovery::{Recovery, recovery};
 use crate::retry::Retry;
 use crate::topics::no_leader;
 
-/// How often the same bad batch is fetched before it is believed to be bad in the log.
-const CORRUPT_MAX: u32 = 3;
 /// A partition that is not read to its end.
 #[derive(Debug)]
 struct Cursor {
@@ -169,17 +167,11 @@ impl Reader {
         for (broker, cursors) in by_leader {
             busy.insert(broker);
             let client = self.client.clone();
-            let position = |cursor: &Cursor| Position {
-                partition: cursor.partition.clone(),
-                offset: cursor.offset,
-                leader_epoch: snapshot
-                    .partition(&cursor.partition.0, cursor.partition.1)
-                    .map_or(-1, |p| p.leader_epoch),
-            };
-            let positions: Vec<Position> = cursors.iter().map(position).collect();
+            let position = |cursor: &Cursor| Position::new(&snapshot, &cursor.partition, cursor.offset);
+            let ask = Ask::alone(cursors.iter().map(position).collect());
             requests.spawn(async move {
-                let answer = fetch(&client, broker, &positions, limits).await;
-                (broker, cursors, answer)
+                let answer = fetch(&client, broker, &ask, limits).await;
+                (broker, cursors, answer.and_then(|answer| answer.partitions(broker)))
             });
         }
     }
@@ -250,32 +242,22 @@ impl Reader {
     /// The offset after the last whole batch of the answer; `None` if there is no whole batch.
     fn next_offset(&mut self, cursor: &mut Cursor, answer: &Fetched) -> Result<Option<i64>> {
         let (topic, partition) = &cursor.partition;
-        let mut next = None;
-        let mut batches = Batches::new(answer.records.clone()).check_crc(self.client.config().check_crcs);
-        for batch in batches.by_ref() {
-            match batch {
-                Ok(batch) => next = Some(batch.last_offset() + 1),
-                // What came before the bad batch is good.
-                Err(_) if next.is_some_and(|next| next > cursor.offset) => break,
-                Err(error) => {
-                    cursor.corrupt += 1;
-                    let error = Error::from(error)
-                        .because(format_args!("records after offset {} are damaged", cursor.offset))
-                        .at(topic, *partition);
-                    if cursor.corrupt >= CORRUPT_MAX {
-                        return Err(error.because(format_args!("fetched {CORRUPT_MAX} times")));
-                    }
-                    tracing::warn!(target: "ottla.fetch", %error, "fetching again");
-                    self.trouble = Some(error);
-                    return Ok(None);
-                }
+        let Usable { next, flaw, cut_off, .. } = usable(&answer.records, self.client.config().check_crcs);
+        let next = next.map(|(next, _)| next);
+        // What came before the bad batch is good.
+        if let Some(error) = flaw.filter(|_| next.is_none_or(|next| next <= cursor.offset)) {
+            cursor.corrupt += 1;
+            let words = format!("records after offset {} are damaged", cursor.offset);
+            let error = error.because(words).at(topic, *partition);
+            if cursor.corrupt >= CORRUPT_MAX {
+                return Err(error.because(format_args!("fetched {CORRUPT_MAX} times")));
             }
+            tracing::warn!(target: "ottla.fetch", %error, "fetching again");
+            self.trouble = Some(error);
+            return Ok(None);
         }
         if next.is_none() && !answer.records.is_empty() && self.trouble.is_none() {
-            let size = batches.announced_size().unwrap_or(answer.records.len());
-            let words =
-                format!("the broker sends only part of a batch of {size} bytes; raise fetch.max.bytes");
-            return Err(Error::new(Kind::Config, words).at(topic, *partition));
+            return Err(too_large(cut_off.unwrap_or(answer.records.len())).at(topic, *partition));
         }
         cursor.corrupt = 0;
         Ok(next.filter(|next| *next > cursor.offset))

@@ -96,6 +96,12 @@ impl Snapshot {
         self.topic(topic)?.partition(index)
     }
 
+    /// The epoch of a partition's leader; -1 if unknown.
+    #[must_use]
+    pub fn leader_epoch(&self, topic: &str, index: i32) -> i32 {
+        self.partition(topic, index).map_or(-1, |partition| partition.leader_epoch)
+    }
+
     /// The leader of a partition, if it has one that is in the cluster.
     #[must_use]
     pub fn leader(&self, topic: &str, index: i32) -> Option<&Broker> {

@@ -1,0 +1,111 @@
+//! The types of the rows about reading: where to begin, and what of transactions is read.
+
+use std::time::Duration;
+
+use super::value::{Setting, Value};
+
+/// What of transactions is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IsolationLevel {
+    /// All records, those of open and aborted transactions too.
+    ReadUncommitted,
+    /// What is committed, up to the first transaction that is open.
+    ReadCommitted,
+}
+
+impl Setting for IsolationLevel {
+    const TYPE: &'static str = "read_uncommitted | read_committed";
+    fn parse(value: &Value, _: (i64, i64)) -> Result<Self, String> {
+        match value {
+            Value::Str(text) if text.eq_ignore_ascii_case("read_uncommitted") => Ok(Self::ReadUncommitted),
+            Value::Str(text) if text.eq_ignore_ascii_case("read_committed") => Ok(Self::ReadCommitted),
+            _ => Err(format!("expected {}", Self::TYPE)),
+        }
+    }
+    fn shown(&self) -> String {
+        match self {
+            Self::ReadUncommitted => "read_uncommitted",
+            Self::ReadCommitted => "read_committed",
+        }
+        .to_owned()
+    }
+}
+
+/// Where a consumer begins if it has no position, and where it goes on if that is not in the log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AutoOffsetReset {
+    /// At the first record.
+    Earliest,
+    /// Behind the last record.
+    Latest,
+    /// At the first record that is at most so old (KIP-1106).
+    ByDuration(Duration),
+    /// Nowhere: the application is told.
+    None,
+}
+
+const BY_DURATION: &str = "by_duration:";
+
+impl Setting for AutoOffsetReset {
+    const TYPE: &'static str = "earliest | latest | by_duration:<ISO 8601 duration> | none";
+    fn parse(value: &Value, _: (i64, i64)) -> Result<Self, String> {
+        let Value::Str(text) = value else { return Err(format!("expected {}", Self::TYPE)) };
+        let lower = text.trim().to_ascii_lowercase();
+        match lower.as_str() {
+            "earliest" => Ok(Self::Earliest),
+            "latest" => Ok(Self::Latest),
+            "none" => Ok(Self::None),
+            "smallest" | "beginning" => Err("did you mean earliest?".to_owned()),
+            "largest" | "end" => Err("did you mean latest?".to_owned()),
+            _ => match lower.strip_prefix(BY_DURATION) {
+                Some(duration) => iso_duration(duration).map(Self::ByDuration).ok_or_else(|| {
+                    "expected a duration as in by_duration:P1DT12H or by_duration:PT30M".to_owned()
+                }),
+                None => Err(format!("expected {}", Self::TYPE)),
+            },
+        }
+    }
+    fn shown(&self) -> String {
+        match self {
+            Self::Earliest => "earliest".to_owned(),
+            Self::Latest => "latest".to_owned(),
+            Self::None => "none".to_owned(),
+            Self::ByDuration(ago) => format!("{BY_DURATION}PT{}S", ago.as_secs_f64()),
+        }
+    }
+}
+
+/// An ISO 8601 duration of days, hours, minutes and seconds, as Java's `Duration` reads it; `None` if
+/// it is none, or negative.
+fn iso_duration(text: &str) -> Option<Duration> {
+    let body = text.strip_prefix('p')?;
+    let (days, times) = body.split_once('t').map_or((body, None), |(days, times)| (days, Some(times)));
+    let mut seconds = 0.0;
+    let mut parts = 0;
+    let mut read = |mut text: &str, units: &[(char, f64)]| {
+        for (unit, worth) in units {
+            if let Some((number, rest)) = text.split_once(*unit) {
+                let plain = number.chars().all(|c| c.is_ascii_digit() || c == '.');
+                let number: f64 = number.parse().ok().filter(|_| plain)?;
+                // Only seconds have fractions.
+                if number.fract() != 0.0 && *unit != 's' {
+                    return None;
+                }
+                seconds += number * worth;
+                parts += 1;
+                text = rest;
+            }
+        }
+        text.is_empty().then_some(())
+    };
+    read(days, &[('d', 86_400.0)])?;
+    match times {
+        Some("") => return None,
+        Some(times) => read(times, &[('h', 3_600.0), ('m', 60.0), ('s', 1.0)])?,
+        None => {}
+    }
+    if parts == 0 {
+        return None;
+    }
+    Duration::try_from_secs_f64(seconds).ok()
+}

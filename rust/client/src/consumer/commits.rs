@@ -1,0 +1,209 @@
+//! Committing: when, what, and one after the other.
+//!
+//! Invariants: what is committed is at most the position, so only what was handed out; by itself, only
+//! what earlier polls handed out. Commits of one consumer go out one at a time, so that an older
+//! offset never overwrites a newer one.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use ottla_protocol::ErrorCode;
+use parking_lot::Mutex;
+use tokio::time::{Duration, Instant, sleep, timeout_at};
+
+use super::group::Group;
+use super::offsets::{self, Committed};
+use super::shared::Shared;
+use super::slot::Slot;
+use crate::error::{Error, Kind, Result};
+use crate::list_offsets::TopicPartition;
+use crate::retry;
+
+/// How often a member's epoch is looked at that a heartbeat is to renew.
+const LOOK: Duration = Duration::from_millis(20);
+
+#[derive(Debug)]
+pub(super) struct Commits {
+    shared: Arc<Shared>,
+    /// Held by the commit that is under way.
+    turn: Arc<tokio::sync::Mutex<()>>,
+    /// When offsets are next committed by themselves.
+    due: Mutex<Option<Instant>>,
+}
+
+pub(super) fn no_group() -> Error {
+    Error::new(Kind::Config, "offsets are kept in a group: set group.id")
+}
+
+impl Commits {
+    pub(super) fn new(shared: Arc<Shared>) -> Self {
+        Self { shared, turn: Arc::default(), due: Mutex::default() }
+    }
+
+    fn is_automatic(&self) -> bool {
+        self.shared.client.config().enable_auto_commit && self.shared.group_id.is_some()
+    }
+
+    /// When [`Commits::tick`] has something to do.
+    pub(super) fn due(&self, now: Instant) -> Instant {
+        let due = if self.is_automatic() { *self.due.lock() } else { None };
+        // Any time that is long enough not to matter.
+        due.unwrap_or(now + Duration::from_secs(3_600))
+    }
+
+    /// Commits by itself if it is time; called before a poll hands out anything new.
+    pub(super) fn tick(&self, now: Instant) {
+        if !self.is_automatic() {
+            return;
+        }
+        let every = self.shared.client.config().auto_commit_interval;
+        let mut due = self.due.lock();
+        match *due {
+            Some(at) if at <= now => *due = Some(now + every),
+            Some(_) => return,
+            None => {
+                *due = Some(now + every);
+                return;
+            }
+        }
+        drop(due);
+        // One that is still under way has what matters, and the next one has the rest.
+        let Ok(turn) = Arc::clone(&self.turn).try_lock_owned() else { return };
+        let positions = self.positions(false);
+        if positions.is_empty() {
+            return;
+        }
+        let shared = Arc::clone(&self.shared);
+        tokio::spawn(async move {
+            let timeout = shared.client.config().default_api_timeout;
+            let outcome = send(&shared, positions, retry::deadline(timeout)).await;
+            drop(turn);
+            if let Err(error) = outcome {
+                tracing::warn!(target: "ottla.group", %error, "offsets were not committed; the next time will try again");
+            }
+        });
+    }
+
+    /// The positions; only those that are not committed yet, or all.
+    fn positions(&self, all: bool) -> HashMap<TopicPartition, Committed> {
+        let mut assignment = self.shared.assignment.lock();
+        let wanted = assignment
+            .slots()
+            .filter(|(_, slot)| slot.position.offset >= 0 && (all || slot.position.offset != slot.committed));
+        let committed = |slot: &Slot| Committed {
+            offset: slot.position.offset,
+            leader_epoch: (slot.position.epoch >= 0).then_some(slot.position.epoch),
+            metadata: String::new(),
+        };
+        wanted.map(|(partition, slot)| (partition.clone(), committed(slot))).collect()
+    }
+
+    /// Commits before partitions are given up; what fails is logged, since they are given up anyway.
+    pub(super) async fn before_giving_up(&self) {
+        self.last(self.shared.client.config().default_api_timeout).await;
+    }
+
+    /// Commits what was handed out, if that is to happen by itself.
+    pub(super) async fn last(&self, timeout: Duration) {
+        if !self.is_automatic() {
+            return;
+        }
+        let deadline = retry::deadline(timeout);
+        let Ok(_turn) = timeout_at(deadline, self.turn.lock()).await else { return };
+        let positions = self.positions(false);
+        if positions.is_empty() {
+            return;
+        }
+        if let Err(error) = send(&self.shared, positions, deadline).await {
+            tracing::warn!(target: "ottla.group", %error, "offsets were not committed: what was handed out last is handed out again");
+        }
+    }
+
+    /// Commits `offsets`, or all positions.
+    pub(super) async fn commit(
+        &self,
+        offsets: Option<HashMap<TopicPartition, Committed>>,
+        timeout: Duration,
+    ) -> Result<()> {
+        if self.shared.group_id.is_none() {
+            return Err(no_group());
+        }
+        // Taken before the wait for a turn: a commit is of what was handed out when it was asked for.
+        let offsets = offsets.unwrap_or_else(|| self.positions(true));
+        let deadline = retry::deadline(timeout);
+        let turn = timeout_at(deadline, self.turn.lock()).await;
+        let _turn = turn.map_err(|_| {
+            let words = format!("an earlier commit is still under way after {} ms", timeout.as_millis());
+            Error::new(Kind::Timeout, words)
+        })?;
+        if offsets.is_empty() {
+            return Ok(());
+        }
+        send(&self.shared, offsets, deadline).await
+    }
+}
+
+/// One commit. STALE_MEMBER_EPOCH waits for the heartbeat that brings the new epoch.
+async fn send(shared: &Shared, offsets: HashMap<TopicPartition, Committed>, deadline: Instant) -> Result<()> {
+    loop {
+        let member = shared.member().ok_or_else(no_group)?;
+        if let Some(group) = shared.membership()
+            && member.generation < 0
+        {
+            return Err(no_member(group));
+        }
+        let left = deadline.saturating_duration_since(Instant::now());
+        let outcome = offsets::commit(&shared.client, &member, offsets.clone(), left).await;
+        let error = match outcome {
+            Ok(outcomes) => return note(shared, &offsets, outcomes),
+            Err(error) => error,
+        };
+        let (Some(group), Some(code)) = (shared.membership(), error.code()) else { return Err(error) };
+        group.trouble(&member, code);
+        if code != ErrorCode::StaleMemberEpoch {
+            // A member that was too slow to poll is told that, rather than what came of it.
+            return Err(match group.why_left() {
+                Some(why) => error.because(why),
+                None => error,
+            });
+        }
+        while shared.member().as_ref() == Some(&member) {
+            if Instant::now() + LOOK >= deadline {
+                return Err(error);
+            }
+            sleep(LOOK).await;
+        }
+    }
+}
+
+/// A commit of who is not a member would pass for one by hand, over the heads of the members.
+fn no_member(group: &Group) -> Error {
+    let words = "not committed: this consumer is not a member of its group now, and its partitions may be somebody else's; poll to join again";
+    let error = Error::told(ErrorCode::UnknownMemberId, words);
+    match group.why_left() {
+        Some(why) => error.because(why),
+        None => error,
+    }
+}
+
+/// Notes what was committed. One partition that was refused is an error for all.
+fn note(
+    shared: &Shared,
+    offsets: &HashMap<TopicPartition, Committed>,
+    outcomes: HashMap<TopicPartition, Result<()>>,
+) -> Result<()> {
+    let mut assignment = shared.assignment.lock();
+    let mut refused = Ok(());
+    for (partition, outcome) in outcomes {
+        match outcome {
+            Ok(()) => {
+                if let (Some(slot), Some(committed)) = (assignment.slot(&partition), offsets.get(&partition))
+                {
+                    slot.committed = committed.offset;
+                }
+            }
+            Err(error) => refused = Err(error),
+        }
+    }
+    refused
+}

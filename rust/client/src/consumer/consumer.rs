@@ -1,0 +1,505 @@
+//! The consumer: subscription, fetcher, membership and offsets put together, for one application.
+//!
+//! The application polls. Between polls the fetcher reads ahead and the membership keeps its
+//! heartbeat; what both have for the application is handed out by the next poll: changes of the
+//! assignment first, then errors, then records.
+//!
+//! Invariants: the position moves only past what was handed out, and a commit never passes it. What
+//! was taken to be handed out is void after a seek, a pause or a change of the assignment
+//! ([`Consumer::version`]). Nothing starts before there is something to read.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use ottla_protocol::records::Scratch;
+use parking_lot::Mutex;
+use tokio::task::AbortHandle;
+use tokio::time::{Duration, Instant, sleep_until, timeout_at};
+
+use super::commits::Commits;
+use super::fetcher::Fetcher;
+use super::group::{Change, Group, GroupSettings, Subscription};
+use super::offsets::{self, Committed};
+use super::prefetched::Prefetched;
+use super::records::{RecordSet, Rest, decode};
+use super::shared::Shared;
+use super::slot::{Phase, Standing};
+use crate::cluster::Client;
+use crate::error::{Error, Kind, Result};
+use crate::list_offsets::{OffsetSpec, TopicPartition};
+use crate::retry;
+
+/// What a poll found.
+#[derive(Debug)]
+pub enum Polled {
+    /// There are records to take.
+    Ready,
+    /// The assignment changes: [`Consumer::begin`], then the application's callback, then
+    /// [`Consumer::finish`].
+    Change(Change),
+    /// Nothing came in time.
+    Nothing,
+}
+
+/// Who chooses the partitions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    Idle,
+    Assigned,
+    Subscribed,
+}
+
+/// A consumer.
+#[derive(Debug)]
+pub struct Consumer {
+    shared: Arc<Shared>,
+    mode: Mutex<Mode>,
+    fetcher: Mutex<Option<AbortHandle>>,
+    commits: Commits,
+    woken: AtomicBool,
+    closed: AtomicBool,
+    scratch: Mutex<Scratch>,
+}
+
+impl Drop for Consumer {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+impl Consumer {
+    /// A consumer without partitions. A consumer of a group wants a client of its own: brokers answer
+    /// one request of a connection at a time, and may keep a member that joins waiting.
+    #[must_use]
+    pub fn new(client: Client) -> Self {
+        let shared = Arc::new(Shared::new(client));
+        Self {
+            commits: Commits::new(Arc::clone(&shared)),
+            shared,
+            mode: Mutex::new(Mode::Idle),
+            fetcher: Mutex::default(),
+            woken: AtomicBool::new(false),
+            closed: AtomicBool::new(false),
+            scratch: Mutex::default(),
+        }
+    }
+
+    /// The client.
+    #[must_use]
+    pub fn client(&self) -> &Client {
+        &self.shared.client
+    }
+
+    fn check_open(&self) -> Result<()> {
+        if self.closed.load(Ordering::Acquire) {
+            return Err(Error::new(Kind::Closed, "this consumer was closed"));
+        }
+        self.shared.client.check_open()
+    }
+
+    /// Starts fetching, in the runtime that this is called in.
+    fn start(&self) {
+        let mut fetcher = self.fetcher.lock();
+        if fetcher.is_none() {
+            let task = tokio::spawn(Fetcher::new(Arc::clone(&self.shared)).run());
+            *fetcher = Some(task.abort_handle());
+        }
+        self.shared.news.notify_one();
+    }
+
+    fn stop(&self) {
+        self.closed.store(true, Ordering::Release);
+        if let Some(fetcher) = self.fetcher.lock().take() {
+            fetcher.abort();
+        }
+    }
+
+    fn enter(&self, mode: Mode) -> Result<()> {
+        self.check_open()?;
+        let mut now = self.mode.lock();
+        if *now != Mode::Idle && *now != mode {
+            let words = match *now {
+                Mode::Assigned => "partitions were assigned by hand: unsubscribe first to subscribe",
+                _ => "topics are subscribed to: unsubscribe first to assign partitions by hand",
+            };
+            return Err(Error::new(Kind::State, words));
+        }
+        *now = mode;
+        self.shared.subscribed.store(mode == Mode::Subscribed, Ordering::Release);
+        Ok(())
+    }
+
+    /// Joins the group and reads the topics; replaces an earlier subscription.
+    pub fn subscribe(&self, subscription: Subscription) -> Result<()> {
+        let client = &self.shared.client;
+        let settings = GroupSettings::try_from(client.config())?;
+        self.enter(Mode::Subscribed)?;
+        let group = self.shared.group.get_or_init(|| Group::start(client.clone(), settings));
+        group.subscribe(subscription)?;
+        self.start();
+        Ok(())
+    }
+
+    /// Reads exactly these partitions, without a group's doing. Those that were assigned before stay
+    /// where they are.
+    pub fn assign(&self, partitions: Vec<TopicPartition>) -> Result<()> {
+        self.enter(Mode::Assigned)?;
+        self.shared.assignment.lock().replace(partitions, self.first_phase());
+        self.start();
+        Ok(())
+    }
+
+    /// Gives up partitions and membership. A group's partitions are given up by the changes that the
+    /// next polls bring.
+    pub fn unsubscribe(&self) -> Result<()> {
+        self.check_open()?;
+        let mode = std::mem::replace(&mut *self.mode.lock(), Mode::Idle);
+        match (mode, self.shared.group.get()) {
+            (Mode::Subscribed, Some(group)) => group.unsubscribe(),
+            _ => self.shared.assignment.lock().replace(Vec::new(), Phase::Policy),
+        }
+        Ok(())
+    }
+
+    fn first_phase(&self) -> Phase {
+        if self.shared.group_id.is_some() { Phase::Committed } else { Phase::Policy }
+    }
+
+    /// The partitions, sorted.
+    #[must_use]
+    pub fn assignment(&self) -> Vec<TopicPartition> {
+        let mut partitions: Vec<_> = self.shared.assignment.lock().partitions().cloned().collect();
+        partitions.sort();
+        partitions
+    }
+
+    /// Waits until there is something for the application, or until the deadline. Cancel-safe.
+    pub async fn poll(&self, deadline: Instant) -> Result<Polled> {
+        let group = self.shared.group.get();
+        let _polling = group.map(Group::polling);
+        loop {
+            let ready = self.shared.ready.notified();
+            tokio::pin!(ready);
+            // From here on nothing is missed.
+            ready.as_mut().enable();
+            if self.woken.swap(false, Ordering::AcqRel) {
+                return Err(Error::new(Kind::Wakeup, "the poll was ended by wakeup()"));
+            }
+            self.check_open()?;
+            if *self.mode.lock() == Mode::Idle && self.shared.group.get().is_none() {
+                let words = "nothing to poll: subscribe to topics or assign partitions first";
+                return Err(Error::new(Kind::State, words));
+            }
+            let now = Instant::now();
+            if let Some(change) = group.and_then(Group::try_change) {
+                return Ok(Polled::Change(change));
+            }
+            self.commits.tick(now);
+            if let Some(error) = self.shared.take_error() {
+                return Err(error);
+            }
+            if self.shared.assignment.lock().is_ready() {
+                return Ok(Polled::Ready);
+            }
+            if deadline <= now {
+                return Ok(Polled::Nothing);
+            }
+            let change = async {
+                match group {
+                    Some(group) => drop(group.change().await),
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                () = ready => {}
+                () = change => {}
+                () = sleep_until(deadline.min(self.commits.due(now))) => {}
+            }
+        }
+    }
+
+    /// Ends the poll that waits, or the next one, with an error of [`Kind::Wakeup`].
+    pub fn wakeup(&self) {
+        self.woken.store(true, Ordering::Release);
+        self.shared.ready.notify_waiters();
+    }
+
+    /// Does what comes before the application's callback for a change: commits what was handed out
+    /// before partitions are given up, and takes up new ones.
+    pub async fn begin(&self, change: &Change) {
+        match change {
+            Change::Revoke(_) => self.commits.before_giving_up().await,
+            Change::Assign { all, .. } => {
+                self.shared.assignment.lock().replace(all.clone(), self.first_phase());
+                self.shared.news.notify_one();
+            }
+            Change::Lost(_) | Change::Failed(_) => {}
+        }
+    }
+
+    /// Does what comes after the application's callback: gives up what was revoked or lost, and has
+    /// the membership go on.
+    pub fn finish(&self, change: &Change) -> Result<()> {
+        if let Change::Revoke(partitions) | Change::Lost(partitions) = change {
+            self.shared.assignment.lock().remove(partitions);
+        }
+        if let Some(group) = self.shared.group.get() {
+            group.acknowledge();
+        }
+        self.shared.news.notify_one();
+        match change {
+            Change::Failed(error) => Err(error.clone()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Grows when what was taken and not handed out is void.
+    #[must_use]
+    pub fn version(&self) -> u64 {
+        self.shared.assignment.lock().version()
+    }
+
+    /// Takes prefetched pieces of at most `bytes`, but one at least if there is one. Their positions
+    /// stay until [`Consumer::handed_out`].
+    #[must_use]
+    pub fn take_pieces(&self, bytes: usize) -> Vec<Prefetched> {
+        let mut pieces = Vec::new();
+        let mut sum = 0;
+        let mut assignment = self.shared.assignment.lock();
+        while sum < bytes
+            && let Some(piece) = assignment.take()
+        {
+            sum += piece.records.len();
+            pieces.push(piece);
+        }
+        drop(assignment);
+        if !pieces.is_empty() {
+            self.shared.news.notify_one();
+        }
+        pieces
+    }
+
+    /// Takes `most` records at most. Their positions stay until [`Consumer::handed_out`].
+    #[must_use]
+    pub fn take_records(&self, most: usize) -> Vec<RecordSet> {
+        let mut sets: Vec<RecordSet> = Vec::new();
+        let mut left = most;
+        let mut scratch = self.scratch.lock();
+        while left > 0 {
+            let Some(piece) = self.shared.assignment.lock().take() else { break };
+            let (partition, version, from) = (piece.partition.clone(), piece.version(), piece.start);
+            let had = sets.len();
+            let (rest, standing) = decode(piece, left, &mut scratch, &mut sets);
+            let got: usize = sets.iter().skip(had).map(|set| set.entries.len()).sum();
+            left -= got;
+            let mut assignment = self.shared.assignment.lock();
+            if got == 0
+                && let Some(slot) = assignment.current(&partition, version)
+            {
+                slot.pass(from, standing);
+            }
+            match rest {
+                Rest::None => {}
+                Rest::Piece(piece) => assignment.put_back(piece),
+                Rest::Flawed(piece, error) => {
+                    assignment.put_back(piece);
+                    assignment.fail(&partition, error);
+                    break;
+                }
+            }
+        }
+        self.shared.news.notify_one();
+        sets
+    }
+
+    /// Moves a partition's position: all before `next` was handed out.
+    pub fn handed_out(&self, partition: &TopicPartition, version: u64, next: i64, leader_epoch: i32) {
+        let to = Standing { offset: next, epoch: leader_epoch };
+        self.shared.assignment.lock().handed_out(partition, version, to);
+    }
+
+    /// Notes that a piece that was taken holds nothing for the application up to `next`.
+    pub fn passed(&self, partition: &TopicPartition, version: u64, from: i64, next: i64, leader_epoch: i32) {
+        if let Some(slot) = self.shared.assignment.lock().current(partition, version) {
+            slot.pass(from, Standing { offset: next, epoch: leader_epoch });
+        }
+    }
+
+    /// Fetches again what was taken of a partition and not handed out; the next poll raises the error.
+    pub fn flawed(&self, partition: &TopicPartition, version: u64, error: Error) {
+        let mut assignment = self.shared.assignment.lock();
+        if assignment.current(partition, version).is_some() {
+            assignment.give_back(partition);
+            assignment.fail(partition, error);
+        }
+    }
+
+    /// Gives back what was taken of all partitions and not handed out: it is fetched again.
+    pub fn give_back(&self) {
+        let mut assignment = self.shared.assignment.lock();
+        let held: Vec<_> = assignment.held().cloned().collect();
+        for partition in held {
+            assignment.give_back(&partition);
+        }
+        self.shared.news.notify_one();
+    }
+
+    /// Goes on at `offset`.
+    pub fn seek(&self, partition: &TopicPartition, offset: i64, leader_epoch: Option<i32>) -> Result<()> {
+        self.check_open()?;
+        if offset < 0 {
+            let words = format!("an offset of {offset}: offsets begin at 0");
+            return Err(Error::new(Kind::Config, words).at(&partition.0, partition.1));
+        }
+        let at = Standing { offset, epoch: leader_epoch.unwrap_or(-1) };
+        self.shared.assignment.lock().seek(partition, Phase::Fetch, at)?;
+        self.shared.news.notify_one();
+        Ok(())
+    }
+
+    /// Goes on at an offset that is yet to be looked up; all assigned partitions if none is named.
+    pub fn seek_to(&self, partitions: &[TopicPartition], spec: OffsetSpec) -> Result<()> {
+        self.check_open()?;
+        let mut assignment = self.shared.assignment.lock();
+        let all: Vec<TopicPartition>;
+        let partitions = if partitions.is_empty() {
+            all = assignment.partitions().cloned().collect();
+            &all
+        } else {
+            partitions
+        };
+        for partition in partitions {
+            assignment.assigned(partition)?;
+        }
+        for partition in partitions {
+            assignment.seek(partition, Phase::LookUp(spec), Standing::NOWHERE)?;
+        }
+        drop(assignment);
+        self.shared.news.notify_one();
+        Ok(())
+    }
+
+    /// Stops handing out and fetching partitions, or goes on with them.
+    pub fn pause(&self, partitions: &[TopicPartition], paused: bool) -> Result<()> {
+        self.check_open()?;
+        let mut assignment = self.shared.assignment.lock();
+        for partition in partitions {
+            assignment.assigned(partition)?;
+        }
+        for partition in partitions {
+            assignment.pause(partition, paused)?;
+        }
+        drop(assignment);
+        self.shared.news.notify_one();
+        self.shared.ready.notify_waiters();
+        Ok(())
+    }
+
+    /// The partitions that are paused, sorted.
+    #[must_use]
+    pub fn paused(&self) -> Vec<TopicPartition> {
+        let mut assignment = self.shared.assignment.lock();
+        let paused = assignment.slots().filter(|(_, slot)| slot.paused);
+        let mut paused: Vec<_> = paused.map(|(partition, _)| partition.clone()).collect();
+        paused.sort();
+        paused
+    }
+
+    /// The offset of the next record that is handed out; waits until it is known.
+    pub async fn position(&self, partition: &TopicPartition, timeout: Duration) -> Result<i64> {
+        let deadline = retry::deadline(timeout);
+        loop {
+            let ready = self.shared.ready.notified();
+            tokio::pin!(ready);
+            ready.as_mut().enable();
+            self.check_open()?;
+            {
+                let mut assignment = self.shared.assignment.lock();
+                let slot = assignment.assigned(partition)?;
+                if slot.position.offset >= 0 && !matches!(slot.phase, Phase::LookUp(_) | Phase::Committed) {
+                    return Ok(slot.position.offset);
+                }
+                if let Some(error) = &slot.failed {
+                    return Err(error.clone());
+                }
+            }
+            if timeout_at(deadline, ready).await.is_err() {
+                let words = format!("the position is not known after {} ms", timeout.as_millis());
+                return Err(Error::new(Kind::Timeout, words).at(&partition.0, partition.1));
+            }
+        }
+    }
+
+    /// How many records lie between the position and the end, as far as the last fetch told; `None`
+    /// if nothing is known yet.
+    #[must_use]
+    pub fn lag(&self) -> Vec<(TopicPartition, Option<i64>)> {
+        let committed = self.shared.read_committed();
+        let mut assignment = self.shared.assignment.lock();
+        let lag = assignment.slots().map(|(partition, slot)| {
+            let end = if committed { slot.last_stable } else { slot.high_watermark };
+            let known = end >= 0 && slot.position.offset >= 0;
+            (partition.clone(), known.then(|| (end - slot.position.offset).max(0)))
+        });
+        let mut lag: Vec<_> = lag.collect();
+        lag.sort();
+        lag
+    }
+
+    /// Commits offsets, or all positions. Tried again until the time is over where that helps.
+    pub async fn commit(
+        &self,
+        offsets: Option<HashMap<TopicPartition, Committed>>,
+        timeout: Duration,
+    ) -> Result<()> {
+        self.check_open()?;
+        self.commits.commit(offsets, timeout).await
+    }
+
+    /// What is committed in the group; `None` for partitions without.
+    pub async fn committed(
+        &self,
+        partitions: Vec<TopicPartition>,
+        timeout: Duration,
+    ) -> Result<HashMap<TopicPartition, Option<Committed>>> {
+        self.check_open()?;
+        let member = self.shared.member().ok_or_else(super::commits::no_group)?;
+        let stable = self.shared.read_committed();
+        offsets::committed(&self.shared.client, &member, Some(partitions), stable, timeout).await
+    }
+
+    /// The membership, for what it tells about itself.
+    #[must_use]
+    pub fn group(&self) -> Option<&Group> {
+        self.shared.group.get()
+    }
+
+    /// Begins to end: what was handed out is committed, and the membership gives up its partitions.
+    /// The changes that polls would bring are then worked off with [`Consumer::leaving`].
+    pub async fn begin_close(&self, timeout: Duration) {
+        if self.check_open().is_err() {
+            return;
+        }
+        self.commits.last(timeout).await;
+        // It is open, so this cannot fail.
+        let _ = self.unsubscribe();
+    }
+
+    /// The next change of a membership that ends.
+    #[must_use]
+    pub fn leaving(&self) -> Option<Change> {
+        self.shared.group.get()?.try_change()
+    }
+
+    /// Ends: leaves the group, within the time.
+    pub async fn end_close(&self, timeout: Duration) -> Result<()> {
+        self.stop();
+        let left = match self.shared.group.get() {
+            Some(group) => group.leave(timeout).await,
+            None => Ok(()),
+        };
+        self.shared.ready.notify_waiters();
+        left
+    }
+}

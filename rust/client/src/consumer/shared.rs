@@ -1,0 +1,77 @@
+//! What a consumer and its tasks share.
+//!
+//! Invariant: the lock of the assignment is never held over a wait.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+
+use super::Member;
+use super::assignment::Assignment;
+use super::group::Group;
+use crate::cluster::Client;
+use crate::config::IsolationLevel;
+use crate::error::Error;
+
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub(super) client: Client,
+    pub(super) assignment: Mutex<Assignment>,
+    /// Something for the fetcher to do.
+    pub(super) news: Notify,
+    /// Something for the application.
+    pub(super) ready: Notify,
+    pub(super) group_id: Option<Arc<str>>,
+    /// The membership, once the consumer has subscribed.
+    pub(super) group: OnceLock<Group>,
+    /// Whether the group decides about the partitions.
+    pub(super) subscribed: AtomicBool,
+    failed: Mutex<Option<Error>>,
+}
+
+impl Shared {
+    pub(super) fn new(client: Client) -> Self {
+        let group_id = &client.config().group_id;
+        let group_id = (!group_id.is_empty()).then(|| Arc::from(group_id.as_str()));
+        Self {
+            client,
+            assignment: Mutex::default(),
+            news: Notify::new(),
+            ready: Notify::new(),
+            group_id,
+            group: OnceLock::new(),
+            subscribed: AtomicBool::new(false),
+            failed: Mutex::default(),
+        }
+    }
+
+    pub(super) fn read_committed(&self) -> bool {
+        self.client.config().isolation_level == IsolationLevel::ReadCommitted
+    }
+
+    /// Who commits; `None` without a group.
+    pub(super) fn member(&self) -> Option<Member> {
+        match self.membership() {
+            Some(group) => Some(group.member()),
+            None => self.group_id.clone().map(Member::none),
+        }
+    }
+
+    /// The membership, if this consumer is subscribed.
+    pub(super) fn membership(&self) -> Option<&Group> {
+        self.group.get().filter(|_| self.subscribed.load(Ordering::Acquire))
+    }
+
+    /// Keeps an error for the application that is of no partition.
+    pub(super) fn fail(&self, error: Error) {
+        *self.failed.lock() = Some(error);
+        self.ready.notify_waiters();
+    }
+
+    pub(super) fn take_error(&self) -> Option<Error> {
+        let failed = self.failed.lock().take();
+        failed.or_else(|| self.assignment.lock().take_error())
+    }
+}
