@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import random
 import threading
 import time
+import weakref
 from collections.abc import Coroutine
+from pathlib import Path
 from typing import Any, TypeVar
 
 import pyarrow as pa
@@ -140,15 +143,27 @@ def test_a_refused_record_raises_what_the_broker_said(
     run(work())
 
 
+def threads() -> int:
+    """Of the process: Python's and the engine's."""
+    return len(list(Path("/proc/self/task").iterdir()))
+
+
 def test_ten_thousand_at_once(mock_cluster: MockCluster, topic: str) -> None:
+    mock_cluster.create_topic("another")
+
     async def work() -> None:
         async with AsyncProducer(mock_cluster.bootstrap, linger_ms=5) as producer:
 
             async def one(number: int) -> tuple[int, ottla.RecordMetadata]:
                 return number, await producer.send(topic, b"%d" % number, b"%d" % (number % 100))
 
+            await producer.send("another", b"has connected")
+            before = threads()
             tasks = [asyncio.create_task(one(number)) for number in range(10_000)]
+            await asyncio.sleep(0)
+            assert threads() <= before, "no thread waits for them"
             written = await asyncio.gather(*tasks)
+            assert threads() <= before
         rows = read_rows(ottla.scan(topic, mock_cluster.bootstrap))
         found = {(row["partition"], row["offset"]): int(row["value"]) for row in rows}
         assert len(found) == len(written) == 10_000
@@ -157,6 +172,78 @@ def test_ten_thousand_at_once(mock_cluster: MockCluster, topic: str) -> None:
             assert found[metadata.partition, metadata.offset] == number
 
     run(work())
+
+
+class OwnFutures(asyncio.SelectorEventLoop):
+    """A loop that makes its futures in a way of its own."""
+
+    made = 0
+
+    def create_future(self) -> asyncio.Future[Any]:
+        self.made += 1
+        return super().create_future()
+
+
+def test_a_loop_that_makes_its_own_futures_is_asked_for_them(
+    mock_cluster: MockCluster, topic: str
+) -> None:
+    own = OwnFutures()
+
+    async def work() -> int:
+        async with AsyncProducer(mock_cluster.bootstrap) as producer:
+            await producer.send(topic, b"connects")
+            before = own.made
+            sent = [producer.send(topic, b"v") for _ in range(100)]
+            made = own.made - before
+            await asyncio.gather(*sent)
+            return made
+
+    try:
+        assert own.run_until_complete(asyncio.wait_for(work(), 60)) == 100
+    finally:
+        own.close()
+
+
+def test_one_producer_serves_loops_one_after_the_other(
+    mock_cluster: MockCluster, single: str
+) -> None:
+    async def first() -> AsyncProducer:
+        producer = AsyncProducer(mock_cluster.bootstrap)
+        await producer.send(single, b"0")
+        return producer
+
+    async def then(producer: AsyncProducer, number: int) -> int | None:
+        sent = await asyncio.gather(producer.send(single, b"v"), producer.send(single, b"v"))
+        assert sent[0].offset == 2 * number + 1
+        return sent[1].offset
+
+    producer = run(first())
+    for number in range(3):
+        assert run(then(producer, number)) == 2 * number + 2
+
+    async def last() -> None:
+        await producer.close()
+
+    run(last())
+
+
+def test_a_loop_that_nobody_closed_is_collected(mock_cluster: MockCluster, topic: str) -> None:
+    async def work() -> None:
+        async with AsyncProducer(mock_cluster.bootstrap) as producer:
+            await producer.send(topic, b"v")
+
+    def abandoned() -> weakref.ref[asyncio.AbstractEventLoop]:
+        left = asyncio.new_event_loop()
+        left.run_until_complete(asyncio.wait_for(work(), 60))
+        return weakref.ref(left)
+
+    def collected() -> bool:
+        left = abandoned()
+        gc.collect()
+        return left() is None
+
+    with pytest.warns(ResourceWarning, match="unclosed event loop"):
+        assert collected()
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -248,7 +248,8 @@ impl AsyncProducer {
     ) -> PyResult<Bound<'py, PyAny>> {
         let Parts { core, groups, backlog } = self.parts.get()?;
         let mut fields = Fields::new(given, &self.hooks.serializers)?;
-        let (future, mailbox) = self.last_loop.future(py)?;
+        let (future, bridge) = self.last_loop.future(py)?;
+        let mailbox = bridge.get().mailbox();
         if backlog.is_empty()
             && let Some(target) = core.known_target(given.topic)
         {
@@ -259,13 +260,13 @@ impl AsyncProducer {
                 fields.try_send(core, &target).map_err(|error| errors::raise(py, &error))?
             {
                 let told = (Some(future.clone().unbind()), fields.on_delivery);
-                groups.add(delivery, fields.timestamp, told, &mailbox);
+                groups.add(delivery, fields.timestamp, told, mailbox);
                 return Ok(future);
             }
         }
         let cancelled = Arc::new(AtomicBool::new(false));
         future.call_method1("add_done_callback", (Cancelled(Arc::clone(&cancelled)),))?;
-        let promise = Promise::of(future.clone().unbind(), mailbox);
+        let promise = Promise::of(future.clone().unbind(), Arc::clone(mailbox));
         let deadline = core.blocks_until();
         backlog.push(given.topic, Waiting { fields, promise, deadline, cancelled })?;
         Ok(future)

@@ -18,6 +18,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyWeakrefReference};
+use pyo3::{PyTraverseError, PyVisit};
 use tokio::task::AbortHandle;
 
 use crate::runtime::{Owned, pid, runtime};
@@ -142,14 +143,42 @@ impl Mailbox {
 
 /// What a loop calls when its mailbox has something.
 #[pyclass(frozen, weakref, module = "ottla._core")]
-struct Bridge {
+pub(crate) struct Bridge {
     mailbox: Arc<Mailbox>,
     ear: UnixStream,
     pid: u32,
+    event_loop: Py<PyAny>,
+    /// asyncio's class of futures and the keywords for one of this loop, if that is all that the loop's
+    /// own `create_future` would use.
+    plain: Option<(Py<PyAny>, Py<PyDict>)>,
+}
+
+impl Bridge {
+    pub(crate) fn mailbox(&self) -> &Arc<Mailbox> {
+        &self.mailbox
+    }
+
+    /// A future of the loop.
+    fn future<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        match &self.plain {
+            Some((class, keywords)) => class.bind(py).call((), Some(keywords.bind(py))),
+            None => self.event_loop.bind(py).call_method0(intern!(py, "create_future")),
+        }
+    }
 }
 
 #[pymethods]
 impl Bridge {
+    /// The loop holds this, and this the loop: a circle that is gone when the loop is closed, and that
+    /// Python's collector is to see if it never is.
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.event_loop)?;
+        match &self.plain {
+            Some((class, keywords)) => visit.call(class).and_then(|()| visit.call(keywords)),
+            None => Ok(()),
+        }
+    }
+
     fn __call__(&self, py: Python<'_>) {
         // The byte first: what is posted after it was read rings again.
         let mut bytes = [0; 16];
@@ -199,33 +228,35 @@ pub(crate) fn mailbox(py: Python<'_>) -> PyResult<Arc<Mailbox>> {
 
 /// The loop that was asked last, for those who ask often. Held weakly.
 #[derive(Default)]
-pub(crate) struct LastLoop(Mutex<Option<(Py<PyWeakrefReference>, Arc<Mailbox>)>>);
+pub(crate) struct LastLoop(Mutex<Option<Py<PyWeakrefReference>>>);
 
 impl LastLoop {
-    /// A future of the running loop, and the mailbox of that loop.
-    pub(crate) fn future<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Arc<Mailbox>)> {
+    /// A future of the running loop, and the bridge of that loop.
+    pub(crate) fn future<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, Bridge>)> {
         let running = running(py)?;
-        // Taken out first: whatever Python does with them must not find the lock taken.
-        let last = self.0.lock().as_ref().map(|(of, mailbox)| (of.clone_ref(py), Arc::clone(mailbox)));
-        let is_running =
-            |of: &Py<PyWeakrefReference>| of.bind(py).upgrade().is_some_and(|of| of.is(&running));
-        let known = last.and_then(|(of, mailbox)| is_running(&of).then_some(mailbox));
-        let mailbox = match known {
-            Some(mailbox) => mailbox,
-            None => {
-                let mailbox = mailbox_of(&running)?;
-                let of = PyWeakrefReference::new(&running)?.unbind();
-                let before = self.0.lock().replace((of, Arc::clone(&mailbox)));
+        // Taken out first: whatever Python does with it must not find the lock taken.
+        let last = self.0.lock().as_ref().map(|last| last.clone_ref(py));
+        let last = last.and_then(|last| last.bind(py).upgrade()?.cast_into::<Bridge>().ok());
+        let bridge = match last {
+            Some(last) if last.get().event_loop.is(&running) && last.get().pid == pid() => last,
+            _ => {
+                let bridge = bridge_of(&running)?;
+                let before = self.0.lock().replace(PyWeakrefReference::new(&bridge)?.unbind());
                 drop(before);
-                mailbox
+                bridge
             }
         };
-        Ok((running.call_method0(intern!(py, "create_future"))?, mailbox))
+        Ok((bridge.get().future(py)?, bridge))
     }
 }
 
 /// The mailbox of a loop, which looks into it from now on.
 fn mailbox_of(event_loop: &Bound<'_, PyAny>) -> PyResult<Arc<Mailbox>> {
+    Ok(Arc::clone(&bridge_of(event_loop)?.get().mailbox))
+}
+
+/// The bridge to a loop, which the loop holds from now on.
+fn bridge_of<'py>(event_loop: &Bound<'py, PyAny>) -> PyResult<Bound<'py, Bridge>> {
     let py = event_loop.py();
     let bridges = BRIDGES
         .get_or_try_init(py, || -> PyResult<_> {
@@ -234,20 +265,35 @@ fn mailbox_of(event_loop: &Bound<'_, PyAny>) -> PyResult<Arc<Mailbox>> {
         .bind(py);
     let known = bridges.call_method1("get", (event_loop,))?;
     let known = if known.is_none() { known } else { known.call0()? };
-    if let Ok(bridge) = known.cast::<Bridge>()
+    if let Ok(bridge) = known.cast_into::<Bridge>()
         // One that was made before a fork would ring in the other process.
         && bridge.get().pid == pid()
     {
-        return Ok(Arc::clone(&bridge.get().mailbox));
+        return Ok(bridge);
     }
     let (ear, bell) = UnixStream::pair()?;
     ear.set_nonblocking(true)?;
     bell.set_nonblocking(true)?;
     let mailbox = Arc::new(Mailbox { jobs: Mutex::default(), bell });
     let descriptor = ear.as_raw_fd();
-    let bridge = Bridge { mailbox: Arc::clone(&mailbox), ear, pid: pid() };
+    let (plain, event_loop_too) = (plain_futures(event_loop)?, event_loop.clone().unbind());
+    let bridge = Bridge { mailbox, ear, pid: pid(), event_loop: event_loop_too, plain };
     let bridge = Bound::new(py, bridge)?;
     event_loop.call_method1("add_reader", (descriptor, &bridge))?;
     bridges.set_item(event_loop, PyWeakrefReference::new(&bridge)?)?;
-    Ok(mailbox)
+    Ok(bridge)
+}
+
+/// asyncio's class of futures and its keywords, unless the loop makes its futures in a way of its own.
+fn plain_futures(event_loop: &Bound<'_, PyAny>) -> PyResult<Option<(Py<PyAny>, Py<PyDict>)>> {
+    let py = event_loop.py();
+    let asyncio = py.import("asyncio")?;
+    let create = event_loop.getattr(intern!(py, "create_future"))?;
+    let ordinary = asyncio.getattr("BaseEventLoop")?.getattr(intern!(py, "create_future"))?;
+    if !create.getattr_opt("__func__")?.is_some_and(|own| own.is(&ordinary)) {
+        return Ok(None);
+    }
+    let keywords = PyDict::new(py);
+    keywords.set_item("loop", event_loop)?;
+    Ok(Some((asyncio.getattr("Future")?.unbind(), keywords.unbind())))
 }

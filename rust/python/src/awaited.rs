@@ -4,10 +4,11 @@
 //! order of its batches, whatever the order in which these are done. The futures of a batch are filled
 //! together, so that a loop is woken once a batch and not once a record.
 
-use std::collections::hash_map::Entry;
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
+use hashbrown::HashMap;
+use hashbrown::hash_map::Entry;
 use ottla_client::Result;
 use ottla_client::producer::{Completion, Delivery, Written};
 use parking_lot::Mutex;

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use arc_swap::ArcSwap;
 use ottla_protocol::messages::metadata::{MetadataRequest, MetadataRequestTopic, MetadataResponse};
@@ -39,6 +40,8 @@ pub struct Cache {
     current: ArcSwap<Snapshot>,
     /// Held while the snapshot is replaced, so that events come in the order of the changes.
     changing: Mutex<()>,
+    /// How often it was replaced; told after it was, so that who has looked since knows what is current.
+    changes: AtomicU64,
     events: broadcast::Sender<Event>,
     /// What belongs into each refresh.
     interest: Mutex<Interest>,
@@ -77,6 +80,7 @@ impl Cache {
         Self {
             current: ArcSwap::default(),
             changing: Mutex::default(),
+            changes: AtomicU64::new(0),
             events: broadcast::Sender::new(EVENTS),
             interest: Mutex::default(),
             max_idle,
@@ -98,6 +102,13 @@ impl Cache {
         self.current.load()
     }
 
+    /// A number that changes with the snapshot: what was looked up after it was asked for holds for as
+    /// long as it stays.
+    #[must_use]
+    pub fn changes(&self) -> u64 {
+        self.changes.load(Ordering::Acquire)
+    }
+
     /// Where changes are announced; also those of connections.
     #[must_use]
     pub fn events(&self) -> &broadcast::Sender<Event> {
@@ -111,6 +122,7 @@ impl Cache {
         let before = self.snapshot();
         let after = Arc::new(next(&before)?);
         self.current.store(Arc::clone(&after));
+        self.changes.fetch_add(1, Ordering::Release);
         if self.events.receiver_count() > 0 {
             let interest = self.interest.lock();
             let mut news = changes(&before, &after);

@@ -23,6 +23,7 @@ mod sender;
 mod split;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use ottla_protocol::records::{Compression, Compressor};
@@ -60,6 +61,8 @@ pub struct Target {
     topic: Arc<Topic>,
     chooser: Arc<Chooser>,
     queues: Box<[Arc<Queue>]>,
+    /// The number of the metadata's changes up to which it is known to be current.
+    seen: AtomicU64,
 }
 
 impl Target {
@@ -132,10 +135,16 @@ impl Producer {
     /// What is known of a topic, without waiting; `None` if it has to be looked up first.
     #[must_use]
     pub fn known_target(&self, topic: &str) -> Option<Arc<Target>> {
+        let metadata = &self.client().inner.metadata;
+        let changes = metadata.changes();
         let target = Arc::clone(self.shared.targets.read().get(topic)?);
+        if target.seen.load(Ordering::Acquire) == changes {
+            return Some(target);
+        }
         // Partitions may have been added, or leaders changed, since it was made.
-        let current = Arc::clone(self.client().inner.metadata.peek().topic(topic)?);
+        let current = Arc::clone(metadata.peek().topic(topic)?);
         if Arc::ptr_eq(&current, &target.topic) {
+            target.seen.store(changes, Ordering::Release);
             return Some(target);
         }
         if current.partitions.is_empty() {
@@ -174,7 +183,7 @@ impl Producer {
             .map(|partition| accumulator.queue(&topic.name, partition.index))
             .collect();
         let chooser = before.map_or_else(Default::default, |before| Arc::clone(&before.chooser));
-        let target = Arc::new(Target { chooser, queues, topic });
+        let target = Arc::new(Target { chooser, queues, topic, seen: AtomicU64::new(u64::MAX) });
         self.shared.targets.write().insert(Arc::clone(&target.topic.name), Arc::clone(&target));
         target
     }

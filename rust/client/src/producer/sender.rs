@@ -35,7 +35,7 @@ pub(super) struct Shared {
     pub(super) client: Client,
     pub(super) accumulator: Accumulator,
     /// The topics that are written to.
-    pub(super) targets: RwLock<HashMap<Arc<str>, Arc<Target>>>,
+    pub(super) targets: RwLock<hashbrown::HashMap<Arc<str>, Arc<Target>>>,
     /// Something may be ready.
     pub(super) wake: Notify,
     /// Compressors that rest between batches.
