@@ -12,12 +12,53 @@ With pytest, the fixture ``mock_cluster`` gives a fresh one to each test.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Literal
 
 from ottla import _core
 
-__all__ = ["Fault", "MockCluster"]
+__all__ = ["Fault", "Group", "GroupMember", "MockCluster"]
+
+
+@dataclass(frozen=True)
+class GroupMember:
+    """A member of a group, as its coordinator sees it.
+
+    Attributes:
+        id: its id.
+        instance_id: its ``group.instance.id``.
+        client_id: its client's name.
+        epoch: the generation, or with KIP-848 the member's epoch.
+        assignment: the partitions that it was given, as topic and number.
+    """
+
+    id: str
+    instance_id: str | None
+    client_id: str
+    epoch: int
+    assignment: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True)
+class Group:
+    """A consumer group, as its coordinator sees it.
+
+    Attributes:
+        state: its state by Kafka's name: ``Empty``, ``PreparingRebalance``, ``Stable``, ….
+        kind: ``classic``, or ``consumer`` for KIP-848.
+        assignor: the assignor that was chosen.
+        generation: the generation, or with KIP-848 the group's epoch.
+        leader: the member that assigns, in a classic group.
+        members: its members.
+    """
+
+    state: str
+    kind: str
+    assignor: str | None
+    generation: int
+    leader: str | None
+    members: tuple[GroupMember, ...]
 
 
 class Fault:
@@ -88,6 +129,11 @@ class MockCluster:
         users: names and passwords; clients then have to sign on (``SASL_PLAINTEXT``, with PLAIN,
             SCRAM, or OAUTHBEARER with a password as the token).
         session_lifetime: seconds after which a client has to sign on again.
+        without: names of APIs that the brokers do not have, as older ones do not:
+            ``ConsumerGroupHeartbeat`` is that of KIP-848's groups.
+        group_heartbeat_interval: seconds between two heartbeats that KIP-848's groups ask for.
+        group_session_timeout: seconds after which a silent member of theirs is given up.
+        group_initial_delay: seconds for which a classic group's first rebalance waits for members.
     """
 
     def __init__(
@@ -100,6 +146,10 @@ class MockCluster:
         max_message_bytes: int = 1_048_588,
         users: Mapping[str, str] | None = None,
         session_lifetime: float | None = None,
+        without: Sequence[str] = (),
+        group_heartbeat_interval: float = 0.2,
+        group_session_timeout: float = 45.0,
+        group_initial_delay: float = 0.01,
     ) -> None:
         self._core = _core.MockCluster(
             brokers,
@@ -109,6 +159,10 @@ class MockCluster:
             max_message_bytes=max_message_bytes,
             users=None if users is None else dict(users),
             session_lifetime=session_lifetime,
+            without=list(without),
+            group_heartbeat_interval=group_heartbeat_interval,
+            group_session_timeout=group_session_timeout,
+            group_initial_delay=group_initial_delay,
         )
 
     @property
@@ -154,6 +208,65 @@ class MockCluster:
     def end_offset(self, topic: str, partition: int) -> int:
         """Return the offset that the next record will get."""
         return self._core.end_offset(topic, partition)
+
+    def append(self, topic: str, partition: int, values: Sequence[bytes]) -> int:
+        """Append a batch of values as if a producer had; returns the offset of the first."""
+        return self._core.append(topic, partition, list(values))
+
+    def append_in_transaction(
+        self, topic: str, partition: int, producer_id: int, values: Sequence[bytes]
+    ) -> int:
+        """Append values in a producer's transaction, open until ``end_transaction``."""
+        return self._core.append_in_transaction(topic, partition, producer_id, list(values))
+
+    def end_transaction(self, topic: str, partition: int, producer_id: int, *, commit: bool) -> int:
+        """Commit or abort a producer's transaction; returns the offset of its marker."""
+        return self._core.end_transaction(topic, partition, producer_id, commit)
+
+    def truncate(self, topic: str, partition: int, offset: int) -> None:
+        """Lose the end of a log from an offset on, as an unclean election does."""
+        self._core.truncate(topic, partition, offset)
+
+    def coordinator(self, key: str) -> int | None:
+        """Return the broker that coordinates a group or a transactional id."""
+        return self._core.coordinator(key)
+
+    def move_coordinator(self, key: str, to: int) -> None:
+        """Have another broker coordinate a group or a transactional id."""
+        self._core.move_coordinator(key, to)
+
+    def group(self, group: str) -> Group | None:
+        """Return a group as it is now; ``None`` if there is none of this name."""
+        found = self._core.group(group)
+        if found is None:
+            return None
+        state, kind, assignor, generation, leader, members = found
+        named = (
+            GroupMember(member_id, instance, client, epoch, tuple(assignment))
+            for member_id, instance, client, epoch, assignment in members
+        )
+        return Group(state, kind, assignor, generation, leader, tuple(named))
+
+    def members(self, group: str) -> tuple[GroupMember, ...]:
+        """Return the members of a group; none if there is no such group."""
+        found = self.group(group)
+        return () if found is None else found.members
+
+    def expire_member(self, group: str, member_id: str) -> None:
+        """End a member's session, as if it had been silent for too long."""
+        self._core.expire_member(group, member_id)
+
+    def committed(self, group: str) -> dict[tuple[str, int], int]:
+        """Return the offsets that a group has committed, by topic and partition."""
+        return self._core.committed(group)
+
+    def commit(self, group: str, topic: str, partition: int, offset: int) -> None:
+        """Commit an offset on a group's behalf, whoever is in it."""
+        self._core.commit(group, topic, partition, offset)
+
+    def expire_offset(self, group: str, topic: str, partition: int) -> None:
+        """Forget a group's offset, as after ``offsets.retention.minutes``."""
+        self._core.expire_offset(group, topic, partition)
 
     def advertise(self, broker: int, address: str) -> None:
         """Have the metadata name another ``host:port`` for a broker than where it listens."""

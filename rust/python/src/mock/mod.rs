@@ -1,18 +1,25 @@
 //! `MockCluster`: a Kafka cluster in this process, for `ottla.testing`.
+//!
+//! `faults` reads faults from Python's words, `shapes` makes plain values of what is seen.
+
+mod faults;
+mod shapes;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use ottla_mock::{
-    Fault, FaultId, Match, MockCluster as Core, MockConfig, Reaction, SaslConfig, TopicSpec, When,
+    ApiLimit, Fault, FaultId, GroupConfig, Match, MockCluster as Core, MockConfig, Refusal, SaslConfig,
+    TopicSpec,
 };
-use ottla_protocol::{ApiKey, ErrorCode};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::errors;
 use crate::runtime::{Owned, runtime, wait};
+use faults::api_key;
+use shapes::{GroupShape, Offsets};
 
 /// A cluster that runs as long as the object lives.
 #[pyclass(frozen, module = "ottla.testing")]
@@ -33,14 +40,14 @@ impl MockCluster {
     }
 }
 
-fn refused(py: Python<'_>, refusal: &dyn std::fmt::Display) -> PyErr {
+fn refused(py: Python<'_>, refusal: &Refusal) -> PyErr {
     errors::config(py, refusal.to_string())
 }
 
 #[pymethods]
 impl MockCluster {
     #[new]
-    #[pyo3(signature = (brokers=3, *, racks=None, auto_create_topics=true, default_partitions=1, max_message_bytes=1_048_588, users=None, session_lifetime=None))]
+    #[pyo3(signature = (brokers=3, *, racks=None, auto_create_topics=true, default_partitions=1, max_message_bytes=1_048_588, users=None, session_lifetime=None, without=None, group_heartbeat_interval=0.2, group_session_timeout=45.0, group_initial_delay=0.01))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn new(
         py: Python<'_>,
@@ -51,6 +58,10 @@ impl MockCluster {
         max_message_bytes: usize,
         users: Option<BTreeMap<String, String>>,
         session_lifetime: Option<f64>,
+        without: Option<Vec<String>>,
+        group_heartbeat_interval: f64,
+        group_session_timeout: f64,
+        group_initial_delay: f64,
     ) -> PyResult<Self> {
         if !(1..=1000).contains(&brokers) {
             return Err(errors::config(py, format!("brokers is {brokers}: expected 1 to 1000")));
@@ -62,9 +73,21 @@ impl MockCluster {
             max_message_bytes,
             ..MockConfig::default()
         };
-        let wrong = |_| errors::config(py, "session_lifetime: expected seconds");
+        let seconds = |name: &str, value: f64| {
+            let wrong = |_| errors::config(py, format!("{name}: expected seconds"));
+            Duration::try_from_secs_f64(value).map_err(wrong)
+        };
         let session_lifetime =
-            session_lifetime.map(Duration::try_from_secs_f64).transpose().map_err(wrong)?;
+            session_lifetime.map(|value| seconds("session_lifetime", value)).transpose()?;
+        config.groups = GroupConfig {
+            consumer_heartbeat_interval: seconds("group_heartbeat_interval", group_heartbeat_interval)?,
+            consumer_session_timeout: seconds("group_session_timeout", group_session_timeout)?,
+            initial_rebalance_delay: seconds("group_initial_delay", group_initial_delay)?,
+            ..GroupConfig::default()
+        };
+        for api in without.unwrap_or_default() {
+            config.api_limits.insert(api_key(py, &api)?, ApiLimit::Absent);
+        }
         config.sasl = users.map(|users| SaslConfig { users, session_lifetime, ..SaslConfig::default() });
         if let Some(racks) = racks {
             config.racks = racks;
@@ -134,6 +157,78 @@ impl MockCluster {
         })
     }
 
+    fn append(&self, py: Python<'_>, topic: &str, partition: i32, values: Vec<Vec<u8>>) -> PyResult<i64> {
+        let values: Vec<&[u8]> = values.iter().map(Vec::as_slice).collect();
+        self.with(|core| core.append(topic, partition, &values).map_err(|refusal| refused(py, &refusal)))
+    }
+
+    fn append_in_transaction(
+        &self,
+        py: Python<'_>,
+        topic: &str,
+        partition: i32,
+        producer_id: i64,
+        values: Vec<Vec<u8>>,
+    ) -> PyResult<i64> {
+        let values: Vec<&[u8]> = values.iter().map(Vec::as_slice).collect();
+        self.with(|core| {
+            let appended = core.append_in_transaction(topic, partition, producer_id, &values);
+            appended.map_err(|refusal| refused(py, &refusal))
+        })
+    }
+
+    fn end_transaction(
+        &self,
+        py: Python<'_>,
+        topic: &str,
+        partition: i32,
+        producer_id: i64,
+        commit: bool,
+    ) -> PyResult<i64> {
+        self.with(|core| {
+            let ended = core.end_transaction(topic, partition, producer_id, commit);
+            ended.map_err(|refusal| refused(py, &refusal))
+        })
+    }
+
+    fn truncate(&self, py: Python<'_>, topic: &str, partition: i32, offset: i64) -> PyResult<()> {
+        self.with(|core| core.truncate(topic, partition, offset).map_err(|refusal| refused(py, &refusal)))
+    }
+
+    fn coordinator(&self, key: &str) -> PyResult<Option<i32>> {
+        self.with(|core| Ok(core.coordinator(key)))
+    }
+
+    fn move_coordinator(&self, py: Python<'_>, key: &str, to: i32) -> PyResult<()> {
+        self.with(|core| core.move_coordinator(key, to).map_err(|refusal| refused(py, &refusal)))
+    }
+
+    fn group(&self, group: &str) -> PyResult<Option<GroupShape>> {
+        self.with(|core| Ok(core.group(group).map(shapes::group)))
+    }
+
+    fn expire_member(&self, py: Python<'_>, group: &str, member_id: &str) -> PyResult<()> {
+        self.with(|core| core.expire_member(group, member_id).map_err(|refusal| refused(py, &refusal)))
+    }
+
+    fn committed(&self, group: &str) -> PyResult<Offsets> {
+        self.with(|core| Ok(shapes::offsets(core.committed_offsets(group))))
+    }
+
+    fn commit(&self, group: &str, topic: &str, partition: i32, offset: i64) -> PyResult<()> {
+        self.with(|core| {
+            core.commit(group, topic, partition, offset);
+            Ok(())
+        })
+    }
+
+    fn expire_offset(&self, group: &str, topic: &str, partition: i32) -> PyResult<()> {
+        self.with(|core| {
+            core.expire_offset(group, topic, partition);
+            Ok(())
+        })
+    }
+
     fn advertise(&self, py: Python<'_>, broker: i32, host: &str, port: u16) -> PyResult<()> {
         self.with(|core| core.advertise(broker, host, port).map_err(|refusal| refused(py, &refusal)))
     }
@@ -171,7 +266,7 @@ impl MockCluster {
     ) -> PyResult<u64> {
         let api = api.map(|api| api_key(py, api)).transpose()?;
         let on = Match { broker, api, topic, partition, skip, ..Match::default() };
-        let fault = Fault { on, then: self::reaction(py, reaction)?, times };
+        let fault = Fault { on, then: faults::reaction(py, reaction)?, times };
         self.with(|core| Ok(core.inject(fault).0))
     }
 
@@ -210,48 +305,4 @@ impl MockCluster {
             Err(_) => "MockCluster(closed)".to_owned(),
         }
     }
-}
-
-fn api_key(py: Python<'_>, name: &str) -> PyResult<ApiKey> {
-    let found = ApiKey::ALL.iter().find(|api| api.name() == name);
-    found.copied().ok_or_else(|| {
-        errors::config(py, format!("{name:?} is not the name of an API, as Produce or Fetch is"))
-    })
-}
-
-/// One kind of fault, from a dict with one key.
-fn reaction(py: Python<'_>, reaction: &Bound<'_, PyDict>) -> PyResult<Reaction> {
-    let items = reaction.items();
-    let wrong = || {
-        let known = "error, disconnect, delay, throttle, silence, move_leader, corrupt_records, truncate_frame, bytes";
-        errors::config(py, format!("a fault is exactly one of {known}"))
-    };
-    if items.len() != 1 {
-        return Err(wrong());
-    }
-    let (kind, value): (String, Bound<'_, PyAny>) = items.get_item(0)?.extract()?;
-    Ok(match kind.as_str() {
-        "error" => {
-            let name: String = value.extract()?;
-            let code = ErrorCode::ALL.iter().find(|code| code.name() == name);
-            Reaction::Error(
-                *code.ok_or_else(|| {
-                    errors::config(py, format!("{name:?} is not the name of an error code"))
-                })?,
-            )
-        }
-        "disconnect" => match value.extract::<String>()?.as_str() {
-            "before" => Reaction::Disconnect(When::BeforeHandling),
-            "after" => Reaction::Disconnect(When::AfterHandling),
-            _ => return Err(errors::config(py, "disconnect: expected 'before' or 'after'")),
-        },
-        "delay" => Reaction::Delay(Duration::try_from_secs_f64(value.extract()?).map_err(|_| wrong())?),
-        "throttle" => Reaction::Throttle(value.extract()?),
-        "silence" => Reaction::Silence,
-        "move_leader" => Reaction::MoveLeader { to: value.extract()? },
-        "corrupt_records" => Reaction::CorruptRecords,
-        "truncate_frame" => Reaction::TruncateFrame,
-        "bytes" => Reaction::Bytes(value.extract::<Vec<u8>>()?.into()),
-        _ => return Err(wrong()),
-    })
 }
