@@ -5,8 +5,8 @@
 //! deadline.
 
 use std::future::Future;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
 
 use ottla_protocol::Request;
 use tokio::sync::broadcast;
@@ -16,7 +16,7 @@ use tokio::time::Duration;
 use crate::backoff::Backoff;
 use crate::bootstrap::parse;
 use crate::config::Config;
-use crate::connection::{self, Connection, Endpoint, Lane, Pool, Settings};
+use crate::connection::{self, Connection, Endpoint, Lane, Owner, Pool, Settings};
 use crate::coordinator::Coordinators;
 use crate::environment::Environment;
 use crate::error::{Error, Kind, Result};
@@ -42,6 +42,22 @@ pub enum Route<'a> {
 #[derive(Debug, Clone)]
 pub struct Client {
     pub(crate) inner: Arc<Inner>,
+    own: Option<Arc<Own>>,
+}
+
+/// Connections that only some clones of a client use.
+#[derive(Debug)]
+struct Own {
+    owner: Owner,
+    inner: Weak<Inner>,
+}
+
+impl Drop for Own {
+    fn drop(&mut self) {
+        if let Some(inner) = self.inner.upgrade() {
+            inner.pool.forget_owner(self.owner);
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -83,7 +99,25 @@ impl Client {
             refresher: parking_lot::Mutex::default(),
             closed: AtomicBool::new(false),
         };
-        Ok(Self { inner: Arc::new(inner) })
+        Ok(Self::of(Arc::new(inner)))
+    }
+
+    pub(crate) fn of(inner: Arc<Inner>) -> Self {
+        Self { inner, own: None }
+    }
+
+    /// The same client, but for its connections to leaders and coordinators: those are for this one
+    /// and its clones alone, and go with the last of them. For who has brokers wait (a consumer that
+    /// fetches and joins its group) on a client that others use, too: brokers work off one request
+    /// of a connection at a time.
+    #[must_use]
+    pub fn with_own_connections(&self) -> Self {
+        let own = Own { owner: self.inner.pool.new_owner(), inner: Arc::downgrade(&self.inner) };
+        Self { inner: Arc::clone(&self.inner), own: Some(Arc::new(own)) }
+    }
+
+    pub(crate) fn owner(&self) -> Owner {
+        self.own.as_ref().map_or(Owner::CLIENT, |own| own.owner)
     }
 
     /// A client that has found its cluster. Each server is tried once; if none answers, the error
@@ -199,7 +233,11 @@ impl Client {
             }
         };
         let broker = snapshot.brokers.get(&id).ok_or_else(|| connection::unknown_broker(id))?;
-        self.inner.pool.get(id, lane, &broker.endpoint).await
+        let owner = match route {
+            Route::Broker(_) | Route::Leader(..) => self.owner(),
+            Route::Any | Route::Controller => Owner::CLIENT,
+        };
+        self.inner.pool.get(id, (lane, owner), &broker.endpoint).await
     }
 
     /// Sends one request along a route, in the highest version in common that is not above `max`.

@@ -173,7 +173,8 @@ impl Client {
         self.check_open()?;
         let entry = self.inner.coordinators.entry(kind, key);
         let place = self.look_up_coordinator(&entry, kind, key).await?;
-        let connection = self.inner.pool.get(place.broker, Lane::Coordinator, &place.endpoint).await;
+        let connection =
+            self.inner.pool.get(place.broker, (Lane::Coordinator, self.owner()), &place.endpoint).await;
         let connection = connection.map_err(|error| {
             if is_elsewhere(&error) {
                 entry.forget(|known| known.look == place.look);

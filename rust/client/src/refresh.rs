@@ -15,7 +15,7 @@ use tokio::time::{Duration, Instant, sleep, timeout};
 use crate::bootstrap::{ask, bootstrap};
 use crate::cluster::{Client, Inner};
 use crate::config::{Config, MetadataRecovery};
-use crate::connection::Lane;
+use crate::connection::{Lane, Owner};
 use crate::error::{Error, Kind, Phase, Result};
 use crate::metadata::{Snapshot, Turn, Want};
 use crate::race::race;
@@ -81,7 +81,8 @@ impl Client {
                 return Err(Error::from_code(ErrorCode::RebootstrapRequired));
             }
             let asked = async {
-                ask(&*inner.pool.get(broker.id, Lane::Data, &broker.endpoint).await?, request).await
+                let shared = (Lane::Data, Owner::CLIENT);
+                ask(&*inner.pool.get(broker.id, shared, &broker.endpoint).await?, request).await
             };
             asked.await.inspect_err(|error| {
                 if error.code() == Some(ErrorCode::RebootstrapRequired) {
@@ -140,7 +141,7 @@ fn refresh_by_age(
                 sleep(pause).await;
             }
             let Some(inner) = inner.upgrade() else { return };
-            let client = Client { inner };
+            let client = Client::of(inner);
             if client.check_open().is_err() {
                 return;
             }

@@ -39,7 +39,7 @@ pub use handshake::connect;
 pub(crate) use handshake::establish;
 pub use pool::{Pool, unknown_broker};
 pub use settings::Settings;
-pub use status::{ConnectionState, Lane, Status};
+pub use status::{ConnectionState, Lane, Owner, Status};
 pub use versions::ApiRange;
 
 use crate::error::{Error, Kind, Phase, Result};

@@ -1,11 +1,11 @@
-//! The connections: at most one per broker and lane.
+//! The connections: at most one per broker, lane and owner.
 //!
-//! Invariants: connecting is single-flight per broker and lane, in a task of its own: who gives up waiting
+//! Invariants: connecting is single-flight for each of them, in a task of its own: who gives up waiting
 //! does not undo what others wait for, and all who wait get the same outcome. A broker that could
 //! not be reached is left alone for its backoff. After `close` no connection is made.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Weak};
 
 use arc_swap::ArcSwapOption;
@@ -15,7 +15,7 @@ use tokio::task::AbortHandle;
 use tokio::time::{Duration, Instant, sleep, sleep_until};
 
 use super::status::Progress;
-use super::{Connection, ConnectionState, Endpoint, Lane, Settings, Status, connect};
+use super::{Connection, ConnectionState, Endpoint, Lane, Owner, Settings, Status, connect};
 use crate::backoff::Backoff;
 use crate::environment::Environment;
 use crate::error::{Error, Kind, Result};
@@ -24,7 +24,10 @@ use crate::metadata::Event;
 /// What came of an attempt to connect; nothing yet while it lasts.
 type Outcome = Option<Result<Arc<Connection>>>;
 
-/// One broker's place in the pool, for one lane.
+/// Which connection: to which broker, on which lane, and whose.
+type Key = (i32, Lane, Owner);
+
+/// A connection's place in the pool.
 #[derive(Debug, Default)]
 struct Slot {
     current: ArcSwapOption<Connection>,
@@ -63,7 +66,7 @@ impl Slot {
 }
 
 impl Slot {
-    fn status(&self, broker: i32, lane: Lane) -> Status {
+    fn status(&self, (broker, lane, owner): Key) -> Status {
         let connection = alive(self);
         let attempts = self.attempts.lock();
         let phase = attempts.running.as_ref().map(|running| running.progress.phase());
@@ -81,6 +84,7 @@ impl Slot {
         Status {
             broker,
             lane,
+            owner,
             address,
             state,
             phase: if connection.is_some() { None } else { phase.flatten() },
@@ -95,7 +99,8 @@ impl Slot {
 /// The connections of one client.
 #[derive(Debug)]
 pub struct Pool {
-    slots: RwLock<HashMap<(i32, Lane), Arc<Slot>>>,
+    slots: RwLock<HashMap<Key, Arc<Slot>>>,
+    owners: AtomicU32,
     settings: Settings,
     backoff: Backoff,
     environment: Environment,
@@ -115,6 +120,7 @@ impl Pool {
         let closed = AtomicBool::new(false);
         Self {
             slots: RwLock::default(),
+            owners: AtomicU32::new(Owner::CLIENT.0),
             settings,
             backoff,
             environment,
@@ -129,8 +135,19 @@ impl Pool {
         Arc::clone(&self.lost)
     }
 
-    fn slot(&self, broker: i32, lane: Lane) -> Result<Arc<Slot>> {
-        if let Some(slot) = self.slots.read().get(&(broker, lane)) {
+    /// Somebody who has connections to himself.
+    pub fn new_owner(&self) -> Owner {
+        Owner(self.owners.fetch_add(1, Ordering::Relaxed).wrapping_add(1))
+    }
+
+    /// Drops the connections of somebody who needs them no more. Who is using one keeps it until its
+    /// answers are there.
+    pub fn forget_owner(&self, owner: Owner) {
+        self.slots.write().retain(|(_, _, other), _| *other != owner);
+    }
+
+    fn slot(&self, key: Key) -> Result<Arc<Slot>> {
+        if let Some(slot) = self.slots.read().get(&key) {
             return Ok(Arc::clone(slot));
         }
         let mut slots = self.slots.write();
@@ -138,12 +155,17 @@ impl Pool {
         if self.closed.load(Ordering::Acquire) {
             return Err(closed());
         }
-        Ok(Arc::clone(slots.entry((broker, lane)).or_default()))
+        Ok(Arc::clone(slots.entry(key).or_default()))
     }
 
     /// The connection to a broker, made if there is none. The caller bounds the time.
-    pub async fn get(&self, broker: i32, lane: Lane, endpoint: &Endpoint) -> Result<Arc<Connection>> {
-        let slot = self.slot(broker, lane)?;
+    pub async fn get(
+        &self,
+        broker: i32,
+        (lane, owner): (Lane, Owner),
+        endpoint: &Endpoint,
+    ) -> Result<Arc<Connection>> {
+        let slot = self.slot((broker, lane, owner))?;
         if let Some(connection) = alive(&slot) {
             if connection.endpoint() == endpoint {
                 return Ok(connection);
@@ -246,7 +268,7 @@ impl Pool {
 
     /// Takes over a connection that was made before the broker's id was known.
     pub fn adopt(&self, broker: i32, connection: Arc<Connection>) {
-        let Ok(slot) = self.slot(broker, Lane::Data) else { return };
+        let Ok(slot) = self.slot((broker, Lane::Data, Owner::CLIENT)) else { return };
         // Under the lock that attempts end under, so that there is one connection and not two.
         let mut attempts = slot.attempts.lock();
         if alive(&slot).is_none() && attempts.running.is_none() {
@@ -257,19 +279,21 @@ impl Pool {
         }
     }
 
-    /// A broker with a live connection, preferring the one with the fewest requests in flight.
+    /// A broker with a live connection that all share, preferring the one with the fewest requests in
+    /// flight.
     #[must_use]
     pub fn least_busy(&self) -> Option<(i32, Arc<Connection>)> {
         let slots = self.slots.read();
-        let data = slots.iter().filter(|((_, lane), _)| *lane == Lane::Data);
-        let live = data.filter_map(|((broker, _), slot)| Some((*broker, alive(slot)?)));
+        let shared =
+            slots.iter().filter(|((_, lane, owner), _)| (*lane, *owner) == (Lane::Data, Owner::CLIENT));
+        let live = shared.filter_map(|((broker, ..), slot)| Some((*broker, alive(slot)?)));
         live.min_by_key(|(broker, connection)| (connection.in_flight(), *broker))
     }
 
     /// Drops the connections to brokers that are not in the cluster any more. Who is using one
     /// keeps it until its answers are there.
     pub fn retain(&self, is_member: impl Fn(i32) -> bool) {
-        self.slots.write().retain(|(broker, _), _| is_member(*broker));
+        self.slots.write().retain(|(broker, ..), _| is_member(*broker));
     }
 
     /// Ends all connections.
@@ -287,13 +311,12 @@ impl Pool {
         }
     }
 
-    /// The state of all connections, by broker and lane.
+    /// The state of all connections, by broker, lane and owner.
     #[must_use]
     pub fn status(&self) -> Vec<Status> {
         let slots = self.slots.read();
-        let mut all: Vec<Status> =
-            slots.iter().map(|((broker, lane), slot)| slot.status(*broker, *lane)).collect();
-        all.sort_by_key(|status| (status.broker, status.lane));
+        let mut all: Vec<Status> = slots.iter().map(|(key, slot)| slot.status(*key)).collect();
+        all.sort_by_key(|status| (status.broker, status.lane, status.owner));
         all
     }
 }

@@ -16,6 +16,16 @@ pub enum Lane {
     Coordinator,
 }
 
+/// Whose connections they are: the client's, which all its users share, or those of one user. Brokers
+/// work off one request of a connection at a time, so whoever lets them wait should wait alone.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Owner(pub(crate) u32);
+
+impl Owner {
+    /// The client itself.
+    pub const CLIENT: Self = Self(0);
+}
+
 /// What a connection is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ConnectionState {
@@ -36,6 +46,8 @@ pub struct Status {
     pub broker: i32,
     /// Which of its connections.
     pub lane: Lane,
+    /// Whose it is.
+    pub owner: Owner,
     /// Its address, as `host:port`.
     pub address: String,
     /// What it is doing.

@@ -78,7 +78,8 @@ impl Balance {
         let status = shared.client.inner.pool.status();
         let down: Vec<i32> = status
             .iter()
-            .filter(|status| status.lane == Lane::Data && down(status.state))
+            .filter(|status| (status.lane, status.owner) == (Lane::Data, shared.client.owner()))
+            .filter(|status| down(status.state))
             .map(|status| status.broker)
             .collect();
         for (broker, waits) in brokers {
