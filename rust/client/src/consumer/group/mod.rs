@@ -161,10 +161,21 @@ impl Group {
     /// loses nothing.
     pub async fn change(&self) -> Change {
         loop {
-            let mut changed = pin!(self.shared.changed.notified());
-            changed.as_mut().enable();
+            self.changed().await;
             if let Some(change) = self.try_change() {
                 return change;
+            }
+        }
+    }
+
+    /// Waits until there is something for the application to do, without taking it: until somebody
+    /// does, it may be withdrawn.
+    pub async fn changed(&self) {
+        loop {
+            let mut changed = pin!(self.shared.changed.notified());
+            changed.as_mut().enable();
+            if !self.shared.machine.lock().core().desk.is_clear() {
+                return;
             }
             changed.await;
         }

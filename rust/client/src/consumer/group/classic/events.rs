@@ -35,6 +35,8 @@ impl Machine for Classic {
 
     fn unsubscribe(&mut self, now: Instant) {
         self.start_leaving(now);
+        // The application may look at its desk before the driver has come by.
+        self.advance(now);
     }
 
     fn leave(&mut self, now: Instant) {
@@ -62,7 +64,7 @@ impl Machine for Classic {
         true
     }
 
-    fn acknowledge(&mut self, _now: Instant) {
+    fn acknowledge(&mut self, now: Instant) {
         match self.core.desk.done() {
             Some(Change::Revoke(gone) | Change::Lost(gone)) => {
                 for partition in &gone {
@@ -72,6 +74,7 @@ impl Machine for Classic {
             Some(Change::Assign { all, .. }) => self.owned = all.into_iter().collect(),
             Some(Change::Failed(_)) | None => {}
         }
+        self.advance(now);
     }
 
     fn trouble(&mut self, now: Instant, sent_as: &Member, code: ErrorCode) {

@@ -40,6 +40,8 @@ impl Machine for ConsumerProtocol {
         let known = matches!(self.phase, Phase::Joining | Phase::Member);
         self.phase = Phase::Leaving { ticket: None, until, known };
         self.core.pause.reset();
+        // The application may look at its desk before the driver has come by.
+        self.advance(now);
     }
 
     fn leave(&mut self, now: Instant) {
@@ -68,19 +70,21 @@ impl Machine for ConsumerProtocol {
         true
     }
 
-    fn acknowledge(&mut self, _now: Instant) {
-        if matches!(self.core.desk.done(), None | Some(Change::Failed(_))) {
-            return;
-        }
-        match self.pending.take() {
-            Some(Step::GiveUp(gone)) => {
-                for partition in &gone {
-                    self.owned.remove(partition);
+    fn acknowledge(&mut self, now: Instant) {
+        match self.core.desk.done() {
+            None => return,
+            Some(Change::Failed(_)) => {}
+            Some(_) => match self.pending.take() {
+                Some(Step::GiveUp(gone)) => {
+                    for partition in &gone {
+                        self.owned.remove(partition);
+                    }
                 }
-            }
-            Some(Step::Take(all)) => self.owned = all.into_iter().collect(),
-            None => {}
+                Some(Step::Take(all)) => self.owned = all.into_iter().collect::<BTreeSet<_>>(),
+                None => {}
+            },
         }
+        self.advance(now);
     }
 
     fn trouble(&mut self, now: Instant, sent_as: &Member, code: ErrorCode) {
