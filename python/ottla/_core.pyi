@@ -502,7 +502,7 @@ class AsyncEvents:
 
 @final
 class Admin:
-    """Changes the cluster: for now, topics.
+    """Changes the cluster: for now, topics and the offsets of groups.
 
     Args:
         bootstrap: addresses, or a ``Client`` to share its connections.
@@ -546,6 +546,35 @@ class Admin:
 
         Raises:
             UnknownTopicError: it does not exist.
+        """
+
+    def alter_consumer_group_offsets(
+        self,
+        group_id: str,
+        offsets: Mapping[tuple[str, int], int],
+        *,
+        timeout: float | None = None,
+    ) -> None:
+        """Store offsets for a group that has no members, which is made if it is not there.
+
+        Args:
+            group_id: the group.
+            offsets: by topic and partition, the offset of the next record to read.
+            timeout: seconds. Default: ``default.api.timeout.ms``.
+
+        Raises:
+            AuthorizationError: the principal may not commit for this group or topic.
+            FencedError: the group has members, who commit themselves.
+        """
+
+    def list_consumer_group_offsets(
+        self, group_id: str, *, timeout: float | None = None
+    ) -> dict[tuple[str, int], int]:
+        """Return the offsets that a group has committed, by topic and partition.
+
+        Args:
+            group_id: the group.
+            timeout: seconds. Default: ``default.api.timeout.ms``.
         """
 
     def close(self) -> None:

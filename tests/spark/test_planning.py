@@ -42,9 +42,9 @@ def log_of(*ends: tuple[int, int]) -> FakeClient:
 def test_everything_by_default_with_leader_hints() -> None:
     client = log_of((3, 10), (0, 5), (0, 7), (4, 4))
     assert plan(client) == [
-        OffsetRange("t", 0, 3, 10, "one:9092"),
-        OffsetRange("t", 1, 0, 5, "[::2]:9092"),
-        OffsetRange("t", 2, 0, 7, None),
+        OffsetRange("t", 0, 3, 10, "one:9092", True),
+        OffsetRange("t", 1, 0, 5, "[::2]:9092", True),
+        OffsetRange("t", 2, 0, 7, None, True),
     ]
     assert client.isolation == {"read_uncommitted"}
 
@@ -153,7 +153,10 @@ def test_end_beyond_the_log_never_waits(caplog: pytest.LogCaptureFixture) -> Non
 
 def test_splitting_keeps_the_hint() -> None:
     got = plan(log_of((0, 10)), minPartitions="2")
-    assert got == [OffsetRange("t", 0, 0, 5, "one:9092"), OffsetRange("t", 0, 5, 10, "one:9092")]
+    assert got == [
+        OffsetRange("t", 0, 0, 5, "one:9092", True),
+        OffsetRange("t", 0, 5, 10, "one:9092"),
+    ]
 
 
 class PassingError(KafkaError):

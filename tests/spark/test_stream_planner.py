@@ -10,9 +10,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from ottla.errors import ConfigError, DataLossError
+import ottla
+from ottla.errors import ConfigError, DataLossError, FencedError
 from ottla.spark import OttlaDataSource, lag, stream_planner
 from ottla.spark.admission import Delay, at_most_bytes, at_most_offsets
+from ottla.spark.group_progress import GroupProgress
 from ottla.spark.options import parse_stream
 from ottla.spark.ranges import OffsetRange
 from ottla.spark.record_sizes import sample
@@ -130,12 +132,12 @@ def test_new_partitions_start_at_their_first_record(client: FakeClient) -> None:
     start = {A: 100, B: 30}
     client.logs[C] = (0, 5)
     assert made.end_of_batch(start) == {A: 100, B: 30, C: 5}
-    assert made.plan(start, {A: 100, B: 30, C: 5}) == [OffsetRange("t", 2, 0, 5)]
+    assert made.plan(start, {A: 100, B: 30, C: 5}) == [(OffsetRange("t", 2, 0, 5),)]
     client.logs[C] = (2, 5)
     with pytest.raises(DataLossError, match="the new partition t-2 starts at 2"):
         made.plan(start, {A: 100, B: 30, C: 5})
     made = planner(failOnDataLoss="false")
-    assert made.plan(start, {A: 100, B: 30, C: 5}) == [OffsetRange("t", 2, 2, 5)]
+    assert made.plan(start, {A: 100, B: 30, C: 5}) == [(OffsetRange("t", 2, 2, 5),)]
 
 
 def test_what_is_gone(client: FakeClient, caplog: pytest.LogCaptureFixture) -> None:
@@ -146,13 +148,13 @@ def test_what_is_gone(client: FakeClient, caplog: pytest.LogCaptureFixture) -> N
     with pytest.raises(DataLossError, match="t-0 was read up to offset 50, but ends at 10 now"):
         strict.plan({A: 50}, {A: 10})
     with caplog.at_level(logging.WARNING):
-        assert lenient.plan(start, {A: 10, B: 30}) == [OffsetRange("t", 1, 20, 30)]
+        assert lenient.plan(start, {A: 10, B: 30}) == [(OffsetRange("t", 1, 20, 30),)]
     assert "t-2" in caplog.text
     assert "made anew" in caplog.text
     # A batch that is planned again after a restart, and whose topic went in between.
     del client.logs[A]
     client.logs = {("other", 0): (0, 1), B: (10, 30)}
-    assert lenient.plan({B: 20}, {("t", 3): 5, B: 30}) == [OffsetRange("t", 1, 20, 30)]
+    assert lenient.plan({B: 20}, {("t", 3): 5, B: 30}) == [(OffsetRange("t", 1, 20, 30),)]
 
 
 def test_a_log_that_seems_behind_is_asked_again(client: FakeClient) -> None:
@@ -199,7 +201,7 @@ def test_ranges_are_cut_and_carry_leaders(client: FakeClient) -> None:
     made = planner(minPartitions="4")
     made.latest()
     pieces = made.plan({A: 0, B: 10}, {A: 100, B: 30})
-    assert {piece.leader for piece in pieces} == {"one:9092", "[::2]:9092"}
+    assert {piece.leader for (piece,) in pieces} == {"one:9092", "[::2]:9092"}
     assert len(pieces) == 4
 
 
@@ -250,6 +252,32 @@ def test_readers_carry_no_planner_to_tasks(client: FakeClient) -> None:
     assert plain.latestOffset() == {"t": {"0": 100, "1": 30}}
     (task,) = plain.partitions({"t": {"0": 90, "1": 30}}, {"t": {"0": 100, "1": 30}})
     assert task.ranges == (OffsetRange("t", 0, 90, 100, "one:9092"),)
+
+
+def test_progress_that_cannot_be_published_is_a_warning(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    told: list[dict[tuple[str, int], int]] = []
+
+    class Refusing:
+        def __init__(self, client: object) -> None:
+            pass
+
+        def alter_consumer_group_offsets(
+            self, group: str, offsets: dict[tuple[str, int], int], timeout: float
+        ) -> None:
+            told.append(offsets)
+            if len(told) == 1:
+                raise FencedError(f"{group} has members")
+
+    monkeypatch.setattr(ottla, "Admin", Refusing)
+    progress = GroupProgress("g")
+    for _ in range(3):
+        progress.publish(FakeClient({}), {A: 5, C: 1}, {A, B})
+    progress.publish(FakeClient({}), {A: 6, B: 1}, {A, B})
+    # Tried again until it went well, then only what changed, and never what is deleted.
+    assert told == [{A: 5}, {A: 5}, {A: 6, B: 1}]
+    assert "not published for group g: g has members" in caplog.text
 
 
 def test_a_sample_counts_offsets_not_records() -> None:

@@ -346,6 +346,25 @@ def test_bytes_a_trigger(streams: Streams, kafka: KafkaCluster, kafka_topic: Top
     assert [end[topic]["0"] for end in run.ends] == [999, 1000]
 
 
+def test_progress_shows_as_a_consumer_group(
+    streams: Streams, kafka: KafkaCluster, kafka_topic: TopicFactory
+) -> None:
+    topic = kafka_topic(partitions=2)
+    produce(kafka, topic, 30, 20)
+    options = {"subscribe": topic, "startingOffsets": "earliest", "commitGroupId": f"{topic}-g"}
+    streams.run("ottla", "shown", maxOffsetsPerTrigger="20", **options)
+    with ottla.Admin(kafka.bootstrap) as admin:
+        shown = admin.list_consumer_group_offsets(f"{topic}-g")
+        assert shown == {(topic, 0): 30, (topic, 1): 20}
+        assert admin.list_consumer_group_offsets("nobody") == {}
+    produce(kafka, topic, 5)
+    tool = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
+    arguments = ("--bootstrap-server", kafka.bootstrap, "--describe", "--group", f"{topic}-g")
+    lines = [line.split() for line in kafka.run_tool(tool, *arguments).splitlines()]
+    told = {line[2]: line[3:6] for line in lines if len(line) > 5 and line[1] == topic}
+    assert told == {"0": ["30", "35", "5"], "1": ["20", "20", "0"]}
+
+
 def test_a_stream_that_fails_says_why(
     streams: Streams, kafka: KafkaCluster, kafka_topic: TopicFactory
 ) -> None:

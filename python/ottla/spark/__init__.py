@@ -1,7 +1,7 @@
 """``format("ottla")``: Kafka topics as Spark DataFrames and back, without a jar.
 
 Start at :mod:`ottla.spark.source`; ``planning`` runs on the driver, ``batch_reader`` and ``writer``
-on executors.
+on executors. ``udf`` is for users.
 Importing this package opens no connection and starts no thread.
 """
 
@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ottla.spark.arrow_reading import read_arrow
+from ottla.spark.clients import client, producer
 from ottla.spark.lag import Lag, lag
 from ottla.spark.source import OttlaDataSource
 from ottla.spark.write_report import PartitionWritten, WriteReport, read_reports, write
@@ -21,7 +23,10 @@ __all__ = [
     "OttlaDataSource",
     "PartitionWritten",
     "WriteReport",
+    "client",
     "lag",
+    "producer",
+    "read_arrow",
     "read_reports",
     "register",
     "write",

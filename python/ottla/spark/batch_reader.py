@@ -7,7 +7,7 @@ connection.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import DataSourceReader, InputPartition
@@ -15,14 +15,28 @@ from pyspark.sql.types import StructType
 
 from ottla.spark.clients import client_for
 from ottla.spark.options import BatchOptions
+from ottla.spark.packing import Task, pack
 from ottla.spark.planning import plan_batch
+from ottla.spark.pushdown import Bounds, push
+from ottla.spark.record_sizes import RecordSizes
 from ottla.spark.schema import check_schema
 from ottla.spark.tasks import RangesPartition, read_ranges
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from pyspark.sql.datasource import Filter
 
 log = logging.getLogger(__name__)
+
+
+def plan_tasks(options: BatchOptions, bounds: Bounds | None = None) -> list[Task]:
+    """What the tasks of one batch read, asked of the cluster now."""
+    source = options.source
+    for warning in options.warnings:
+        log.warning(warning)
+    ranges = plan_batch(client_for(source.kafka), options, bounds or Bounds())
+    sizes = RecordSizes(source.kafka, fail_on_data_loss=source.fail_on_data_loss)
+    return pack(ranges, source, sizes.of)
 
 
 class BatchReader(DataSourceReader):
@@ -32,13 +46,11 @@ class BatchReader(DataSourceReader):
         check_schema(schema)
         self._options = options
         self._schema = schema
+        self._bounds = Bounds()
 
     def partitions(self) -> Sequence[InputPartition]:
         """Plan on the driver; the leader of each range goes with it as a hint."""
-        for warning in self._options.warnings:
-            log.warning(warning)
-        client = client_for(self._options.source.kafka)
-        return [RangesPartition((piece,)) for piece in plan_batch(client, self._options)]
+        return [RangesPartition(task) for task in plan_tasks(self._options, self._bounds)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Yield the records of one partition of the plan."""
@@ -51,3 +63,18 @@ class BatchReader(DataSourceReader):
                 partition.ranges,
                 fail_on_data_loss=source.fail_on_data_loss,
             )
+
+
+class PushingBatchReader(BatchReader):
+    """The same, with filters of the query; apart, since Spark refuses it where pushing is off."""
+
+    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802 (Spark's name)
+        """Take what bounds the read, and give back what Spark has to filter."""
+        self._bounds, left = push(filters)
+        return left
+
+
+def batch_reader(options: BatchOptions, schema: StructType) -> BatchReader:
+    """The reader that the options ask for."""
+    kind = PushingBatchReader if options.push_filters else BatchReader
+    return kind(options, schema)

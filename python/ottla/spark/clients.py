@@ -13,9 +13,12 @@ import threading
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from ottla.spark.core import Client, Producer
+
+if TYPE_CHECKING:
+    import ottla
 
 _MAX_CLIENTS = 8
 
@@ -44,6 +47,27 @@ def client_for(config: Mapping[str, str], hint: str | None = None) -> Client:
     """
     with _lock:
         return _hold(config, hint).client
+
+
+def client(config: Mapping[str, str]) -> ottla.Client:
+    """The client of this process for this configuration, to be used in functions that Spark runs.
+
+    A Python worker has one for each configuration and keeps it, with its connections, from task to
+    task; on the driver it is the one that plans reads. Don't close it.
+
+    Args:
+        config: by Kafka's dotted names, with ``bootstrap.servers``; values as text.
+
+    Raises:
+        BootstrapError: no server could be used.
+        ConfigError: a key or a value is wrong.
+    """
+    return cast("ottla.Client", client_for(config))
+
+
+def producer(config: Mapping[str, str]) -> ottla.Producer:
+    """The producer on the connections of ``client(config)``; flush it before a task ends."""
+    return cast("ottla.Producer", producer_for(config))
 
 
 def producer_for(config: Mapping[str, str]) -> Producer:
@@ -84,18 +108,21 @@ def _produce(client: Client) -> Producer:
     import ottla
 
     # What connects makes no other.
-    producer: Producer = ottla.Producer(cast(ottla.Client, client))
-    return producer
+    made: Producer = ottla.Producer(cast(ottla.Client, client))
+    return made
 
 
 def _connect(config: Mapping[str, str], hint: str | None) -> Client:
     import ottla
+    from ottla.errors import ConfigError
 
-    servers = config["bootstrap.servers"]
+    servers = config.get("bootstrap.servers", "")
+    if not servers.strip():
+        raise ConfigError("bootstrap.servers must be set, for example to host1:9092,host2:9092")
     if hint is not None and hint not in servers.split(","):
         servers = f"{hint},{servers}"
-    client: Client = ottla.Client(config={**config, "bootstrap.servers": servers})
-    return client
+    made: Client = ottla.Client(config={**config, "bootstrap.servers": servers})
+    return made
 
 
 def _forget_inherited() -> None:

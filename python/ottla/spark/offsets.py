@@ -17,7 +17,7 @@ from ottla.spark.core import TopicPartition
 LATEST = -1
 EARLIEST = -2
 
-_INT64_MAX = 2**63 - 1
+INT64_MAX = 2**63 - 1
 _INT32_MAX = 2**31 - 1
 _QUOTED = 200
 
@@ -163,7 +163,7 @@ def _timestamp(option: str, text: str) -> int:
         value = int(text.strip())
     except ValueError:
         value = -1
-    if not 0 <= value <= _INT64_MAX:
+    if not 0 <= value <= INT64_MAX:
         raise ConfigError(
             f"{option}: expected milliseconds since 1970 as a whole number, got {_quote(text)}"
         )
@@ -205,7 +205,7 @@ def _whole(option: str, text: str, expected: str, value: object) -> int:
             value = int(value)
         except ValueError:
             raise _malformed(option, text, expected) from None
-    if not isinstance(value, int) or isinstance(value, bool) or abs(value) > _INT64_MAX:
+    if not isinstance(value, int) or isinstance(value, bool) or abs(value) > INT64_MAX:
         raise _malformed(option, text, expected)
     return value
 

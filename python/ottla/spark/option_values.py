@@ -96,6 +96,16 @@ def number(
     return value
 
 
+def text_of(values: Mapping[str, str], option: str) -> str | None:
+    """An option that is a text, None if it is not given."""
+    text = values.get(option.lower())
+    if text is None:
+        return None
+    if not (stripped := text.strip()):
+        raise ConfigError(f"option {option} is empty")
+    return stripped
+
+
 def seconds(values: Mapping[str, str], name: str, *, default: float) -> float:
     """An option in milliseconds, as seconds."""
     milliseconds = number(values, name, minimum=0, maximum=INT32_MAX)

@@ -29,6 +29,7 @@ from ottla.spark.option_values import (
     lowered,
     number,
     seconds,
+    text_of,
     wrong,
 )
 from ottla.spark.subscription import APPEARS_WITHIN, Subscription, parse_subscription
@@ -45,18 +46,21 @@ GENERAL_OPTIONS = (
     "failOnDataLoss",
     "minPartitions",
     "maxRecordsPerPartition",
+    "targetBytesPerPartition",
     "includeHeaders",
     "groupIdPrefix",
     "kafkaConsumer.pollTimeoutMs",
     "fetchOffset.numRetries",
     "fetchOffset.retryIntervalMs",
 )
-BATCH_OPTIONS = ("endingOffsets", "endingTimestamp", "endingOffsetsByTimestamp")
+ENDING_OPTIONS = ("endingOffsets", "endingTimestamp", "endingOffsetsByTimestamp")
+BATCH_OPTIONS = (*ENDING_OPTIONS, "pushFilters")
 STREAM_OPTIONS = (
     "maxOffsetsPerTrigger",
     "minOffsetsPerTrigger",
     "maxTriggerDelay",
     "maxBytesPerTrigger",
+    "commitGroupId",
 )
 
 _MEANT = {
@@ -87,6 +91,7 @@ class SourceOptions:
     latest_on_no_match: bool = False
     min_partitions: int | None = None
     max_records_per_partition: int | None = None
+    target_bytes_per_partition: int | None = None
     offset_attempts: int = 3
     offset_retry_interval: float = 1.0
     warnings: tuple[str, ...] = ()
@@ -111,6 +116,7 @@ class BatchOptions:
     source: SourceOptions
     start: OffsetLimit
     end: OffsetLimit
+    push_filters: bool = False
     warnings: tuple[str, ...] = ()
 
 
@@ -124,6 +130,7 @@ class StreamOptions:
     min_offsets_per_trigger: int | None = None
     max_bytes_per_trigger: int | None = None
     max_trigger_delay: float = 900.0
+    commit_group_id: str | None = None
 
 
 def parse_batch(options: Mapping[str, str]) -> BatchOptions:
@@ -138,16 +145,19 @@ def parse_batch(options: Mapping[str, str]) -> BatchOptions:
         for name in STREAM_OPTIONS
         if name.lower() in values
     )
-    return BatchOptions(source, start, end, source.warnings + ignored)
+    push = flag(values, "pushFilters", default=False)
+    return BatchOptions(source, start, end, push, source.warnings + ignored)
 
 
 def parse_stream(options: Mapping[str, str]) -> StreamOptions:
     """Everything a streaming read needs, or a ConfigError that names the option at fault."""
     values = lowered(options)
     source = parse_source(values)
-    for name in BATCH_OPTIONS:
+    for name in ENDING_OPTIONS:
         if name.lower() in values:
             raise ConfigError(f"option {name} is not valid in a streaming query, which has no end")
+    if "pushfilters" in values:
+        raise ConfigError("option pushFilters is not valid in a streaming query: Spark pushes none")
     return StreamOptions(
         source,
         offset_limit(values, "starting", Everywhere(LATEST)),
@@ -155,6 +165,7 @@ def parse_stream(options: Mapping[str, str]) -> StreamOptions:
         min_offsets_per_trigger=number(values, "minOffsetsPerTrigger", minimum=0),
         max_bytes_per_trigger=number(values, "maxBytesPerTrigger"),
         max_trigger_delay=duration(values, "maxTriggerDelay", default=900.0),
+        commit_group_id=text_of(values, "commitGroupId"),
     )
 
 
@@ -174,6 +185,7 @@ def parse_source(options: Mapping[str, str]) -> SourceOptions:
         latest_on_no_match=_latest_on_no_match(values),
         min_partitions=number(values, "minPartitions", maximum=INT32_MAX),
         max_records_per_partition=number(values, "maxRecordsPerPartition"),
+        target_bytes_per_partition=number(values, "targetBytesPerPartition"),
         offset_attempts=number(values, "fetchOffset.numRetries", maximum=INT32_MAX) or 3,
         offset_retry_interval=seconds(values, "fetchOffset.retryIntervalMs", default=1.0),
         warnings=warnings,

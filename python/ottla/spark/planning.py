@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import TypeVar
 
 from ottla.errors import ConfigError, DataLossError, KafkaError, UnknownTopicError
@@ -25,6 +26,7 @@ from ottla.spark.offsets import (
     show_all,
 )
 from ottla.spark.options import BatchOptions, SourceOptions
+from ottla.spark.pushdown import Bounds
 from ottla.spark.ranges import OffsetRange, split_ranges
 
 log = logging.getLogger(__name__)
@@ -33,13 +35,18 @@ Offsets = dict[TopicPartition, int]
 
 T = TypeVar("T")
 
+_NO_BOUNDS = Bounds()
 
-def plan_batch(client: Client, options: BatchOptions) -> list[OffsetRange]:
+
+def plan_batch(
+    client: Client, options: BatchOptions, bounds: Bounds = _NO_BOUNDS
+) -> list[OffsetRange]:
     """The ranges of one batch read; an empty list when there is nothing to read.
 
+    ``bounds`` are those of the filters that Spark has pushed.
     A passing failure is tried again as ``fetchOffset.numRetries`` and ``…retryIntervalMs`` say.
     """
-    return retrying(options.source, lambda: _plan_once(client, options))
+    return retrying(options.source, lambda: _plan_once(client, options, bounds))
 
 
 def retrying(source: SourceOptions, ask: Callable[[], T]) -> T:
@@ -58,7 +65,7 @@ def retrying(source: SourceOptions, ask: Callable[[], T]) -> T:
     raise AssertionError("unreachable: there is at least one attempt")
 
 
-def _plan_once(client: Client, options: BatchOptions) -> list[OffsetRange]:
+def _plan_once(client: Client, options: BatchOptions, bounds: Bounds) -> list[OffsetRange]:
     source = options.source
     leaders = source.subscription.find(client, source.topic_timeout)
     if not leaders:
@@ -75,12 +82,29 @@ def _plan_once(client: Client, options: BatchOptions) -> list[OffsetRange]:
         start = _resolve(starts[partition], first.get(partition, newest), newest)
         end = newest if ends[partition] == LATEST else ends[partition]
         end = _end_within_log(source, partition, start, end, newest)
-        ranges.append(OffsetRange(*partition, start, end, leader))
+        floats = starts[partition] == EARLIEST
+        ranges.append(OffsetRange(*partition, start, end, leader, floats))
     return split_ranges(
-        ranges,
+        _within(client, source, ranges, bounds),
         min_partitions=source.min_partitions,
         max_records_per_partition=source.max_records_per_partition,
     )
+
+
+def _within(
+    client: Client, source: SourceOptions, ranges: list[OffsetRange], bounds: Bounds
+) -> list[OffsetRange]:
+    within = [part for piece in ranges if (part := bounds.of(piece)) is not None]
+    if bounds.since is None:
+        return within
+    wanted = {piece.topic_partition: bounds.since for piece in within}
+    first = look_up(client, source, wanted)
+    # -1: no record is as late.
+    return [
+        replace(piece, start=min(max(piece.start, first[piece.topic_partition]), piece.end))
+        for piece in within
+        if first[piece.topic_partition] >= 0
+    ]
 
 
 class Resolver:

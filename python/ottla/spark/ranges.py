@@ -18,7 +18,8 @@ class OffsetRange:
     """The offsets of one partition from ``start`` up to, not including, ``end``.
 
     ``leader`` is the address (``host:port``) of the partition's leader when the range was
-    planned: a hint that saves a bootstrap, never more.
+    planned: a hint that saves a bootstrap, never more. ``floats``: it starts wherever the log does
+    when it is read, so that records deleted until then are no loss.
     """
 
     topic: str
@@ -26,6 +27,7 @@ class OffsetRange:
     start: int
     end: int
     leader: str | None = None
+    floats: bool = False
 
     @property
     def size(self) -> int:
@@ -51,7 +53,7 @@ def split_ranges(
     whole = [piece for piece in ranges if piece.size > 0]
     if max_records_per_partition is not None:
         limit = max_records_per_partition
-        whole = [part for piece in whole for part in _cut(piece, -(-piece.size // limit))]
+        whole = [part for piece in whole for part in cut_range(piece, -(-piece.size // limit))]
     if min_partitions is None or len(whole) >= min_partitions:
         return whole
     return list(_split_in_proportion(whole, min_partitions))
@@ -69,7 +71,7 @@ def _split_in_proportion(ranges: list[OffsetRange], wanted: int) -> Iterator[Off
         if piece.topic_partition in uncut:
             yield piece
         else:
-            yield from _cut(piece, _share(piece.size, left, places))
+            yield from cut_range(piece, _share(piece.size, left, places))
 
 
 def _share(size: int, total: int, places: int) -> int:
@@ -77,10 +79,12 @@ def _share(size: int, total: int, places: int) -> int:
     return max(int(size / total * places + 0.5), 1)
 
 
-def _cut(piece: OffsetRange, parts: int) -> Iterator[OffsetRange]:
+def cut_range(piece: OffsetRange, parts: int) -> Iterator[OffsetRange]:
+    """So many pieces of about the same size; fewer where there are not so many offsets."""
     start = piece.start
     for part in range(parts):
         end = start + (piece.end - start) // (parts - part)
         if end > start:
-            yield replace(piece, start=start, end=end)
+            floats = piece.floats and start == piece.start
+            yield replace(piece, start=start, end=end, floats=floats)
         start = end

@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ottla.errors import ConfigError
-from ottla.spark.option_values import BOOTSTRAP, check_names, flag, kafka_config, lowered
+from ottla.spark.option_values import BOOTSTRAP, check_names, flag, kafka_config, lowered, text_of
 
 SINK_OPTIONS = (
     BOOTSTRAP,
@@ -57,16 +56,7 @@ def parse_sink(options: Mapping[str, str]) -> SinkOptions:
     flag(values, "includeHeaders", default=False)
     return SinkOptions(
         kafka=kafka_config(values, _REFUSED),
-        topic=_name(values, "topic"),
+        topic=text_of(values, "topic"),
         include_timestamp=flag(values, "includeTimestamp", default=False),
-        report_path=_name(values, "reportPath"),
+        report_path=text_of(values, "reportPath"),
     )
-
-
-def _name(values: Mapping[str, str], option: str) -> str | None:
-    text = values.get(option.lower())
-    if text is None:
-        return None
-    if not (name := text.strip()):
-        raise ConfigError(f"option {option} is empty")
-    return name

@@ -15,7 +15,7 @@ from pyspark.sql.datasource import (
 )
 from pyspark.sql.types import StructType
 
-from ottla.spark.batch_reader import BatchReader
+from ottla.spark.batch_reader import batch_reader
 from ottla.spark.options import parse_batch, parse_source, parse_stream
 from ottla.spark.schema import full_schema
 from ottla.spark.sink_options import parse_sink
@@ -38,7 +38,7 @@ class OttlaDataSource(DataSource):
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """Make the reader of a batch query."""
-        return BatchReader(parse_batch(self.options), schema)
+        return batch_reader(parse_batch(self.options), schema)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 (Spark's name)
         """Make the reader of a stream."""

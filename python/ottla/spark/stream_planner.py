@@ -14,8 +14,10 @@ from ottla.errors import DataLossError, UnknownTopicError
 from ottla.spark.admission import Delay, at_most_bytes, at_most_offsets
 from ottla.spark.clients import client_for
 from ottla.spark.core import Client
+from ottla.spark.group_progress import GroupProgress
 from ottla.spark.offsets import EARLIEST, LATEST, show, show_all
 from ottla.spark.options import StreamOptions
+from ottla.spark.packing import Task, pack
 from ottla.spark.planning import Offsets, Resolver, look_up, retrying
 from ottla.spark.ranges import OffsetRange, split_ranges
 from ottla.spark.record_sizes import RecordSizes
@@ -37,6 +39,9 @@ class StreamPlanner:
         self._sizes = RecordSizes(
             self._source.kafka, fail_on_data_loss=self._source.fail_on_data_loss
         )
+        self._progress = None
+        if options.commit_group_id is not None:
+            self._progress = GroupProgress(options.commit_group_id)
         self._delay = None
         if options.min_offsets_per_trigger is not None:
             self._delay = Delay(
@@ -84,8 +89,13 @@ class StreamPlanner:
         self._target = retrying(self._source, self._find_newest)
         self._newest = self._target
 
-    def plan(self, start: Offsets, end: Offsets) -> list[OffsetRange]:
-        """The ranges of one micro-batch."""
+    def publish(self, offsets: Offsets) -> None:
+        """Show that everything before these offsets is processed, if the options name a group."""
+        if self._progress is not None:
+            self._progress.publish(self._client(), offsets, self._leaders.keys())
+
+    def plan(self, start: Offsets, end: Offsets) -> list[Task]:
+        """What the tasks of one micro-batch read."""
         if deleted := start.keys() - end.keys():
             self._lose(f"partitions {show_all(deleted)} have been deleted")
         added = end.keys() - start.keys()
@@ -101,11 +111,12 @@ class StreamPlanner:
                     f"{show(partition)} was read up to offset {begin[partition]}, but ends at "
                     f"{until} now: its topic was made anew, or its log was cut"
                 )
-        return split_ranges(
+        ranges = split_ranges(
             self._ranges(begin, end),
             min_partitions=self._source.min_partitions,
             max_records_per_partition=self._source.max_records_per_partition,
         )
+        return pack(ranges, self._source, self._sizes.of)
 
     def _find_initial(self) -> Offsets:
         client = self._client()

@@ -47,8 +47,12 @@ class PlainStreamReader(DataSourceStreamReader):
 
     def partitions(self, start: Json, end: Json) -> Sequence[InputPartition]:
         """The tasks of a micro-batch."""
-        ranges = self.planner.plan(offsets_of(start), offsets_of(end))
-        return [RangesPartition((piece,)) for piece in ranges]
+        tasks = self.planner.plan(offsets_of(start), offsets_of(end))
+        return [RangesPartition(task) for task in tasks]
+
+    def commit(self, end: Json) -> None:
+        """Show that a micro-batch is done; not called for the last one, which the next shows."""
+        self.planner.publish(offsets_of(end))
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Yield the records of one task."""
@@ -102,9 +106,14 @@ else:
 
         def latestOffset(self, start: Json, limit: ReadLimit) -> Json:  # type: ignore[override]  # noqa: N802
             """Where the next micro-batch ends."""
+            done = offsets_of(start)
             if isinstance(limit, ReadAllAvailable):
-                return nested_offsets(self.planner.latest())
-            return nested_offsets(self.planner.end_of_batch(offsets_of(start)))
+                end = self.planner.latest()
+            else:
+                end = self.planner.end_of_batch(done)
+            # What a micro-batch starts with is in the checkpoint.
+            self.planner.publish(done)
+            return nested_offsets(end)
 
         def reportLatestOffset(self) -> Json | None:  # noqa: N802 (Spark's name)
             """What the log held at the last trigger, for the query's progress."""

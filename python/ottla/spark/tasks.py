@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -49,7 +50,8 @@ def read_ranges(
     client = client_for(kafka, hint=ranges[0].leader)
     # Now everything is imported that a task needs.
     settle_worker()
-    for some in [ranges] if fail_on_data_loss else _still_there(client, ranges):
+    there = [_settled(client, ranges)] if fail_on_data_loss else _still_there(client, ranges)
+    for some in there:
         with client.scan(
             [(piece.topic, piece.partition, piece.start, piece.end) for piece in some],
             columns=expected.names,
@@ -58,6 +60,18 @@ def read_ranges(
         ) as scan:
             for batch in scan:
                 yield conform(pa.record_batch(batch), expected)
+
+
+def _settled(client: Client, ranges: tuple[OffsetRange, ...]) -> tuple[OffsetRange, ...]:
+    # Where the log starts is where it starts now: retention went on since the read was planned.
+    floating = {piece.topic_partition: "earliest" for piece in ranges if piece.floats}
+    first = client.list_offsets(floating) if floating else {}
+    return tuple(
+        replace(piece, start=min(max(piece.start, first[piece.topic_partition].offset), piece.end))
+        if piece.floats
+        else piece
+        for piece in ranges
+    )
 
 
 def _still_there(

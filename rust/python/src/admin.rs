@@ -1,10 +1,13 @@
 //! `Admin`: changing the cluster.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 use std::time::Duration;
 
 use ottla_client::Client as Core;
 use ottla_client::admin::NewTopic;
+use ottla_client::consumer::Member;
+use ottla_client::consumer::offsets::{Committed, commit, committed};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -65,6 +68,49 @@ impl Admin {
     #[pyo3(signature = (name, *, timeout=None))]
     fn delete_topic(&self, py: Python<'_>, name: String, timeout: Option<f64>) -> PyResult<()> {
         wait_for(py, self.core.get()?.delete_topics(&[name], self.timeout(timeout)?))
+    }
+
+    #[pyo3(signature = (group_id, offsets, *, timeout=None))]
+    fn alter_consumer_group_offsets(
+        &self,
+        py: Python<'_>,
+        group_id: &str,
+        offsets: BTreeMap<(String, i32), i64>,
+        timeout: Option<f64>,
+    ) -> PyResult<()> {
+        let core = self.core.get()?;
+        let timeout = self.timeout(timeout)?;
+        let wanted: HashMap<_, _> = offsets
+            .into_iter()
+            .map(|((topic, partition), offset)| {
+                let to = Committed { offset, leader_epoch: None, metadata: String::new() };
+                ((Arc::<str>::from(topic), partition), to)
+            })
+            .collect();
+        let outcomes = wait_for(py, commit(core, &Member::none(group_id), wanted, timeout))?;
+        let mut failed: Vec<_> =
+            outcomes.into_iter().filter_map(|(at, outcome)| Some((at, outcome.err()?))).collect();
+        failed.sort_by(|a, b| a.0.cmp(&b.0));
+        match failed.first() {
+            Some((_, error)) => Err(errors::raise(py, error)),
+            None => Ok(()),
+        }
+    }
+
+    #[pyo3(signature = (group_id, *, timeout=None))]
+    fn list_consumer_group_offsets(
+        &self,
+        py: Python<'_>,
+        group_id: &str,
+        timeout: Option<f64>,
+    ) -> PyResult<BTreeMap<(String, i32), i64>> {
+        let core = self.core.get()?;
+        let timeout = self.timeout(timeout)?;
+        let found = wait_for(py, committed(core, &Member::none(group_id), None, false, timeout))?;
+        let offset = |((topic, partition), at): ((Arc<str>, i32), Option<Committed>)| {
+            Some(((topic.to_string(), partition), at?.offset))
+        };
+        Ok(found.into_iter().filter_map(offset).collect())
     }
 
     fn close(&self, py: Python<'_>) -> PyResult<()> {

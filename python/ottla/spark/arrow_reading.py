@@ -1,0 +1,83 @@
+"""``read_arrow``: the cheaper way into Spark, past its API for Python sources.
+
+Called by users on the driver. The read is planned there at once, and each task runs the user's own
+function on Arrow batches as they are read, before anything is handed to the JVM. Invariant: the
+rows are those of ``format("ottla")`` with the same options.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from pyspark.sql.types import StructType
+
+from ottla.errors import ConfigError
+from ottla.spark.batch_reader import plan_tasks
+from ottla.spark.options import parse_batch
+from ottla.spark.packing import Task
+from ottla.spark.schema import check_schema, full_schema
+from ottla.spark.tasks import read_ranges
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+Batches = Iterator["pa.RecordBatch"]
+
+
+def read_arrow(
+    spark: SparkSession,
+    options: Mapping[str, str],
+    *,
+    columns: StructType | str | None = None,
+    transform: Callable[[Batches], Batches] | None = None,
+    schema: StructType | str | None = None,
+) -> DataFrame:
+    """Read a batch, and transform it in the tasks that read it.
+
+    Args:
+        spark: the session.
+        options: those of ``format("ottla")``.
+        columns: the columns to read, as for ``.schema(…)`` there: any choice and order.
+        transform: takes an iterator of ``pyarrow.RecordBatch`` and yields others, as the function
+            of ``mapInArrow``; called once a task.
+        schema: the schema of what ``transform`` yields. Default: that of the columns.
+
+    The offsets are settled now, not at each action.
+
+    Raises:
+        ConfigError: an option, a column or the schema is wrong.
+    """
+    parsed = parse_batch(options)
+    source = parsed.source
+    reads = _struct(columns) or full_schema(include_headers=source.include_headers)
+    check_schema(reads)
+    if transform is None and schema is not None:
+        raise ConfigError("schema is that of what transform yields, and there is no transform")
+    tasks = plan_tasks(parsed)
+    kafka, fail_on_data_loss = dict(source.kafka), source.fail_on_data_loss
+
+    def batches(numbers: Batches) -> Batches:
+        for number in numbers:
+            for at in number.column(0).to_pylist():
+                task: Task = tasks[at]
+                yield from read_ranges(kafka, reads, task, fail_on_data_loss=fail_on_data_loss)
+
+    def run(numbers: Batches) -> Batches:
+        return batches(numbers) if transform is None else transform(batches(numbers))
+
+    count = len(tasks)
+    frame = spark.range(0, count, 1, max(count, 1))
+    return frame.mapInArrow(run, schema or reads)
+
+
+def _struct(schema: StructType | str | None) -> StructType | None:
+    if not isinstance(schema, str):
+        return schema
+    parsed = StructType.fromDDL(schema)
+    if not isinstance(parsed, StructType):
+        raise ConfigError(
+            f"columns: expected such as 'value binary, offset bigint', got {schema!r}"
+        )
+    return parsed

@@ -1,0 +1,99 @@
+"""Columns that tell where the records of a key go: to repartition a job by what it will write to.
+
+Called by users on the driver. Invariant: what is needed of the cluster is asked once, when the
+column is made; tasks compute with that, ask nobody, and agree with each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from ottla.spark.clients import client_for
+from ottla.spark.core import Client
+from ottla.spark.subscription import APPEARS_WITHIN
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import Column
+
+__all__ = ["leader_for", "partition_for"]
+
+
+def partition_for(topic: str, key: Column | str, *, config: Mapping[str, str]) -> Column:
+    """The partition of a topic that a key's records go to, by Java's partitioner; null for null.
+
+    Args:
+        topic: the topic; how many partitions it has is asked now.
+        key: a column of binary or text.
+        config: the client's configuration, by Kafka's names.
+
+    Raises:
+        UnknownTopicError: the topic does not exist.
+    """
+    count = len(_topic(client_for(config), topic))
+
+    def partitions(keys: pa.Array) -> pa.Array:
+        import pyarrow as pa
+
+        import ottla
+
+        return pa.array(ottla.partitions_for_keys(keys, count))
+
+    return _column(partitions, key)
+
+
+def leader_for(topic: str, key: Column | str, *, config: Mapping[str, str]) -> Column:
+    """The id of the broker that leads the partition of ``partition_for``; null for null.
+
+    Leaders may move while the job runs: good for placing work, not for more. A partition that has
+    no leader right now gives null too.
+
+    Args:
+        topic: the topic; who leads its partitions is asked now.
+        key: a column of binary or text.
+        config: the client's configuration, by Kafka's names.
+
+    Raises:
+        UnknownTopicError: the topic does not exist.
+    """
+    leaders = _topic(client_for(config), topic)
+
+    def brokers(keys: pa.Array) -> pa.Array:
+        import pyarrow as pa
+
+        import ottla
+
+        partitions = pa.array(ottla.partitions_for_keys(keys, len(leaders)))
+        return pa.array(leaders, pa.int32()).take(partitions)
+
+    return _column(brokers, key)
+
+
+def _topic(client: Client, topic: str) -> list[int | None]:
+    """The leader of each partition, in order."""
+    cluster = client.cluster([topic], refresh=True, timeout=APPEARS_WITHIN)
+    partitions = cluster.topics[topic].partitions
+    return [partitions[number].leader for number in sorted(partitions)]
+
+
+def _column(function: Callable[[Any], Any], key: Column | str) -> Column:
+    import pyarrow as pa
+    from pyspark.sql import functions
+
+    # Spark tells kinds of functions by their annotations, which must be the classes themselves.
+    if hasattr(functions, "arrow_udf"):  # from PySpark 4.1 on
+        function.__annotations__ = {"keys": pa.Array, "return": pa.Array}
+        column: Column = functions.arrow_udf(function, "int")(key)
+        return column
+
+    import pandas as pd
+    from pyspark.sql.pandas.functions import pandas_udf
+
+    def of_series(keys: Any) -> Any:
+        return function(pa.array(keys, from_pandas=True)).to_pandas()
+
+    of_series.__annotations__ = {"keys": pd.Series, "return": pd.Series}
+    make: Any = pandas_udf
+    series: Column = make(of_series, "int")(key)
+    return series

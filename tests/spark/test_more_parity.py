@@ -1,0 +1,211 @@
+"""Parity where logs are awkward: transactions, huge records, retention under way; and secrets."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import confluent_kafka
+import pytest
+from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
+from pyspark.errors import PySparkException
+
+import ottla
+from tests.conftest import TopicFactory
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from tests.support.kafka_cluster import KafkaCluster
+
+pytestmark = [pytest.mark.spark, pytest.mark.cluster]
+
+SOURCES = ("kafka", "ottla")
+
+
+def load(
+    spark: SparkSession, source: str, kafka: KafkaCluster, topic: str, **options: str
+) -> DataFrame:
+    named = {name.replace("__", "."): value for name, value in options.items()}
+    return (
+        spark.read.format(source)
+        .options(**{"kafka.bootstrap.servers": kafka.bootstrap, "subscribe": topic, **named})
+        .load()
+    )
+
+
+def same(spark: SparkSession, kafka: KafkaCluster, topic: str, **options: str) -> list[tuple]:
+    """What both read, as (partition, offset, length and checksum of the value)."""
+    theirs, ours = (
+        sorted(
+            map(
+                tuple,
+                load(spark, source, kafka, topic, **options)
+                .selectExpr("partition", "offset", "length(value)", "crc32(value)")
+                .collect(),
+            )
+        )
+        for source in SOURCES
+    )
+    assert ours == theirs
+    return ours
+
+
+@contextlib.contextmanager
+def transactions(kafka: KafkaCluster, name: str) -> Iterator[Callable[..., None]]:
+    """Writes transactions: `write(topic, values, end)` with end "commit", "abort" or "leave"."""
+    producer = confluent_kafka.Producer(
+        {"bootstrap.servers": kafka.bootstrap, "transactional.id": name, "log_level": 0}
+    )
+    producer.init_transactions(30)
+
+    def write(topic: str, values: list[str], end: str) -> None:
+        producer.begin_transaction()
+        for i, value in enumerate(values):
+            producer.produce(topic, value, partition=i % 2)
+        producer.flush(30)
+        if end == "commit":
+            producer.commit_transaction(30)
+        elif end == "abort":
+            producer.abort_transaction(30)
+
+    yield write
+
+
+def test_transactions(spark: SparkSession, kafka: KafkaCluster, kafka_topic: TopicFactory) -> None:
+    topic = kafka_topic(partitions=3)  # the last one stays empty
+    committed = {"kafka__isolation__level": "read_committed"}
+    with transactions(kafka, topic) as write:
+        write(topic, ["a"] * 10, "commit")
+        write(topic, ["b"] * 6, "abort")
+        write(topic, ["c"] * 4, "commit")
+        # It ends in markers, and a read has to get over them.
+        assert len(same(spark, kafka, topic)) == 20
+        assert len(same(spark, kafka, topic, **committed)) == 14
+        assert len(same(spark, kafka, topic, minPartitions="9", **committed)) == 14
+        write(topic, ["d"] * 4, "abort")
+        assert len(same(spark, kafka, topic, **committed)) == 14
+        # What starts on a marker, or amid what was aborted.
+        inside = f'{{"{topic}":{{"0":5,"1":8,"2":0}}}}'
+        same(spark, kafka, topic, startingOffsets=inside, **committed)
+        write(topic, ["e"] * 2, "leave")
+        # The open transaction hides what comes after it as well.
+        with ottla.Producer(kafka.bootstrap) as producer:
+            producer.send(topic, "f", partition=0)
+        assert len(same(spark, kafka, topic, **committed)) == 14
+        assert len(same(spark, kafka, topic)) == 27
+
+
+def test_records_of_ten_megabytes(
+    spark: SparkSession, kafka: KafkaCluster, kafka_topic: TopicFactory
+) -> None:
+    topic = kafka_topic(config={"max.message.bytes": "12000000"})
+    large = [os.urandom(10_000_000) for _ in range(3)]
+    with ottla.Producer(
+        kafka.bootstrap, max_request_size=12_000_000, buffer_memory=64_000_000
+    ) as producer:
+        for value in (large[0], b"small", large[1], large[2]):
+            producer.send(topic, value)
+        producer.flush()
+    rows = same(spark, kafka, topic)
+    assert [row[2:] for row in rows] == [
+        (len(value), zlib.crc32(value)) for value in (large[0], b"small", large[1], large[2])
+    ]
+    # And what the sinks do with them: ours keeps to what the topic takes, as theirs does.
+    copy = kafka_topic(config={"max.message.bytes": "12000000"})
+    sink = {
+        "kafka.bootstrap.servers": kafka.bootstrap,
+        "topic": copy,
+        "kafka.max.request.size": "12000000",
+        "kafka.buffer.memory": "64000000",
+    }
+    frame = load(spark, "ottla", kafka, topic).select("value")
+    frame.write.format("ottla").mode("append").options(**sink).save()
+    assert sorted(row[2:] for row in same(spark, kafka, copy)) == sorted(row[2:] for row in rows)
+
+
+def test_retention_under_way(
+    spark: SparkSession, kafka: KafkaCluster, kafka_topic: TopicFactory
+) -> None:
+    topic = kafka_topic()
+    with ottla.Producer(kafka.bootstrap) as producer:
+        producer.send_batch(topic, ["x"] * 100)
+
+    def read(source: str, **options: str) -> list[int]:
+        # The plan is made when the frame's tasks are counted, and read afterwards.
+        frame = load(spark, source, kafka, topic, **options).select("offset")
+        rdd = frame.rdd
+        assert rdd.getNumPartitions() == 1
+        kafka.delete_records(topic, 0, deleted.pop(0))
+        return sorted(row.offset for row in rdd.collect())
+
+    deleted = [10, 20]
+    for source in SOURCES:
+        start = {"kafka": 10, "ottla": 20}[source]
+        assert read(source, failOnDataLoss="false") == list(range(start, 100))
+    # The earliest is what it is when a task gets there; an offset is an offset.
+    deleted = [30, 40]
+    for source in SOURCES:
+        start = {"kafka": 30, "ottla": 40}[source]
+        assert read(source) == list(range(start, 100))
+    deleted = [60, 70]
+    for source in SOURCES:
+        with pytest.raises((PySparkException, Py4JJavaError)) as caught:
+            read(source, startingOffsets=f'{{"{topic}":{{"0":55}}}}')
+        assert f"{topic}-0" in str(caught.value)
+
+
+SECRET = "hunter2-" + "s3cret"
+
+
+def test_secrets_appear_nowhere_that_spark_prints(
+    spark: SparkSession, kafka: KafkaCluster, kafka_topic: TopicFactory, tmp_path: Path
+) -> None:
+    topic = kafka_topic()
+    with ottla.Producer(kafka.bootstrap) as producer:
+        producer.send_batch(topic, ["x"] * 10)
+    # Settings of SASL are of no effect on these listeners, and are carried along all the same.
+    secrets = {
+        "kafka.sasl.password": SECRET,
+        "kafka.sasl.username": "alice",
+        "kafka.ssl.key.password": SECRET,
+        "kafka.sasl.jaas.config": f'x.PlainLoginModule required username="a" password="{SECRET}";',
+    }
+    base = {"kafka.bootstrap.servers": kafka.bootstrap, **secrets}
+    printed = io.StringIO()
+    frame = spark.read.format("ottla").options(**base, subscribe=topic).load()
+    with contextlib.redirect_stdout(printed):
+        for mode in ("simple", "extended", "codegen", "cost", "formatted"):
+            frame.explain(mode=mode)
+    printed.write(frame._jdf.queryExecution().toString() + repr(frame))
+    assert frame.count() == 10
+    stream = spark.readStream.format("ottla").options(**base, subscribe=topic).load()
+    query = (
+        stream.select("value")
+        .writeStream.format("ottla")
+        .options(**base, topic=topic)
+        .option("checkpointLocation", str(tmp_path / "checkpoint"))
+        .trigger(availableNow=True)
+        .start()
+    )
+    assert query.awaitTermination(60)
+    with contextlib.redirect_stdout(printed):
+        query.explain(extended=True)
+    printed.write(str(query.lastProgress) + str(query.status) + repr(query))
+    for file in (tmp_path / "checkpoint").rglob("*"):
+        if file.is_file():
+            printed.write(file.read_bytes().decode(errors="replace"))
+    for options in ({"topic": "a b c", "kafka.max.block.ms": "500"}, {"nonsense": "x"}):
+        with pytest.raises(PySparkException) as caught:
+            frame.select("value").write.format("ottla").mode("append").options(
+                **base, **options
+            ).save()
+        printed.write(str(caught.value))
+    text = printed.getvalue()
+    assert "ottla" in text
+    assert SECRET not in text

@@ -1,0 +1,146 @@
+"""Packing ranges into tasks, and filters into bounds: nothing lost, nothing read twice."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timezone
+from typing import Any
+
+import pytest
+from pyspark.sql import datasource as d
+
+from ottla.spark.options import SourceOptions, parse_batch
+from ottla.spark.packing import SMALL, Task, pack
+from ottla.spark.planning import plan_batch
+from ottla.spark.pushdown import Bounds, push
+from ottla.spark.ranges import OffsetRange
+from tests.spark.fake_client import FakeClient
+
+
+def source(**options: str) -> SourceOptions:
+    base = {"kafka.bootstrap.servers": "b:1", "subscribe": "t"}
+    return parse_batch({**base, **options}).source
+
+
+def ranges(*sizes: int, leaders: int = 1) -> list[OffsetRange]:
+    return [OffsetRange("t", n, 5, 5 + size, f"b:{n % leaders}") for n, size in enumerate(sizes)]
+
+
+def heavy(pieces: Iterable[OffsetRange]) -> Mapping[tuple[str, int], float]:
+    return {piece.topic_partition: 100.0 for piece in pieces}
+
+
+def nobody(pieces: Iterable[OffsetRange]) -> Mapping[tuple[str, int], float]:
+    raise AssertionError("no size is needed")
+
+
+def sizes(tasks: list[Task]) -> list[list[int]]:
+    return [[piece.size for piece in task] for task in tasks]
+
+
+def test_small_ranges_share_a_task() -> None:
+    assert sizes(pack(ranges(*[500] * 5), source(), nobody)) == [[500] * 4, [500]]
+    assert sizes(pack(ranges(SMALL, 1, 10**6, 1), source(), nobody)) == [[SMALL], [10**6], [1, 1]]
+    assert pack([], source(), nobody) == []
+
+
+def test_a_shared_task_asks_one_broker() -> None:
+    tasks = pack(ranges(*[10] * 9, leaders=3), source(), nobody)
+    assert [{piece.leader for piece in task} for task in tasks] == [{"b:0"}, {"b:1"}, {"b:2"}]
+
+
+@pytest.mark.parametrize("option", ["minPartitions", "maxRecordsPerPartition"])
+def test_who_says_how_many_tasks_gets_them(option: str) -> None:
+    assert sizes(pack(ranges(1, 1, 1), source(**{option: "2"}), nobody)) == [[1], [1], [1]]
+
+
+def test_tasks_of_so_many_bytes() -> None:
+    chosen = source(targetBytesPerPartition="10000", minPartitions="1")
+    assert sizes(pack(ranges(250, 100, 30, 30, 30, 50), chosen, heavy)) == [
+        [83],
+        [83],
+        [100],
+        [84],
+        [30, 30, 30],
+        [50],
+    ]
+    tiny = source(targetBytesPerPartition="1")
+    assert sizes(pack(ranges(3), tiny, heavy)) == [[1], [1], [1]]
+
+
+def test_nothing_is_lost_or_repeated() -> None:
+    rng = random.Random(3)
+    for _ in range(300):
+        given = ranges(*(rng.randrange(1, 5000) for _ in range(20)), leaders=rng.randrange(1, 5))
+        chosen = source()
+        if rng.random() < 0.5:
+            chosen = source(targetBytesPerPartition=str(rng.randrange(1000, 10**6)))
+        tasks = pack(given, chosen, heavy)
+        assert all(tasks)
+        covered = sorted((p.partition, o) for task in tasks for p in task for o in (p.start, p.end))
+        ends = {p.partition: (p.start, p.end) for p in given}
+        for partition, (start, end) in ends.items():
+            offsets = [offset for number, offset in covered if number == partition]
+            # Each inner border ends one piece and starts the next.
+            assert offsets[0] == start
+            assert offsets[-1] == end
+            assert offsets[1:-1:2] == offsets[2:-1:2]
+
+
+def equal(column: str, value: Any) -> d.Filter:
+    return d.EqualTo((column,), value)
+
+
+@pytest.mark.parametrize(
+    ("filters", "left", "expected"),
+    [
+        ([equal("topic", "t"), d.IsNotNull(("topic",))], 0, [(0, 0, 100), (1, 0, 50)]),
+        ([equal("topic", "u")], 0, []),
+        ([d.StringStartsWith(("topic",), "x")], 0, []),
+        ([d.In(("partition",), (1, 7))], 0, [(1, 0, 50)]),
+        ([d.GreaterThan(("partition",), 0)], 0, [(1, 0, 50)]),
+        ([d.LessThanOrEqual(("partition",), 0)], 0, [(0, 0, 100)]),
+        ([d.GreaterThanOrEqual(("offset",), 40)], 0, [(0, 40, 100), (1, 40, 50)]),
+        ([d.GreaterThan(("offset",), 49)], 0, [(0, 50, 100)]),
+        ([d.LessThan(("offset",), 10)], 0, [(0, 0, 10), (1, 0, 10)]),
+        (
+            [d.GreaterThan(("offset",), 3), d.LessThanOrEqual(("offset",), 5)],
+            0,
+            [(0, 4, 6), (1, 4, 6)],
+        ),
+        ([equal("offset", 99)], 0, [(0, 99, 100)]),
+        ([d.In(("offset",), (1, 2))], 1, [(0, 0, 100), (1, 0, 50)]),
+        ([d.Not(equal("partition", 0))], 1, [(0, 0, 100), (1, 0, 50)]),
+        ([equal("key", b"k"), d.IsNotNull(("key",))], 2, [(0, 0, 100), (1, 0, 50)]),
+        ([d.EqualTo(("headers", "x"), 1)], 1, [(0, 0, 100), (1, 0, 50)]),
+    ],
+)
+def test_filters(filters: list[d.Filter], left: int, expected: list[tuple[int, int, int]]) -> None:
+    bounds, back = push(filters)
+    assert len(back) == left
+    client = FakeClient({("t", 0): (0, 100), ("t", 1): (0, 50)})
+    options = parse_batch({"kafka.bootstrap.servers": "b:1", "subscribe": "t"})
+    found = plan_batch(client, options, bounds)
+    assert [(p.partition, p.start, p.end) for p in found] == expected
+
+
+def test_timestamps_bound_from_below_and_are_filtered_again() -> None:
+    # The fake's timestamps are its offsets.
+    client = FakeClient({("t", 0): (0, 100), ("t", 1): (0, 50)})
+    options = parse_batch({"kafka.bootstrap.servers": "b:1", "subscribe": "t"})
+    moment = datetime.fromtimestamp(0.060, timezone.utc)
+    for kind in (d.GreaterThan, d.GreaterThanOrEqual, d.EqualTo):
+        bounds, back = push([kind(("timestamp",), moment)])
+        assert len(back) == 1
+        ((partition, start, end),) = [
+            (p.partition, p.start, p.end) for p in plan_batch(client, options, bounds)
+        ]
+        assert (partition, end) == (0, 100)
+        assert start in (59, 60)
+    for kind in (d.LessThan, d.LessThanOrEqual):
+        bounds, back = push([kind(("timestamp",), moment)])
+        assert (bounds, len(back)) == (Bounds(), 1)
+    # Without a time zone nobody knows which moment is meant.
+    naive = datetime(2020, 1, 1)  # noqa: DTZ001
+    assert push([d.GreaterThan(("timestamp",), naive)])[0] == Bounds()
