@@ -7,7 +7,7 @@ Nothing starts at import; what is made before a fork refuses to work after it, a
 
 import logging
 
-from ottla import errors, serializers
+from ottla import errors, interceptors, serializers
 from ottla._core import (
     Admin,
     AsyncBatchDelivery,
@@ -64,6 +64,7 @@ __all__ = [
     "__version__",
     "diagnose",
     "errors",
+    "interceptors",
     "partition_for_key",
     "partitions_for_keys",
     "scan",

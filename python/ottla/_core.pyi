@@ -1,12 +1,13 @@
 """The Rust core. What users import comes from ``ottla``; the docstrings are here."""
 
 from asyncio import Future
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from types import TracebackType
 from typing import Any, Literal, TypeAlias, final
 
 from ottla.errors import KafkaError
+from ottla.interceptors import ProducerInterceptor
 from ottla.metrics import Metrics
 from ottla.serializers import Serializer
 
@@ -635,7 +636,24 @@ class BatchDelivery:
         """Wait for all, and return how many there are, or raise the first failure."""
 
     def errors(self, timeout: float | None = None) -> list[tuple[int, int, BaseException]]:
-        """Wait for all, and return what failed: index of the first record, how many, why."""
+        """Wait for all, and return what failed: index of the first record, how many, why.
+
+        The errors have ``context["index"]``, that of the first, tell with ``maybe_done`` whether
+        the records may have been written all the same, and with ``name`` what the broker said last.
+        """
+
+    def partitions(self) -> Array:
+        """The partition of each record, as an Arrow array of int32.
+
+        Null for a record that no batch has taken, as it is too large for one.
+        """
+
+    def offsets(self, timeout: float | None = None) -> Array:
+        """Wait for all, and return the offset of each record, as an Arrow array of int64.
+
+        Null for a record that failed (see ``errors``), and where the broker did not tell it, as
+        with ``acks=0``. ``pyarrow.array(...)`` takes it over without a copy.
+        """
 
     def written(self, timeout: float | None = None) -> list[tuple[int, int | None, int]]:
         """Wait for all, and return where they were written, or raise the first failure.
@@ -658,6 +676,12 @@ class AsyncBatchDelivery:
     def errors(self, timeout: float | None = None) -> Future[list[tuple[int, int, BaseException]]]:
         """What failed, once all is known: index of the first record, how many, why."""
 
+    def partitions(self) -> Array:
+        """The partition of each record: see ``BatchDelivery.partitions``."""
+
+    def offsets(self, timeout: float | None = None) -> Future[Array]:
+        """The offset of each record, once all is known: see ``BatchDelivery.offsets``."""
+
     def written(self, timeout: float | None = None) -> Future[list[tuple[int, int | None, int]]]:
         """Where all were written, or else the first failure: see ``BatchDelivery.written``."""
 
@@ -675,8 +699,8 @@ class AsyncProducer:
         bootstrap: addresses, or a ``Client`` or ``AsyncClient`` to share its connections.
         config: configuration by Kafka's dotted names; ``kwargs`` are the same with underscores.
         timeout: seconds for connecting. Default: ``default.api.timeout.ms``, 60 s.
-        key_serializer, value_serializer, and the keyword ``partitioner``: as for ``Producer``; they
-            are called on the loop's thread.
+        key_serializer, value_serializer, interceptors, and the keyword ``partitioner``: as for
+            ``Producer``; they are called on the loop's thread.
 
     Raises:
         ConfigError: a key or a value is wrong.
@@ -690,6 +714,7 @@ class AsyncProducer:
         timeout: float | None = None,
         key_serializer: _Serializer | None = None,
         value_serializer: _Serializer | None = None,
+        interceptors: Iterable[ProducerInterceptor] | None = None,
         **kwargs: Any,
     ) -> AsyncProducer: ...
     def connect(self) -> Future[None]:
@@ -780,6 +805,8 @@ class Producer:
         timeout: seconds for connecting.
         key_serializer, value_serializer: what makes bytes of keys and values that are not None:
             see ``ottla.serializers``. Columns of Arrow are sent as they are.
+        interceptors: what sees each record before it is sent, and hears what became of it: see
+            ``ottla.interceptors``. With them ``send_batch`` takes lists alone.
 
     The keyword ``partitioner`` is the name of a partitioner (``partitioner.class``), or your own:
     an ``ottla.partitioners.Partitioner`` or ``BatchPartitioner``.
@@ -793,6 +820,7 @@ class Producer:
         timeout: float | None = None,
         key_serializer: _Serializer | None = None,
         value_serializer: _Serializer | None = None,
+        interceptors: Iterable[ProducerInterceptor] | None = None,
         **kwargs: Any,
     ) -> Producer: ...
     def send(

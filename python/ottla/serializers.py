@@ -59,8 +59,8 @@ def int32(value: builtins.int) -> builtins.bytes:
     return _integer(value, 4)
 
 
-def _integer(value: builtins.int, width: builtins.int) -> builtins.bytes:
+def _integer(value: Any, width: builtins.int) -> builtins.bytes:
     # A bool is an int to Python, and a mistake here.
     if not isinstance(value, builtins.int) or isinstance(value, bool):
         raise TypeError(f"expected int, not {type(value).__name__}")
-    return value.to_bytes(width, "big", signed=True)
+    return builtins.int.to_bytes(value, width, "big", signed=True)

@@ -46,7 +46,6 @@ PLAIN: dict[str, Any] = {
     "reader": lambda: pa.RecordBatchReader.from_batches(batch("value").schema, [batch("value")]),
     "polars": pl.DataFrame({"value": VALUES}),
     "pandas": pd.DataFrame({"value": ["a", None, "", "d" * 1000]}),
-    "other columns": batch("value").append_column("extra", pa.array([1, 2, 3, 4])),
 }
 
 
@@ -413,3 +412,81 @@ def test_a_hundred_thousand_rows(
     assert producer.send_batch(topic, table).result(30) == count
     read = read_table(ottla.scan(topic, mock_cluster.bootstrap, columns=["value"]))
     assert sorted(read["value"].cast(pa.string()).to_pylist()) == sorted(table["value"].to_pylist())
+
+
+def test_a_column_that_no_record_has_is_named(producer: ottla.Producer, single: str) -> None:
+    table = pa.table({"value": VALUES, "tiemstamp": [1, 2, 3, 4]})
+    with pytest.raises(errors.ConfigError, match='column "tiemstamp" is no part of a record'):
+        producer.send_batch(single, table)
+    assert producer.buffered_bytes == 0
+
+
+def test_what_was_read_can_be_sent_as_it_is(
+    mock_cluster: MockCluster, producer: ottla.Producer, single: str
+) -> None:
+    producer.send_batch(single, VALUES, KEYS).result(10)
+    columns = [
+        "key",
+        "value",
+        "topic",
+        "partition",
+        "offset",
+        "timestamp",
+        "timestampType",
+        "headers",
+    ]
+    table = read_table(ottla.scan(single, mock_cluster.bootstrap, columns=columns))
+    assert producer.send_batch(single, table).result(10) == 4
+    assert pairs(mock_cluster, single) == 2 * list(zip(KEYS, VALUES, strict=True))
+
+
+def test_partitions_and_offsets_of_rows(producer: ottla.Producer, topic: str) -> None:
+    producer.send_batch(topic, ["before"] * 5, partitions=[0, 0, 1, 2, 2]).result(10)
+    # The fourth is refused at once, the others are in three batches.
+    sent = producer.send_batch(topic, ["x"] * 6, partitions=[0, 1, 0, 7, 2, 0])
+    assert pa.array(sent.partitions()).to_pylist() == [0, 1, 0, None, 2, 0]
+    offsets = pa.array(sent.offsets(10))
+    assert offsets.type == pa.int64()
+    assert offsets.to_pylist() == [2, 1, 3, None, 2, 4]
+    [(first, count, error)] = sent.errors()
+    assert (first, count) == (3, 1)
+    assert isinstance(error, errors.UnknownTopicError)
+    assert error.context == {"topic": topic, "partition": 7, "index": 3}
+    with pytest.raises(errors.UnknownTopicError) as told:
+        sent.result()
+    assert told.value.context["index"] == 3
+
+
+def test_offsets_that_nobody_knows_are_null(mock_cluster: MockCluster, single: str) -> None:
+    with ottla.Producer(mock_cluster.bootstrap, acks=0, enable_idempotence=False) as producer:
+        sent = producer.send_batch(single, ["x"] * 3)
+        assert pa.array(sent.offsets(10)).to_pylist() == [None] * 3
+        assert pa.array(sent.partitions()).to_pylist() == [0] * 3
+
+
+@pytest.mark.parametrize("delivered", [True, False])
+def test_an_error_tells_what_the_broker_said_last_and_whether_it_may_be_written(
+    mock_cluster: MockCluster, topic: str, delivered: bool
+) -> None:
+    """Partition, index, the last broker error, and whether the records may be in the log."""
+    code = "NOT_ENOUGH_REPLICAS_AFTER_APPEND" if delivered else "NOT_ENOUGH_REPLICAS"
+    with ottla.Producer(
+        mock_cluster.bootstrap, linger_ms=0, delivery_timeout_ms=1000, request_timeout_ms=500
+    ) as producer:
+        producer.send_batch(topic, ["x"] * 3, partitions=[0, 1, 2]).result(10)
+        mock_cluster.inject(Fault.error(code), api="Produce", topic=topic, partition=1)
+        sent = producer.send_batch(topic, ["a", "b", "c", "d"], partitions=[0, 1, 2, 1])
+        failed = sent.errors(20)
+        assert [(first, count) for first, count, _ in failed] == [(1, 1), (3, 1)]
+        for first, _, error in failed:
+            assert isinstance(error, errors.TimeoutError)
+            assert error.name == code
+            assert error.maybe_done is delivered
+            assert {name: error.context[name] for name in ("topic", "partition", "index")} == {
+                "topic": topic,
+                "partition": 1,
+                "index": first,
+            }
+            assert "broker" in error.context
+        assert pa.array(sent.offsets()).to_pylist() == [1, None, 1, None]
+        mock_cluster.clear_faults()

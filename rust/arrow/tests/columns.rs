@@ -132,6 +132,10 @@ fn errors_name_the_column_and_what_it_could_be() {
     let batch = rows(vec![("values", Arc::clone(&value)), ("k", Arc::clone(&value))]);
     let error = Columns::try_new(&batch);
     assert_eq!(error.unwrap_err().to_string(), "there is no column \"value\"; there are: values, k");
+    let batch = rows(vec![("value", Arc::clone(&value)), ("kye", Arc::clone(&value))]);
+    let error = Columns::try_new(&batch).unwrap_err();
+    assert_eq!(error, ColumnsError::Unknown { column: "kye".to_owned() });
+    assert!(error.to_string().starts_with("column \"kye\" is no part of a record: expected value, key, "));
     let batch = rows(vec![("value", Arc::clone(&value)), ("value", Arc::clone(&value))]);
     let error = Columns::try_new(&batch);
     assert_eq!(error.unwrap_err(), ColumnsError::Twice { column: "value" });

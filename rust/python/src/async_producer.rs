@@ -2,8 +2,8 @@
 //!
 //! Invariant: no call waits on the loop's thread, and no thread is made to wait in.
 
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use ottla_client::Client as CoreClient;
@@ -24,7 +24,8 @@ use crate::producer::CLOSE;
 use crate::record::{self, Fields};
 use crate::runtime::{Owned, runtime, seconds};
 use crate::send_batch::{Given, Rows};
-use crate::{config, errors};
+use crate::told_rows::{self, Told};
+use crate::{config, errors, exit};
 
 struct Parts {
     core: Arc<Core>,
@@ -36,7 +37,7 @@ struct Parts {
 #[pyclass(frozen, module = "ottla")]
 pub(crate) struct AsyncProducer {
     parts: Owned<Parts>,
-    hooks: Hooks,
+    hooks: Arc<Hooks>,
     last_loop: LastLoop,
     /// For connecting.
     timeout: Duration,
@@ -85,7 +86,8 @@ fn left(began: Instant, timeout: Duration) -> Duration {
 #[pymethods]
 impl AsyncProducer {
     #[new]
-    #[pyo3(signature = (bootstrap=None, config=None, *, timeout=None, key_serializer=None, value_serializer=None, **kwargs))]
+    #[pyo3(signature = (bootstrap=None, config=None, *, timeout=None, key_serializer=None, value_serializer=None, interceptors=None, **kwargs))]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn new(
         py: Python<'_>,
         bootstrap: Option<&Bound<'_, PyAny>>,
@@ -93,9 +95,10 @@ impl AsyncProducer {
         timeout: Option<f64>,
         key_serializer: Option<&Bound<'_, PyAny>>,
         value_serializer: Option<&Bound<'_, PyAny>>,
+        interceptors: Option<&Bound<'_, PyAny>>,
         kwargs: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
-        let (hooks, kwargs) = Hooks::take(key_serializer, value_serializer, kwargs)?;
+        let (hooks, kwargs) = Hooks::take(key_serializer, value_serializer, interceptors, kwargs)?;
         let (client, own_client) = client(py, bootstrap, config, kwargs.as_ref())?;
         let timeout = seconds(timeout, client.config().default_api_timeout)?;
         let runtime = runtime()?;
@@ -104,8 +107,10 @@ impl AsyncProducer {
         let groups = Arc::new(Groups::default());
         let backlog =
             Arc::new(Backlog::new(Arc::clone(&core), Arc::clone(&groups), hooks.partitioner.clone()));
+        let open: Weak<Backlog> = Arc::downgrade(&backlog);
+        exit::watch(open);
         let parts = Owned::new(Parts { core, groups, backlog });
-        Ok(Self { parts, hooks, last_loop: LastLoop::default(), timeout, own_client })
+        Ok(Self { parts, hooks: Arc::new(hooks), last_loop: LastLoop::default(), timeout, own_client })
     }
 
     fn connect<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
@@ -127,7 +132,10 @@ impl AsyncProducer {
         on_delivery: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let given = record::Given { topic, value, key, headers, timestamp, partition, on_delivery };
-        self.send_record(py, &given)
+        match &self.hooks.interceptors {
+            None => self.send_record(py, &given),
+            Some(all) => all.around(py, &given, |given| self.send_record(py, given)),
+        }
     }
 
     #[pyo3(signature = (topic, values, keys=None, *, headers=None, timestamps=None, partitions=None))]
@@ -142,27 +150,37 @@ impl AsyncProducer {
         timestamps: Option<&Bound<'py, PyAny>>,
         partitions: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let core = Arc::clone(&self.parts.get()?.core);
+        let Parts { core, groups, .. } = self.parts.get()?;
         let given = Given { topic, values, keys, headers, timestamps, partitions };
-        let rows = Rows::new(py, &given, &self.hooks)?.owned()?;
-        let topic: Arc<str> = topic.into();
+        let mut rows = Rows::new(py, &given, &self.hooks)?.owned()?;
+        let (core, topic) = (Arc::clone(core), Arc::<str>::from(topic));
+        let told =
+            Told { topic: Arc::clone(&topic), groups: Arc::clone(groups), mailbox: asyncio::mailbox(py)? };
         let custom = self.hooks.partitioner.clone();
-        let mailbox = asyncio::mailbox(py)?;
         let work = async move {
             let deadline = core.blocks_until();
-            let target = core.target(&topic, deadline).await?;
-            let rows = match custom {
-                None => rows,
-                Some(custom) => {
-                    let count = target.partitions();
-                    let place = move |py: Python<'_>| custom.place(py, &topic, rows, count);
-                    match ask(&mailbox, deadline, place).await {
-                        Ok(rows) => rows,
-                        Err(trouble) => return Ok(Err(trouble)),
-                    }
+            let target = match core.target(&topic, deadline).await {
+                Ok(target) => target,
+                Err(error) => {
+                    told.refuse(rows.told(), error.clone());
+                    return Err(error);
                 }
             };
-            rows.send(&core, &target).await.map(Ok)
+            if let Some(custom) = custom {
+                let count = target.partitions();
+                let place = move |py: Python<'_>| {
+                    if let Err(error) = custom.place(py, &topic, &mut rows, count) {
+                        told_rows::refuse(py, &topic, rows.told(), &error)?;
+                        return Err(error);
+                    }
+                    Ok(rows)
+                };
+                match ask(&told.mailbox, deadline, place).await {
+                    Ok(placed) => rows = placed,
+                    Err(trouble) => return Ok(Err(trouble)),
+                }
+            }
+            rows.send(&core, &target, &told).await.map(Ok)
         };
         start(py, work, |py, runs| match runs {
             Ok(runs) => AsyncBatchDelivery::from(runs).into_py_any(py),
@@ -199,10 +217,7 @@ impl AsyncProducer {
         let timeout = seconds(timeout, CLOSE)?;
         // Not the future's own work: cancelling the wait does not leave the producer half closed.
         let closing = runtime()?.spawn(async move {
-            let began = Instant::now();
-            // What waits longer than this fails, as what is unsent does.
-            let _ = tokio::time::timeout(timeout, backlog.through()).await;
-            let closed = core.close(left(began, timeout)).await;
+            let closed = backlog.close(timeout).await;
             if own_client {
                 core.client().close();
             }
@@ -215,7 +230,11 @@ impl AsyncProducer {
             };
             closing.await.map_err(ended)?
         };
-        start(py, work, |py, ()| Ok(py.None()))
+        let hooks = Arc::clone(&self.hooks);
+        start(py, work, move |py, ()| {
+            hooks.interceptors.iter().try_for_each(|all| all.close(py))?;
+            Ok(py.None())
+        })
     }
 
     fn __aenter__<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {

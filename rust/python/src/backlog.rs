@@ -8,6 +8,7 @@ use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
 
 use ottla_client::producer::{Delivery, Producer, Sent};
 use ottla_client::{Error, Kind};
@@ -20,9 +21,10 @@ use crate::asyncio::{Mailbox, Promise, report_to_loop};
 use crate::awaited::{Groups, refused};
 use crate::delivery::RecordMetadata;
 use crate::errors;
+use crate::exit::Ending;
 use crate::partitioner::Custom;
 use crate::record::Fields;
-use crate::runtime::runtime;
+use crate::runtime::{runtime, wait_for};
 
 /// A record that waits for its topic or for room.
 pub(crate) struct Waiting {
@@ -195,6 +197,13 @@ impl Backlog {
         }
     }
 
+    /// Closes the producer: what waits may still be sent in this time, and fails after it.
+    pub(crate) async fn close(&self, timeout: Duration) -> ottla_client::Result<()> {
+        let began = Instant::now();
+        let _ = tokio::time::timeout(timeout, self.through()).await;
+        self.core.close(timeout.saturating_sub(began.elapsed())).await
+    }
+
     /// Waits until all that waits now is in the buffer, or failed.
     pub(crate) async fn through(&self) {
         let mut marks = Vec::new();
@@ -207,6 +216,12 @@ impl Backlog {
             // It is dropped when its turn has come.
             let _ = passed.await;
         }
+    }
+}
+
+impl Ending for Backlog {
+    fn end(&self, py: Python<'_>, timeout: Duration) -> PyResult<()> {
+        wait_for(py, self.close(timeout))
     }
 }
 

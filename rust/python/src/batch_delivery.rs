@@ -6,6 +6,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use arrow_array::ArrayRef;
+use arrow_array::builder::{Int32Builder, Int64Builder};
 use ottla_client::producer::Completion;
 use ottla_client::{Error, Kind};
 use pyo3::IntoPyObjectExt;
@@ -13,6 +15,7 @@ use pyo3::prelude::*;
 
 use crate::asyncio::start;
 use crate::errors;
+use crate::partitioner::Array;
 use crate::runtime::{Owned, check_process, pid, seconds, wait};
 
 /// Rows in a row with the same fate.
@@ -129,17 +132,52 @@ impl Runs {
         written
     }
 
+    /// The partition of each row; null for one that was never in a batch.
+    fn partitions(&self) -> Array {
+        let mut column = Int32Builder::with_capacity(self.count);
+        for run in &self.runs {
+            match &run.fate {
+                Fate::Batch(completion, _) => column.append_value_n(completion.partition().1, run.count),
+                Fate::Refused(_) => column.append_nulls(run.count),
+            }
+        }
+        Array::from(Arc::new(column.finish()) as ArrayRef)
+    }
+
+    /// The offset of each row, once all are settled; null for one that failed, or if the broker did not
+    /// tell it.
+    fn offsets(&self) -> Array {
+        let mut column = Int64Builder::with_capacity(self.count);
+        for run in &self.runs {
+            let Fate::Batch(completion, index) = &run.fate else {
+                column.append_nulls(run.count);
+                continue;
+            };
+            for (_, count, outcome) in completion.outcomes(*index, index + run.count) {
+                match outcome {
+                    Ok(at) if at.offset >= 0 => {
+                        (at.offset..).take(count).for_each(|offset| column.append_value(offset));
+                    }
+                    _ => column.append_nulls(count),
+                }
+            }
+        }
+        Array::from(Arc::new(column.finish()) as ArrayRef)
+    }
+
     /// How many rows there are, if none failed.
     fn result(&self, py: Python<'_>, failures: &[Failed]) -> PyResult<usize> {
         let Some((first, _, error)) = failures.first() else { return Ok(self.count) };
         let failed: usize = failures.iter().map(|(_, count, _)| count).sum();
         let words = format!("{failed} of {} records failed, the first at index {first}", self.count);
-        Err(errors::raise(py, &error.clone().because(words)))
+        let raised = errors::value_at(py, &error.clone().because(words), Some(*first))?;
+        Err(PyErr::from_value(raised.into_bound(py)))
     }
 }
 
 fn to_python(py: Python<'_>, failures: Vec<Failed>) -> PyResult<Vec<(usize, usize, Py<PyAny>)>> {
-    failures.into_iter().map(|(first, count, error)| Ok((first, count, errors::value(py, &error)?))).collect()
+    let told = |(first, count, error)| Ok((first, count, errors::value_at(py, &error, Some(first))?));
+    failures.into_iter().map(told).collect()
 }
 
 fn repr(class: &str, runs: &Runs) -> String {
@@ -187,6 +225,16 @@ impl BatchDelivery {
     #[pyo3(signature = (timeout=None))]
     fn errors(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<Vec<(usize, usize, Py<PyAny>)>> {
         to_python(py, self.wait(py, timeout)?)
+    }
+
+    fn partitions(&self) -> Array {
+        self.runs.partitions()
+    }
+
+    #[pyo3(signature = (timeout=None))]
+    fn offsets(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<Array> {
+        self.wait(py, timeout)?;
+        Ok(py.detach(|| self.runs.offsets()))
     }
 
     #[pyo3(signature = (timeout=None))]
@@ -244,6 +292,15 @@ impl AsyncBatchDelivery {
     #[pyo3(signature = (timeout=None))]
     fn errors<'py>(&self, py: Python<'py>, timeout: Option<f64>) -> PyResult<Bound<'py, PyAny>> {
         self.wait(py, timeout, |py, _, failures| to_python(py, failures)?.into_py_any(py))
+    }
+
+    fn partitions(&self) -> PyResult<Array> {
+        Ok(self.runs.get()?.partitions())
+    }
+
+    #[pyo3(signature = (timeout=None))]
+    fn offsets<'py>(&self, py: Python<'py>, timeout: Option<f64>) -> PyResult<Bound<'py, PyAny>> {
+        self.wait(py, timeout, |py, runs, _| runs.offsets().into_py_any(py))
     }
 
     #[pyo3(signature = (timeout=None))]

@@ -11,6 +11,7 @@ use pyo3::prelude::*;
 use tokio::time::Instant;
 
 use crate::callbacks::{Callbacks, Place};
+use crate::exit::Ending;
 use crate::runtime::wait_for;
 
 /// How long `close` waits for callbacks at least.
@@ -75,5 +76,11 @@ impl Engine {
         // Also those of what failed, so that there is some time for them.
         let called = callbacks.flush(py, timeout.saturating_sub(began.elapsed()).max(CALLBACKS));
         closed.and(called)
+    }
+}
+
+impl Ending for Engine {
+    fn end(&self, py: Python<'_>, timeout: Duration) -> PyResult<()> {
+        self.close(py, timeout)
     }
 }

@@ -35,6 +35,11 @@ pub(crate) fn raise(py: Python<'_>, error: &Error) -> PyErr {
 
 /// The exception object for an error.
 pub(crate) fn value(py: Python<'_>, error: &Error) -> PyResult<Py<PyAny>> {
+    value_at(py, error, None)
+}
+
+/// The exception object for an error of the record at `index` of what was passed to a call.
+pub(crate) fn value_at(py: Python<'_>, error: &Error, index: Option<usize>) -> PyResult<Py<PyAny>> {
     let make = MAKE.get_or_try_init(py, || -> PyResult<_> {
         Ok(py.import("ottla.errors")?.getattr("_from_core")?.unbind())
     })?;
@@ -45,6 +50,7 @@ pub(crate) fn value(py: Python<'_>, error: &Error) -> PyResult<Py<PyAny>> {
     context.set_item("broker", place.broker)?;
     context.set_item("address", place.address.as_deref())?;
     context.set_item("api", place.api.map(|api| api.name()))?;
+    context.set_item("index", index)?;
     context.set_item("phase", place.phase.map(|phase| phase.to_string()))?;
     let attempts: Vec<_> = error
         .attempts()

@@ -21,7 +21,10 @@ mod doctor;
 mod engine;
 mod errors;
 mod events;
+mod exit;
 mod hooks;
+mod interceptors;
+mod list_rows;
 mod logging;
 mod mock;
 mod offsets;
@@ -34,6 +37,7 @@ mod scan;
 mod send_batch;
 mod serializers;
 mod tokens;
+mod told_rows;
 
 use pyo3::prelude::*;
 

@@ -31,6 +31,12 @@ const BATCH: &str = "partition_batch";
 #[pyclass(frozen, module = "ottla")]
 pub(crate) struct Array(ArrayRef);
 
+impl From<ArrayRef> for Array {
+    fn from(array: ArrayRef) -> Self {
+        Self(array)
+    }
+}
+
 #[pymethods]
 impl Array {
     fn __len__(&self) -> usize {
@@ -147,32 +153,31 @@ impl Custom {
         Ok(())
     }
 
-    /// The same rows, all with a partition.
+    /// Gives all rows a partition that name none.
     pub(crate) fn place(
         &self,
         py: Python<'_>,
         topic: &str,
-        rows: OwnedRows,
+        rows: &mut OwnedRows,
         count: usize,
-    ) -> PyResult<OwnedRows> {
+    ) -> PyResult<()> {
         match rows {
-            OwnedRows::Lists(mut rows) => {
-                if self.0.bind(py).hasattr(BATCH)? {
-                    let keys: BinaryArray =
-                        rows.iter().map(|row| row.as_slices()[0].map(<[u8]>::to_vec)).collect();
-                    let chosen = self.choose_batch(py, topic, Arc::new(keys), count)?;
-                    for (row, chosen) in rows.iter_mut().zip(chosen) {
-                        row.partition = row.partition.or(Some(chosen));
-                    }
-                } else {
-                    rows.iter_mut().try_for_each(|row| self.place_record(py, topic, row, count))?;
+            OwnedRows::Lists(rows) | OwnedRows::Told(rows) if self.0.bind(py).hasattr(BATCH)? => {
+                let keys: BinaryArray =
+                    rows.iter().map(|row| row.as_slices()[0].map(<[u8]>::to_vec)).collect();
+                let chosen = self.choose_batch(py, topic, Arc::new(keys), count)?;
+                for (row, chosen) in rows.iter_mut().zip(chosen) {
+                    row.partition = row.partition.or(Some(chosen));
                 }
-                Ok(OwnedRows::Lists(rows))
+                Ok(())
             }
-            OwnedRows::Arrow(pairs) => {
-                let placed = pairs.iter().map(|pair| self.place_columns(py, topic, pair, count));
-                Ok(OwnedRows::Arrow(placed.collect::<PyResult<_>>()?))
+            OwnedRows::Lists(rows) | OwnedRows::Told(rows) => {
+                rows.iter_mut().try_for_each(|row| self.place_record(py, topic, row, count))
             }
+            OwnedRows::Arrow(pairs) => pairs.iter_mut().try_for_each(|pair| {
+                *pair = self.place_columns(py, topic, pair, count)?;
+                Ok(())
+            }),
         }
     }
 

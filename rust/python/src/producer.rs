@@ -1,6 +1,6 @@
 //! `Producer`: puts records into their partitions' batches and returns promises.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use ottla_client::producer::{Producer as Core, Sent};
@@ -12,10 +12,12 @@ use crate::client::Client;
 use crate::delivery::Delivery;
 use crate::engine::Engine;
 use crate::errors;
+use crate::exit;
 use crate::hooks::Hooks;
 use crate::record::{self, Fields, data};
 use crate::runtime::{Owned, runtime, seconds, wait_for};
 use crate::send_batch::{Given, Rows};
+use crate::told_rows;
 
 /// How long `close` waits for unsent records unless told otherwise.
 pub(crate) const CLOSE: Duration = Duration::from_secs(60);
@@ -30,7 +32,8 @@ pub(crate) struct Producer {
 #[pymethods]
 impl Producer {
     #[new]
-    #[pyo3(signature = (bootstrap=None, config=None, *, timeout=None, key_serializer=None, value_serializer=None, **kwargs))]
+    #[pyo3(signature = (bootstrap=None, config=None, *, timeout=None, key_serializer=None, value_serializer=None, interceptors=None, **kwargs))]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn new(
         py: Python<'_>,
         bootstrap: Option<&Bound<'_, PyAny>>,
@@ -38,15 +41,19 @@ impl Producer {
         timeout: Option<f64>,
         key_serializer: Option<&Bound<'_, PyAny>>,
         value_serializer: Option<&Bound<'_, PyAny>>,
+        interceptors: Option<&Bound<'_, PyAny>>,
         kwargs: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
-        let (hooks, kwargs) = Hooks::take(key_serializer, value_serializer, kwargs)?;
+        let (hooks, kwargs) = Hooks::take(key_serializer, value_serializer, interceptors, kwargs)?;
         let (client, own_client) =
             Client::given_or_connected(py, "Producer", bootstrap, config, timeout, kwargs.as_ref())?;
         let runtime = runtime()?;
         let _entered = runtime.enter();
         let core = Core::new(client).map_err(|error| errors::raise(py, &error))?;
-        Ok(Self { engine: Owned::new(Arc::new(Engine::new(core, own_client))), hooks })
+        let engine = Arc::new(Engine::new(core, own_client));
+        let open: Weak<Engine> = Arc::downgrade(&engine);
+        exit::watch(open);
+        Ok(Self { engine: Owned::new(engine), hooks })
     }
 
     #[pyo3(signature = (topic, value=None, key=None, *, headers=None, timestamp=None, partition=None, on_delivery=None))]
@@ -63,7 +70,11 @@ impl Producer {
         on_delivery: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Delivery> {
         let given = record::Given { topic, value, key, headers, timestamp, partition, on_delivery };
-        self.send_record(py, self.engine.get()?, &given)
+        let engine = self.engine.get()?;
+        match &self.hooks.interceptors {
+            None => self.send_record(py, engine, &given),
+            Some(all) => all.around(py, &given, |given| self.send_record(py, engine, given)),
+        }
     }
 
     #[pyo3(signature = (topic, values, keys=None, *, headers=None, timestamps=None, partitions=None))]
@@ -80,12 +91,24 @@ impl Producer {
     ) -> PyResult<BatchDelivery> {
         let engine = self.engine.get()?;
         let given = Given { topic, values, keys, headers, timestamps, partitions };
-        let mut rows = Rows::new(py, &given, &self.hooks)?;
-        let target = engine.target(py, topic, || engine.core.blocks_until())?;
-        if let Some(custom) = &self.hooks.partitioner {
-            rows = Rows::Owned(custom.place(py, topic, rows.owned()?, target.partitions())?);
+        let rows = Rows::new(py, &given, &self.hooks)?;
+        let target = || engine.target(py, topic, || engine.core.blocks_until());
+        let Rows::Owned(mut rows) = rows else {
+            return Ok(rows.send(py, engine, topic, &*target()?)?.into());
+        };
+        let placed = target().and_then(|target| {
+            if let Some(custom) = &self.hooks.partitioner {
+                custom.place(py, topic, &mut rows, target.partitions())?;
+            }
+            Ok(target)
+        });
+        match placed {
+            Ok(target) => Ok(Rows::Owned(rows).send(py, engine, topic, &target)?.into()),
+            Err(error) => {
+                told_rows::refuse(py, topic, rows.told(), &error)?;
+                Err(error)
+            }
         }
-        Ok(rows.send(py, engine, &target)?.into())
     }
 
     #[pyo3(signature = (timeout=None))]
@@ -103,7 +126,9 @@ impl Producer {
 
     #[pyo3(signature = (timeout=None))]
     fn close(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<()> {
-        self.engine.get()?.close(py, seconds(timeout, CLOSE)?)
+        let closed = self.engine.get()?.close(py, seconds(timeout, CLOSE)?);
+        self.hooks.interceptors.iter().try_for_each(|all| all.close(py))?;
+        closed
     }
 
     fn __enter__(this: Py<Self>) -> Py<Self> {

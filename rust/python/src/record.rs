@@ -106,10 +106,23 @@ pub(crate) struct Given<'a, 'py> {
 
 impl Fields {
     pub(crate) fn new(given: &Given<'_, '_>, serializers: &Serializers) -> PyResult<Self> {
+        Self::read(given, serializers, None, ottla_client::producer::now_millis)
+    }
+
+    /// As the record at `index` of a batch, in which `now` is the same for all.
+    pub(crate) fn read(
+        given: &Given<'_, '_>,
+        serializers: &Serializers,
+        index: Option<usize>,
+        now: impl FnOnce() -> i64,
+    ) -> PyResult<Self> {
         let Given { topic, value, key, headers, timestamp, partition, on_delivery } = *given;
-        let place = Place { topic, headers, index: None };
+        let place = Place { topic, headers, index };
         Ok(Self {
-            timestamp: self::timestamp(timestamp)?,
+            timestamp: match timestamp.filter(|timestamp| !timestamp.is_none()) {
+                Some(timestamp) => self::timestamp(timestamp)?,
+                None => now(),
+            },
             value: value.map_or(Ok(None), |value| serializers.value(place, value))?,
             key: key.map_or(Ok(None), |key| serializers.key(place, key))?,
             headers: Headers::new(headers)?,
@@ -161,10 +174,7 @@ fn is_mapping(value: &Bound<'_, PyAny>) -> bool {
 }
 
 /// Milliseconds since 1970: an int, or a `datetime`, of which a naive one is local time as Python has it.
-pub(crate) fn timestamp(value: Option<&Bound<'_, PyAny>>) -> PyResult<i64> {
-    let Some(value) = value.filter(|value| !value.is_none()) else {
-        return Ok(ottla_client::producer::now_millis());
-    };
+pub(crate) fn timestamp(value: &Bound<'_, PyAny>) -> PyResult<i64> {
     let wrong =
         || errors::config(value.py(), format!("timestamp is {value}: expected milliseconds since 1970"));
     if value.is_instance_of::<PyInt>() {

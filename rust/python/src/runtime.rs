@@ -18,7 +18,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyCFunction, PyDict};
 use tokio::runtime::Runtime;
 
-use crate::{errors, logging};
+use crate::{errors, exit, logging};
 
 /// How often a wait looks for signals.
 const SIGNAL_CHECK: Duration = Duration::from_millis(50);
@@ -95,11 +95,13 @@ pub(crate) fn runtime() -> PyResult<Arc<Runtime>> {
     }
 }
 
-/// Has Python tell when it is about to end.
+/// Has Python tell when it is about to end: what is unsent is written first.
 fn notice_exit(py: Python<'_>) -> PyResult<()> {
     let exiting = PyCFunction::new_closure(py, None, None, |arguments, _| {
+        let ended = exit::end_all(arguments.py());
         logging::stop(arguments.py());
         EXITING.store(true, Ordering::Release);
+        ended
     })?;
     py.import("atexit")?.call_method1("register", (exiting,)).map(drop)
 }

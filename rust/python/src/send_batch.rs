@@ -16,7 +16,6 @@ use ottla_client::{Error, Kind};
 use ottla_protocol::records::Header;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyIterator, PyString};
 use pyo3_arrow::input::AnyArray;
 use tokio::time::Instant;
 
@@ -24,9 +23,11 @@ use crate::batch_delivery::Runs;
 use crate::engine::Engine;
 use crate::errors;
 use crate::hooks::Hooks;
-use crate::record::{Fields, Headers, check_data, data, timestamp};
+use crate::list_rows::{ListRows, check_lists};
+use crate::record::Fields;
 use crate::runtime::wait;
-use crate::serializers::{Place, Serializers};
+use crate::serializers::Serializers;
+use crate::told_rows::{self, Told};
 
 /// What the caller gave.
 pub(crate) struct Given<'a, 'py> {
@@ -51,30 +52,54 @@ impl<'a, 'py> Rows<'a, 'py> {
     /// Looks through all that was given, and has it serialized.
     pub(crate) fn new(py: Python<'py>, given: &'a Given<'a, 'py>, hooks: &Hooks) -> PyResult<Self> {
         if speaks_arrow(given.values)? {
+            if hooks.interceptors.is_some() {
+                let words = "interceptors see records of Python, not columns of Arrow: pass lists, or use a producer without interceptors";
+                return Err(errors::config(py, words));
+            }
             let pairs = pairs(py, given)?;
             all_columns(&pairs).map_err(|error| errors::config(py, error.to_string()))?;
             return Ok(Self::Owned(OwnedRows::Arrow(pairs)));
         }
-        let serializers = &hooks.serializers;
-        check_lists(py, given, serializers)?;
-        if serializers.has_key() || serializers.has_value() {
-            // All of them first: what cannot be serialized is told before anything is sent.
-            let rows = ListRows::new(given, serializers)?.collect::<PyResult<_>>()?;
-            return Ok(Self::Owned(OwnedRows::Lists(rows)));
+        check_lists(py, given, hooks)?;
+        let Hooks { interceptors, serializers, partitioner } = hooks;
+        if interceptors.is_none() && serializers.are_none() && partitioner.is_none() {
+            return Ok(Self::Lists(given));
         }
-        Ok(Self::Lists(given))
+        // All of them first: what cannot be serialized is told before anything is sent.
+        let mut rows = Vec::new();
+        for row in ListRows::new(given, serializers, interceptors.as_ref())? {
+            match row {
+                Ok(row) => rows.push(row),
+                Err(error) => {
+                    told_rows::refuse(py, given.topic, rows, &error)?;
+                    return Err(error);
+                }
+            }
+        }
+        let made = if interceptors.is_some() { OwnedRows::Told } else { OwnedRows::Lists };
+        Ok(Self::Owned(made(rows)))
     }
 
     /// Sends all; returns when all are in the buffer.
-    pub(crate) fn send(self, py: Python<'py>, engine: &Engine, target: &Target) -> PyResult<Runs> {
+    pub(crate) fn send(
+        self,
+        py: Python<'py>,
+        engine: &Engine,
+        topic: &str,
+        target: &Target,
+    ) -> PyResult<Runs> {
         let core = &engine.core;
         let mut runs = Runs::default();
         match self {
             Self::Lists(given) => {
-                send_lists(py, core, target, ListRows::new(given, &Serializers::default())?, &mut runs)?;
+                let plain = Serializers::default();
+                send_lists(py, core, target, ListRows::new(given, &plain, None)?, &mut runs)?;
             }
             Self::Owned(OwnedRows::Lists(rows)) => {
                 send_lists(py, core, target, rows.into_iter().map(Ok), &mut runs)?;
+            }
+            Self::Owned(OwnedRows::Told(rows)) => {
+                told_rows::send(py, engine, topic, target, rows, &mut runs)?;
             }
             Self::Owned(OwnedRows::Arrow(pairs)) => {
                 let all = all_columns(&pairs).map_err(|error| errors::config(py, error.to_string()))?;
@@ -89,7 +114,7 @@ impl<'a, 'py> Rows<'a, 'py> {
         match self {
             Self::Lists(given) => {
                 let plain = Serializers::default();
-                let rows = ListRows::new(given, &plain)?;
+                let rows = ListRows::new(given, &plain, None)?;
                 Ok(OwnedRows::Lists(rows.collect::<PyResult<_>>()?))
             }
             Self::Owned(rows) => Ok(rows),
@@ -101,6 +126,8 @@ impl<'a, 'py> Rows<'a, 'py> {
 pub(crate) enum OwnedRows {
     Arrow(Vec<Pair>),
     Lists(Vec<Fields>),
+    /// Interceptors are told of each.
+    Told(Vec<Fields>),
 }
 
 /// So many rows are sent before a task lets others run.
@@ -109,10 +136,24 @@ const ROWS_AT_ONCE: usize = 1000;
 const ROWS_READ: usize = 128;
 
 impl OwnedRows {
+    /// The rows that are told of, if there are such.
+    pub(crate) fn told(self) -> Vec<Fields> {
+        match self {
+            Self::Told(rows) => rows,
+            Self::Arrow(_) | Self::Lists(_) => Vec::new(),
+        }
+    }
+
     /// Sends all; returns when all are in the buffer.
-    pub(crate) async fn send(self, core: &Producer, target: &Target) -> ottla_client::Result<Runs> {
+    pub(crate) async fn send(
+        self,
+        core: &Producer,
+        target: &Target,
+        told: &Told,
+    ) -> ottla_client::Result<Runs> {
         let mut runs = Runs::default();
         match self {
+            Self::Told(rows) => told.send(core, target, rows, &mut runs).await?,
             Self::Lists(rows) => {
                 send_parts(core, &mut runs, rows.len(), |part, runs| {
                     append_rows(core, target, &rows, part, runs)
@@ -218,7 +259,7 @@ pub(crate) fn speaks_arrow(object: &Bound<'_, PyAny>) -> PyResult<bool> {
 }
 
 /// The error of a call that ends before its last row.
-fn cut_short(row: usize, error: Error) -> Error {
+pub(crate) fn cut_short(row: usize, error: Error) -> Error {
     error.because(format_args!("at index {row}; the records before it are under way"))
 }
 
@@ -340,129 +381,5 @@ fn send_lists(
         if some.len() < ROWS_READ {
             return Ok(());
         }
-    }
-}
-
-/// The records of lists that were looked through.
-struct ListRows<'a, 'py> {
-    topic: &'a str,
-    serializers: &'a Serializers,
-    index: usize,
-    values: Bound<'py, PyIterator>,
-    keys: Option<Bound<'py, PyIterator>>,
-    headers: Option<Bound<'py, PyIterator>>,
-    timestamps: Option<Bound<'py, PyIterator>>,
-    partitions: Option<Bound<'py, PyIterator>>,
-    now: i64,
-}
-
-impl<'a, 'py> ListRows<'a, 'py> {
-    fn new(given: &Given<'a, 'py>, serializers: &'a Serializers) -> PyResult<Self> {
-        Ok(Self {
-            topic: given.topic,
-            serializers,
-            index: 0,
-            values: given.values.try_iter()?,
-            keys: iterate(given.keys)?,
-            headers: iterate(given.headers)?,
-            timestamps: iterate(given.timestamps)?,
-            partitions: iterate(given.partitions)?,
-            now: now_millis(),
-        })
-    }
-
-    fn row(&mut self, value: &Bound<'py, PyAny>) -> PyResult<Fields> {
-        let headers = next(&mut self.headers)?;
-        let headers = headers.as_ref();
-        let place = Place { topic: self.topic, headers, index: Some(self.index) };
-        self.index += 1;
-        Ok(Fields {
-            value: self.serializers.value(place, value)?,
-            key: match next(&mut self.keys)? {
-                Some(key) => self.serializers.key(place, &key)?,
-                None => None,
-            },
-            headers: Headers::new(headers)?,
-            timestamp: match next(&mut self.timestamps)? {
-                Some(millis) if !millis.is_none() => timestamp(Some(&millis))?,
-                _ => self.now,
-            },
-            partition: match next(&mut self.partitions)? {
-                Some(partition) => partition.extract()?,
-                None => None,
-            },
-            on_delivery: None,
-        })
-    }
-}
-
-impl Iterator for ListRows<'_, '_> {
-    type Item = PyResult<Fields>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let value = self.values.next()?;
-        Some(value.and_then(|value| self.row(&value)))
-    }
-}
-
-/// Looks through the lists before anything is sent, but not at what serializers are to see.
-fn check_lists(py: Python<'_>, given: &Given<'_, '_>, serializers: &Serializers) -> PyResult<()> {
-    let wrong = || {
-        let ty = given.values.get_type().name().map_or_else(|_| String::new(), |name| name.to_string());
-        PyTypeError::new_err(format!(
-            "values is of type {ty}; expected a list of bytes, str or None, or an Arrow array, batch or table"
-        ))
-    };
-    if given.values.is_instance_of::<PyString>() || given.values.is_instance_of::<PyBytes>() {
-        return Err(wrong());
-    }
-    let count = given.values.len().map_err(|_| wrong())?;
-    each("values", Some(given.values), count, |value| check(value, serializers.has_value()))?;
-    each("keys", given.keys, count, |key| check(key, serializers.has_key()))?;
-    each("headers", given.headers, count, |headers| Headers::new(Some(headers)).map(drop))?;
-    each("timestamps", given.timestamps, count, |millis| timestamp(Some(millis)).map(drop))?;
-    each("partitions", given.partitions, count, |partition| {
-        partition
-            .extract::<Option<i32>>()
-            .map(drop)
-            .map_err(|_| errors::config(py, format!("{partition} is not the number of a partition")))
-    })
-}
-
-fn check(value: &Bound<'_, PyAny>, is_serialized: bool) -> PyResult<()> {
-    // The error is made by whom it is made anyway.
-    if is_serialized || check_data(value) { Ok(()) } else { data("it", value).map(drop) }
-}
-
-/// Checks a list that may not have been given; an error names the list and the index.
-fn each<'py>(
-    name: &str,
-    list: Option<&Bound<'py, PyAny>>,
-    count: usize,
-    check: impl Fn(&Bound<'py, PyAny>) -> PyResult<()>,
-) -> PyResult<()> {
-    let Some(list) = list.filter(|list| !list.is_none()) else { return Ok(()) };
-    let py = list.py();
-    let length = list.len()?;
-    if length != count {
-        return Err(errors::config(py, format!("{name} has {length} items and values has {count}")));
-    }
-    for (index, item) in list.try_iter()?.enumerate() {
-        check(&item?).map_err(|error| {
-            PyErr::from_type(error.get_type(py), (format!("{name}[{index}]: {}", error.value(py)),))
-        })?;
-    }
-    Ok(())
-}
-
-/// An iterator over a list that may not have been given.
-fn iterate<'py>(list: Option<&Bound<'py, PyAny>>) -> PyResult<Option<Bound<'py, PyIterator>>> {
-    list.filter(|list| !list.is_none()).map(|list| list.try_iter()).transpose()
-}
-
-fn next<'py>(list: &mut Option<Bound<'py, PyIterator>>) -> PyResult<Option<Bound<'py, PyAny>>> {
-    match list {
-        Some(list) => list.next().transpose(),
-        None => Ok(None),
     }
 }

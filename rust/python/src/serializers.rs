@@ -51,6 +51,10 @@ impl Serializers {
         field("value", self.value.as_ref(), place, value)
     }
 
+    pub(crate) fn are_none(&self) -> bool {
+        self.key.is_none() && self.value.is_none()
+    }
+
     pub(crate) fn has_key(&self) -> bool {
         self.key.is_some()
     }

@@ -24,6 +24,14 @@ pub enum ColumnsError {
         /// The names that are there.
         found: String,
     },
+    /// A column that no record has.
+    #[error(
+        "column {column:?} is no part of a record: expected value, key, headers, timestamp and partition; drop it, or rename it to what it is meant to be"
+    )]
+    Unknown {
+        /// The column.
+        column: String,
+    },
     /// A name that is known occurs twice.
     #[error("column {column:?} is there twice")]
     Twice {

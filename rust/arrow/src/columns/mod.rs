@@ -14,14 +14,16 @@ use arrow_array::{Array, ArrayRef, Int32Array, RecordBatch, StructArray};
 use arrow_schema::{DataType, Fields};
 use ottla_protocol::records::{BatchBuilder, Header};
 
+use crate::Column;
 use bytes::BytesRef;
 pub use error::ColumnsError;
 use headers::HeadersRef;
 use timestamps::TimestampsRef;
 
 /// The columns of one batch of rows, each found by its name: `value`, and if they are there `key`,
-/// `headers`, `timestamp`, `partition` and `topic`. Other columns are not looked at, so that a
-/// batch that was read can be sent as it is.
+/// `headers`, `timestamp`, `partition` and `topic`. The other columns of a batch that was read are not
+/// looked at, so that it can be sent as it is; any other is an error, since it may be a name that was
+/// mistyped.
 #[derive(Debug, Clone)]
 pub struct Columns<'a> {
     rows: usize,
@@ -97,6 +99,9 @@ impl<'a> Columns<'a> {
             let found = fields.iter().map(|field| field.name().as_str()).collect::<Vec<_>>().join(", ");
             return Err(ColumnsError::NoValue { found });
         };
+        if let Some(field) = fields.iter().find(|field| field.name().parse::<Column>().is_err()) {
+            return Err(ColumnsError::Unknown { column: field.name().clone() });
+        }
         let topic = bytes("topic")?.unwrap_or(BytesRef::Null);
         if !topic.is_text() {
             let found = find("topic")?.map_or(DataType::Null, |array| array.data_type().clone());

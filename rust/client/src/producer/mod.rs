@@ -89,6 +89,10 @@ pub struct Producer {
 impl Drop for Producer {
     fn drop(&mut self) {
         self.shared.accumulator.close();
+        let batches = self.shared.accumulator.incomplete().len();
+        if batches > 0 {
+            tracing::warn!(target: "ottla.producer", batches, "a producer is dropped with records that are not acknowledged: close it first");
+        }
         self.stop();
     }
 }

@@ -1,0 +1,220 @@
+"""Interceptors: they see each record, may change it, hear of it once, and break nothing."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import ottla
+from ottla import errors, serializers
+from ottla.interceptors import ProducerInterceptor, ProducerRecord
+from ottla.testing import Fault, MockCluster
+from tests.support import loops
+from tests.support.arrow import read_rows
+
+Heard = tuple[ottla.RecordMetadata, errors.KafkaError | None]
+
+
+class Listening(ProducerInterceptor):
+    """Writes down all it is told."""
+
+    def __init__(self, name: str = "") -> None:
+        self.name = name
+        self.seen: list[ProducerRecord] = []
+        self.heard: list[Heard] = []
+        self.threads: set[str] = set()
+        self.closed = 0
+
+    def on_send(self, record: ProducerRecord) -> ProducerRecord:
+        self.seen.append(record)
+        return replace(record, headers=[*(record.headers or ()), ("by", self.name)])
+
+    def on_acknowledgement(
+        self, metadata: ottla.RecordMetadata, error: errors.KafkaError | None
+    ) -> None:
+        self.threads.add(threading.current_thread().name)
+        self.heard.append((metadata, error))
+
+    def close(self) -> None:
+        self.closed += 1
+
+
+class Broken(ProducerInterceptor):
+    """Raises, whatever it is asked."""
+
+    def on_send(self, record: ProducerRecord) -> ProducerRecord:
+        raise ZeroDivisionError("on_send")
+
+    def on_acknowledgement(
+        self, metadata: ottla.RecordMetadata, error: errors.KafkaError | None
+    ) -> None:
+        raise ZeroDivisionError("on_acknowledgement")
+
+    def close(self) -> None:
+        raise ZeroDivisionError("close")
+
+
+def rows(cluster: MockCluster, topic: str) -> list[dict[str, Any]]:
+    return read_rows(ottla.scan(topic, cluster.bootstrap, include_headers=True))
+
+
+def names(row: dict[str, Any]) -> list[bytes]:
+    return [header["value"] for header in row["headers"]]
+
+
+@pytest.fixture
+def listening() -> Listening:
+    """One that listens."""
+    return Listening("first")
+
+
+def test_each_gets_what_the_one_before_it_made(
+    mock_cluster: MockCluster, single: str, listening: Listening
+) -> None:
+    second = Listening("second")
+    told: list[str] = []
+    second.on_acknowledgement = lambda *heard: told.append("interceptor")  # type: ignore[method-assign]
+    with ottla.Producer(
+        mock_cluster.bootstrap,
+        interceptors=[listening, second],
+        key_serializer=serializers.int,
+        value_serializer=serializers.json,
+    ) as producer:
+        sent = producer.send(
+            single,
+            {"a": 1},
+            7,
+            timestamp=5,
+            on_delivery=lambda error, where: told.append("program"),
+        )
+        assert sent.result(10).offset == 0
+    assert listening.seen == [ProducerRecord(single, {"a": 1}, 7, None, 5, None)]
+    assert second.seen == [replace(listening.seen[0], headers=[("by", "first")])]
+    [(where, error)] = listening.heard
+    assert (where.topic, where.partition, where.offset, where.timestamp, error) == (
+        single, 0, 0, 5, None
+    )  # fmt: skip
+    assert listening.threads == {"ottla-delivery"}
+    assert told == ["interceptor", "program"]
+    assert listening.closed == second.closed == 1
+    [row] = rows(mock_cluster, single)
+    assert (row["key"], row["value"]) == ((7).to_bytes(8, "big"), b'{"a":1}')
+    assert names(row) == [b"first", b"second"]
+
+
+def test_one_may_send_a_record_elsewhere(mock_cluster: MockCluster, topic: str) -> None:
+    class Elsewhere(ProducerInterceptor):
+        def on_send(self, record: ProducerRecord) -> ProducerRecord:
+            return ProducerRecord(topic, b"other", b"key", partition=2)
+
+    with ottla.Producer(mock_cluster.bootstrap, interceptors=[Elsewhere()]) as producer:
+        where = producer.send("nowhere", b"v").result(10)
+    assert (where.topic, where.partition) == (topic, 2)
+    assert [row["value"] for row in rows(mock_cluster, topic)] == [b"other"]
+
+
+def test_what_they_raise_is_logged_and_breaks_nothing(
+    mock_cluster: MockCluster,
+    single: str,
+    listening: Listening,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    class Wrong(ProducerInterceptor):
+        def on_send(self, record: ProducerRecord) -> ProducerRecord:
+            return None  # type: ignore[return-value]
+
+    everybody = [Broken(), Wrong(), listening]
+    with ottla.Producer(mock_cluster.bootstrap, interceptors=everybody) as producer:
+        assert producer.send(single, b"v").result(10).offset == 0
+        producer.flush()
+        assert producer.send_batch(single, ["a", "b"]).result(10) == 2
+    assert len(listening.seen) == len(listening.heard) == 3
+    assert "Broken.on_send failed; its record goes on" in caplog.text
+    assert "expected a ProducerRecord, not NoneType" in caplog.text
+    assert "Broken.on_acknowledgement failed" in caplog.text
+    assert "Broken.close failed" in caplog.text
+    assert len(rows(mock_cluster, single)) == 3
+
+
+def test_a_record_that_send_refuses_is_told_at_once(
+    mock_cluster: MockCluster, topic: str, listening: Listening
+) -> None:
+    called: list[object] = []
+    with ottla.Producer(mock_cluster.bootstrap, interceptors=[listening]) as producer:
+        with pytest.raises(errors.UnknownTopicError):
+            producer.send(topic, b"v", partition=7, on_delivery=lambda *told: called.append(told))
+        with pytest.raises(TypeError):
+            producer.send(topic, 5)
+    [(where, error), (other, wrong_type)] = listening.heard
+    assert (where.topic, where.partition, where.offset) == (topic, 7, None)
+    assert isinstance(error, errors.UnknownTopicError)
+    assert (other.partition, type(wrong_type)) == (-1, TypeError)
+    assert not called, "whoever calls send has the exception"
+
+
+def test_each_record_of_a_batch_is_told_of_once(
+    mock_cluster: MockCluster, topic: str, listening: Listening
+) -> None:
+    with ottla.Producer(mock_cluster.bootstrap, interceptors=[listening]) as producer:
+        sent = producer.send_batch(topic, ["a", "b", "c"], partitions=[0, 7, 1])
+        assert [first for first, _, _ in sent.errors(10)] == [1]
+        producer.flush()
+        told = sorted(
+            (where.partition, where.offset)
+            for where, _ in listening.heard
+            if where.offset is not None
+        )
+        assert told == [(0, 0), (1, 0)]
+        [(where, _)] = [heard for heard in listening.heard if heard[1] is not None]
+        assert where.partition == 7
+        listening.heard.clear()
+        # The second is of no type that can be sent, so that none is.
+        with pytest.raises(TypeError):
+            producer.send_batch(topic, ["a", 5, "c"])
+        assert [type(error) for _, error in listening.heard] == [TypeError, TypeError]
+        with pytest.raises(errors.ConfigError, match="interceptors see records of Python"):
+            producer.send_batch(topic, pa.array(["x"]))
+    assert [names(row) for row in rows(mock_cluster, topic)] == [[b"first"], [b"first"]]
+
+
+def test_a_failure_is_told(mock_cluster: MockCluster, single: str, listening: Listening) -> None:
+    with ottla.Producer(mock_cluster.bootstrap, interceptors=[listening]) as producer:
+        producer.send(single, b"v").result(10)
+        mock_cluster.inject(Fault.error("INVALID_RECORD"), api="Produce", times=1)
+        assert producer.send(single, b"v").exception(10)
+        producer.flush()
+    _, (where, error) = listening.heard
+    assert (where.partition, where.offset) == (0, None)
+    assert isinstance(error, errors.BrokerError)
+    assert error.name == "INVALID_RECORD"
+
+
+def test_with_asyncio(mock_cluster: MockCluster, topic: str, listening: Listening) -> None:
+    async def work() -> None:
+        async with ottla.AsyncProducer(
+            mock_cluster.bootstrap, interceptors=[listening, Broken()]
+        ) as producer:
+            # The first waits for its topic, the second does not.
+            for _ in range(2):
+                await producer.send(topic, b"v", partition=1)
+            with pytest.raises(errors.UnknownTopicError):
+                await producer.send(topic, b"v", partition=7)
+            sent = await producer.send_batch(topic, ["a", "b"], partitions=[2, 9])
+            assert [first for first, _, _ in await sent.errors()] == [1]
+            with pytest.raises(errors.ConfigError):
+                await producer.send_batch(topic, pa.array(["x"]))
+        assert listening.closed == 1
+
+    loops.run(work(), 60)
+    told = sorted((where.partition, error is None) for where, error in listening.heard)
+    assert told == [(1, True), (1, True), (2, True), (7, False), (9, False)]
+    assert listening.threads == {threading.current_thread().name}
+
+
+def test_what_is_no_interceptor_is_refused(mock_cluster: MockCluster) -> None:
+    with pytest.raises(errors.ConfigError, match="an object of type int has no on_send"):
+        ottla.Producer(mock_cluster.bootstrap, interceptors=[5])  # type: ignore[list-item]
