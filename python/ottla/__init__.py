@@ -35,7 +35,7 @@ from ottla._core import (
 )
 from ottla.doctor import diagnose
 from ottla.errors import KafkaError
-from ottla.metrics import Metrics
+from ottla.metrics import Metrics, ProducerMetrics, TopicMetrics
 from ottla.scanning import scan
 
 __all__ = [
@@ -57,10 +57,12 @@ __all__ = [
     "OffsetAndTimestamp",
     "Partition",
     "Producer",
+    "ProducerMetrics",
     "RecordBatch",
     "RecordMetadata",
     "Scan",
     "Topic",
+    "TopicMetrics",
     "__version__",
     "diagnose",
     "errors",

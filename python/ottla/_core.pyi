@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias, final
 
 from ottla.errors import KafkaError
 from ottla.interceptors import ProducerInterceptor
-from ottla.metrics import Metrics
+from ottla.metrics import Metrics, ProducerMetrics, TopicMetrics
 from ottla.serializers import Serializer
 
 __all__ = [
@@ -777,6 +777,12 @@ class AsyncProducer:
     def flush(self, timeout: float | None = None) -> Future[None]:
         """Send what waits; done when all that was sent before is acknowledged or failed."""
 
+    def metrics(self) -> ProducerMetrics:
+        """What was counted and measured: see ``Producer.metrics``. It waits for nothing."""
+
+    def topic_metrics(self) -> dict[str, TopicMetrics]:
+        """What was counted by topic: see ``Producer.topic_metrics``."""
+
     @property
     def buffered_bytes(self) -> int:
         """Bytes of records that are not acknowledged yet."""
@@ -888,6 +894,16 @@ class Producer:
         Failures are told by each record's ``Delivery``, not here; what an ``on_delivery`` has
         raised is raised here.
         """
+
+    def metrics(self) -> ProducerMetrics:
+        """What this producer and its client count and measure, by the Java client's names.
+
+        Rates, averages and maxima are over ``metrics.num.samples`` windows of
+        ``metrics.sample.window.ms``; what was not measured yet is nan.
+        """
+
+    def topic_metrics(self) -> dict[str, TopicMetrics]:
+        """What Java counts by topic, of each topic that records were sent to."""
 
     @property
     def buffered_bytes(self) -> int:

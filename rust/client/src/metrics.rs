@@ -116,13 +116,13 @@ impl Metrics {
 }
 
 /// What a sensor shows. The totals are since the beginning, the others within the window.
-struct Reading {
-    count: f64,
-    sum: f64,
-    rate: f64,
-    sum_rate: f64,
-    average: f64,
-    max: f64,
+pub(crate) struct Reading {
+    pub(crate) count: f64,
+    pub(crate) sum: f64,
+    pub(crate) rate: f64,
+    pub(crate) sum_rate: f64,
+    pub(crate) average: f64,
+    pub(crate) max: f64,
 }
 
 /// Events that have a size.
@@ -155,7 +155,7 @@ impl Sample {
 }
 
 impl Sensor {
-    fn new(samples: usize, window: Duration) -> Self {
+    pub(crate) fn new(samples: usize, window: Duration) -> Self {
         // Not a division by zero, whatever the configuration allows.
         Self {
             samples: samples.max(1),
@@ -191,7 +191,7 @@ impl Sensor {
         }
     }
 
-    fn read(&self, now: Instant) -> Reading {
+    pub(crate) fn read(&self, now: Instant) -> Reading {
         let state = self.state.lock();
         let span = self.window.saturating_mul(u32::try_from(self.samples).unwrap_or(u32::MAX));
         let age = |started: Instant| now.saturating_duration_since(started);

@@ -110,7 +110,7 @@ impl AsyncClient {
     }
 
     fn metrics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        client::metrics(py, self.core()?)
+        client::metrics(py, self.core()?.metrics())
     }
 
     #[pyo3(signature = (spec, *, isolation_level="read_uncommitted", timeout=None))]

@@ -18,7 +18,7 @@ use crate::asyncio::{self, LastLoop, Promise, start};
 use crate::awaited::Groups;
 use crate::backlog::{Backlog, Cancelled, Waiting, ask};
 use crate::batch_delivery::AsyncBatchDelivery;
-use crate::client::Client;
+use crate::client::{self, Client};
 use crate::hooks::Hooks;
 use crate::producer::CLOSE;
 use crate::record::{self, Fields};
@@ -203,6 +203,14 @@ impl AsyncProducer {
             core.flush(left(began, timeout)).await
         };
         start(py, work, |py, ()| Ok(py.None()))
+    }
+
+    fn metrics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        client::metrics(py, self.parts.get()?.core.metrics())
+    }
+
+    fn topic_metrics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        client::topic_metrics(py, &self.parts.get()?.core)
     }
 
     #[getter]

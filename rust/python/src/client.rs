@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use ottla_client::connection::{ConnectionState, Lane, Status};
 use ottla_client::consumer::{FOLLOW, Range, ScanOptions};
+use ottla_client::metrics::Metric;
+use ottla_client::producer::Producer;
 use ottla_client::{Client as Core, Kind};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -179,7 +181,7 @@ impl Client {
     }
 
     fn metrics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        metrics(py, self.core()?)
+        metrics(py, self.core()?.metrics())
     }
 
     #[pyo3(signature = (spec, *, isolation_level="read_uncommitted", timeout=None))]
@@ -274,10 +276,19 @@ pub(crate) fn connections(core: &Core) -> Vec<ConnectionStatus> {
 }
 
 /// What was counted and measured, by name.
-pub(crate) fn metrics<'py>(py: Python<'py>, core: &Core) -> PyResult<Bound<'py, PyDict>> {
+pub(crate) fn metrics(py: Python<'_>, all: Vec<Metric>) -> PyResult<Bound<'_, PyDict>> {
     let dict = PyDict::new(py);
-    for metric in core.metrics() {
+    for metric in all {
         dict.set_item(metric.name, metric.value)?;
+    }
+    Ok(dict)
+}
+
+/// The same of a producer's topics.
+pub(crate) fn topic_metrics<'py>(py: Python<'py>, core: &Producer) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    for (topic, all) in core.topic_metrics() {
+        dict.set_item(&*topic, metrics(py, all)?)?;
     }
     Ok(dict)
 }

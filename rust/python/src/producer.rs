@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::batch_delivery::BatchDelivery;
-use crate::client::Client;
+use crate::client::{self, Client};
 use crate::delivery::Delivery;
 use crate::engine::Engine;
 use crate::errors;
@@ -117,6 +117,14 @@ impl Producer {
         // Every record has its own deadline, so this one only has to be later.
         let longest = engine.core.client().config().delivery_timeout + Duration::from_secs(5);
         engine.flush(py, seconds(timeout, longest)?)
+    }
+
+    fn metrics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        client::metrics(py, self.engine.get()?.core.metrics())
+    }
+
+    fn topic_metrics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        client::topic_metrics(py, &self.engine.get()?.core)
     }
 
     #[getter]

@@ -16,6 +16,7 @@ use super::batch::{Batch, Place};
 use super::buffers::Buffers;
 use super::completion::{Completion, Written};
 use super::memory::Memory;
+use super::metrics::Metrics;
 use super::queue::{Queue, State};
 use crate::config::Config;
 use crate::error::{Error, Kind, Result};
@@ -58,6 +59,7 @@ pub(super) struct Accumulator {
     pub(super) turn: AtomicUsize,
     pub(super) memory: Memory,
     buffers: Buffers,
+    pub(super) metrics: Metrics,
     pub(super) batch_size: usize,
     max_record: usize,
     pub(super) linger: Duration,
@@ -82,6 +84,7 @@ impl Accumulator {
             turn: AtomicUsize::new(0),
             memory: Memory::new(config.buffer_memory),
             buffers: Buffers::default(),
+            metrics: Metrics::from(config),
             batch_size: config.batch_size,
             max_record: config.max_request_size,
             linger: config.linger,
@@ -156,6 +159,7 @@ impl Accumulator {
             return Err(Error::from(error).at(&queue.partition.0, queue.partition.1));
         }
         batch.reserved += bytes;
+        batch.largest = batch.largest.max(bytes);
         let index = batch.builder().map_or(0, |builder| builder.len() - 1);
         Ok((index, full || first || batch.size() >= self.batch_size))
     }
@@ -197,6 +201,9 @@ impl Accumulator {
 
     fn finish(&self, batch: Batch, result: Result<Written>) {
         self.memory.release(batch.reserved);
+        if result.is_err() && !batch.part.is_settled() {
+            self.metrics.failed(&batch.part.partition().0, batch.count());
+        }
         batch.settle(result);
         // Only now, or a flush could find it neither here nor settled.
         self.incomplete.lock().remove(&batch.place());
@@ -220,6 +227,7 @@ impl Accumulator {
     /// A batch is back and goes again when its time comes, if there is time left.
     pub(super) fn retry(&self, mut batch: Batch, not_before: Instant, error: Error) {
         batch.failures += 1;
+        self.metrics.retried(&batch.part.partition().0, batch.count());
         self.put_back(batch, Some(not_before), error);
     }
 
@@ -250,6 +258,7 @@ impl Accumulator {
 
     /// A batch is back as too large, and goes again in parts.
     pub(super) fn replace(&self, batch: Batch, parts: Vec<Batch>, error: Error) {
+        self.metrics.split.count();
         let mut incomplete = self.incomplete.lock();
         let completion = batch.part.completion();
         incomplete.extend(parts.iter().map(|part| (part.place(), Arc::clone(completion))));

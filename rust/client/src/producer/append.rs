@@ -84,6 +84,9 @@ impl<'a> Appender<'a> {
         {
             sticky.give_back(index, bytes);
         }
+        if sent.is_err() {
+            self.producer.accumulator().metrics.failed(&self.target.topic.name, 1);
+        }
         let Some(place) = sent? else {
             self.let_go();
             self.producer.shared.wake.notify_one();

@@ -19,7 +19,7 @@ use crate::list_offsets::TopicPartition;
 #[derive(Debug)]
 enum Records {
     Open(BatchBuilder),
-    Closed { bytes: Bytes, stamp: Stamp, count: usize },
+    Closed { bytes: Bytes, stamp: Stamp, count: usize, plain: usize },
 }
 
 /// The order of a partition's batches: the number of the batch as it was opened, and the index of
@@ -36,6 +36,8 @@ pub(super) struct Batch {
     pub(super) created: Instant,
     /// What it takes of `buffer.memory`.
     pub(super) reserved: usize,
+    /// At most what its largest record takes, as far as that is known.
+    pub(super) largest: usize,
     /// Attempts that have failed.
     pub(super) failures: u32,
     /// Not to be sent again before.
@@ -63,6 +65,7 @@ impl Batch {
             part,
             created,
             reserved: 0,
+            largest: 0,
             failures: 0,
             not_before: None,
             sequence: None,
@@ -81,6 +84,7 @@ impl Batch {
             reserved,
             sequence,
             last_error,
+            largest: self.largest.min(reserved),
             failures: self.failures,
             ..Self::of(self.id, part, builder, self.created)
         }
@@ -122,16 +126,24 @@ impl Batch {
         }
     }
 
+    /// Its bytes divided by those before compression.
+    pub(super) fn compression(&self) -> f64 {
+        match &self.records {
+            Records::Open(_) => 1.0,
+            Records::Closed { bytes, plain, .. } => bytes.len() as f64 / (*plain).max(1) as f64,
+        }
+    }
+
     /// Closes the batch, if it is open, and gives its bytes its present numbers. Returns the buffer that
     /// was compressed, or an empty one.
     pub(super) fn close(&mut self, compressor: &mut Compressor) -> Result<Vec<u8>> {
         let stamp = self.sequence.map_or_else(Stamp::default, Sequence::stamp);
         match &mut self.records {
             Records::Open(builder) => {
-                let count = builder.len();
+                let (count, plain) = (builder.len(), builder.size_in_bytes());
                 let bytes = builder.finish(&stamp, compressor)?;
                 let buffer = builder.take_buffer();
-                self.records = Records::Closed { bytes, stamp, count };
+                self.records = Records::Closed { bytes, stamp, count, plain };
                 return Ok(buffer);
             }
             Records::Closed { bytes, stamp: old, .. } => {

@@ -41,6 +41,7 @@ pub(super) struct Drained {
 pub(super) struct Late {
     pub(super) part: Arc<Part>,
     pub(super) broker: i32,
+    pub(super) count: usize,
     pub(super) last_error: Option<Error>,
 }
 
@@ -169,7 +170,8 @@ impl Accumulator {
                 drained.wake_at(Some(busy.deadline));
             } else if let Some(part) = busy.part.upgrade().filter(|part| !part.is_settled()) {
                 // Its memory stays taken until the connection has let go of its bytes.
-                drained.late.push(Late { part, broker: busy.broker, last_error: busy.last_error.take() });
+                let (broker, count) = (busy.broker, busy.count);
+                drained.late.push(Late { part, broker, count, last_error: busy.last_error.take() });
             }
         }
     }

@@ -161,3 +161,7 @@ impl Numbers {
         self.producer == Some(sequence.producer)
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::expect_used, reason = "a test may fail")]
+mod tests;

@@ -56,7 +56,12 @@ impl Memory {
     }
 
     pub(super) fn is_short(&self) -> bool {
-        self.waiting.load(Ordering::Acquire) > 0
+        self.waiting() > 0
+    }
+
+    /// How many wait for room.
+    pub(super) fn waiting(&self) -> usize {
+        self.waiting.load(Ordering::Acquire)
     }
 
     /// Waits until there is room for `bytes`, without taking them.

@@ -16,6 +16,7 @@ mod drain;
 mod idempotence;
 mod identity;
 mod memory;
+mod metrics;
 pub mod partitioner;
 mod produce;
 mod queue;
@@ -40,6 +41,7 @@ use crate::cluster::Client;
 use crate::config::Config;
 use crate::error::{Error, Kind, Result};
 use crate::metadata::Topic;
+use crate::metrics::Metric;
 use crate::retry::deadline;
 use accumulator::{Accumulator, closed};
 use partitioner::Chooser;
@@ -101,7 +103,8 @@ impl Drop for Producer {
 fn compressor(config: &Config) -> Result<Compressor> {
     let codec = config.compression_type;
     let level = match codec {
-        Compression::Gzip if config.compression_gzip_level >= 1 => Some(config.compression_gzip_level),
+        // -1 is the codec's own.
+        Compression::Gzip if config.compression_gzip_level != -1 => Some(config.compression_gzip_level),
         Compression::Lz4 => Some(config.compression_lz4_level),
         Compression::Zstd => Some(config.compression_zstd_level),
         Compression::None | Compression::Gzip | Compression::Snappy => None,
@@ -110,7 +113,7 @@ fn compressor(config: &Config) -> Result<Compressor> {
         Some(level) => Compressor::with_level(codec, level),
         None => Compressor::new(codec),
     };
-    made.map_err(|error| Error::new(Kind::Config, error.to_string()))
+    made.map_err(|error| Error::new(Kind::Config, format!("compression.{codec}.level: {error}")))
 }
 
 impl Producer {
@@ -134,6 +137,27 @@ impl Producer {
     #[must_use]
     pub fn buffered(&self) -> usize {
         self.shared.accumulator.memory.used()
+    }
+
+    /// What was counted and measured, by the Java client's names; what a client measures, too, is of
+    /// this producer's requests alone.
+    #[must_use]
+    pub fn metrics(&self) -> Vec<Metric> {
+        let own = self.accumulator().metrics.snapshot(&self.accumulator().memory);
+        let mut all = self.client().metrics();
+        all.retain(|metric| own.iter().all(|own| own.name != metric.name));
+        all.extend(own);
+        all
+    }
+
+    /// What was counted of each topic that was written to.
+    #[must_use]
+    pub fn topic_metrics(&self) -> Vec<(Arc<str>, Vec<Metric>)> {
+        self.accumulator().metrics.topics()
+    }
+
+    fn accumulator(&self) -> &Accumulator {
+        &self.shared.accumulator
     }
 
     /// What is known of a topic, without waiting; `None` if it has to be looked up first.
@@ -171,8 +195,11 @@ impl Producer {
         }
         let name: Arc<str> = topic.into();
         let client = self.client();
-        let timeout = deadline.saturating_duration_since(Instant::now());
-        let found = client.topics(std::slice::from_ref(&name), true, timeout).await?;
+        let began = Instant::now();
+        let timeout = deadline.saturating_duration_since(began);
+        let found = client.topics(std::slice::from_ref(&name), true, timeout).await;
+        self.accumulator().metrics.looked_up.record(began.elapsed().as_nanos() as f64);
+        let found = found?;
         let found = found.into_iter().next();
         let found =
             found.ok_or_else(|| Error::new(Kind::UnknownTopic, "the topic has vanished").topic(topic))?;
@@ -216,7 +243,14 @@ impl Producer {
         // Whoever waits for room must not wait for batches that linger.
         let _waiting = memory.wait();
         self.shared.wake.notify_one();
-        match timeout_at(deadline, memory.room_for(bytes)).await {
+        let began = Instant::now();
+        let room = timeout_at(deadline, memory.room_for(bytes)).await;
+        let metrics = &self.accumulator().metrics;
+        metrics.waited.record(began.elapsed().as_nanos() as f64);
+        if room.is_err() {
+            metrics.exhausted.count();
+        }
+        match room {
             Ok(()) => Ok(()),
             Err(_) => Err(Error::new(
                 Kind::Timeout,
@@ -255,7 +289,10 @@ impl Producer {
                 completion.wait().await;
             }
         };
-        match timeout_at(deadline, all).await {
+        let began = Instant::now();
+        let flushed = timeout_at(deadline, all).await;
+        accumulator.metrics.flushed.record(began.elapsed().as_nanos() as f64);
+        match flushed {
             Ok(()) => Ok(()),
             Err(_) => Err(Error::new(
                 Kind::Timeout,

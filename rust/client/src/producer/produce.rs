@@ -91,6 +91,8 @@ async fn send_batches(
     if batches.is_empty() {
         return Ok(ProduceResponse::default());
     }
+    shared.accumulator.metrics.sent(batches, Instant::now());
+    let began = Instant::now();
     let sent = start(shared, &connection, turn, &mut request).await;
     if sent.is_err() && config.acks != Acks::None {
         batches.iter_mut().for_each(Batch::refused);
@@ -100,6 +102,8 @@ async fn send_batches(
     let Some(answer) = answer else { return Ok(ProduceResponse::default()) };
     let mut response = connection.answer::<ProduceRequest>(answer, version).await?;
     connection.throttle(response.throttle_time_ms);
+    let throttle = Duration::from_millis(u64::try_from(response.throttle_time_ms).unwrap_or(0));
+    shared.accumulator.metrics.answered(began.elapsed(), throttle);
     // By the ids that were sent: the metadata may know others by now.
     for topic in response.responses.iter_mut().filter(|_| version >= 13) {
         if let Some(asked) = request.topic_data.iter().find(|asked| asked.topic_id == topic.topic_id) {

@@ -43,6 +43,8 @@ pub(super) struct Busy {
     pub(super) deadline: Instant,
     /// Weak, so that a batch that is dropped is settled.
     pub(super) part: Weak<Part>,
+    /// How many records it has.
+    pub(super) count: usize,
     /// Whom it is on its way to.
     pub(super) broker: i32,
     /// Why the attempt before this one failed.
@@ -155,6 +157,7 @@ impl State {
             place: batch.place(),
             deadline,
             part: Arc::downgrade(&batch.part),
+            count: batch.count(),
             broker,
             last_error: batch.last_error.clone(),
         });
@@ -218,3 +221,7 @@ impl State {
         self.numbers.as_ref().is_some_and(|numbers| numbers.needs_id(current))
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::expect_used, reason = "a test may fail")]
+mod tests;

@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use ottla_protocol::records::Compressor;
 use parking_lot::{Mutex, RwLock};
@@ -106,13 +107,16 @@ struct Requests {
 impl Requests {
     fn spawn(&mut self, shared: &Arc<Shared>, broker: i32, batches: Vec<Batch>) {
         *self.in_flight.entry(broker).or_default() += 1;
+        shared.accumulator.metrics.in_flight.fetch_add(1, Ordering::Relaxed);
         let (written, wait) = oneshot::channel();
         let before = self.written.insert(broker, wait);
         self.tasks.spawn(send_request(Arc::clone(shared), broker, batches, Turns { before, written }));
     }
 
-    async fn finished(&mut self) -> Option<Outcome> {
-        let outcome = self.tasks.join_next().await?.ok()?;
+    async fn finished(&mut self, shared: &Shared) -> Option<Outcome> {
+        let outcome = self.tasks.join_next().await?;
+        shared.accumulator.metrics.in_flight.fetch_sub(1, Ordering::Relaxed);
+        let outcome = outcome.ok()?;
         if let Some(count) = self.in_flight.get_mut(&outcome.broker) {
             *count = count.saturating_sub(1);
         }
@@ -149,7 +153,7 @@ pub(super) async fn run(shared: Arc<Shared>) {
                 Ok(false) => {}
                 Err(error) => shared.accumulator.fail_unnumbered(&error),
             },
-            Some(outcome) = requests.finished() => {
+            Some(outcome) = requests.finished(&shared) => {
                 if outcome.is_answered() {
                     balance.answered(outcome.broker);
                 }
@@ -224,7 +228,8 @@ fn send_due(
 
 /// Tells those who sent a batch that its time is over while it is on its way.
 fn tell_late(shared: &Shared, snapshot: &Snapshot, late: Late) {
-    let Late { part, broker, last_error } = late;
+    let Late { part, broker, count, last_error } = late;
+    shared.accumulator.metrics.failed(&part.partition().0, count);
     let mut error = shared.accumulator.too_late(last_error.as_ref());
     if last_error.is_none() {
         error = at_broker(error, snapshot, broker);

@@ -1,0 +1,77 @@
+"""Codecs and their levels (KIP-390): what a level does, and which ones there are."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+import ottla
+from ottla import errors
+from ottla.testing import MockCluster
+from tests.support.arrow import values
+
+_WORDS = [
+    f"{word}{number}" for number in range(60) for word in ("order", "customer", "paid", "EUR")
+]
+
+
+def lines() -> list[str]:
+    """Text in which there is more to be found the longer one looks."""
+    chosen = random.Random(5)
+    return [" ".join(chosen.choices(_WORDS, k=40)) for _ in range(1500)]
+
+
+def batch_size(cluster: MockCluster, topic: str, **config: object) -> float:
+    """The bytes of a batch of these lines, which is read again."""
+    cluster.create_topic(topic, partitions=1)
+    with ottla.Producer(
+        cluster.bootstrap, linger_ms=60_000, batch_size=1_000_000, **config
+    ) as producer:
+        producer.send_batch(topic, lines())
+        producer.flush()
+        metrics = producer.metrics()
+    assert metrics["batch-size-avg"] == metrics["batch-size-max"], "one batch"
+    assert values(ottla.scan(topic, cluster.bootstrap)) == [line.encode() for line in lines()]
+    return metrics["batch-size-avg"]
+
+
+@pytest.mark.parametrize(("codec", "low", "high"), [("gzip", 1, 9), ("zstd", 1, 19)])
+def test_a_higher_level_takes_less_room(
+    mock_cluster: MockCluster, codec: str, low: int, high: int
+) -> None:
+    def size(topic: str, **level: int) -> float:
+        return batch_size(mock_cluster, topic, compression_type=codec, **level)
+
+    key = f"compression_{codec}_level"
+    plain = batch_size(mock_cluster, "none")
+    quick, default, thorough = (
+        size("low", **{key: low}),
+        size("default"),
+        size("high", **{key: high}),
+    )
+    assert thorough < 0.95 * quick < 0.6 * plain
+    assert thorough <= default <= quick
+
+
+def test_lz4_takes_javas_levels_and_has_one(mock_cluster: MockCluster) -> None:
+    sizes = {
+        batch_size(
+            mock_cluster, f"level-{level}", compression_type="lz4", compression_lz4_level=level
+        )
+        for level in (1, 9, 17)
+    }
+    assert len(sizes) == 1
+    assert sizes.pop() < 0.8 * batch_size(mock_cluster, "none")
+
+
+@pytest.mark.parametrize(
+    ("codec", "levels"), [("gzip", (0, 10)), ("lz4", (0, 18)), ("zstd", (-131_073, 23))]
+)
+def test_a_level_that_a_codec_has_not_is_refused(
+    mock_cluster: MockCluster, codec: str, levels: tuple[int, int]
+) -> None:
+    key = f"compression_{codec}_level"
+    for level in levels:
+        with pytest.raises(errors.ConfigError, match=f"compression.{codec}.level"):
+            ottla.Producer(mock_cluster.bootstrap, compression_type=codec, **{key: level})

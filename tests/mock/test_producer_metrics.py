@@ -1,0 +1,133 @@
+"""Producer.metrics() and topic_metrics(): Java's names, and what is counted under them."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from typing import get_type_hints
+
+import pytest
+
+import ottla
+from ottla import errors
+from ottla.testing import Fault, MockCluster
+
+
+def test_the_names_are_those_of_the_types(producer: ottla.Producer, topic: str) -> None:
+    producer.send(topic, b"v").result(10)
+    names = set(producer.metrics())
+    assert names == set(get_type_hints(ottla.ProducerMetrics))
+    assert names > set(get_type_hints(ottla.Metrics))
+    [of_topic] = producer.topic_metrics().values()
+    assert set(of_topic) == set(get_type_hints(ottla.TopicMetrics))
+
+
+def test_records_batches_and_requests_are_counted(mock_cluster: MockCluster) -> None:
+    for name in ("a", "b"):
+        mock_cluster.create_topic(name, partitions=1)
+    with ottla.Producer(
+        mock_cluster.bootstrap,
+        compression_type="gzip",
+        linger_ms=60_000,
+        buffer_memory=1_000_000,
+        batch_size=100_000,
+    ) as producer:
+        nothing = producer.metrics()
+        assert (nothing["record-send-total"], nothing["buffer-available-bytes"]) == (0, 1_000_000)
+        assert math.isnan(nothing["batch-size-avg"])
+        for number in range(30):
+            producer.send("a" if number % 3 else "b", b"x" * 1000)
+        lingering = producer.metrics()
+        assert lingering["record-send-total"] == 0
+        assert lingering["buffer-total-bytes"] == 1_000_000
+        assert 960_000 < lingering["buffer-available-bytes"] < 970_000
+        producer.flush()
+        told = producer.metrics()
+        topics = producer.topic_metrics()
+    assert told["record-send-total"] == 30
+    assert told["record-send-rate"] > 0
+    assert told["record-error-total"] == told["record-retry-total"] == 0
+    # Two batches, of twenty records and of ten: in one request if both leaders are one broker.
+    assert told["records-per-request-avg"] in (15, 30)
+    assert told["batch-size-avg"] < told["batch-size-max"] < 1000
+    assert 0 < told["compression-rate-avg"] < 0.1
+    assert 1000 < told["record-size-max"] < 1050
+    assert told["record-queue-time-max"] > 0
+    assert 0 < told["request-latency-avg"] <= told["request-latency-max"]
+    assert told["requests-in-flight"] == told["waiting-threads"] == 0
+    assert told["buffer-available-bytes"] == 1_000_000
+    assert told["flush-time-ns-total"] > 0
+    assert told["metadata-wait-time-ns-total"] > 0
+    assert {name: of["record-send-total"] for name, of in topics.items()} == {"a": 20, "b": 10}
+    assert sum(of["byte-total"] for of in topics.values()) == 2 * told["batch-size-avg"]
+
+
+def test_retries_and_failures_are_counted_once_a_record(
+    mock_cluster: MockCluster, producer: ottla.Producer, single: str
+) -> None:
+    producer.send(single, b"v").result(10)
+    mock_cluster.inject(Fault.error("NOT_LEADER_OR_FOLLOWER"), api="Produce", times=2)
+    producer.send(single, b"v").result(20)
+    mock_cluster.inject(Fault.error("INVALID_RECORD"), api="Produce", times=1)
+    assert producer.send(single, b"v").exception(20)
+    with pytest.raises(errors.UnknownTopicError):
+        producer.send(single, b"v", partition=7)
+    told = producer.metrics()
+    [of_topic] = producer.topic_metrics().values()
+    for counted in (told, of_topic):
+        assert counted["record-retry-total"] == 2
+        assert counted["record-error-total"] == 2
+        assert counted["record-send-total"] == 5
+
+
+def test_time_that_is_over_is_one_failure(mock_cluster: MockCluster, single: str) -> None:
+    with ottla.Producer(
+        mock_cluster.bootstrap, linger_ms=0, delivery_timeout_ms=600, request_timeout_ms=500
+    ) as producer:
+        producer.send(single, b"v").result(10)
+        mock_cluster.inject(Fault.silence(), api="Produce")
+        sent = producer.send_batch(single, ["a", "b", "c"])
+        assert [count for _, count, _ in sent.errors(20)] == [3]
+        mock_cluster.clear_faults()
+        producer.flush()
+        assert producer.metrics()["record-error-total"] == 3
+
+
+def test_a_wait_for_room_is_measured(mock_cluster: MockCluster, single: str) -> None:
+    with ottla.Producer(
+        mock_cluster.bootstrap, linger_ms=0, buffer_memory=2000, max_block_ms=300
+    ) as producer:
+        producer.send(single, b"v").result(10)
+        mock_cluster.inject(Fault.silence(), api="Produce")
+        producer.send(single, b"x" * 1500)
+        with pytest.raises(errors.TimeoutError):
+            producer.send(single, b"x" * 1500)
+        told = producer.metrics()
+        assert told["buffer-exhausted-total"] == 1
+        assert told["bufferpool-wait-time-ns-total"] > 250e6
+        assert 0 < told["bufferpool-wait-ratio"] < 1
+        assert told["buffer-available-bytes"] < 1000
+        mock_cluster.clear_faults()
+        with pytest.raises(errors.TimeoutError):
+            producer.close(0)
+
+
+def test_a_batch_that_is_split_is_counted(
+    mock_cluster: MockCluster, producer: ottla.Producer, single: str
+) -> None:
+    producer.send(single, b"v").result(10)
+    mock_cluster.inject(Fault.error("MESSAGE_TOO_LARGE"), api="Produce", times=1)
+    producer.send_batch(single, ["x"] * 4).result(20)
+    told = producer.metrics()
+    assert told["batch-split-total"] >= 1
+    assert told["record-error-total"] == 0
+
+
+def test_with_asyncio(mock_cluster: MockCluster, topic: str) -> None:
+    async def work() -> None:
+        async with ottla.AsyncProducer(mock_cluster.bootstrap) as producer:
+            await asyncio.gather(*(producer.send(topic, b"v") for _ in range(10)))
+            assert producer.metrics()["record-send-total"] == 10
+            assert producer.topic_metrics()[topic]["record-send-total"] == 10
+
+    asyncio.run(work())
