@@ -1,4 +1,4 @@
-//! Reading: ranges of partitions (`scan.rs`), and consumers (`consumer.rs`).
+//! Reading: ranges of partitions (`scan.rs`, `reader.rs`, `cursor.rs`), and consumers (`consumer.rs`).
 //!
 //! - `assignment` and `slot`: which partitions a consumer has, and where it is in each; no I/O.
 //! - `fetcher`: what runs behind a consumer; `fetch` is one request, `fetch_session` what a broker
@@ -12,6 +12,7 @@ pub mod assignor;
 mod commits;
 #[allow(clippy::module_inception, reason = "the thing itself")]
 mod consumer;
+mod cursor;
 mod fetch;
 mod fetch_session;
 mod fetcher;

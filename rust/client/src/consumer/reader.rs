@@ -7,7 +7,9 @@ use std::sync::Arc;
 
 use ottla_protocol::ErrorCode;
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 
+use super::cursor::Cursor;
 use super::fetch::{Ask, Fetched, Limits, Position, fetch};
 use super::prefetched::{CORRUPT_MAX, Usable, too_large, usable};
 use super::scan::{Chunk, FOLLOW, Gap, Output, Range, ScanOptions};
@@ -18,15 +20,6 @@ use crate::metadata::Want;
 use crate::recovery::{Recovery, recovery};
 use crate::retry::Retry;
 use crate::topics::no_leader;
-
-/// A partition that is not read to its end.
-#[derive(Debug)]
-struct Cursor {
-    partition: TopicPartition,
-    offset: i64,
-    end: i64,
-    corrupt: u32,
-}
 
 pub(super) struct Reader {
     client: Client,
@@ -46,13 +39,7 @@ type Answer = (i32, Vec<Cursor>, Result<HashMap<TopicPartition, Fetched>>);
 
 impl Reader {
     pub(super) fn new(client: Client, ranges: Vec<Range>, options: ScanOptions, output: Output) -> Self {
-        let cursor = |range: Range| Cursor {
-            partition: range.partition,
-            offset: range.start,
-            end: range.end,
-            corrupt: 0,
-        };
-        let idle = ranges.into_iter().filter(|range| range.start < range.end).map(cursor).collect();
+        let idle = ranges.into_iter().filter(|range| range.start < range.end).map(Cursor::new).collect();
         let retry = client.retry("reading", options.timeout);
         Self { client, options, output, idle, astray: Vec::new(), retry, trouble: None }
     }
@@ -125,31 +112,31 @@ impl Reader {
         }
     }
 
-    /// Sends a fetch to each leader that has none under way.
+    /// Sends a fetch to each leader, or replica that is nearer, that has none under way.
     fn dispatch(&mut self, busy: &mut BTreeSet<i32>, requests: &mut JoinSet<Answer>) {
         // While a failure is being recovered from, nothing new goes out.
         if self.trouble.is_some() {
             return;
         }
         let snapshot = self.client.snapshot();
-        let mut by_leader: BTreeMap<i32, Vec<Cursor>> = BTreeMap::new();
+        let now = Instant::now();
+        let mut by_broker: BTreeMap<i32, Vec<Cursor>> = BTreeMap::new();
         let mut rest = VecDeque::new();
         for cursor in self.idle.drain(..) {
-            let (topic, partition) = &cursor.partition;
-            match snapshot.leader(topic, *partition) {
+            match cursor.broker(&snapshot, now) {
                 // Two ranges of one partition take turns: a request holds a partition once.
-                Some(leader)
-                    if !busy.contains(&leader.id)
-                        && by_leader
-                            .get(&leader.id)
+                Some(broker)
+                    if !busy.contains(&broker)
+                        && by_broker
+                            .get(&broker)
                             .is_none_or(|l| l.iter().all(|c| c.partition != cursor.partition)) =>
                 {
-                    by_leader.entry(leader.id).or_default().push(cursor);
+                    by_broker.entry(broker).or_default().push(cursor);
                 }
-                leader => {
-                    if leader.is_none() {
+                broker => {
+                    if broker.is_none() {
                         // A slow reader may have let the topic fall into oblivion.
-                        self.client.inner.metadata.touch([topic]);
+                        self.client.inner.metadata.touch([&cursor.partition.0]);
                     }
                     rest.push_back(cursor);
                 }
@@ -164,7 +151,7 @@ impl Reader {
             partition_max_bytes: self.options.max_bytes,
             read_committed: self.options.read_committed,
         };
-        for (broker, cursors) in by_leader {
+        for (broker, cursors) in by_broker {
             busy.insert(broker);
             let client = self.client.clone();
             let position = |cursor: &Cursor| Position::new(&snapshot, &cursor.partition, cursor.offset);
@@ -180,7 +167,7 @@ impl Reader {
     fn process(
         &mut self,
         broker: i32,
-        cursors: Vec<Cursor>,
+        mut cursors: Vec<Cursor>,
         answer: Result<HashMap<TopicPartition, Fetched>>,
     ) -> Result<Vec<Chunk>> {
         let mut fetched = match answer {
@@ -188,6 +175,9 @@ impl Reader {
             Err(error) if error.may_pass() => {
                 tracing::debug!(target: "ottla.fetch", broker, %error, "fetch failed");
                 self.trouble = Some(error);
+                for cursor in &mut cursors {
+                    cursor.back_to_leader(broker);
+                }
                 self.idle.extend(cursors);
                 return Ok(Vec::new());
             }
@@ -203,7 +193,13 @@ impl Reader {
             if answer.error != ErrorCode::None {
                 let error =
                     Error::from_code(answer.error).at(&cursor.partition.0, cursor.partition.1).broker(broker);
+                let follower = cursor.back_to_leader(broker);
                 match recovery(answer.error) {
+                    // A replica may be behind its leader.
+                    Recovery::ResetOffset if follower => {
+                        self.trouble = Some(fell_behind(&cursor).broker(broker));
+                        behind.push(cursor);
+                    }
                     Recovery::ResetOffset => self.astray.push((cursor, error)),
                     recovery if recovery.retries() => {
                         self.trouble = Some(error);
@@ -211,6 +207,13 @@ impl Reader {
                     }
                     _ => return Err(error),
                 }
+                continue;
+            }
+            if answer.preferred_replica >= 0 {
+                let until = Instant::now() + self.client.config().metadata_max_age;
+                cursor.nearer = Some((answer.preferred_replica, until));
+                // The leader sends nothing with its advice.
+                behind.push(cursor);
                 continue;
             }
             let start = cursor.offset;
@@ -290,7 +293,7 @@ impl Reader {
         let (topic, partition) = &cursor.partition;
         if (start..=end).contains(&cursor.offset) {
             // A leader that was behind when it was asked.
-            self.trouble = Some(error);
+            self.trouble = Some(fell_behind(&cursor));
             self.idle.push_back(cursor);
             return Ok(());
         }
@@ -324,4 +327,10 @@ impl Reader {
             self.client.list_offsets(wanted, self.options.read_committed, self.options.timeout).await?;
         Ok(found.get(&cursor.partition).map_or(-1, |listed| listed.offset))
     }
+}
+
+/// A broker has less of the log than others: it is asked again, or another one.
+fn fell_behind(cursor: &Cursor) -> Error {
+    let words = format!("the broker's log does not reach offset {} yet", cursor.offset);
+    Error::new(Kind::Timeout, words).at(&cursor.partition.0, cursor.partition.1)
 }
