@@ -26,6 +26,9 @@ GOOD: dict[str, Any] = {
     "compression.type": "zstd",
     "partitioner.class": "consistent_random",
     "isolation.level": "read_committed",
+    "auto.offset.reset": "earliest",
+    "group.protocol": "consumer",
+    "partition.assignment.strategy": "range,org.apache.kafka.clients.consumer.StickyAssignor",
 }
 
 

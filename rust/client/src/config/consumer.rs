@@ -17,8 +17,8 @@ impl Setting for IsolationLevel {
     const TYPE: &'static str = "read_uncommitted | read_committed";
     fn parse(value: &Value, _: (i64, i64)) -> Result<Self, String> {
         match value {
-            Value::Str(text) if text.eq_ignore_ascii_case("read_uncommitted") => Ok(Self::ReadUncommitted),
-            Value::Str(text) if text.eq_ignore_ascii_case("read_committed") => Ok(Self::ReadCommitted),
+            Value::Str(text) if text == "read_uncommitted" => Ok(Self::ReadUncommitted),
+            Value::Str(text) if text == "read_committed" => Ok(Self::ReadCommitted),
             _ => Err(format!("expected {}", Self::TYPE)),
         }
     }

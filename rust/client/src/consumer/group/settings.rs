@@ -71,8 +71,12 @@ impl TryFrom<&Config> for GroupSettings {
             create_topics: config.allow_auto_create_topics,
             exclude_internal: config.exclude_internal_topics,
             assignors: {
-                let strategies = config.partition_assignment_strategy.iter();
-                strategies.filter_map(|strategy| assignor::named(strategy.name())).collect()
+                let strategies = config.partition_assignment_strategy.iter().map(|strategy| strategy.name());
+                let known = |name| {
+                    assignor::named(name)
+                        .ok_or_else(|| Error::new(Kind::Config, format!("there is no assignor {name}")))
+                };
+                strategies.map(known).collect::<Result<_>>()?
             },
             request_timeout: config.request_timeout,
             backoff: Backoff { first: config.retry_backoff, max: config.retry_backoff_max },
