@@ -1,0 +1,122 @@
+"""The driver of test_standalone.py: a process of its own, since a JVM has one Spark session.
+
+    python -m tests.spark.standalone_job MASTER BOOTSTRAP DIRECTORY ROWS
+
+Reads the topic "source", then writes ROWS rows to the topic "target" and reads them back; prints
+what it found as JSON. In the directory, it says where it is by files, and waits for others.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+import ottla.spark
+
+PATIENCE = 90
+
+
+def main() -> None:
+    master, bootstrap, directory, rows = sys.argv[1:]
+    spark = (
+        SparkSession.builder.master(master)
+        .appName("ottla-standalone")
+        .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .config("spark.driver.host", "127.0.0.1")
+        .config("spark.driver.bindAddress", "127.0.0.1")
+        .config("spark.driver.memory", "512m")
+        .config("spark.executor.memory", "600m")
+        .config("spark.executor.cores", "2")
+        .config("spark.executor.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+        .config("spark.sql.shuffle.partitions", "4")
+        # Small, so that a task that is held has not got all of its rows.
+        .config("spark.sql.execution.arrow.maxRecordsPerBatch", "500")
+        .config("spark.python.unix.domain.socket.enabled", "true")
+        .getOrCreate()
+    )
+    spark.sparkContext.setLogLevel("ERROR")
+    ottla.spark.register(spark)
+    options = {"kafka.bootstrap.servers": bootstrap}
+    found = {
+        "read": read(spark, options, directory),
+        "workers": workers(spark, bootstrap),
+        "written": write(spark, options, directory, int(rows)),
+    }
+    print(json.dumps(found))
+    spark.stop()
+
+
+def gate(directory: str, name: str) -> Any:
+    """A function for mapInArrow that stops each task at its second batch until it is told."""
+    patience = PATIENCE
+
+    def held(batches: Any) -> Any:
+        for number, batch in enumerate(batches):
+            if number == 1:
+                Path(directory, f"{name}-under-way").touch()
+                deadline = time.monotonic() + patience
+                while not Path(directory, f"{name}-go-on").exists():
+                    if time.monotonic() > deadline:
+                        raise TimeoutError(f"nobody said {name}-go-on")
+                    time.sleep(0.05)
+            yield batch
+
+    return held
+
+
+def read(spark: SparkSession, options: dict[str, str], directory: str) -> list[list[int]]:
+    frame = spark.read.format("ottla").options(**options, subscribe="source").load()
+    held = frame.select("partition", "offset", "value").mapInArrow(
+        gate(directory, "read"), "partition int, offset bigint, value binary"
+    )
+    sums = held.selectExpr("partition", "offset", "crc32(value) AS crc").groupBy("partition")
+    rows = sums.agg({"offset": "sum", "crc": "sum", "*": "count"}).collect()
+    return sorted([r["partition"], r["count(1)"], r["sum(offset)"], r["sum(crc)"]] for r in rows)
+
+
+def workers(spark: SparkSession, bootstrap: str) -> list[list[int]]:
+    """(process, client, connections opened so far) of each of a hundred small tasks."""
+    config = {"bootstrap.servers": bootstrap, "client.id": "counted"}
+
+    def look(batches: Any) -> Any:
+        for batch in batches:
+            client = ottla.spark.client(config)
+            topic = client.cluster(["source"], refresh=True).topics["source"]
+            client.list_offsets({("source", number): "latest" for number in topic.partitions})
+            opened = int(client.metrics()["connection-creation-total"])
+            count = batch.num_rows
+            columns = {"pid": os.getpid(), "client": id(client), "opened": opened}
+            yield pa.RecordBatch.from_pydict({name: [v] * count for name, v in columns.items()})
+
+    frame = spark.range(0, 100, 1, 100).mapInArrow(look, "pid bigint, client bigint, opened bigint")
+    return [list(row) for row in frame.collect()]
+
+
+def write(
+    spark: SparkSession, options: dict[str, str], directory: str, rows: int
+) -> dict[str, int]:
+    numbers = spark.range(0, rows, 1, 24).mapInArrow(gate(directory, "write"), "id bigint")
+    frame = numbers.selectExpr("CAST(id AS STRING) AS key", "repeat('v', 100) AS value")
+    report = ottla.spark.write(frame, {**options, "topic": "target", "kafka.linger.ms": "5"})
+    back = spark.read.format("ottla").schema("key binary").options(**options, subscribe="target")
+    keys = back.load().selectExpr("CAST(CAST(key AS STRING) AS BIGINT) AS id")
+    row = keys.selectExpr(
+        "count(*) AS records",
+        "count(DISTINCT id) AS different",
+        "min(id) AS low",
+        "max(id) AS high",
+    ).collect()[0]
+    return {"reported": report.records, **row.asDict()}
+
+
+if __name__ == "__main__":
+    main()

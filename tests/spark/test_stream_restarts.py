@@ -1,0 +1,148 @@
+"""A stream stopped and started at random, while partitions come and leaders go: exactly once."""
+
+from __future__ import annotations
+
+import os
+import random
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewPartitions
+
+import ottla
+from tests.support.kafka_admin import wait_until
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from tests.support.kafka_cluster import KafkaCluster
+
+pytestmark = [pytest.mark.spark, pytest.mark.cluster, pytest.mark.fault, pytest.mark.slow]
+
+# 300 shows more, and that memory stays flat.
+SECONDS = float(os.environ.get("OTTLA_STREAM_SECONDS", "20"))
+RESTARTS = 4 if SECONDS < 60 else 10
+TOPIC = "stream-restarts"
+
+
+def memory_of_python_workers() -> int:
+    """Bytes resident in the Python processes under this one's JVM."""
+    total = 0
+    for path in Path("/proc").glob("[0-9]*"):
+        try:
+            command = (path / "cmdline").read_bytes()
+            if b"pyspark" in command and b"java" not in command.split(b"\0")[0]:
+                total += int((path / "statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+        except OSError:
+            continue  # it has just ended
+    return total
+
+
+class Load(threading.Thread):
+    """Sends records to all partitions that there are until it is stopped."""
+
+    def __init__(self, bootstrap: str) -> None:
+        super().__init__()
+        self._client = ottla.Client(bootstrap, linger_ms=20)
+        self._producer = ottla.Producer(self._client)
+        self._ended = threading.Event()
+        self.partitions = 2
+        self.sent = 0
+        self.error: ottla.errors.KafkaError | None = None
+
+    def run(self) -> None:
+        try:
+            while not self._ended.wait(0.05):
+                each = [partition for partition in range(self.partitions) for _ in range(20)]
+                self._producer.send_batch(TOPIC, ["x"] * len(each), partitions=each).result(60)
+                self.sent += len(each)
+        except ottla.errors.KafkaError as error:
+            self.error = error
+
+    def grow(self, partitions: int) -> None:
+        """Send to so many partitions as soon as they are known."""
+
+        def known() -> bool:
+            topic = self._client.cluster([TOPIC], refresh=True).topics[TOPIC]
+            return len(topic.partitions) == partitions
+
+        wait_until(known, lambda: "the new partitions are not known")
+        self.partitions = partitions
+
+    def stop(self) -> None:
+        self._ended.set()
+        self.join(90)
+        self._producer.close()
+        self._client.close()
+        assert self.error is None, self.error
+
+
+@pytest.mark.timeout(1200)
+def test_each_offset_exactly_once(spark: SparkSession, kafka: KafkaCluster, tmp_path: Path) -> None:
+    rng = random.Random(11)
+    kafka.create_topic(TOPIC, partitions=2)
+    # Idempotent: what a batch holds, it holds; a batch that is run again replaces itself.
+    sink: dict[int, list[tuple[int, int]]] = {}
+
+    def keep(batch: Any, number: int) -> None:
+        sink[number] = [tuple(row) for row in batch.select("partition", "offset").collect()]
+
+    def start(**trigger: Any) -> Any:
+        options = {
+            "kafka.bootstrap.servers": kafka.bootstrap,
+            "subscribe": TOPIC,
+            "startingOffsets": "earliest",
+            "maxOffsetsPerTrigger": "4000",
+        }
+        return (
+            spark.readStream.format("ottla")
+            .options(**options)
+            .load()
+            .writeStream.foreachBatch(keep)
+            .option("checkpointLocation", str(tmp_path / "checkpoint"))
+            .trigger(**trigger)
+            .start()
+        )
+
+    load = Load(kafka.bootstrap)
+    load.start()
+    memory = []
+    try:
+        for restart in range(RESTARTS):
+            query = start(processingTime="200 milliseconds")
+            before = len(sink)
+            wait_until(
+                lambda q=query, b=before: q.exception() is not None or len(sink) > b + 1,
+                lambda: "no micro-batch",
+                90,
+            )
+            if restart == 1:
+                admin = AdminClient({"bootstrap.servers": kafka.bootstrap})
+                admin.create_partitions([NewPartitions(TOPIC, 4)])[TOPIC].result()
+                for partition in range(4):
+                    kafka.wait_for_isr(TOPIC, partition)
+                load.grow(4)
+            if restart == 2:
+                kafka.kill(kafka.leader_of(TOPIC))
+            time.sleep(rng.uniform(0.5, 1.5) * SECONDS / RESTARTS)
+            assert query.exception() is None, query.exception()
+            memory.append(memory_of_python_workers())
+            query.stop()
+            if restart == 2:
+                kafka.heal()
+    finally:
+        load.stop()
+    last = start(availableNow=True)
+    assert last.awaitTermination(120)
+
+    seen = sorted(row for rows in sink.values() for row in rows)
+    ends = [kafka.end_offset(TOPIC, partition) for partition in range(4)]
+    assert sum(ends) == load.sent
+    assert len(seen) == load.sent
+    assert seen == [(p, offset) for p, end in enumerate(ends) for offset in range(end)]
+    if SECONDS >= 60:
+        assert memory[-1] - memory[len(memory) // 3] < 100 << 20, memory
