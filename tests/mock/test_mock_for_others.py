@@ -1,0 +1,193 @@
+"""Kafka's own consumer and librdkafka's take the mock cluster for a cluster: what it serves to
+groups is not only what our own client wants."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from confluent_kafka import Consumer
+
+from ottla.testing import Group, MockCluster
+from tests.support.jars import REPOSITORY, jar_directory, java
+from tests.support.kafka_admin import wait_until
+
+PARTITIONS = 6
+RECORDS = 50
+PATIENCE = 60
+PROTOCOLS = ["classic", "consumer"]
+
+
+class JavaConsumer:
+    """Kafka's VerifiableConsumer, which tells what it does as JSON."""
+
+    def __init__(self, cluster: MockCluster, protocol: str, instance: str | None = None) -> None:
+        log4j = REPOSITORY / "tests" / "support" / "log4j2.properties"
+        command = [
+            *(java(), "-Xmx128m", "-XX:TieredStopAtLevel=1", f"-Dlog4j2.configurationFile={log4j}"),
+            *("-Dottla.log.target=SYSTEM_ERR", "-Dottla.log.level=error"),
+            *("-cp", f"{jar_directory('brokers')}/*", "org.apache.kafka.tools.VerifiableConsumer"),
+            *("--bootstrap-server", cluster.bootstrap, "--topic", "t", "--group-id", "g"),
+            *("--reset-policy", "earliest", "--group-protocol", protocol),
+        ]
+        if instance is not None:
+            command += ["--group-instance-id", instance]
+        self.consumed = 0
+        self._process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        )
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        with self._process.stdout as lines:
+            for line in lines:
+                event: dict[str, Any] = json.loads(line)
+                if event["name"] == "records_consumed":
+                    self.consumed += event["count"]
+
+    def close(self) -> None:
+        """As by a service manager: SIGTERM."""
+        self._process.terminate()
+        try:
+            self._process.wait(PATIENCE)
+        finally:
+            self._process.kill()
+            self._reader.join(PATIENCE)
+
+
+@contextmanager
+def java_consumer(
+    cluster: MockCluster, protocol: str, instance: str | None = None
+) -> Iterator[JavaConsumer]:
+    consumer = JavaConsumer(cluster, protocol, instance)
+    try:
+        yield consumer
+    finally:
+        consumer.close()
+
+
+@pytest.fixture
+def cluster() -> Iterator[MockCluster]:
+    with MockCluster() as cluster:
+        cluster.create_topic("t", partitions=PARTITIONS)
+        for partition in range(PARTITIONS):
+            for n in range(RECORDS):
+                cluster.append("t", partition, [b"%d" % n])
+        yield cluster
+
+
+def group(cluster: MockCluster) -> Group:
+    found = cluster.group("g")
+    return found or Group("", "", None, -1, None, ())
+
+
+def await_members(cluster: MockCluster, *shares: int) -> None:
+    """Wait until the group is stable and its members have so many partitions."""
+
+    def settled() -> bool:
+        now = group(cluster)
+        return now.state == "Stable" and sorted(len(m.assignment) for m in now.members) == [*shares]
+
+    wait_until(settled, lambda: f"{group(cluster)} does not settle as {shares}", PATIENCE)
+
+
+def await_committed(cluster: MockCluster, total: int) -> None:
+    wait_until(
+        lambda: sum(cluster.committed("g").values()) == total,
+        lambda: f"{cluster.committed('g')} is not {total} in all",
+        PATIENCE,
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_java_consumers_share_a_topic(cluster: MockCluster, protocol: str) -> None:
+    total = PARTITIONS * RECORDS
+    with java_consumer(cluster, protocol) as one:
+        with java_consumer(cluster, protocol) as two:
+            await_members(cluster, 3, 3)
+            assert group(cluster).kind == protocol
+            await_committed(cluster, total)
+            before = group(cluster).generation
+            cluster.expire_member("g", group(cluster).members[0].id)
+            await_members(cluster, 3, 3)
+            assert group(cluster).generation > before
+            coordinator = cluster.coordinator("g")
+            assert coordinator is not None
+            cluster.move_coordinator("g", coordinator % 3 + 1)
+            leader = cluster.leader("t", 0)
+            assert leader is not None
+            cluster.move_leader("t", 0, leader % 3 + 1)
+            for partition in range(PARTITIONS):
+                cluster.append("t", partition, [b"more"])
+            await_committed(cluster, total + PARTITIONS)
+        await_members(cluster, 6)
+    wait_until(lambda: group(cluster).state == "Empty", lambda: f"{group(cluster)}", PATIENCE)
+    # Nothing twice: whoever was expired had committed all that it had read.
+    assert one.consumed + two.consumed == total + PARTITIONS
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_a_static_java_consumer_comes_back(cluster: MockCluster, protocol: str) -> None:
+    with java_consumer(cluster, protocol, "a"):
+        with java_consumer(cluster, protocol, "b"):
+            await_members(cluster, 3, 3)
+            before = group(cluster)
+        with java_consumer(cluster, protocol, "b"):
+            known = {member.id for member in before.members}
+
+            def back() -> bool:
+                now = group(cluster)
+                came = [member for member in now.members if member.id not in known]
+                return now.state == "Stable" and len(came) == 1 and came[0].epoch > 0
+
+            wait_until(back, lambda: f"{group(cluster)} has no new member", PATIENCE)
+            shares = {m.instance_id: m.assignment for m in group(cluster).members}
+            assert shares == {m.instance_id: m.assignment for m in before.members}
+            assert group(cluster).generation == before.generation
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"group.protocol": "classic"},
+        {"group.protocol": "classic", "partition.assignment.strategy": "cooperative-sticky"},
+        {"group.protocol": "consumer", "client.rack": "rack-b"},
+    ],
+    ids=["range", "cooperative-sticky", "consumer"],
+)
+def test_librdkafka_reads_and_commits(cluster: MockCluster, settings: dict[str, str]) -> None:
+    consumer = Consumer(
+        {
+            "bootstrap.servers": cluster.bootstrap,
+            "group.id": "g",
+            "auto.offset.reset": "earliest",
+            "enable.auto.commit": False,
+            "log_level": 0,
+            **settings,
+        }
+    )
+    try:
+        consumer.subscribe(["t"])
+        seen = set()
+        missing = PARTITIONS * RECORDS
+        while missing:
+            message = consumer.poll(PATIENCE)
+            assert message is not None, f"{missing} records do not come"
+            assert message.error() is None, message.error()
+            seen.add((message.partition(), message.offset()))
+            missing -= 1
+        assert len(seen) == PARTITIONS * RECORDS
+        consumer.commit(asynchronous=False)
+        assert sum(cluster.committed("g").values()) == PARTITIONS * RECORDS
+    finally:
+        consumer.close()
+    wait_until(lambda: group(cluster).state == "Empty", lambda: f"{group(cluster)}", PATIENCE)
