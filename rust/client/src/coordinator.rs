@@ -127,6 +127,13 @@ impl Coordinator {
         answer.map_err(|error| self.heed(error))
     }
 
+    /// Whether it still owes an answer on this connection: it works off one request at a time, and a
+    /// JoinGroup may take as long as the group's members do.
+    #[must_use]
+    pub fn is_busy(&self) -> bool {
+        self.connection.in_flight() > 0
+    }
+
     /// Holds back requests for as long as the broker asked.
     pub fn throttle(&self, millis: i32) {
         self.connection.throttle(millis);

@@ -324,3 +324,20 @@ async fn a_change_is_not_lost_with_the_future_that_waited_for_it() {
     one.group.acknowledge();
     assert!(one.group.try_change().is_none());
 }
+
+/// A broker works off one request of a connection at a time.
+#[tokio::test]
+async fn leaving_does_not_wait_behind_a_join_that_waits_for_others() {
+    let cluster = group_cluster(fast()).await;
+    let mut one = Member::join(&cluster, &[CLASSIC]).await;
+    settled(&mut [&mut one], &[("t", 6)]).await;
+    // The second one's JoinGroup waits for the first one, whose application does not poll.
+    let two = Member::join(&cluster, &[CLASSIC, ("client.id", "two")]).await;
+    until(|| cluster.members("g").len() == 2).await;
+    until(|| cluster.group("g").expect("a group").state == "PreparingRebalance").await;
+    let started = std::time::Instant::now();
+    soon(two.group.leave(SOON)).await.expect("told");
+    assert!(started.elapsed() < ms(2_000), "{:?}", started.elapsed());
+    until(|| cluster.members("g").len() == 1).await;
+    settled(&mut [&mut one], &[("t", 6)]).await;
+}

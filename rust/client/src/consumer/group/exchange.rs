@@ -16,7 +16,8 @@ use super::driver::Shared;
 use super::machine::{Answer, Ask};
 use super::refusal::unsupported;
 use super::settings::GroupSettings;
-use crate::cluster::Client;
+use crate::cluster::{Client, Route};
+use crate::connection::{Connection, Lane};
 use crate::coordinator::{Coordinator, CoordinatorKind};
 use crate::error::{Error, Kind, Result};
 
@@ -87,7 +88,12 @@ async fn send(shared: &Shared, coordinator: &Coordinator, ask: Ask) -> Result<An
             } else {
                 request.member_id.clear();
             }
-            Answer::Leave(coordinator.request(&request, version).await?)
+            // Not behind a JoinGroup that waits for others.
+            let free = if coordinator.is_busy() { data_lane(shared, coordinator).await } else { None };
+            Answer::Leave(match free {
+                Some(connection) => connection.request(&request, version).await?,
+                None => coordinator.request(&request, version).await?,
+            })
         }
         Ask::ConsumerHeartbeat(mut request) => {
             let version = coordinator.version::<ConsumerGroupHeartbeatRequest>(i16::MAX);
@@ -107,6 +113,13 @@ async fn send(shared: &Shared, coordinator: &Coordinator, ask: Ask) -> Result<An
             Answer::ConsumerHeartbeat(response)
         }
     })
+}
+
+/// The other connection to the coordinator's broker, if it can be had.
+async fn data_lane(shared: &Shared, coordinator: &Coordinator) -> Option<Arc<Connection>> {
+    let route = Route::Broker(coordinator.broker());
+    let connection = shared.client.connection_on(Lane::Data, route);
+    timeout(shared.settings.request_timeout, connection).await.ok()?.ok()
 }
 
 async fn plain<R: Request>(coordinator: &Coordinator, request: &R) -> Result<R::Response> {
