@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 import threading
 import time
 from collections.abc import Callable
@@ -45,6 +46,43 @@ def test_each_is_called_once_in_order(producer: ottla.Producer, single: str) -> 
     assert all(error is None for _, (error, _), _ in called)
     places = [(m.topic, m.partition, m.offset, m.timestamp) for _, (_, m), _ in called]
     assert places == [(single, 0, number, number) for number in range(5000)]
+
+
+def test_each_is_told_once_whatever_happens_to_the_connection(
+    mock_cluster: MockCluster, topic: str
+) -> None:
+    """Answers and requests that are lost, leaders that say no, batches that are refused."""
+    told: dict[int, list[tuple[int, bool, int | None]]] = {0: [], 1: [], 2: []}
+    chosen = random.Random(11)
+    with ottla.Producer(
+        mock_cluster.bootstrap, linger_ms=0, batch_size=200, request_timeout_ms=5000
+    ) as producer:
+        for number in range(3000):
+            if number % 100 == 50:
+                fault = chosen.choice(
+                    [
+                        Fault.disconnect("after"),
+                        Fault.disconnect("before"),
+                        Fault.error("NOT_LEADER_OR_FOLLOWER"),
+                        Fault.error("INVALID_RECORD"),
+                    ]
+                )
+                mock_cluster.inject(fault, api="Produce", times=1)
+            producer.send(
+                topic,
+                b"v" * 40,
+                partition=number % 3,
+                on_delivery=lambda error, where, number=number: told[where.partition].append(
+                    (number, error is None, where.offset)
+                ),
+            )
+        producer.flush()
+    for partition, records in told.items():
+        assert [number for number, _, _ in records] == list(range(partition, 3000, 3))
+        offsets = [offset for _, written, offset in records if written and offset is not None]
+        assert offsets == sorted(set(offsets))
+        written = sum(written for _, written, _ in records)
+        assert mock_cluster.end_offset(topic, partition) == written
 
 
 def test_a_failure_is_told_with_what_is_known(
