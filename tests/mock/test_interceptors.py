@@ -215,6 +215,34 @@ def test_with_asyncio(mock_cluster: MockCluster, topic: str, listening: Listenin
     assert listening.threads == {threading.current_thread().name}
 
 
+@pytest.mark.parametrize("kind", [ottla.Producer, ottla.AsyncProducer])
+def test_they_hear_of_a_close_that_was_in_vain(
+    mock_cluster: MockCluster, single: str, listening: Listening, kind: Any
+) -> None:
+    """And of the records that it has failed, before."""
+    producer = kind(mock_cluster.bootstrap, linger_ms=0, interceptors=[listening])
+
+    async def work() -> None:
+        await producer.send(single, b"v")
+        mock_cluster.inject(Fault.silence(), api="Produce")
+        lost = producer.send(single, b"v")
+        with pytest.raises(errors.TimeoutError):
+            await producer.close(0)
+        with pytest.raises(errors.KafkaError):
+            await lost
+
+    if kind is ottla.AsyncProducer:
+        loops.run(work(), 60)
+    else:
+        producer.send(single, b"v").result(10)
+        mock_cluster.inject(Fault.silence(), api="Produce")
+        producer.send(single, b"v")
+        with pytest.raises(errors.TimeoutError):
+            producer.close(0)
+    assert listening.closed == 1
+    assert [error is None for _, error in listening.heard] == [True, False]
+
+
 def test_what_is_no_interceptor_is_refused(mock_cluster: MockCluster) -> None:
     with pytest.raises(errors.ConfigError, match="an object of type int has no on_send"):
         ottla.Producer(mock_cluster.bootstrap, interceptors=[5])  # type: ignore[list-item]

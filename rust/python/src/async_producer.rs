@@ -236,12 +236,13 @@ impl AsyncProducer {
                 let words = format!("closing has ended early: {error}");
                 ottla_client::Error::new(ottla_client::Kind::Closed, words)
             };
-            closing.await.map_err(ended)?
+            // Whatever it came to, the interceptors are told of the end first.
+            Ok(closing.await.map_err(ended).and_then(|closed| closed))
         };
         let hooks = Arc::clone(&self.hooks);
-        start(py, work, move |py, ()| {
+        start(py, work, move |py, closed: ottla_client::Result<()>| {
             hooks.interceptors.iter().try_for_each(|all| all.close(py))?;
-            Ok(py.None())
+            closed.map(|()| py.None()).map_err(|error| errors::raise(py, &error))
         })
     }
 
