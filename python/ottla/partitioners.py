@@ -1,8 +1,9 @@
 """A producer's own partitioner, as the type checker sees it, and where Java would send keys.
 
-``ottla.Producer(..., partitioner=...)`` takes the name of one of Java's or librdkafka's own
-partitioners, a ``Partitioner`` or a ``BatchPartitioner``. What it raises reaches the caller of
-``send`` or ``send_batch``; what is no partition of the topic is a ``ConfigError``.
+``ottla.Producer(..., partitioner=...)`` and ``AsyncProducer`` take the name of one of Java's or
+librdkafka's own partitioners, a ``Partitioner`` or a ``BatchPartitioner``. What it raises reaches
+the caller of ``send`` or ``send_batch``; what is no partition of the topic is a ``ConfigError``.
+With asyncio it is called on the loop's thread.
 """
 
 from __future__ import annotations

@@ -112,6 +112,8 @@ def in_the_child():
         lambda: ottla.Producer(client), lambda: ottla.scan("t", client),
         lambda: producer.send("t", "x"), lambda: producer.send_batch("t", ["x"]),
         lambda: producer.flush(), lambda: producer.close(), lambda: producer.buffered_bytes,
+        lambda: producer.metrics(), lambda: producer.topic_metrics(), lambda: batch.offsets(5),
+        lambda: producer.send("t", "x", on_delivery=print),
         lambda: pending.result(5), lambda: pending.exception(5), lambda: batch.result(5),
         lambda: batch.errors(5), lambda: next(scan), lambda: cluster.brokers,
         lambda: cluster.create_topic("x"),
