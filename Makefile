@@ -79,6 +79,8 @@ bench: $(EXTENSION) .venv/dev.stamp jars ## the Rust scenarios, then ottla besid
 	@cargo bench --locked -p ottla-benches
 	$(STEP) 'peers'
 	@$(PY) -m benches.peers.run
+	@$(PY) -m benches.peers.produce
+	@$(PY) -m benches.peers.latency
 	$(STEP) 'scale'
 	@$(PY) -m benches.scale.run
 	$(STEP) 'Spark'

@@ -4,22 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaException, TopicPartition
 
-from benches.peers.scenario import Job, Profile, chunks
+from benches.peers.scenario import Job, Profile
 
 NAME = "confluent-kafka"
 
-# Large batches, a queue that never blocks the loop for long; acks and idempotence as ottla's.
-_PRODUCE = {
-    "linger.ms": 5,
-    "batch.size": 1_000_000,
-    "batch.num.messages": 100_000,
-    "queue.buffering.max.messages": 1_000_000,
-    "queue.buffering.max.kbytes": 1_048_576,
-    "enable.idempotence": True,
-    "acks": "all",
-}
 _FETCH = {
     "fetch.min.bytes": 1,
     "fetch.wait.max.ms": 100,
@@ -30,57 +20,6 @@ _FETCH = {
     "socket.receive.buffer.bytes": 1_048_576,
     "check.crcs": True,
 }
-
-
-def _produce(job: Job, settings: dict[str, Any]) -> int:
-    producer, failed = _producer(job, settings)
-    topic, send, sent = job.topic, producer.produce, 0
-    for values in chunks(job.scenario.values(), job.scenario.records):
-        for value in values:
-            while True:
-                try:
-                    send(topic, value)
-                    break
-                except BufferError:
-                    producer.poll(0.05)  # the queue is full: let it drain
-        producer.poll(0)
-        sent += len(values)
-    _flush(producer, failed)
-    return sent
-
-
-def _produce_batch(job: Job, settings: dict[str, Any]) -> int:
-    producer, failed = _producer(job, settings)
-    sent = 0
-    for values in chunks(job.scenario.values(), job.scenario.records):
-        left = [{"value": value} for value in values]
-        while left:
-            try:
-                producer.produce_batch(job.topic, left)
-            except BufferError:
-                producer.poll(0.05)
-            left = [message for message in left if message.pop("_error", None)]
-        producer.poll(0)
-        sent += len(values)
-    _flush(producer, failed)
-    return sent
-
-
-def _producer(job: Job, settings: dict[str, Any]) -> tuple[Producer, list[KafkaError]]:
-    failed: list[KafkaError] = []
-
-    def on_delivery(error: KafkaError | None, _: object) -> None:
-        if error is not None:
-            failed.append(error)
-
-    # A callback a client, called for failures alone, is librdkafka's cheapest honest bookkeeping.
-    reports = {"delivery.report.only.error": True, "on_delivery": on_delivery}
-    return Producer({"bootstrap.servers": job.bootstrap, **reports, **settings}), failed
-
-
-def _flush(producer: Producer, failed: list[KafkaError]) -> None:
-    if producer.flush(120) or failed:
-        raise SystemExit(f"not all was delivered: {failed[:1]}")
 
 
 def _consume(job: Job, settings: dict[str, Any]) -> int:
@@ -108,12 +47,7 @@ def _consume(job: Job, settings: dict[str, Any]) -> int:
 
 
 PROFILES = [
-    Profile("tuned", lambda job: _produce(job, _PRODUCE), lambda job: _consume(job, _FETCH)),
-    Profile("tuned, produce_batch", lambda job: _produce_batch(job, _PRODUCE), None),
-    Profile(
-        "defaults",
-        # Kafka's durability on all sides; everything else as librdkafka has it.
-        lambda job: _produce(job, {"enable.idempotence": True}),
-        lambda job: _consume(job, {"check.crcs": True}),
-    ),
+    Profile("tuned", lambda job: _consume(job, _FETCH)),
+    # Everything but the check of what comes, as librdkafka has it.
+    Profile("defaults", lambda job: _consume(job, {"check.crcs": True})),
 ]

@@ -1,4 +1,4 @@
-"""Runs every client's profiles on one real cluster and prints one table.
+"""Every client consumes on one real cluster: one table. (`produce.py` is the other way round.)
 
     python -m benches.peers.run [--json FILE] [--clients ottla,confluent] [--scale 1.0] [--repeat 3]
 
@@ -21,7 +21,9 @@ import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
-from benches.peers.scenario import Job, Result, Scenario
+from confluent_kafka import Producer
+
+from benches.peers.scenario import Job, Result, Scenario, chunks
 from tests.support.kafka_cluster import LONG_LIVED, KafkaCluster
 
 CLIENTS = {"ottla": "benches.peers.ottla_client", "confluent": "benches.peers.confluent_client"}
@@ -58,17 +60,19 @@ def main() -> int:
 @contextlib.contextmanager
 def _filled_topic(kafka: KafkaCluster, scenario: Scenario) -> Iterator[str]:
     """What all clients consume, so that none profits from another's batches."""
-    with _topic(kafka, scenario) as topic:
-        filled = _start_child("confluent", 0, "produce", scenario, topic, kafka.bootstrap)
-        if isinstance(filled, str):
-            raise SystemExit(filled)
-        yield topic
-
-
-@contextlib.contextmanager
-def _topic(kafka: KafkaCluster, scenario: Scenario) -> Iterator[str]:
     name = f"peers-{uuid.uuid4().hex[:8]}"
     kafka.create_topic(name, scenario.partitions, 1)
+    producer = Producer({"bootstrap.servers": kafka.bootstrap, "linger.ms": 5, "acks": "all"})
+    for values in chunks(scenario.values(), scenario.records):
+        for value in values:
+            while True:
+                try:
+                    producer.produce(name, value)
+                    break
+                except BufferError:
+                    producer.poll(0.05)
+    if producer.flush(120):
+        raise SystemExit("the topic cannot be filled")
     yield name
     kafka.delete_topic(name)
 
@@ -76,19 +80,15 @@ def _topic(kafka: KafkaCluster, scenario: Scenario) -> Iterator[str]:
 def _runs(
     client: str, scenario: Scenario, kafka: KafkaCluster, filled: str, repeat: int
 ) -> Iterator[Result | str]:
-    """The best of `repeat` runs of each profile and operation, or what went wrong."""
-    operations = _operations(client)
-    if isinstance(operations, str):
-        yield operations
+    """The best of `repeat` runs of each profile, or what went wrong."""
+    profiles = _profiles(client)
+    if isinstance(profiles, str):
+        yield profiles
         return
-    for profile, operation in operations:
+    for profile in range(profiles):
         runs: list[Result] = []
         for _ in range(repeat):
-            if operation == "consume":
-                run = _start_child(client, profile, operation, scenario, filled, kafka.bootstrap)
-            else:
-                with _topic(kafka, scenario) as own:
-                    run = _start_child(client, profile, operation, scenario, own, kafka.bootstrap)
+            run = _start_child(client, profile, scenario, filled, kafka.bootstrap)
             if isinstance(run, str):
                 yield run
                 break
@@ -98,28 +98,23 @@ def _runs(
             yield min(runs, key=lambda run: run.cpu_seconds)
 
 
-def _operations(client: str) -> list[tuple[int, str]] | str:
-    """The profiles' numbers with what each can run; asked of a process of its own."""
-    asking = (
-        f"import json, {CLIENTS[client]} as client\n"
-        "print(json.dumps([(i, o) for i, p in enumerate(client.PROFILES)"
-        " for o in ('produce', 'consume') if getattr(p, o)]))"
-    )
+def _profiles(client: str) -> int | str:
+    """How many there are; asked of a process of its own."""
+    asking = f"import {CLIENTS[client]} as client\nprint(len(client.PROFILES))"
     done = subprocess.run(
         [sys.executable, "-c", asking], capture_output=True, text=True, check=False
     )
     if done.returncode != 0:
         return f"{client} cannot be imported:\n{done.stderr}"
-    return [(number, operation) for number, operation in json.loads(done.stdout)]
+    return int(done.stdout)
 
 
 def _start_child(
-    client: str, profile: int, operation: str, scenario: Scenario, topic: str, bootstrap: str
+    client: str, profile: int, scenario: Scenario, topic: str, bootstrap: str
 ) -> Result | str:
     order = {
         "client": client,
         "profile": profile,
-        "operation": operation,
         "scenario": scenario.__dict__,
         "topic": topic,
         "bootstrap": bootstrap,
@@ -128,9 +123,9 @@ def _start_child(
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
     except subprocess.TimeoutExpired:
-        return f"{client} {operation} {scenario.name}: not done after 600 s"
+        return f"{client} {scenario.name}: not done after 600 s"
     if done.returncode != 0:
-        return f"{client} {operation} {scenario.name} failed:\n{done.stderr}"
+        return f"{client} {scenario.name} failed:\n{done.stderr}"
     return Result(**json.loads(done.stdout.splitlines()[-1]))
 
 
@@ -139,15 +134,12 @@ def _run_child(order: dict[str, object]) -> int:
     profile = client.PROFILES[order["profile"]]
     scenario = Scenario(**order["scenario"])  # type: ignore[arg-type]
     job = Job(str(order["bootstrap"]), str(order["topic"]), scenario)
-    operation = str(order["operation"])
     cpu, clock = _cpu(), time.perf_counter()
-    records = getattr(profile, operation)(job)
+    records = profile.consume(job)
     seconds, cpu = time.perf_counter() - clock, _cpu() - cpu
     if records != scenario.records:
         raise SystemExit(f"{records} records instead of {scenario.records}")
-    result = Result(
-        client.NAME, profile.name, operation, scenario.value_bytes, records, seconds, cpu
-    )
+    result = Result(client.NAME, profile.name, scenario.value_bytes, records, seconds, cpu)
     print(json.dumps(result.__dict__))
     return 0
 
@@ -158,15 +150,15 @@ def _cpu() -> float:
 
 
 def render(results: list[Result]) -> str:
-    """The table, as Markdown; the cheapest client first within each kind of run."""
+    """The table, as Markdown; the cheapest client first for each size of values."""
     lines = [
         "",
-        "| run | client | profile | records/s | MB/s | client CPU s per million |",
+        "| values | client | profile | records/s | MB/s | client CPU s per million |",
         "|---|---|---|---:|---:|---:|",
     ]
-    ordered = sorted(results, key=lambda r: (r.value_bytes, r.operation, r.cpu_per_million))
+    ordered = sorted(results, key=lambda r: (r.value_bytes, r.cpu_per_million))
     lines += [
-        f"| {r.operation} {r.value_bytes} B | {r.client} | {r.profile} "
+        f"| {r.value_bytes} B | {r.client} | {r.profile} "
         f"| {r.records_per_second:,.0f} | {r.megabytes_per_second:,.0f} "
         f"| {r.cpu_per_million:.2f} |"
         for r in ordered

@@ -1,4 +1,4 @@
-"""What every client is asked to do, and what a client's file must offer.
+"""What every client is asked to consume, and what a client's file must offer.
 
 A client is a module with a `NAME` and a list of `PROFILES`, its ways and tunings. Each run is alone
 in a process of its own, whose CPU seconds are counted. All consume the same topic.
@@ -41,11 +41,10 @@ class Job:
 
 @dataclass(frozen=True)
 class Profile:
-    """One tuning of a client: its name in the table, and what it can run."""
+    """One tuning of a client: its name in the table, and what it runs."""
 
     name: str
-    produce: Callable[[Job], int] | None
-    consume: Callable[[Job], int] | None
+    consume: Callable[[Job], int]
 
 
 @dataclass(frozen=True)
@@ -54,7 +53,6 @@ class Result:
 
     client: str
     profile: str
-    operation: str
     value_bytes: int
     records: int
     seconds: float
@@ -75,7 +73,7 @@ class Result:
     @property
     def summary(self) -> str:
         return (
-            f"{self.client} ({self.profile}) {self.operation} {self.value_bytes} B: "
+            f"{self.client} ({self.profile}) {self.value_bytes} B: "
             f"{self.records_per_second:,.0f} records/s, {self.cpu_per_million:.2f} CPU s/M"
         )
 

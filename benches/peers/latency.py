@@ -1,0 +1,186 @@
+"""From produce to acknowledgement, with ``linger.ms`` 0 at a modest pace: ottla, Java, confluent.
+
+    python -m benches.peers.latency [--rounds 5] [--count 3000] [--rate 200]
+
+One record of 100 bytes at a time, each waited for before the next, ``acks=all``, idempotence; three
+brokers, the partition has one replica. A record that could not be sent when it was due, since the
+one before was not back, counts from when it was due. Clients take turns, each warmed up before its
+turn is measured; shown are the medians of the rounds' percentiles.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import statistics
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from tests.support.jars import REPOSITORY, jar_directory, java
+from tests.support.kafka_cluster import LONG_LIVED, KafkaCluster
+
+VALUE_BYTES = 100
+WARM = 1000
+RESULTS = Path(".ottla-build/latency.json")
+
+
+class Pace:
+    """When the next record is due, and from when its time runs."""
+
+    def __init__(self, interval: float) -> None:
+        self._interval = interval
+        self._due = time.perf_counter()
+
+    def pause(self) -> float:
+        """How long until the next; not positive if it is late."""
+        self._due += self._interval
+        return self._due - time.perf_counter()
+
+    def began(self, pause: float) -> float:
+        """From when the record counts, after the pause."""
+        return self._due if pause <= 0 else time.perf_counter()
+
+
+def _paced(send: Callable[[], object], count: int, interval: float) -> list[float]:
+    pace, took = Pace(interval), []
+    for _ in range(WARM + count):
+        pause = pace.pause()
+        if pause > 0:
+            time.sleep(pause)
+        began = pace.began(pause)
+        send()
+        took.append(time.perf_counter() - began)
+    return took[WARM:]
+
+
+def _ottla(bootstrap: str, topic: str, count: int, interval: float) -> list[float]:
+    import ottla
+
+    value = b"v" * VALUE_BYTES
+    with ottla.Producer(bootstrap, linger_ms=0) as producer:
+        return _paced(lambda: producer.send(topic, value).result(), count, interval)
+
+
+def _ottla_async(bootstrap: str, topic: str, count: int, interval: float) -> list[float]:
+    import ottla
+
+    async def work() -> list[float]:
+        took: list[float] = []
+        value = b"v" * VALUE_BYTES
+        async with ottla.AsyncProducer(bootstrap, linger_ms=0) as producer:
+            await producer.send(topic, value)
+            pace = Pace(interval)
+            for _ in range(WARM + count):
+                pause = pace.pause()
+                if pause > 0:
+                    await asyncio.sleep(pause)
+                began = pace.began(pause)
+                await producer.send(topic, value)
+                took.append(time.perf_counter() - began)
+        return took[WARM:]
+
+    return asyncio.run(work())
+
+
+def _confluent(bootstrap: str, topic: str, count: int, interval: float) -> list[float]:
+    from confluent_kafka import Producer
+
+    value = b"v" * VALUE_BYTES
+    settings = {
+        "bootstrap.servers": bootstrap,
+        "acks": "all",
+        "enable.idempotence": True,
+        "linger.ms": 0,
+        "socket.nagle.disable": True,
+    }
+    producer = Producer(settings)
+    acknowledged: list[object] = []
+
+    def send() -> None:
+        acknowledged.clear()
+        producer.produce(topic, value, on_delivery=lambda error, _: acknowledged.append(error))
+        while not acknowledged:
+            producer.poll(1)
+        if acknowledged[0] is not None:
+            raise SystemExit(f"not delivered: {acknowledged[0]}")
+
+    return _paced(send, count, interval)
+
+
+PYTHON = {"ottla": _ottla, "ottla, await": _ottla_async, "confluent-kafka": _confluent}
+
+
+def _java(bootstrap: str, topic: str, count: int, interval: float) -> list[float]:
+    source = REPOSITORY / "benches" / "peers" / "ProduceLatency.java"
+    order = [bootstrap, topic, VALUE_BYTES, WARM, count, round(interval * 1e9)]
+    command = [java(), "-cp", f"{jar_directory('brokers')}/*", str(source), *map(str, order)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
+    if done.returncode != 0:
+        raise SystemExit(f"Java failed:\n{done.stderr}")
+    return [micros / 1e6 for micros in json.loads(done.stdout.splitlines()[-1])]
+
+
+def _in_python(client: str, order: Sequence[object]) -> list[float]:
+    command = [
+        sys.executable,
+        "-m",
+        "benches.peers.latency",
+        "--child",
+        json.dumps([client, *order]),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
+    if done.returncode != 0:
+        raise SystemExit(f"{client} failed:\n{done.stderr}")
+    took: list[float] = json.loads(done.stdout.splitlines()[-1])
+    return took
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--json", type=Path, default=RESULTS)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--count", type=int, default=2000)
+    parser.add_argument("--rate", type=float, default=200, help="records a second")
+    parser.add_argument("--child", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.child:
+        client, *order = json.loads(options.child)
+        print(json.dumps(PYTHON[client](*order)))
+        return 0
+    clients = [*PYTHON, "Java"]
+    rounds: dict[str, list[tuple[float, float]]] = {client: [] for client in clients}
+    with KafkaCluster(jvm=LONG_LIVED) as kafka:
+        topic = f"latency-{uuid.uuid4().hex[:8]}"
+        kafka.create_topic(topic, 1, 1)
+        order = (kafka.bootstrap, topic, options.count, 1 / options.rate)
+        for turn in range(options.rounds):
+            # Each begins a round once, so that nobody always follows the same.
+            for client in clients[turn % len(clients) :] + clients[: turn % len(clients)]:
+                took = _java(*order) if client == "Java" else _in_python(client, order)
+                cuts = statistics.quantiles(took, n=100)
+                rounds[client].append((cuts[49] * 1e6, cuts[98] * 1e6))
+                print(
+                    f"  {client}: p50 {cuts[49] * 1e6:.0f} µs, p99 {cuts[98] * 1e6:.0f} µs",
+                    file=sys.stderr,
+                    flush=True,
+                )
+        written = kafka.end_offset(topic, 0)
+    least = options.rounds * len(clients) * (WARM + options.count)
+    if written < least:
+        raise SystemExit(f"{written} records in the log instead of {least} or more")
+    print("\n| client | p50 in µs | p99 in µs |\n|---|---:|---:|")
+    for client, cuts_of_rounds in rounds.items():
+        p50, p99 = (statistics.median(column) for column in zip(*cuts_of_rounds, strict=True))
+        print(f"| {client} | {p50:.0f} | {p99:.0f} |")
+    options.json.parent.mkdir(parents=True, exist_ok=True)
+    options.json.write_text(json.dumps(rounds, indent=2) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

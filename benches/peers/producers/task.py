@@ -1,0 +1,88 @@
+"""What every way of producing is asked to do, and how it is measured."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import resource
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from enum import Enum
+
+BATCH_SIZE = 1_000_000
+LINGER_MS = 5
+# So many records are there at once: a list, an Arrow array, or futures that are awaited.
+AT_ONCE = 10_000
+
+_WORDS = 400
+
+
+class Kind(Enum):
+    """What is compared with what."""
+
+    ARROW = "Arrow"
+    LIST = "list"
+    RECORD = "record by record"
+    FUTURES = "10,000 futures awaited"
+    TASKS = "10,000 tasks awaited"
+
+
+def values(size: int, count: int = AT_ONCE) -> list[bytes]:
+    """Distinct events as services write them: JSON of exactly this size, words and numbers."""
+    source = random.Random(size)
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    words = ["".join(source.choices(letters, k=source.randint(3, 9))) for _ in range(_WORDS)]
+    made = []
+    for number in range(count):
+        head = f'{{"id":"{source.getrandbits(64):016x}","user":{source.randrange(10**6)}'
+        price, at = source.randrange(10**5) / 100, 1_700_000_000_000 + number * 7
+        head += f',"price":{price},"at":{at},"text":"'
+        text = ""
+        while len(head) + len(text) < size:
+            text += source.choice(words) + " "
+        made.append((head + text)[: size - 2].encode() + b'"}')
+    return made
+
+
+@dataclass
+class Task:
+    """One run: so many values of this size to a topic that is there; what it took is noted."""
+
+    bootstrap: str
+    topic: str
+    value_bytes: int
+    records: int
+    compression: str
+    seconds: float = field(default=0.0, init=False)
+    cpu_seconds: float = field(default=0.0, init=False)
+
+    def parts(self) -> Iterator[list[bytes]]:
+        """The values over and over, a list at a time."""
+        some = values(self.value_bytes)
+        for _ in range(self.records // AT_ONCE):
+            yield some
+
+    @contextlib.contextmanager
+    def measured(self) -> Iterator[None]:
+        """The client is connected and has written one record; all of the process counts."""
+        cpu, clock = _cpu(), time.perf_counter()
+        yield
+        self.seconds, self.cpu_seconds = time.perf_counter() - clock, _cpu() - cpu
+
+
+def _cpu() -> float:
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    return usage.ru_utime + usage.ru_stime
+
+
+@dataclass(frozen=True)
+class Way:
+    """A call of a client."""
+
+    name: str
+    kind: Kind
+    run: Callable[[Task], None]
+    # Of the scenario's records: slow ways are measured on fewer.
+    share: float = 1.0
+    codecs: tuple[str, ...] = ("none", "lz4", "zstd")
