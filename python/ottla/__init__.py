@@ -1,13 +1,14 @@
 """ottla: a topology-aware Apache Kafka client.
 
-``Client`` knows the cluster, ``Producer`` writes, ``scan`` reads a bounded part of a topic as
-Arrow, ``ottla.testing`` runs a cluster in the process, ``ottla.spark`` reads from PySpark.
-Nothing starts at import; what is made before a fork refuses to work after it, and a new one works.
+``Client`` knows the cluster, ``Producer`` writes, ``Consumer`` reads, ``scan`` reads a bounded part
+of a topic as Arrow, ``ottla.testing`` runs a cluster in the process, ``ottla.spark`` reads from
+PySpark. Nothing starts at import; what is made before a fork refuses to work after it, and a new
+one works.
 """
 
 import logging
 
-from ottla import errors, interceptors, serializers
+from ottla import deserializers, errors, interceptors, serializers
 from ottla._core import (
     Admin,
     AsyncBatchDelivery,
@@ -19,12 +20,16 @@ from ottla._core import (
     Client,
     Cluster,
     ConnectionStatus,
+    Consumer,
     Delivery,
     Event,
     Events,
+    GroupMetadata,
+    OffsetAndMetadata,
     OffsetAndTimestamp,
     Partition,
     Producer,
+    Record,
     RecordBatch,
     RecordMetadata,
     Scan,
@@ -33,6 +38,7 @@ from ottla._core import (
     partition_for_key,
     partitions_for_keys,
 )
+from ottla.async_consumer import AsyncConsumer
 from ottla.doctor import diagnose
 from ottla.errors import KafkaError
 from ottla.metrics import Metrics, ProducerMetrics, TopicMetrics
@@ -42,6 +48,7 @@ __all__ = [
     "Admin",
     "AsyncBatchDelivery",
     "AsyncClient",
+    "AsyncConsumer",
     "AsyncEvents",
     "AsyncProducer",
     "BatchDelivery",
@@ -49,21 +56,26 @@ __all__ = [
     "Client",
     "Cluster",
     "ConnectionStatus",
+    "Consumer",
     "Delivery",
     "Event",
     "Events",
+    "GroupMetadata",
     "KafkaError",
     "Metrics",
+    "OffsetAndMetadata",
     "OffsetAndTimestamp",
     "Partition",
     "Producer",
     "ProducerMetrics",
+    "Record",
     "RecordBatch",
     "RecordMetadata",
     "Scan",
     "Topic",
     "TopicMetrics",
     "__version__",
+    "deserializers",
     "diagnose",
     "errors",
     "interceptors",

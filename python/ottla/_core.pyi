@@ -1,11 +1,15 @@
 """The Rust core. What users import comes from ``ottla``; the docstrings are here."""
 
+import re
 from asyncio import Future
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from types import TracebackType
 from typing import Any, Literal, TypeAlias, final
 
+from typing_extensions import Self, disjoint_base
+
+from ottla.deserializers import Deserializer
 from ottla.errors import KafkaError
 from ottla.interceptors import ProducerInterceptor
 from ottla.metrics import Metrics, ProducerMetrics, TopicMetrics
@@ -16,6 +20,7 @@ __all__ = [
     "Array",
     "AsyncBatchDelivery",
     "AsyncClient",
+    "AsyncConsumerBase",
     "AsyncEvents",
     "AsyncProducer",
     "BatchDelivery",
@@ -23,15 +28,21 @@ __all__ = [
     "Client",
     "Cluster",
     "ConnectionStatus",
+    "Consumer",
+    "ConsumerBase",
     "Delivery",
     "DeliveryReports",
     "Event",
     "Events",
+    "GroupMetadata",
     "LogEvents",
     "MockCluster",
+    "OffsetAndMetadata",
     "OffsetAndTimestamp",
     "Partition",
     "Producer",
+    "RebalanceChange",
+    "Record",
     "RecordBatch",
     "RecordMetadata",
     "Scan",
@@ -46,9 +57,15 @@ __all__ = [
 __version__: str
 
 _Bytes: TypeAlias = bytes | bytearray | memoryview | str
+_Deserializer: TypeAlias = Deserializer | Callable[[bytes], Any]
 _Serializer: TypeAlias = Serializer | Callable[[Any], bytes | str | None]
 _OnDelivery: TypeAlias = Callable[[KafkaError | None, RecordMetadata], object]
 _Headers: TypeAlias = Sequence[tuple[str | bytes, _Bytes | None]] | Mapping[str, _Bytes | None]
+
+_Partition: TypeAlias = tuple[str, int]
+_Offsets: TypeAlias = Mapping[_Partition, int | OffsetAndMetadata]
+_OnPartitions: TypeAlias = Callable[[Any, list[_Partition]], object]
+_OnCommit: TypeAlias = Callable[[KafkaError | None, dict[_Partition, OffsetAndMetadata]], object]
 
 @final
 class Array:
@@ -932,6 +949,428 @@ class DeliveryReports:
 
     def raised(self, error: BaseException) -> bool:
         """Keep what a callback has raised for ``flush``; not if something is kept already."""
+
+@final
+class Record:
+    """A record that was read. It keeps nothing else alive.
+
+    Args:
+        topic: the topic.
+        partition: the partition.
+        offset: its offset.
+        timestamp: milliseconds since 1970; -1 if it has none.
+        timestamp_type: who gave the timestamp: 0 the producer, 1 the broker; -1 if there is none.
+        key: bytes, or what ``key_deserializer`` has made of them; None if it has none.
+        value: bytes, or what ``value_deserializer`` has made of them; None for a tombstone.
+        headers: pairs of a name and a value.
+        leader_epoch: the epoch of the leader that appended it; -1 if unknown.
+    """
+
+    def __new__(
+        cls,
+        topic: str,
+        partition: int,
+        offset: int,
+        *,
+        timestamp: int = ...,
+        timestamp_type: int = 0,
+        key: Any = None,
+        value: Any = None,
+        headers: Sequence[tuple[str, bytes | None]] | None = None,
+        leader_epoch: int = ...,
+    ) -> Record: ...
+    @property
+    def topic(self) -> str: ...
+    @property
+    def partition(self) -> int: ...
+    @property
+    def offset(self) -> int: ...
+    @property
+    def timestamp(self) -> int: ...
+    @property
+    def timestamp_type(self) -> int: ...
+    @property
+    def key(self) -> Any: ...
+    @property
+    def value(self) -> Any: ...
+    @property
+    def headers(self) -> tuple[tuple[str, bytes | None], ...]: ...
+    @property
+    def leader_epoch(self) -> int: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
+
+@final
+class OffsetAndMetadata:
+    """An offset as a group keeps it.
+
+    Args:
+        offset: the offset of the next record to read.
+        metadata: text to be kept with it. Default: empty.
+        leader_epoch: the leader epoch of the record before it; -1, the default, if unknown.
+    """
+
+    def __new__(
+        cls, offset: int, metadata: str = ..., leader_epoch: int = ...
+    ) -> OffsetAndMetadata: ...
+    @property
+    def offset(self) -> int: ...
+    @property
+    def metadata(self) -> str: ...
+    @property
+    def leader_epoch(self) -> int: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+
+@final
+class GroupMetadata:
+    """Who a consumer is in its group: what a transaction that commits its offsets shows.
+
+    ``generation`` is the group's generation (classic) or the member's epoch (KIP-848); -1 and an
+    empty ``member_id`` mean that it is no member.
+    """
+
+    @property
+    def group_id(self) -> str: ...
+    @property
+    def generation(self) -> int: ...
+    @property
+    def member_id(self) -> str: ...
+    @property
+    def instance_id(self) -> str | None: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+
+@final
+class RebalanceChange:
+    """A change of the assignment that waits to be worked off."""
+
+    @property
+    def partitions(self) -> list[_Partition]: ...
+
+@disjoint_base
+class ConsumerBase:
+    """What ``Consumer`` and ``AsyncConsumer`` do without waiting. Any thread may call it."""
+
+    def subscribe(
+        self,
+        topics: Sequence[str] | None = None,
+        *,
+        pattern: str | re.Pattern[str] | None = None,
+        on_assigned: _OnPartitions | None = None,
+        on_revoked: _OnPartitions | None = None,
+        on_lost: _OnPartitions | None = None,
+    ) -> None:
+        """Join the group, and read what it assigns; replaces an earlier subscription.
+
+        Args:
+            topics: topics; those that do not exist yet are read once they do.
+            pattern: instead of topics, a regular expression for their whole names, in Java's
+                syntax. With ``group.protocol=consumer`` the brokers match it, in the syntax of RE2.
+            on_assigned: called with the consumer and the partitions that have come, after each
+                rebalance; none may have come.
+            on_revoked: called before partitions are given up: the place to commit what was done.
+            on_lost: called when partitions are gone already, and a commit would be refused.
+                Default: ``on_revoked``.
+
+        Callbacks are called inside of a poll, by the thread that polls. They may commit, seek,
+        pause and so on, but not poll. What one raises is raised by the poll.
+
+        Raises:
+            ConfigError: there is no ``group.id``, or the pattern is none.
+            StateError: partitions are assigned by hand.
+        """
+
+    def assign(self, partitions: Iterable[_Partition]) -> None:
+        """Read exactly these partitions, without a group's doing.
+
+        Those that were assigned before go on where they are; the others begin at the offset that
+        the group, if there is one, has committed, or as ``auto.offset.reset`` says.
+
+        Raises:
+            StateError: topics are subscribed to.
+        """
+
+    def assignment(self) -> list[_Partition]:
+        """Return the partitions that are assigned, in order."""
+
+    def subscription(self) -> list[str] | str:
+        """Return the topics, or the pattern as text, that were subscribed to."""
+
+    def seek(
+        self, topic: str, partition: int, offset: int, *, leader_epoch: int | None = None
+    ) -> None:
+        """Go on at an offset. What was fetched before is dropped, also what is on its way.
+
+        Args:
+            topic: the topic.
+            partition: the partition.
+            offset: the offset.
+            leader_epoch: the leader epoch of the record before it, if known: a log that was cut
+                below the offset is noticed with it.
+
+        Raises:
+            StateError: the partition is not assigned.
+        """
+
+    def seek_to_beginning(self, *partitions: _Partition) -> None:
+        """Go on at the first offset; of all assigned partitions if none is named."""
+
+    def seek_to_end(self, *partitions: _Partition) -> None:
+        """Go on at the end; of all assigned partitions if none is named."""
+
+    def pause(self, *partitions: _Partition) -> None:
+        """Hand out nothing of these partitions until ``resume``; of all if none is named.
+
+        Polling goes on: a member that does not poll is thrown out of its group.
+        """
+
+    def resume(self, *partitions: _Partition) -> None:
+        """Hand out paused partitions again; all if none is named."""
+
+    def paused(self) -> list[_Partition]:
+        """Return the partitions that are paused."""
+
+    def lag(self) -> dict[_Partition, int | None]:
+        """Return how many records each partition has behind the position, as the last answer told
+        it; None if nothing is known yet. Nothing is asked for."""
+
+    def group_metadata(self) -> GroupMetadata:
+        """Return who this consumer is in its group.
+
+        Raises:
+            ConfigError: there is no ``group.id``.
+        """
+
+    def wakeup(self) -> None:
+        """End the poll that waits, or the next one, with ``WakeupError``; from any thread."""
+
+    @property
+    def closed(self) -> bool:
+        """Whether it was closed."""
+
+@final
+class Consumer(ConsumerBase):
+    """A consumer. Iterate over it, or poll; use it in a ``with`` block, or ``close()`` it.
+
+    Args:
+        bootstrap: addresses, or a ``Client`` to share what it knows of the cluster; connections to
+            leaders and coordinators are the consumer's own all the same.
+        config: configuration by Kafka's dotted names; ``kwargs`` are the same with underscores.
+        topics: topics to subscribe to at once; ``subscribe`` can do more.
+        key_deserializer, value_deserializer: what makes objects of bytes: see
+            ``ottla.deserializers``. Columns of Arrow have the bytes.
+        timeout: seconds for connecting.
+
+    One thread polls at a time; the rest may be called by others. Iterating hands out record by
+    record, for ever: the position is behind a record once it was handed out.
+    """
+
+    def __new__(
+        cls,
+        bootstrap: str | Sequence[str] | Client | AsyncClient | None = None,
+        config: Mapping[str, Any] | None = None,
+        *,
+        topics: Sequence[str] | None = None,
+        key_deserializer: _Deserializer | None = None,
+        value_deserializer: _Deserializer | None = None,
+        timeout: float | None = None,
+        **kwargs: Any,
+    ) -> Consumer: ...
+    def unsubscribe(self) -> None:
+        """Give up all partitions, and leave the group; the callbacks are called."""
+
+    def poll(self, timeout: float = 1.0, max_records: int | None = None) -> list[Record]:
+        """Return records, as soon as there are any; none if none come in time.
+
+        The position is behind them at once.
+
+        Args:
+            timeout: seconds.
+            max_records: the most records. Default: ``max.poll.records``, 500.
+
+        Raises:
+            OffsetError: a partition has no position, and ``auto.offset.reset`` is none.
+            SerializationError: the next record cannot be deserialized; the position stays before
+                it, ``seek`` past it to go on.
+            StateError: nothing is subscribed to or assigned, or another thread polls.
+            WakeupError: ``wakeup()`` was called.
+        """
+
+    def poll_arrow(
+        self,
+        timeout: float = 1.0,
+        max_rows: int = 50_000,
+        columns: Sequence[str] | None = None,
+        include_headers: bool = False,
+    ) -> RecordBatch | None:
+        """Return records as Arrow columns, or None if none come in time.
+
+        Args:
+            timeout: seconds.
+            max_rows: the most rows; about 4 MB of keys and values are the most in any case.
+            columns: the columns, in that order. Default: all, without ``headers``.
+            include_headers: whether the default has ``headers``, too.
+
+        Raises:
+            KafkaError: as ``poll``.
+        """
+
+    def __iter__(self) -> Iterator[Record]: ...
+    def __next__(self) -> Record: ...
+    def position(self, topic: str, partition: int, *, timeout: float | None = None) -> int:
+        """Return the offset of the next record; waits until it is known.
+
+        Raises:
+            StateError: the partition is not assigned.
+            TimeoutError: it is not known after ``timeout`` seconds (``default.api.timeout.ms``).
+        """
+
+    def commit(self, offsets: _Offsets | None = None, *, timeout: float | None = None) -> None:
+        """Commit positions to the group, and wait until that is done.
+
+        Args:
+            offsets: offsets of the next records to read, by partition. Default: the positions of
+                all assigned partitions, that is, all that was handed out.
+            timeout: seconds. Default: ``default.api.timeout.ms``.
+
+        Raises:
+            BrokerError: it was refused; under ``ILLEGAL_GENERATION`` or ``UNKNOWN_MEMBER_ID`` the
+                partitions are another member's by now.
+        """
+
+    def commit_async(
+        self, offsets: _Offsets | None = None, on_commit: _OnCommit | None = None
+    ) -> None:
+        """As ``commit``, without waiting. Commits go out in the order of the calls.
+
+        Args:
+            offsets: as for ``commit``; what was handed out by now.
+            on_commit: called with the error, or None, and the offsets, by a later poll, commit or
+                close. Without it, an error is logged.
+        """
+
+    def committed(
+        self, *partitions: _Partition, timeout: float | None = None
+    ) -> dict[_Partition, OffsetAndMetadata | None]:
+        """Return what the group has committed; of all assigned partitions if none is named."""
+
+    def offsets_for_times(
+        self, timestamps: Mapping[_Partition, int], *, timeout: float | None = None
+    ) -> dict[_Partition, OffsetAndTimestamp | None]:
+        """Return the first record of each partition that is not older than a time, in milliseconds
+        since 1970; None where there is none."""
+
+    def beginning_offsets(
+        self, *partitions: _Partition, timeout: float | None = None
+    ) -> dict[_Partition, int]:
+        """Return the first offsets; of all assigned partitions if none is named."""
+
+    def end_offsets(
+        self, *partitions: _Partition, timeout: float | None = None
+    ) -> dict[_Partition, int]:
+        """Return the offsets that come next; of all assigned partitions if none is named. With
+        ``isolation.level=read_committed``, the last stable ones."""
+
+    def close(self, timeout: float = 30.0) -> None:
+        """Commit if that happens by itself, give up the partitions, leave the group, and end.
+
+        A poll under way in another thread ends with ``ClosedError``.
+
+        Args:
+            timeout: seconds, for all of it.
+
+        Raises:
+            TimeoutError: the group's coordinator was not told in time; the consumer is closed all
+                the same.
+            StateError: it was called by a callback.
+        """
+
+    def __enter__(self) -> Consumer: ...
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None: ...
+
+@disjoint_base
+class AsyncConsumerBase(ConsumerBase):
+    """What ``AsyncConsumer`` awaits; see there. Names that begin with an underscore are its own."""
+
+    def __new__(
+        cls,
+        bootstrap: str | Sequence[str] | Client | AsyncClient | None = None,
+        config: Mapping[str, Any] | None = None,
+        *,
+        topics: Sequence[str] | None = None,
+        key_deserializer: _Deserializer | None = None,
+        value_deserializer: _Deserializer | None = None,
+        timeout: float | None = None,
+        **kwargs: Any,
+    ) -> Self: ...
+    def connect(self) -> Future[None]:
+        """Find the cluster, before anything is asked of it: ``async with`` does it, and so does
+        the first poll."""
+
+    def __aiter__(self) -> Self: ...
+    def __anext__(self) -> Awaitable[Record]: ...
+    def position(self, topic: str, partition: int, *, timeout: float | None = None) -> Future[int]:
+        """Return the offset of the next record, once it is known."""
+
+    def commit(
+        self, offsets: _Offsets | None = None, *, timeout: float | None = None
+    ) -> Future[None]:
+        """Commit positions to the group, as ``Consumer.commit``.
+
+        It is under way when this returns: who does not await it commits without waiting. Commits go
+        out in the order of the calls.
+        """
+
+    def committed(
+        self, *partitions: _Partition, timeout: float | None = None
+    ) -> Future[dict[_Partition, OffsetAndMetadata | None]]:
+        """Return what the group has committed; of all assigned partitions if none is named."""
+
+    def offsets_for_times(
+        self, timestamps: Mapping[_Partition, int], *, timeout: float | None = None
+    ) -> Future[dict[_Partition, OffsetAndTimestamp | None]]:
+        """Return the first record of each partition that is not older than a time, in milliseconds
+        since 1970; None where there is none."""
+
+    def beginning_offsets(
+        self, *partitions: _Partition, timeout: float | None = None
+    ) -> Future[dict[_Partition, int]]:
+        """Return the first offsets; of all assigned partitions if none is named."""
+
+    def end_offsets(
+        self, *partitions: _Partition, timeout: float | None = None
+    ) -> Future[dict[_Partition, int]]:
+        """Return the offsets that come next; of all assigned partitions if none is named."""
+
+    def _enter(self) -> None: ...
+    def _leave(self) -> None: ...
+    def _find_records(
+        self, timeout: float, max_records: int | None
+    ) -> Future[bool | RebalanceChange]: ...
+    def _take_records(self, max_records: int | None) -> list[Record]: ...
+    def _take_record(self) -> Record | None: ...
+    def _find_columns(
+        self, timeout: float, max_rows: int, columns: list[str] | None, include_headers: bool
+    ) -> Future[bool | RebalanceChange]: ...
+    def _take_columns(self) -> RecordBatch | None: ...
+    def _begin(self, change: RebalanceChange) -> Future[None]: ...
+    def _callback(self, change: RebalanceChange) -> Callable[..., object] | None: ...
+    def _finish(self, change: RebalanceChange) -> None: ...
+    def _leaving(self) -> RebalanceChange | None: ...
+    def _unsubscribe(self) -> None: ...
+    def _start_closing(self) -> bool: ...
+    def _wait_for_turn(self, timeout: float) -> Future[bool]: ...
+    def _begin_close(self, timeout: float) -> Future[None]: ...
+    def _end_close(self, timeout: float) -> Future[None]: ...
 
 @final
 class LogEvents:

@@ -23,10 +23,13 @@ __all__ = [
     "DataLossError",
     "FencedError",
     "KafkaError",
+    "OffsetError",
     "ProtocolError",
     "SerializationError",
+    "StateError",
     "TimeoutError",
     "UnknownTopicError",
+    "WakeupError",
 ]
 
 
@@ -125,6 +128,20 @@ class SerializationError(KafkaError):
     """A value cannot be turned into bytes, or bytes into a value."""
 
 
+class OffsetError(KafkaError):
+    """A partition has no position: nothing is committed, or it is not in the log, and
+    ``auto.offset.reset`` is none. ``seek`` to where to go on."""
+
+
+class StateError(KafkaError):
+    """The call does not fit the state the object is in: a partition that is not assigned, a
+    consumer that another thread polls."""
+
+
+class WakeupError(KafkaError):
+    """The poll was ended by ``wakeup()``."""
+
+
 class ClosedError(KafkaError):
     """The object was closed, or belongs to another process."""
 
@@ -164,5 +181,19 @@ def _not_serialized(
     error.context = {"topic": topic, "field": field}
     if index is not None:
         error.context["index"] = index
+    error.__cause__ = cause
+    return error
+
+
+def _not_deserialized(
+    topic: str, partition: int, offset: int, field: str, cause: BaseException
+) -> SerializationError:
+    """The exception for what a deserializer has raised."""
+    kind = type(cause).__name__
+    error = SerializationError(
+        f"the {field} of the record at offset {offset} of {topic}-{partition} cannot be "
+        f"deserialized: {kind}: {cause}; seek past it to go on"
+    )
+    error.context = {"topic": topic, "partition": partition, "offset": offset, "field": field}
     error.__cause__ = cause
     return error

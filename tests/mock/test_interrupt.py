@@ -39,6 +39,33 @@ WAITS = {
         "client = ottla.Client(cluster.bootstrap)\nsay('waiting')\n"
         "client.list_offsets({('t', 0): 'latest'})"
     ),
+    "poll": (
+        "consumer = ottla.Consumer(cluster.bootstrap)\nconsumer.assign([('t', 0)])\n"
+        "say('waiting')\nconsumer.poll(60)"
+    ),
+    "poll_arrow": (
+        "consumer = ottla.Consumer(cluster.bootstrap)\nconsumer.assign([('t', 0)])\n"
+        "say('waiting')\nconsumer.poll_arrow(60)"
+    ),
+    "for record in consumer": (
+        "consumer = ottla.Consumer(cluster.bootstrap)\nconsumer.assign([('t', 0)])\n"
+        "say('waiting')\nfor record in consumer: pass"
+    ),
+    "position": (
+        "consumer = ottla.Consumer(cluster.bootstrap)\nconsumer.assign([('t', 0)])\n"
+        "say('waiting')\nconsumer.position('t', 0)"
+    ),
+    "commit": (
+        "cluster.inject(Fault.silence(), api='OffsetCommit')\n"
+        "consumer = ottla.Consumer(cluster.bootstrap, group_id='g')\n"
+        "say('waiting')\nconsumer.commit({('t', 0): 1})"
+    ),
+    "close of a consumer": (
+        "cluster.inject(Fault.silence(), api='LeaveGroup')\n"
+        "consumer = ottla.Consumer(cluster.bootstrap, group_id='g', topics=['t'])\n"
+        "while not consumer.assignment(): consumer.poll(0.05)\n"
+        "say('waiting')\nconsumer.close()"
+    ),
     "unknown topic": (
         "client = ottla.Client(cluster.bootstrap)\nsay('waiting')\nclient.cluster(['nowhere'])"
     ),

@@ -12,6 +12,9 @@ cluster.create_topic("t")
 client = ottla.Client(cluster.bootstrap)
 producer = ottla.Producer(cluster.bootstrap, linger_ms=0)
 producer.send("t", "first").result(10)
+consumer = ottla.Consumer(cluster.bootstrap, auto_offset_reset="earliest")
+consumer.assign([("t", 0)])
+first = next(consumer)
 """
 SILENT = """
 cluster.inject(Fault.silence(), api="Produce")
@@ -22,6 +25,13 @@ EXITS = {
     "nothing closed": ("", 0),
     "unsent records": ("producer.send('t', 'x')", 0),
     "an open scan": ("scan = ottla.scan('t', client); next(scan)", 0),
+    "a member of a group": (
+        (
+            "member = ottla.Consumer(cluster.bootstrap, group_id='g', topics=['t'])\n"
+            "while not member.assignment(): member.poll(0.05)"
+        ),
+        0,
+    ),
     "an exported stream": (
         "import pyarrow; reader = pyarrow.RecordBatchReader.from_stream(ottla.scan('t', client))",
         0,
@@ -51,6 +61,8 @@ DAEMONS = {
     "result": "sent.result()",
     "flush": "producer.flush()",
     "next of a scan": "next(scan)",
+    "poll": "consumer.poll(60)",
+    "a busy poller": "while True: busy_consumer().poll(0.01)",
     "result that comes at exit": "late.result()",
     "a busy sender": "while True: busy.send('t', 'x').result(10)",
     "a busy reader": "while True: list(ottla.scan('t', client, end=1))",
@@ -60,7 +72,7 @@ DAEMONS = {
 
 @pytest.mark.parametrize("wait", DAEMONS)
 def test_exit_with_daemon_threads_in_a_wait(wait: str) -> None:
-    silent = wait not in {"a busy sender", "a busy reader"}
+    silent = wait not in {"a busy sender", "a busy reader", "a busy poller"}
     program = f"""
 {SETUP}
 cluster.create_topic("late")
@@ -72,6 +84,10 @@ cluster.inject(Fault.delay(0.6), api="Produce", topic="late")
 sent = producer.send("t", "x") if {silent} else None
 scan = client.scan([("t", 0, 0, 1)]) if {silent} else None
 late = other.send("late", "x")
+def busy_consumer():
+    consumer = ottla.Consumer(cluster.bootstrap, auto_offset_reset="earliest")
+    consumer.assign([("t", 0)])
+    return consumer
 def work():
     {DAEMONS[wait]}
 for _ in range(8):
@@ -117,15 +133,21 @@ def in_the_child():
         lambda: pending.result(5), lambda: pending.exception(5), lambda: batch.result(5),
         lambda: batch.errors(5), lambda: next(scan), lambda: cluster.brokers,
         lambda: cluster.create_topic("x"),
+        lambda: consumer.poll(), lambda: consumer.poll_arrow(), lambda: next(consumer),
+        lambda: consumer.assignment(), lambda: consumer.commit(), lambda: consumer.close(),
+        lambda: consumer.seek("t", 0, 0), lambda: ottla.Consumer(client),
     ):
         refuses(call)
-    for thing in (client, producer, pending, batch, scan, cluster):
+    for thing in (client, producer, pending, batch, scan, cluster, consumer):
         repr(thing)
     assert set(os.listdir("/proc/self/task")) == {str(os.getpid())}, "a thread was started"
     bootstrap = BOOTSTRAP
     with ottla.Client(bootstrap, timeout=10) as mine, ottla.Producer(mine) as writer:
         writer.send("t", "from the child").result(10)
         assert len(list(ottla.scan("t", mine))) > 0
+        with ottla.Consumer(bootstrap, auto_offset_reset="earliest") as reader:
+            reader.assign([("t", 0)])
+            assert next(reader) == first
 
 BOOTSTRAP = cluster.bootstrap
 def child(leave):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 import ottla
-from ottla import errors, serializers
+from ottla import deserializers, errors, serializers
 from ottla.testing import Fault, MockCluster
 
 
@@ -34,6 +34,46 @@ def producing(bootstrap: str) -> None:
         producer.send("t", b"v", on_delivery=len)  # type: ignore[arg-type]
         producer.flush(1)
         print(offset, error, count)
+
+
+def consuming(bootstrap: str) -> None:
+    def assigned(consumer: ottla.Consumer, partitions: list[tuple[str, int]]) -> None:
+        consumer.seek_to_beginning(*partitions)
+
+    with ottla.Consumer(
+        bootstrap, {"group.id": "g"}, topics=["a"], value_deserializer=deserializers.json
+    ) as consumer:
+        consumer.subscribe(pattern="a.*", on_assigned=assigned)
+        for record in consumer:
+            place: tuple[str, int, int] = (record.topic, record.partition, record.offset)
+            headers: tuple[tuple[str, bytes | None], ...] = record.headers
+            record.offset = 5  # type: ignore[misc]
+            print(place, headers, record.value["anything"])
+        records: list[ottla.Record] = consumer.poll(timeout=0.5, max_records=10)
+        batch: ottla.RecordBatch | None = consumer.poll_arrow(columns=["value"])
+        consumer.commit({("a", 0): 5, ("a", 1): ottla.OffsetAndMetadata(5, "x")})
+        consumer.commit({("a", 0): "5"})  # type: ignore[dict-item]
+        consumer.commit_async(on_commit=lambda error, offsets: print(error, offsets["a", 0].offset))
+        committed: dict[tuple[str, int], ottla.OffsetAndMetadata | None] = consumer.committed()
+        ends: dict[tuple[str, int], int] = consumer.end_offsets(("a", 0), timeout=1)
+        consumer.pause("a", 0)  # type: ignore[arg-type]
+        member: str = consumer.group_metadata().member_id
+        print(records, batch, committed, ends, member)
+
+
+async def consuming_asynchronously(bootstrap: str) -> None:
+    async def revoked(consumer: ottla.AsyncConsumer, partitions: list[tuple[str, int]]) -> None:
+        await consumer.commit()
+
+    async with ottla.AsyncConsumer(bootstrap, group_id="g") as consumer:
+        consumer.subscribe(["a"], on_revoked=revoked)
+        async for record in consumer:
+            offset: int = record.offset
+            print(offset)
+        records: list[ottla.Record] = await consumer.poll(1)
+        position: int = await consumer.position("a", 0)
+        consumer.poll().append(5)  # type: ignore[attr-defined]
+        print(records, position)
 
 
 def reading(client: ottla.Client) -> None:

@@ -6,26 +6,25 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use ottla_client::Client as CoreClient;
 use ottla_client::producer::{Producer as Core, Sent};
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use tokio::time::Instant;
 
-use crate::async_client::AsyncClient;
 use crate::asyncio::{self, LastLoop, Promise, start};
 use crate::awaited::Groups;
 use crate::backlog::{Backlog, Cancelled, Waiting, ask};
 use crate::batch_delivery::AsyncBatchDelivery;
-use crate::client::{self, Client};
+use crate::client;
+use crate::given_client::{connect, given_or_new};
 use crate::hooks::Hooks;
 use crate::producer::CLOSE;
 use crate::record::{self, Fields};
 use crate::runtime::{Owned, runtime, seconds};
 use crate::send_batch::{Given, Rows};
 use crate::told_rows::{self, Told};
-use crate::{config, errors, exit};
+use crate::{errors, exit};
 
 struct Parts {
     core: Arc<Core>,
@@ -43,39 +42,6 @@ pub(crate) struct AsyncProducer {
     timeout: Duration,
     /// The client was made for this producer and goes with it.
     own_client: bool,
-}
-
-/// The client that was given, or one that is not connected yet, and whether it is the producer's own.
-fn client(
-    py: Python<'_>,
-    bootstrap: Option<&Bound<'_, PyAny>>,
-    config: Option<&Bound<'_, PyAny>>,
-    kwargs: Option<&Bound<'_, PyDict>>,
-) -> PyResult<(CoreClient, bool)> {
-    let given = match bootstrap {
-        Some(given) if given.is_instance_of::<Client>() => Some(given.cast::<Client>()?.get().core()?),
-        Some(given) if given.is_instance_of::<AsyncClient>() => {
-            Some(given.cast::<AsyncClient>()?.get().core()?)
-        }
-        _ => None,
-    };
-    match given {
-        Some(_) if config.is_some() || kwargs.is_some_and(|kwargs| !kwargs.is_empty()) => {
-            let words = "AsyncProducer on a client takes its configuration from it: configure the client";
-            Err(errors::config(py, words))
-        }
-        Some(client) => Ok((client.clone(), false)),
-        None => {
-            let (config, environment) = config::config(py, bootstrap, config, kwargs)?;
-            let client = CoreClient::new(config, environment).map_err(|error| errors::raise(py, &error))?;
-            Ok((client, true))
-        }
-    }
-}
-
-async fn connect(client: CoreClient, own_client: bool, timeout: Duration) -> ottla_client::Result<()> {
-    // A client that was given has found its cluster, or will when it is asked to.
-    if own_client { client.find_cluster(timeout).await } else { Ok(()) }
 }
 
 /// What is left of a time that began then.
@@ -99,7 +65,7 @@ impl AsyncProducer {
         kwargs: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
         let (hooks, kwargs) = Hooks::take(key_serializer, value_serializer, interceptors, kwargs)?;
-        let (client, own_client) = client(py, bootstrap, config, kwargs.as_ref())?;
+        let (client, own_client) = given_or_new(py, "AsyncProducer", bootstrap, config, kwargs.as_ref())?;
         let timeout = seconds(timeout, client.config().default_api_timeout)?;
         let runtime = runtime()?;
         let _entered = runtime.enter();

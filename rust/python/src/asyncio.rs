@@ -108,7 +108,13 @@ impl Promise {
 
     fn post(&mut self, give: Give) {
         if let Some(future) = self.future.take() {
-            self.mailbox.post(move |py| settle(future.bind(py), give(py)));
+            self.mailbox.post(move |py| {
+                // One that was cancelled by now gets nothing, so that nothing is lost with it.
+                let future = future.bind(py);
+                if !is_done(future) {
+                    settle(future, give(py));
+                }
+            });
         }
     }
 }
@@ -195,12 +201,16 @@ pub(crate) fn settle(future: &Bound<'_, PyAny>, result: PyResult<Py<PyAny>>) {
         Ok(value) => future.call_method1(intern!(py, "set_result"), (value,)),
         Err(error) => future.call_method1(intern!(py, "set_exception"), (error.into_value(py),)),
     };
-    if let Err(error) = filled {
-        let is_done = future.call_method0(intern!(py, "done")).and_then(|done| done.is_truthy());
-        if !is_done.unwrap_or(false) {
-            error.write_unraisable(py, Some(future));
-        }
+    if let Err(error) = filled
+        && !is_done(future)
+    {
+        error.write_unraisable(py, Some(future));
     }
+}
+
+fn is_done(future: &Bound<'_, PyAny>) -> bool {
+    let done = future.call_method0(intern!(future.py(), "done")).and_then(|done| done.is_truthy());
+    done.unwrap_or(false)
 }
 
 /// Tells the running loop's exception handler of what has no caller to be raised to.

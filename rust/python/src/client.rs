@@ -15,6 +15,7 @@ use pyo3::types::PyDict;
 use crate::calls::{self, Wanted};
 use crate::cluster::Cluster;
 use crate::events::Events;
+use crate::given_client::{connect, given_or_new};
 use crate::runtime::{Owned, runtime, seconds, wait_for};
 use crate::scan::Scan;
 use crate::{config, errors, offsets, scan};
@@ -99,8 +100,8 @@ impl Client {
         Ok(core)
     }
 
-    /// The core of a `Client` that was given in place of addresses, or a new one; and whether it
-    /// is new.
+    /// The core of a client that was given in place of addresses, or a new one that is connected; and
+    /// whether it is new.
     pub(crate) fn given_or_connected(
         py: Python<'_>,
         what: &str,
@@ -109,16 +110,10 @@ impl Client {
         timeout: Option<f64>,
         kwargs: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<(Core, bool)> {
-        match bootstrap.and_then(|bootstrap| bootstrap.cast::<Self>().ok()) {
-            Some(_) if config.is_some() || kwargs.is_some_and(|kwargs| !kwargs.is_empty()) => {
-                Err(errors::config(
-                    py,
-                    format!("{what} on a Client takes its configuration from it: configure the Client"),
-                ))
-            }
-            Some(client) => Ok((client.get().core()?.clone(), false)),
-            None => Ok((Self::connect_core(py, bootstrap, config, timeout, true, kwargs)?, true)),
-        }
+        let (core, is_new) = given_or_new(py, what, bootstrap, config, kwargs)?;
+        let timeout = seconds(timeout, core.config().default_api_timeout)?;
+        wait_for(py, connect(core.clone(), is_new, timeout))?;
+        Ok((core, is_new))
     }
 
     fn timeout(&self, timeout: Option<f64>) -> PyResult<Duration> {

@@ -85,7 +85,7 @@ impl Commits {
     }
 
     /// The positions; only those that are not committed yet, or all.
-    fn positions(&self, all: bool) -> HashMap<TopicPartition, Committed> {
+    pub(super) fn positions(&self, all: bool) -> HashMap<TopicPartition, Committed> {
         let mut assignment = self.shared.assignment.lock();
         let wanted = assignment
             .slots()

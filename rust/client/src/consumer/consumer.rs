@@ -20,6 +20,7 @@ use tokio::time::{Duration, Instant, sleep_until, timeout_at};
 use super::commits::Commits;
 use super::fetcher::Fetcher;
 use super::group::{Change, Group, GroupSettings, Subscription};
+use super::member::Member;
 use super::offsets::{self, Committed};
 use super::prefetched::Prefetched;
 use super::records::{RecordSet, Rest, decode};
@@ -467,6 +468,18 @@ impl Consumer {
         let member = self.shared.member().ok_or_else(super::commits::no_group)?;
         let stable = self.shared.read_committed();
         offsets::committed(&self.shared.client, &member, Some(partitions), stable, timeout).await
+    }
+
+    /// The positions, as a commit of them now would commit them.
+    #[must_use]
+    pub fn positions(&self) -> HashMap<TopicPartition, Committed> {
+        self.commits.positions(true)
+    }
+
+    /// Who this consumer is in its group; `None` without a group.
+    #[must_use]
+    pub fn member(&self) -> Option<Member> {
+        self.shared.member()
     }
 
     /// The membership, for what it tells about itself.

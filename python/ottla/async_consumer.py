@@ -1,0 +1,237 @@
+"""``AsyncConsumer``: the order in which an asyncio program polls, rebalances and closes.
+
+The engine, in Rust, finds records and says that it has; they are handed out by calls that do not
+wait, made once the program runs again: a wait that is cancelled loses none. A rebalance is a task
+of its own: cancelling the poll that began it does not cut a callback in two, and the next poll
+waits for it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, TypeVar
+
+from ottla import errors
+from ottla._core import AsyncConsumerBase, RebalanceChange, Record, RecordBatch
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+__all__ = ["AsyncConsumer"]
+
+T = TypeVar("T")
+
+_FOREVER = float("inf")
+
+
+class AsyncConsumer(AsyncConsumerBase):
+    """A consumer for asyncio: the twin of ``Consumer``. What waits is awaited.
+
+    ``async with`` connects it and closes it; ``async for`` hands out record by record. A wait that
+    is cancelled loses no record. One task polls at a time; the rest may be called by others.
+
+    The callbacks that ``subscribe`` takes may be functions or coroutine functions. They run on the
+    loop, inside of a poll.
+    """
+
+    _connected = False
+    # The rebalance under way, or one whose error nobody has been told yet.
+    _change: asyncio.Task[None] | None = None
+    _closing: asyncio.Task[None] | None = None
+
+    async def poll(self, timeout: float = 1.0, max_records: int | None = None) -> list[Record]:
+        """Return records, as soon as there are any; none if none come in time.
+
+        The position is behind them at once.
+
+        Args:
+            timeout: seconds.
+            max_records: the most records. Default: ``max.poll.records``, 500.
+
+        Raises:
+            OffsetError: a partition has no position, and ``auto.offset.reset`` is none.
+            SerializationError: the next record cannot be deserialized; the position stays before
+                it, ``seek`` past it to go on.
+            StateError: nothing is subscribed to or assigned, or another task polls.
+            WakeupError: ``wakeup()`` was called.
+        """
+        records = await self._poll(
+            timeout,
+            lambda left: self._find_records(left, max_records),
+            lambda: self._take_records(max_records) or None,
+        )
+        return records or []
+
+    async def poll_arrow(
+        self,
+        timeout: float = 1.0,
+        max_rows: int = 50_000,
+        columns: Sequence[str] | None = None,
+        include_headers: bool = False,
+    ) -> RecordBatch | None:
+        """Return records as Arrow columns, or None if none come in time.
+
+        Args:
+            timeout: seconds.
+            max_rows: the most rows; about 4 MB of keys and values are the most in any case.
+            columns: the columns, in that order. Default: all, without ``headers``.
+            include_headers: whether the default has ``headers``, too.
+
+        Raises:
+            KafkaError: as ``poll``.
+        """
+        names = None if columns is None else list(columns)
+        return await self._poll(
+            timeout,
+            lambda left: self._find_columns(left, max_rows, names, include_headers),
+            self._take_columns,
+        )
+
+    async def unsubscribe(self) -> None:
+        """Give up all partitions, and leave the group; the callbacks are called."""
+        self._unsubscribe()
+        if self._change is not None and asyncio.current_task() is self._change:
+            return
+        try:
+            self._enter()
+        except errors.StateError:
+            return  # Whoever polls works it off.
+        try:
+            await self._work_off_all()
+        finally:
+            self._leave()
+
+    async def close(self, timeout: float = 30.0) -> None:
+        """Commit if that happens by itself, give up the partitions, leave the group, and end.
+
+        A poll under way ends with ``ClosedError``. Cancelling the wait does not leave the consumer
+        half closed.
+
+        Args:
+            timeout: seconds, for all of it.
+
+        Raises:
+            TimeoutError: the group's coordinator was not told in time; the consumer is closed all
+                the same.
+            StateError: it was called by a callback.
+        """
+        if self._change is not None and asyncio.current_task() is self._change:
+            raise errors.StateError("close() in a callback of the consumer: return first")
+        if self._closing is None:
+            if not self._start_closing():
+                return
+            self._closing = asyncio.ensure_future(self._close(time.monotonic() + timeout))
+        await asyncio.shield(self._closing)
+
+    async def __aenter__(self) -> Self:
+        await self.connect()
+        self._connected = True
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    async def _next(self) -> Record:
+        while True:
+            record = await self._poll(
+                _FOREVER, lambda left: self._find_records(left, None), self._take_record
+            )
+            if record is not None:
+                return record
+
+    async def _poll(
+        self,
+        timeout: float,
+        find: Callable[[float], Awaitable[bool | RebalanceChange]],
+        take: Callable[[], T | None],
+    ) -> T | None:
+        if self._change is not None and asyncio.current_task() is self._change:
+            raise errors.StateError("a callback of a consumer cannot poll it: return first")
+        self._enter()
+        try:
+            if not self._connected:
+                await self.connect()
+                self._connected = True
+            ends = time.monotonic() + timeout
+            while True:
+                await self._rebalanced()
+                found = await find(timeout if timeout <= 0 else max(0.0, ends - time.monotonic()))
+                if isinstance(found, RebalanceChange):
+                    self._rebalance(found)
+                    continue
+                if found and (taken := take()) is not None:
+                    return taken
+                if not found:
+                    return None
+        finally:
+            self._leave()
+
+    def _rebalance(self, change: RebalanceChange) -> None:
+        self._change = asyncio.ensure_future(self._work_off(change))
+
+    async def _rebalanced(self) -> None:
+        """Wait for a rebalance that is under way, and raise what its callback has raised."""
+        change = self._change
+        if change is not None:
+            try:
+                await asyncio.shield(change)
+            finally:
+                if change.done():
+                    self._change = None
+
+    async def _work_off(self, change: RebalanceChange) -> None:
+        await self._begin(change)
+        try:
+            callback = self._callback(change)
+            if callback is not None:
+                called = callback(self, change.partitions)
+                if inspect.isawaitable(called):
+                    await called
+        finally:
+            self._finish(change)
+
+    async def _work_off_all(self) -> None:
+        """Work off what a membership that ends has left; the first error is raised at the end."""
+        first: BaseException | None = None
+        while True:
+            try:
+                await self._rebalanced()
+            except Exception as error:  # noqa: BLE001 - raised at the end
+                first = first or error
+            change = self._leaving()
+            if change is None:
+                break
+            self._rebalance(change)
+        if first is not None:
+            raise first
+
+    async def _close(self, ends: float) -> None:
+        def left() -> float:
+            return max(0.0, ends - time.monotonic())
+
+        first: BaseException | None = None
+        has_turn = await self._wait_for_turn(left())
+        try:
+            await self._begin_close(left())
+            try:
+                # A callback that does not return holds up nothing else.
+                await asyncio.wait_for(self._work_off_all(), left())
+            except asyncio.TimeoutError:
+                first = errors.TimeoutError("a callback of the last rebalance did not end in time")
+            except Exception as error:  # noqa: BLE001 - raised at the end
+                first = error
+            await self._end_close(left())
+        finally:
+            if has_turn:
+                self._leave()
+        if first is not None:
+            raise first

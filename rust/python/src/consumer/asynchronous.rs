@@ -1,0 +1,316 @@
+//! `AsyncConsumerBase`: what `ottla.AsyncConsumer` awaits, as native futures. The order in which it does,
+//! and the program's callbacks, which may be coroutines, are Python's: `python/ottla/async_consumer.py`.
+//!
+//! Invariants: no call waits on the loop's thread. Records and batches are handed out by calls that do
+//! not wait, made once the program runs again: a wait that is cancelled takes nothing with it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ottla_client::OffsetSpec;
+use pyo3::exceptions::PyStopIteration;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList, PyTuple};
+use pyo3::{IntoPyObjectExt, intern};
+
+use super::base::{ConsumerBase, repr};
+use super::change::RebalanceChange;
+use super::columns::Shape;
+use super::deserializers::Deserializers;
+use super::engine::{Engine, Found};
+use super::partitions;
+use super::record::Record;
+use super::sync::until;
+use crate::arrow::RecordBatch;
+use crate::asyncio::start;
+use crate::given_client::{connect, given_or_new};
+use crate::runtime::seconds;
+use crate::{errors, offsets, scan};
+
+/// A consumer, for asyncio.
+#[pyclass(frozen, subclass, extends = ConsumerBase, module = "ottla._core")]
+pub(crate) struct AsyncConsumerBase {
+    /// For connecting.
+    timeout: Duration,
+    own_client: bool,
+}
+
+fn engine<'a>(this: &'a Bound<'_, AsyncConsumerBase>) -> PyResult<&'a Arc<Engine>> {
+    this.as_super().get().engine()
+}
+
+/// The engine, closed or not.
+fn closing<'a>(this: &'a Bound<'_, AsyncConsumerBase>) -> PyResult<&'a Arc<Engine>> {
+    this.as_super().get().closing()
+}
+
+/// A record that need not be waited for, to be awaited.
+#[pyclass(module = "ottla._core")]
+struct Ready(Option<Py<Record>>);
+
+#[pymethods]
+impl Ready {
+    fn __await__(this: Py<Self>) -> Py<Self> {
+        this
+    }
+
+    fn __iter__(this: Py<Self>) -> Py<Self> {
+        this
+    }
+
+    fn __next__(&mut self) -> PyResult<Py<PyAny>> {
+        Err(PyStopIteration::new_err((self.0.take(),)))
+    }
+}
+
+/// What was found, as the loop's side wants it: a change, or whether there may be something.
+fn found(py: Python<'_>, found: Found) -> PyResult<Py<PyAny>> {
+    match found {
+        Found::Something => true.into_py_any(py),
+        Found::Nothing => false.into_py_any(py),
+        Found::Change(change) => RebalanceChange(change).into_py_any(py),
+    }
+}
+
+#[pymethods]
+impl AsyncConsumerBase {
+    #[new]
+    #[pyo3(signature = (bootstrap=None, config=None, *, topics=None, key_deserializer=None, value_deserializer=None, timeout=None, **kwargs))]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
+    fn new(
+        py: Python<'_>,
+        bootstrap: Option<&Bound<'_, PyAny>>,
+        config: Option<&Bound<'_, PyAny>>,
+        topics: Option<&Bound<'_, PyAny>>,
+        key_deserializer: Option<&Bound<'_, PyAny>>,
+        value_deserializer: Option<&Bound<'_, PyAny>>,
+        timeout: Option<f64>,
+        kwargs: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<PyClassInitializer<Self>> {
+        let deserializers = Deserializers::new(key_deserializer, value_deserializer)?;
+        let (client, own_client) = given_or_new(py, "AsyncConsumer", bootstrap, config, kwargs)?;
+        let timeout = seconds(timeout, client.config().default_api_timeout)?;
+        let base = ConsumerBase::new(Engine::new(client, own_client, deserializers), topics)?;
+        Ok(PyClassInitializer::from(base).add_subclass(Self { timeout, own_client }))
+    }
+
+    fn connect<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let client = engine(this)?.core.client().clone();
+        let Self { own_client, timeout } = this.get();
+        start(this.py(), connect(client, *own_client, *timeout), |py, ()| Ok(py.None()))
+    }
+
+    fn _enter(this: &Bound<'_, Self>) -> PyResult<()> {
+        engine(this)?.turn.enter("another task").map_err(|error| errors::raise(this.py(), &error))
+    }
+
+    fn _leave(this: &Bound<'_, Self>) -> PyResult<()> {
+        closing(this)?.turn.leave();
+        Ok(())
+    }
+
+    fn _find_records<'py>(
+        this: &Bound<'py, Self>,
+        timeout: f64,
+        max_records: Option<usize>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let (engine, deadline) = (Arc::clone(engine(this)?), until(timeout)?);
+        let most = engine.most(max_records);
+        start(this.py(), async move { engine.find_records(deadline, most).await }, found)
+    }
+
+    fn _take_records<'py>(
+        this: &Bound<'py, Self>,
+        max_records: Option<usize>,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let engine = engine(this)?;
+        PyList::new(this.py(), engine.hand_out(this.py(), engine.most(max_records))?)
+    }
+
+    fn _take_record(this: &Bound<'_, Self>) -> PyResult<Option<Py<Record>>> {
+        engine(this)?.hand_out_one(this.py())
+    }
+
+    fn _find_columns<'py>(
+        this: &Bound<'py, Self>,
+        timeout: f64,
+        max_rows: usize,
+        columns: Option<Vec<String>>,
+        include_headers: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let (engine, deadline) = (Arc::clone(engine(this)?), until(timeout)?);
+        let shape = Shape { columns: scan::columns(this.py(), columns, include_headers)?, max_rows };
+        start(this.py(), async move { engine.find_columns(deadline, &shape).await }, found)
+    }
+
+    fn _take_columns(this: &Bound<'_, Self>) -> PyResult<Option<RecordBatch>> {
+        Ok(engine(this)?.hand_out_columns().map(RecordBatch))
+    }
+
+    fn __aiter__(this: Py<Self>) -> Py<Self> {
+        this
+    }
+
+    fn __anext__<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let py = this.py();
+        let engine = engine(this)?;
+        let at_hand = {
+            let raise = |error| errors::raise(py, &error);
+            engine.turn.enter("another task").map_err(raise)?;
+            let at_hand = engine.hand_out_at_hand(py);
+            engine.turn.leave();
+            at_hand?
+        };
+        match at_hand {
+            Some(record) => Ready(Some(record)).into_bound_py_any(py),
+            None => this.call_method0(intern!(py, "_next")),
+        }
+    }
+
+    fn _begin<'py>(
+        this: &Bound<'py, Self>,
+        change: &Bound<'py, RebalanceChange>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let (engine, change) = (Arc::clone(engine(this)?), change.get().0.clone());
+        let work = async move {
+            engine.core.begin(&change).await;
+            Ok(())
+        };
+        start(this.py(), work, |py, ()| Ok(py.None()))
+    }
+
+    fn _callback(this: &Bound<'_, Self>, change: &Bound<'_, RebalanceChange>) -> PyResult<Option<Py<PyAny>>> {
+        Ok(engine(this)?.listeners.of(this.py(), &change.get().0))
+    }
+
+    fn _finish(this: &Bound<'_, Self>, change: &Bound<'_, RebalanceChange>) -> PyResult<()> {
+        let finished = engine(this)?.core.finish(&change.get().0);
+        finished.map_err(|error| errors::raise(this.py(), &error))
+    }
+
+    fn _leaving(this: &Bound<'_, Self>) -> PyResult<Option<RebalanceChange>> {
+        Ok(engine(this)?.core.leaving().map(RebalanceChange))
+    }
+
+    fn _unsubscribe(this: &Bound<'_, Self>) -> PyResult<()> {
+        engine(this)?.core.unsubscribe().map_err(|error| errors::raise(this.py(), &error))?;
+        this.as_super().get().forget_subscription();
+        Ok(())
+    }
+
+    #[pyo3(signature = (topic, partition, *, timeout=None))]
+    fn position<'py>(
+        this: &Bound<'py, Self>,
+        topic: &str,
+        partition: i32,
+        timeout: Option<f64>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let engine = Arc::clone(engine(this)?);
+        let timeout = seconds(timeout, engine.core.client().config().default_api_timeout)?;
+        let partition = (topic.into(), partition);
+        let work = async move { engine.core.position(&partition, timeout).await };
+        start(this.py(), work, |py, offset| offset.into_py_any(py))
+    }
+
+    #[pyo3(signature = (offsets=None, *, timeout=None))]
+    fn commit<'py>(
+        this: &Bound<'py, Self>,
+        offsets: Option<&Bound<'py, PyAny>>,
+        timeout: Option<f64>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let engine = Arc::clone(engine(this)?);
+        let timeout = seconds(timeout, engine.core.client().config().default_api_timeout)?;
+        // What is committed is what was handed out when this was called.
+        let offsets = partitions::offsets(offsets)?.unwrap_or_else(|| engine.core.positions());
+        let work = async move { engine.core.commit(Some(offsets), timeout).await };
+        start(this.py(), work, |py, ()| Ok(py.None()))
+    }
+
+    #[pyo3(signature = (*partitions, timeout=None))]
+    fn committed<'py>(
+        this: &Bound<'py, Self>,
+        partitions: &Bound<'py, PyTuple>,
+        timeout: Option<f64>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let engine = Arc::clone(engine(this)?);
+        let timeout = seconds(timeout, engine.core.client().config().default_api_timeout)?;
+        let named = this.as_super().get().named(partitions)?;
+        let work = async move { engine.core.committed(named, timeout).await };
+        start(this.py(), work, |py, found| Ok(partitions::committed(py, found)?.into_any().unbind()))
+    }
+
+    #[pyo3(signature = (timestamps, *, timeout=None))]
+    fn offsets_for_times<'py>(
+        this: &Bound<'py, Self>,
+        timestamps: &Bound<'py, PyAny>,
+        timeout: Option<f64>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let work = engine(this)?.list_offsets(offsets::specs(timestamps)?, timeout)?;
+        start(this.py(), work, |py, found| Ok(partitions::by_time(py, found)?.into_any().unbind()))
+    }
+
+    #[pyo3(signature = (*partitions, timeout=None))]
+    fn beginning_offsets<'py>(
+        this: &Bound<'py, Self>,
+        partitions: &Bound<'py, PyTuple>,
+        timeout: Option<f64>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        Self::plain_offsets(this, partitions, OffsetSpec::Earliest, timeout)
+    }
+
+    #[pyo3(signature = (*partitions, timeout=None))]
+    fn end_offsets<'py>(
+        this: &Bound<'py, Self>,
+        partitions: &Bound<'py, PyTuple>,
+        timeout: Option<f64>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        Self::plain_offsets(this, partitions, OffsetSpec::Latest, timeout)
+    }
+
+    fn _start_closing(this: &Bound<'_, Self>) -> PyResult<bool> {
+        Ok(closing(this)?.start_closing())
+    }
+
+    /// Waits for the turn, for so many seconds at most; true if it came, until `_leave`.
+    fn _wait_for_turn<'py>(this: &Bound<'py, Self>, timeout: f64) -> PyResult<Bound<'py, PyAny>> {
+        let (engine, deadline) = (Arc::clone(closing(this)?), until(timeout)?);
+        let work = async move { Ok(engine.turn.wait(deadline).await) };
+        start(this.py(), work, |py, came| came.into_py_any(py))
+    }
+
+    fn _begin_close<'py>(this: &Bound<'py, Self>, timeout: f64) -> PyResult<Bound<'py, PyAny>> {
+        let engine = Arc::clone(closing(this)?);
+        let timeout = seconds(Some(timeout), Duration::ZERO)?;
+        let work = async move {
+            engine.core.begin_close(timeout).await;
+            Ok(())
+        };
+        start(this.py(), work, |py, ()| Ok(py.None()))
+    }
+
+    fn _end_close<'py>(this: &Bound<'py, Self>, timeout: f64) -> PyResult<Bound<'py, PyAny>> {
+        let engine = Arc::clone(closing(this)?);
+        let timeout = seconds(Some(timeout), Duration::ZERO)?;
+        engine.forget_callbacks();
+        this.as_super().get().forget_subscription();
+        start(this.py(), async move { engine.end_close(timeout).await }, |py, ()| Ok(py.None()))
+    }
+
+    fn __repr__(this: &Bound<'_, Self>) -> String {
+        repr("AsyncConsumer", this.as_super().get())
+    }
+}
+
+impl AsyncConsumerBase {
+    fn plain_offsets<'py>(
+        this: &Bound<'py, Self>,
+        given: &Bound<'py, PyTuple>,
+        spec: OffsetSpec,
+        timeout: Option<f64>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let base = this.as_super().get();
+        let wanted = partitions::each(base.named(given)?, spec);
+        let work = base.engine()?.list_offsets(wanted, timeout)?;
+        start(this.py(), work, |py, found| Ok(partitions::plain(py, found)?.into_any().unbind()))
+    }
+}

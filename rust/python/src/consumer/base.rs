@@ -1,0 +1,246 @@
+//! What a consumer does without waiting, for threads and for asyncio alike.
+
+use std::sync::Arc;
+
+use ottla_client::config::GroupProtocol;
+use ottla_client::consumer::group::Subscription;
+use ottla_client::metadata::Pattern;
+use ottla_client::{Error, Kind, OffsetSpec, TopicPartition};
+use parking_lot::Mutex;
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList, PyString, PyTuple};
+
+use super::engine::Engine;
+use super::partitions::{self, GroupMetadata};
+use crate::errors;
+use crate::runtime::{Owned, runtime};
+
+/// What a consumer has subscribed to, as it was given.
+#[derive(Clone)]
+enum Subscribed {
+    Topics(Vec<Arc<str>>),
+    Pattern(String),
+}
+
+/// What both kinds of consumer are.
+#[pyclass(frozen, subclass, module = "ottla._core")]
+pub(crate) struct ConsumerBase {
+    engine: Owned<Arc<Engine>>,
+    subscribed: Mutex<Option<Subscribed>>,
+}
+
+impl ConsumerBase {
+    pub(super) fn new(engine: Engine, topics: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+        let base = Self { engine: Owned::new(Arc::new(engine)), subscribed: Mutex::default() };
+        if let Some(topics) = topics.filter(|topics| !topics.is_none()) {
+            base.subscribe_to(topics.py(), Subscribed::Topics(names(topics)?))?;
+        }
+        Ok(base)
+    }
+
+    /// The engine, unless the consumer was closed.
+    pub(super) fn engine(&self) -> PyResult<&Arc<Engine>> {
+        let engine = self.engine.get()?;
+        if engine.is_closed() { Err(errors::closed("this consumer was closed")) } else { Ok(engine) }
+    }
+
+    /// The engine, closed or not.
+    pub(super) fn closing(&self) -> PyResult<&Arc<Engine>> {
+        self.engine.get()
+    }
+
+    /// For a `repr`, which never raises.
+    pub(super) fn peek(&self) -> Option<&Arc<Engine>> {
+        self.engine.peek()
+    }
+
+    fn subscribe_to(&self, py: Python<'_>, subscribed: Subscribed) -> PyResult<()> {
+        let engine = self.engine()?;
+        let subscription = match &subscribed {
+            Subscribed::Topics(topics) => Subscription::Topics(topics.clone()),
+            Subscribed::Pattern(text) => pattern(engine, text).map_err(|error| errors::raise(py, &error))?,
+        };
+        let runtime = runtime()?;
+        let _entered = runtime.enter();
+        engine.core.subscribe(subscription).map_err(|error| errors::raise(py, &error))?;
+        *self.subscribed.lock() = Some(subscribed);
+        Ok(())
+    }
+
+    pub(super) fn forget_subscription(&self) {
+        *self.subscribed.lock() = None;
+    }
+
+    /// The partitions that were named, or all that are assigned.
+    pub(super) fn named(&self, given: &Bound<'_, PyTuple>) -> PyResult<Vec<TopicPartition>> {
+        if given.is_empty() { Ok(self.engine()?.core.assignment()) } else { partitions::arguments(given) }
+    }
+
+    fn seek_to(&self, given: &Bound<'_, PyTuple>, spec: OffsetSpec) -> PyResult<()> {
+        let partitions = partitions::arguments(given)?;
+        let sought = self.engine()?.core.seek_to(&partitions, spec);
+        sought.map_err(|error| errors::raise(given.py(), &error))
+    }
+}
+
+/// The names of topics; one text is a mistake for a list of one.
+fn names(topics: &Bound<'_, PyAny>) -> PyResult<Vec<Arc<str>>> {
+    if topics.is_instance_of::<PyString>() {
+        let words = format!("topics is the text {topics}: expected a list of topics");
+        return Err(PyTypeError::new_err(words));
+    }
+    let names = topics.try_iter()?.map(|name| name?.extract::<String>());
+    let names = names.collect::<PyResult<Vec<_>>>()?;
+    if names.is_empty() {
+        let words = "topics is empty: name at least one, or unsubscribe()";
+        return Err(errors::config(topics.py(), words));
+    }
+    Ok(names.iter().map(|name| Arc::from(name.as_str())).collect())
+}
+
+#[pymethods]
+impl ConsumerBase {
+    #[pyo3(signature = (topics=None, *, pattern=None, on_assigned=None, on_revoked=None, on_lost=None))]
+    fn subscribe(
+        &self,
+        py: Python<'_>,
+        topics: Option<&Bound<'_, PyAny>>,
+        pattern: Option<&Bound<'_, PyAny>>,
+        on_assigned: Option<Py<PyAny>>,
+        on_revoked: Option<Py<PyAny>>,
+        on_lost: Option<Py<PyAny>>,
+    ) -> PyResult<()> {
+        let engine = self.engine()?;
+        let subscribed = match (topics, pattern) {
+            (Some(topics), None) => Subscribed::Topics(names(topics)?),
+            (None, Some(pattern)) => {
+                // A compiled one is as good as its text.
+                let text = if pattern.is_instance_of::<PyString>() {
+                    pattern
+                } else {
+                    &pattern.getattr("pattern")?
+                };
+                Subscribed::Pattern(text.extract()?)
+            }
+            _ => return Err(errors::config(py, "subscribe() takes either topics or a pattern")),
+        };
+        for (name, callback) in
+            [("on_assigned", &on_assigned), ("on_revoked", &on_revoked), ("on_lost", &on_lost)]
+        {
+            if callback.as_ref().is_some_and(|callback| !callback.bind(py).is_callable()) {
+                return Err(PyTypeError::new_err(format!("{name} is not callable")));
+            }
+        }
+        engine.listeners.set(on_assigned, on_revoked, on_lost);
+        self.subscribe_to(py, subscribed)
+    }
+
+    fn assign(&self, py: Python<'_>, partitions: &Bound<'_, PyAny>) -> PyResult<()> {
+        let partitions = partitions::partitions(partitions)?;
+        let engine = self.engine()?;
+        let runtime = runtime()?;
+        let _entered = runtime.enter();
+        engine.core.assign(partitions).map_err(|error| errors::raise(py, &error))
+    }
+
+    fn assignment<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        partitions::to_list(py, &self.engine()?.core.assignment())
+    }
+
+    fn subscription(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        self.engine()?;
+        let subscribed = self.subscribed.lock().clone();
+        Ok(match subscribed {
+            Some(Subscribed::Topics(topics)) => {
+                PyList::new(py, topics.iter().map(|topic| &**topic))?.into_any().unbind()
+            }
+            Some(Subscribed::Pattern(text)) => PyString::new(py, &text).into_any().unbind(),
+            None => PyList::empty(py).into_any().unbind(),
+        })
+    }
+
+    #[pyo3(signature = (topic, partition, offset, *, leader_epoch=None))]
+    fn seek(
+        &self,
+        py: Python<'_>,
+        topic: &str,
+        partition: i32,
+        offset: i64,
+        leader_epoch: Option<i32>,
+    ) -> PyResult<()> {
+        let sought = self.engine()?.core.seek(&(topic.into(), partition), offset, leader_epoch);
+        sought.map_err(|error| errors::raise(py, &error))
+    }
+
+    #[pyo3(signature = (*partitions))]
+    fn seek_to_beginning(&self, partitions: &Bound<'_, PyTuple>) -> PyResult<()> {
+        self.seek_to(partitions, OffsetSpec::Earliest)
+    }
+
+    #[pyo3(signature = (*partitions))]
+    fn seek_to_end(&self, partitions: &Bound<'_, PyTuple>) -> PyResult<()> {
+        self.seek_to(partitions, OffsetSpec::Latest)
+    }
+
+    #[pyo3(signature = (*partitions))]
+    fn pause(&self, partitions: &Bound<'_, PyTuple>) -> PyResult<()> {
+        let paused = self.engine()?.core.pause(&self.named(partitions)?, true);
+        paused.map_err(|error| errors::raise(partitions.py(), &error))
+    }
+
+    #[pyo3(signature = (*partitions))]
+    fn resume(&self, partitions: &Bound<'_, PyTuple>) -> PyResult<()> {
+        let resumed = self.engine()?.core.pause(&self.named(partitions)?, false);
+        resumed.map_err(|error| errors::raise(partitions.py(), &error))
+    }
+
+    fn paused<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        partitions::to_list(py, &self.engine()?.core.paused())
+    }
+
+    fn lag<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let lag = self.engine()?.core.lag();
+        partitions::to_dict(py, lag, |lag| Ok(lag.into_pyobject(py)?.into_any().unbind()))
+    }
+
+    fn group_metadata(&self, py: Python<'_>) -> PyResult<GroupMetadata> {
+        match self.engine()?.core.member() {
+            Some(member) => Ok(member.into()),
+            None => {
+                Err(errors::raise(py, &Error::new(Kind::Config, "this consumer has no group: set group.id")))
+            }
+        }
+    }
+
+    fn wakeup(&self) -> PyResult<()> {
+        self.closing()?.core.wakeup();
+        Ok(())
+    }
+
+    #[getter]
+    fn closed(&self) -> PyResult<bool> {
+        Ok(self.closing()?.is_closed())
+    }
+}
+
+/// What is printed of a consumer; it has no engine in a forked child.
+pub(super) fn repr(class: &str, base: &ConsumerBase) -> String {
+    let Some(engine) = base.peek() else { return format!("{class}(made in another process)") };
+    let config = engine.core.client().config();
+    format!(
+        "{class}(bootstrap={:?}, group_id={:?}, partitions={}{})",
+        config.bootstrap_servers.join(","),
+        config.group_id,
+        engine.core.assignment().len(),
+        if engine.is_closed() { ", closed" } else { "" }
+    )
+}
+
+/// A pattern as the group's protocol matches it: with KIP-848 the brokers do, otherwise the client.
+fn pattern(engine: &Engine, text: &str) -> Result<Subscription, Error> {
+    match engine.core.client().config().group_protocol {
+        GroupProtocol::Consumer => Ok(Subscription::Regex(text.to_owned())),
+        GroupProtocol::Classic => Pattern::java(text).map(Subscription::Matching),
+    }
+}

@@ -1,0 +1,71 @@
+//! Rebalances, and what a program wants to be called for.
+//!
+//! Invariant: a change is finished once its callback has returned or raised: what was revoked is not
+//! given up before, and the group goes on after.
+
+use ottla_client::consumer::group::Change;
+use parking_lot::Mutex;
+use pyo3::prelude::*;
+use pyo3::types::PyList;
+
+use super::partitions::to_list;
+
+/// What `subscribe` was given.
+#[derive(Default)]
+struct Given {
+    assigned: Option<Py<PyAny>>,
+    revoked: Option<Py<PyAny>>,
+    lost: Option<Py<PyAny>>,
+}
+
+/// The callbacks of a consumer.
+#[derive(Default)]
+pub(super) struct Listeners(Mutex<Given>);
+
+impl Listeners {
+    pub(super) fn set(
+        &self,
+        assigned: Option<Py<PyAny>>,
+        revoked: Option<Py<PyAny>>,
+        lost: Option<Py<PyAny>>,
+    ) {
+        // Dropped outside of the lock: that may call Python.
+        let before = std::mem::replace(&mut *self.0.lock(), Given { assigned, revoked, lost });
+        drop(before);
+    }
+
+    /// What to call for a change.
+    pub(super) fn of(&self, py: Python<'_>, change: &Change) -> Option<Py<PyAny>> {
+        let given = self.0.lock();
+        let callback = match change {
+            Change::Assign { .. } => &given.assigned,
+            Change::Revoke(_) => &given.revoked,
+            // As in Java: who cares only for revocations hears of losses, too.
+            Change::Lost(_) if given.lost.is_none() => &given.revoked,
+            Change::Lost(_) => &given.lost,
+            Change::Failed(_) => return None,
+        };
+        callback.as_ref().map(|callback| callback.clone_ref(py))
+    }
+}
+
+/// The partitions that a callback is told.
+pub(super) fn told<'py>(py: Python<'py>, change: &Change) -> PyResult<Bound<'py, PyList>> {
+    match change {
+        Change::Assign { added, .. } => to_list(py, added),
+        Change::Revoke(partitions) | Change::Lost(partitions) => to_list(py, partitions),
+        Change::Failed(_) => Ok(PyList::empty(py)),
+    }
+}
+
+/// A change of the assignment, for the asyncio side to work off.
+#[pyclass(frozen, module = "ottla._core")]
+pub(crate) struct RebalanceChange(pub(super) Change);
+
+#[pymethods]
+impl RebalanceChange {
+    #[getter]
+    fn partitions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        told(py, &self.0)
+    }
+}

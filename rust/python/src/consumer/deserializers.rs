@@ -1,0 +1,101 @@
+//! `key_deserializer` and `value_deserializer`: what makes objects of the bytes of keys and values.
+//!
+//! Invariant: whatever a deserializer raises becomes a `SerializationError` that names topic,
+//! partition, offset and field; null is never deserialized.
+
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyBytes, PyString, PyTuple};
+
+use super::record::bytes;
+use crate::errors;
+
+static ERROR: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+
+struct Deserializer {
+    field: &'static str,
+    call: Py<PyAny>,
+    /// It wants the topic, the bytes and the headers.
+    is_object: bool,
+}
+
+/// The deserializers of a consumer.
+#[derive(Default)]
+pub(crate) struct Deserializers {
+    key: Option<Deserializer>,
+    value: Option<Deserializer>,
+}
+
+/// The record that a key or a value is part of.
+pub(super) struct Place<'a, 'py> {
+    pub(super) topic: &'a Bound<'py, PyString>,
+    pub(super) partition: i32,
+    pub(super) offset: i64,
+    pub(super) headers: &'a Bound<'py, PyTuple>,
+}
+
+impl Deserializers {
+    pub(super) fn new(key: Option<&Bound<'_, PyAny>>, value: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+        let one = |field: &'static str, given: Option<&Bound<'_, PyAny>>| {
+            given.filter(|given| !given.is_none()).map(|given| Deserializer::new(field, given)).transpose()
+        };
+        Ok(Self { key: one("key", key)?, value: one("value", value)? })
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.key.is_none() && self.value.is_none()
+    }
+
+    pub(super) fn key(&self, place: &Place<'_, '_>, key: Option<&[u8]>) -> PyResult<Py<PyAny>> {
+        field(self.key.as_ref(), place, key)
+    }
+
+    pub(super) fn value(&self, place: &Place<'_, '_>, value: Option<&[u8]>) -> PyResult<Py<PyAny>> {
+        field(self.value.as_ref(), place, value)
+    }
+}
+
+fn field(
+    deserializer: Option<&Deserializer>,
+    place: &Place<'_, '_>,
+    data: Option<&[u8]>,
+) -> PyResult<Py<PyAny>> {
+    match (deserializer, data) {
+        (Some(deserializer), Some(data)) => deserializer.deserialize(place, data),
+        _ => Ok(bytes(place.topic.py(), data)),
+    }
+}
+
+impl Deserializer {
+    fn new(field: &'static str, given: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let is_object = given.hasattr("deserialize")?;
+        let call = if is_object { given.getattr("deserialize")? } else { given.clone() };
+        if !call.is_callable() {
+            let ty = given.get_type().name()?;
+            let words = format!(
+                "{field}_deserializer is of type {ty}: expected a callable, or an object with deserialize(topic, data, headers); see ottla.deserializers"
+            );
+            return Err(errors::config(given.py(), words));
+        }
+        Ok(Self { field, call: call.unbind(), is_object })
+    }
+
+    fn deserialize(&self, place: &Place<'_, '_>, data: &[u8]) -> PyResult<Py<PyAny>> {
+        let py = place.topic.py();
+        let (call, data) = (self.call.bind(py), PyBytes::new(py, data));
+        let made =
+            if self.is_object { call.call1((place.topic, data, place.headers)) } else { call.call1((data,)) };
+        made.map(Bound::unbind)
+            .map_err(|cause| self.error(py, place, cause).unwrap_or_else(|failure| failure))
+    }
+
+    fn error(&self, py: Python<'_>, place: &Place<'_, '_>, cause: PyErr) -> PyResult<PyErr> {
+        if !cause.is_instance_of::<pyo3::exceptions::PyException>(py) {
+            // Ctrl-C, or the end of the program.
+            return Ok(cause);
+        }
+        let make = ERROR.import(py, "ottla.errors", "_not_deserialized")?;
+        let made = make.call1((place.topic, place.partition, place.offset, self.field, cause.value(py)))?;
+        Ok(PyErr::from_value(made))
+    }
+}

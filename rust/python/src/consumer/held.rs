@@ -1,0 +1,136 @@
+//! Records that were taken from the engine and are on their way to the program.
+//!
+//! Invariants: the position of a partition moves as its records are handed out, and no further. What
+//! was taken is void once the engine's version has changed: it is dropped, and fetched again. A record
+//! that cannot be made stays the next one.
+
+use std::collections::VecDeque;
+
+use ottla_client::consumer::{Consumer, RecordSet};
+use pyo3::prelude::*;
+use pyo3::types::PyString;
+
+use super::deserializers::Deserializers;
+use super::record::Record;
+
+#[derive(Default)]
+pub(super) struct Held {
+    sets: VecDeque<RecordSet>,
+    /// How many of the first set were handed out.
+    at: usize,
+    /// The engine's version when they were taken.
+    version: u64,
+    /// The topic of the first set, once it was needed.
+    topic: Option<Py<PyString>>,
+}
+
+impl Held {
+    /// Whether there are records that may be handed out; drops those that may not be any more.
+    pub(super) fn check(&mut self, core: &Consumer) -> bool {
+        if self.sets.is_empty() {
+            return false;
+        }
+        if self.version == core.version() {
+            return true;
+        }
+        self.give_back(core);
+        false
+    }
+
+    /// Drops all; what was not handed out is fetched again.
+    pub(super) fn give_back(&mut self, core: &Consumer) {
+        if !self.sets.is_empty() {
+            *self = Self::default();
+            core.give_back();
+        }
+    }
+
+    /// Takes `most` records at most, if there are none left.
+    pub(super) fn fill(&mut self, core: &Consumer, most: usize) {
+        if self.check(core) {
+            return;
+        }
+        // What changes from here on makes them void.
+        let version = core.version();
+        *self = Self { sets: core.take_records(most).into(), version, ..Self::default() };
+    }
+
+    /// Puts back what was taken out of a place for a while, and keeps what has come into it meanwhile.
+    pub(super) fn return_to(mut self, place: &mut Self) {
+        let later = std::mem::take(place);
+        self.sets.extend(later.sets);
+        *place = self;
+    }
+
+    /// The next records, `most` at most.
+    pub(super) fn hand_out(
+        &mut self,
+        py: Python<'_>,
+        core: &Consumer,
+        deserializers: &Deserializers,
+        most: usize,
+    ) -> PyResult<Vec<Py<Record>>> {
+        let there: usize = self.sets.iter().map(|set| set.entries.len()).sum();
+        let mut records = Vec::with_capacity(there.saturating_sub(self.at).min(most));
+        while records.len() < most
+            && let Some(set) = self.sets.front()
+        {
+            let topic = self.topic.get_or_insert_with(|| topic(py, set)).bind(py);
+            let (mut handed_out, mut failed) = (0, None);
+            for entry in set.entries.iter().skip(self.at).take(most - records.len()) {
+                match Record::new(topic, set, entry, deserializers) {
+                    Ok(record) => records.push(record),
+                    Err(error) => {
+                        failed = Some(error);
+                        break;
+                    }
+                }
+                handed_out += 1;
+            }
+            self.advance(core, handed_out);
+            match failed {
+                Some(error) if records.is_empty() => return Err(error),
+                Some(_) => break,
+                None => {}
+            }
+        }
+        Ok(records)
+    }
+
+    /// The next record.
+    pub(super) fn hand_out_one(
+        &mut self,
+        py: Python<'_>,
+        core: &Consumer,
+        deserializers: &Deserializers,
+    ) -> PyResult<Option<Py<Record>>> {
+        let Some(set) = self.sets.front() else { return Ok(None) };
+        let Some(entry) = set.entries.get(self.at) else { return Ok(None) };
+        let topic = self.topic.get_or_insert_with(|| topic(py, set)).bind(py);
+        let record = Record::new(topic, set, entry, deserializers)?;
+        self.advance(core, 1);
+        Ok(Some(record))
+    }
+
+    /// Moves the position of the first set's partition past `count` more records.
+    fn advance(&mut self, core: &Consumer, count: usize) {
+        self.at += count;
+        let Some(set) = self.sets.front() else { return };
+        let all = self.at >= set.entries.len();
+        let next = match self.at.checked_sub(1).and_then(|last| set.entries.get(last)) {
+            _ if all => set.next,
+            Some(last) => last.offset + 1,
+            None => return,
+        };
+        core.handed_out(&set.partition, set.version(), next, set.leader_epoch);
+        if all {
+            self.sets.pop_front();
+            (self.at, self.topic) = (0, None);
+        }
+    }
+}
+
+fn topic(py: Python<'_>, set: &RecordSet) -> Py<PyString> {
+    // All records of a topic share the text.
+    PyString::intern(py, &set.partition.0).unbind()
+}

@@ -1,0 +1,28 @@
+//! `Consumer` and `AsyncConsumer`, over one engine.
+//!
+//! - `base`: what neither has to wait for; `sync` and `asynchronous`: what they wait for, each in its way.
+//! - `engine`: the consumer with what is on its way to the program; `held`: records, `columns`: Arrow.
+//! - `record`: what a program gets; `deserializers`: what makes objects of its key and value.
+//! - `change`: rebalances and their callbacks; `turn`: one poll at a time; `outcomes`: commits that
+//!   nobody waits for.
+//! - `partitions`: how partitions and offsets come from Python and go there.
+
+mod asynchronous;
+mod base;
+mod change;
+mod columns;
+mod deserializers;
+mod engine;
+mod held;
+mod outcomes;
+mod partitions;
+mod record;
+mod sync;
+mod turn;
+
+pub(crate) use asynchronous::AsyncConsumerBase;
+pub(crate) use base::ConsumerBase;
+pub(crate) use change::RebalanceChange;
+pub(crate) use partitions::{GroupMetadata, OffsetAndMetadata};
+pub(crate) use record::Record;
+pub(crate) use sync::Consumer;

@@ -1,0 +1,98 @@
+//! Commits that nobody waits for, and who is to be told how they ended.
+//!
+//! Invariants: they go out in the order in which they were asked for, and what they commit is what it
+//! was when they were. Callbacks are called by the thread that polls, as in Java, in the order of the
+//! outcomes.
+
+use std::collections::{HashMap, VecDeque};
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Waker};
+
+use ottla_client::consumer::offsets::Committed;
+use ottla_client::{Error, Kind, Result, TopicPartition};
+use parking_lot::Mutex;
+use pyo3::prelude::*;
+
+use super::engine::Engine;
+use super::partitions::OffsetAndMetadata;
+use super::partitions::to_dict;
+use crate::errors;
+use crate::runtime::runtime;
+
+/// Commits that may be under way at once; each has its time-out.
+const MOST: usize = 10_000;
+
+type Offsets = HashMap<TopicPartition, Committed>;
+
+/// A commit that has ended.
+struct Outcome {
+    callback: Option<Py<PyAny>>,
+    offsets: Offsets,
+    result: Result<()>,
+}
+
+#[derive(Default)]
+pub(super) struct Outcomes {
+    ended: Mutex<VecDeque<Outcome>>,
+    under_way: Mutex<usize>,
+}
+
+impl Outcomes {
+    /// Calls the callbacks of what has ended; the first that raises ends this, the others wait.
+    pub(super) fn tell(&self, py: Python<'_>) -> PyResult<()> {
+        loop {
+            let next = self.ended.lock().pop_front();
+            let Some(Outcome { callback, offsets, result }) = next else { return Ok(()) };
+            let Some(callback) = callback else { continue };
+            let offsets = to_dict(py, offsets, |committed| {
+                Py::new(py, OffsetAndMetadata::from(committed)).map(Py::into_any)
+            })?;
+            let error = match result {
+                Ok(()) => py.None(),
+                Err(error) => errors::value(py, &error)?,
+            };
+            callback.call1(py, (error, offsets))?;
+        }
+    }
+}
+
+/// Starts a commit; the callback is called with the error, or None, and the offsets.
+pub(super) fn commit_async(
+    engine: &Arc<Engine>,
+    offsets: Option<Offsets>,
+    callback: Option<Py<PyAny>>,
+) -> PyResult<()> {
+    let runtime = runtime()?;
+    let _entered = runtime.enter();
+    let outcomes = &engine.outcomes;
+    {
+        let mut under_way = outcomes.under_way.lock();
+        if *under_way >= MOST {
+            let words = format!("{MOST} commits are under way: wait for some of them, or commit less often");
+            return Err(Python::attach(|py| errors::raise(py, &Error::new(Kind::State, words))));
+        }
+        *under_way += 1;
+    }
+    // What is committed is what was handed out by now.
+    let offsets = offsets.unwrap_or_else(|| engine.core.positions());
+    let shared = Arc::clone(engine);
+    let mut work: Pin<Box<dyn Future<Output = ()> + Send>> = Box::pin(async move {
+        let timeout = shared.core.client().config().default_api_timeout;
+        let result = shared.core.commit(Some(offsets.clone()), timeout).await;
+        *shared.outcomes.under_way.lock() -= 1;
+        match (&callback, &result) {
+            (None, Err(error)) => {
+                tracing::warn!(target: "ottla.group", %error, "a commit that nobody waited for has failed");
+            }
+            (None, Ok(())) => {}
+            (Some(_), _) => shared.outcomes.ended.lock().push_back(Outcome { callback, offsets, result }),
+        }
+    });
+    // It takes its place in the queue of commits now, before any that comes after it.
+    if work.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending() {
+        runtime.spawn(work);
+    }
+    Ok(())
+}

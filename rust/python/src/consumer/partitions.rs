@@ -1,0 +1,204 @@
+//! Partitions and offsets as Python has them: pairs of a topic and a number, and dicts by such pairs.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use ottla_client::consumer::Member;
+use ottla_client::consumer::offsets::Committed;
+use ottla_client::{ListedOffset, OffsetSpec, TopicPartition};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList, PyTuple};
+
+use crate::errors;
+use crate::offsets::OffsetAndTimestamp;
+
+/// An offset as a group keeps it.
+#[pyclass(frozen, get_all, eq, hash, module = "ottla")]
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(crate) struct OffsetAndMetadata {
+    offset: i64,
+    metadata: String,
+    leader_epoch: i32,
+}
+
+#[pymethods]
+impl OffsetAndMetadata {
+    #[new]
+    #[pyo3(signature = (offset, metadata=String::new(), leader_epoch=-1))]
+    fn new(py: Python<'_>, offset: i64, metadata: String, leader_epoch: i32) -> PyResult<Self> {
+        check(py, offset)?;
+        Ok(Self { offset, metadata, leader_epoch })
+    }
+
+    fn __repr__(&self) -> String {
+        format!(
+            "OffsetAndMetadata(offset={}, metadata={:?}, leader_epoch={})",
+            self.offset, self.metadata, self.leader_epoch
+        )
+    }
+}
+
+impl From<Committed> for OffsetAndMetadata {
+    fn from(committed: Committed) -> Self {
+        let Committed { offset, leader_epoch, metadata } = committed;
+        Self { offset, metadata, leader_epoch: leader_epoch.unwrap_or(-1) }
+    }
+}
+
+impl From<&OffsetAndMetadata> for Committed {
+    fn from(given: &OffsetAndMetadata) -> Self {
+        let leader_epoch = (given.leader_epoch >= 0).then_some(given.leader_epoch);
+        Self { offset: given.offset, leader_epoch, metadata: given.metadata.clone() }
+    }
+}
+
+/// Who a consumer is in its group.
+#[pyclass(frozen, get_all, eq, module = "ottla")]
+#[derive(PartialEq)]
+pub(crate) struct GroupMetadata {
+    group_id: String,
+    generation: i32,
+    member_id: String,
+    instance_id: Option<String>,
+}
+
+impl From<Member> for GroupMetadata {
+    fn from(member: Member) -> Self {
+        Self {
+            group_id: member.group_id.to_string(),
+            generation: member.generation,
+            member_id: member.member_id.to_string(),
+            instance_id: member.instance_id.map(|id| id.to_string()),
+        }
+    }
+}
+
+#[pymethods]
+impl GroupMetadata {
+    fn __repr__(&self) -> String {
+        format!(
+            "GroupMetadata(group_id={:?}, generation={}, member_id={:?}, instance_id={})",
+            self.group_id,
+            self.generation,
+            self.member_id,
+            self.instance_id.as_ref().map_or_else(|| "None".to_owned(), |id| format!("{id:?}"))
+        )
+    }
+}
+
+fn check(py: Python<'_>, offset: i64) -> PyResult<()> {
+    if offset < 0 {
+        return Err(errors::config(py, format!("offset is {offset}: expected 0 or more")));
+    }
+    Ok(())
+}
+
+/// A `(topic, partition)`.
+fn partition(given: &Bound<'_, PyAny>) -> PyResult<TopicPartition> {
+    let (topic, partition): (String, i32) = given.extract().map_err(|_| {
+        let shown = given.repr().map_or_else(|_| "it".to_owned(), |shown| shown.to_string());
+        PyTypeError::new_err(format!("{shown} names no partition: expected (topic, partition)"))
+    })?;
+    Ok((topic.into(), partition))
+}
+
+/// Many of them, each once; the topics' names are shared.
+pub(super) fn partitions(given: &Bound<'_, PyAny>) -> PyResult<Vec<TopicPartition>> {
+    let mut names: HashMap<Arc<str>, Arc<str>> = HashMap::new();
+    let mut all = Vec::new();
+    for item in given.try_iter()? {
+        let (topic, partition) = partition(&item?)?;
+        let topic = Arc::clone(names.entry(Arc::clone(&topic)).or_insert(topic));
+        all.push((topic, partition));
+    }
+    let mut seen = std::collections::HashSet::new();
+    all.retain(|partition| seen.insert(partition.clone()));
+    Ok(all)
+}
+
+/// Partitions given as arguments.
+pub(super) fn arguments(given: &Bound<'_, PyTuple>) -> PyResult<Vec<TopicPartition>> {
+    partitions(given.as_any())
+}
+
+/// Offsets to commit, by partition: numbers, or `OffsetAndMetadata`.
+pub(super) fn offsets(
+    given: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Option<HashMap<TopicPartition, Committed>>> {
+    let Some(given) = given.filter(|given| !given.is_none()) else { return Ok(None) };
+    let mut offsets = HashMap::new();
+    for item in given.call_method0("items")?.try_iter()? {
+        let (place, offset): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item?.extract()?;
+        let committed = match offset.cast::<OffsetAndMetadata>() {
+            Ok(offset) => Committed::from(offset.get()),
+            Err(_) => {
+                let number: i64 = offset.extract().map_err(|_| {
+                    PyTypeError::new_err("offsets: expected numbers or OffsetAndMetadata by partition")
+                })?;
+                check(given.py(), number)?;
+                Committed { offset: number, leader_epoch: None, metadata: String::new() }
+            }
+        };
+        offsets.insert(partition(&place)?, committed);
+    }
+    Ok(Some(offsets))
+}
+
+/// A list of `(topic, partition)`.
+pub(super) fn to_list<'py>(py: Python<'py>, partitions: &[TopicPartition]) -> PyResult<Bound<'py, PyList>> {
+    PyList::new(py, partitions.iter().map(|(topic, partition)| (&**topic, *partition)))
+}
+
+/// A dict by `(topic, partition)`, in order.
+pub(super) fn to_dict<'py, T>(
+    py: Python<'py>,
+    found: impl IntoIterator<Item = (TopicPartition, T)>,
+    mut value: impl FnMut(T) -> PyResult<Py<PyAny>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let mut found: Vec<_> = found.into_iter().collect();
+    found.sort_by(|a, b| a.0.cmp(&b.0));
+    let dict = PyDict::new(py);
+    for ((topic, partition), found) in found {
+        dict.set_item((&*topic, partition), value(found)?)?;
+    }
+    Ok(dict)
+}
+
+/// What is committed, by partition; None where nothing is.
+pub(super) fn committed<'py>(
+    py: Python<'py>,
+    found: HashMap<TopicPartition, Option<Committed>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    to_dict(py, found, |committed| match committed {
+        Some(committed) => Py::new(py, OffsetAndMetadata::from(committed)).map(Py::into_any),
+        None => Ok(py.None()),
+    })
+}
+
+/// The same look-up for each partition.
+pub(super) fn each(partitions: Vec<TopicPartition>, spec: OffsetSpec) -> Vec<(TopicPartition, OffsetSpec)> {
+    partitions.into_iter().map(|partition| (partition, spec)).collect()
+}
+
+/// Offsets alone, by partition.
+pub(super) fn plain<'py>(
+    py: Python<'py>,
+    found: HashMap<TopicPartition, ListedOffset>,
+) -> PyResult<Bound<'py, PyDict>> {
+    to_dict(py, found, |listed| Ok(listed.offset.into_pyobject(py)?.into_any().unbind()))
+}
+
+/// The first records of a time and later, by partition; None where there is none.
+pub(super) fn by_time<'py>(
+    py: Python<'py>,
+    found: HashMap<TopicPartition, ListedOffset>,
+) -> PyResult<Bound<'py, PyDict>> {
+    to_dict(py, found, |listed| {
+        if listed.offset < 0 {
+            return Ok(py.None());
+        }
+        let ListedOffset { offset, timestamp, leader_epoch, .. } = listed;
+        Py::new(py, OffsetAndTimestamp { offset, timestamp, leader_epoch }).map(Py::into_any)
+    })
+}

@@ -1,0 +1,144 @@
+//! `Record`: what a program gets of a record.
+//!
+//! Invariant: its key and value are objects of their own, so that a record that is kept keeps no
+//! buffer of the engine's alive.
+
+use ottla_client::consumer::{Entry, RecordSet};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyString, PyTuple};
+
+use super::deserializers::{Deserializers, Place};
+
+/// A record that was read.
+#[pyclass(frozen, get_all, module = "ottla")]
+pub(crate) struct Record {
+    topic: Py<PyString>,
+    partition: i32,
+    offset: i64,
+    timestamp: i64,
+    timestamp_type: i32,
+    key: Py<PyAny>,
+    value: Py<PyAny>,
+    headers: Py<PyTuple>,
+    leader_epoch: i32,
+}
+
+impl Record {
+    pub(super) fn new(
+        topic: &Bound<'_, PyString>,
+        set: &RecordSet,
+        entry: &Entry,
+        deserializers: &Deserializers,
+    ) -> PyResult<Py<Self>> {
+        let py = topic.py();
+        let headers = headers(py, set, entry)?;
+        let (key, value) = (set.key(entry), set.value(entry));
+        let (key, value) = if deserializers.is_empty() {
+            (bytes(py, key), bytes(py, value))
+        } else {
+            let place = Place { topic, partition: set.partition.1, offset: entry.offset, headers: &headers };
+            (deserializers.key(&place, key)?, deserializers.value(&place, value)?)
+        };
+        let record = Self {
+            topic: topic.clone().unbind(),
+            partition: set.partition.1,
+            offset: entry.offset,
+            timestamp: entry.timestamp,
+            timestamp_type: set.timestamp_type.id(),
+            key,
+            value,
+            headers: headers.unbind(),
+            leader_epoch: set.leader_epoch,
+        };
+        Py::new(py, record)
+    }
+}
+
+/// Bytes, or None.
+pub(super) fn bytes(py: Python<'_>, data: Option<&[u8]>) -> Py<PyAny> {
+    data.map_or_else(|| py.None(), |data| PyBytes::new(py, data).into_any().unbind())
+}
+
+/// Pairs of a name and a value; Java too replaces what is not UTF-8 in a name.
+fn headers<'py>(py: Python<'py>, set: &RecordSet, entry: &Entry) -> PyResult<Bound<'py, PyTuple>> {
+    let mut headers = set.headers(entry).peekable();
+    if headers.peek().is_none() {
+        return Ok(PyTuple::empty(py));
+    }
+    let pairs = headers.map(|(name, value)| (String::from_utf8_lossy(name), bytes(py, value)));
+    PyTuple::new(py, pairs.collect::<Vec<_>>())
+}
+
+#[pymethods]
+impl Record {
+    #[new]
+    #[pyo3(signature = (topic, partition, offset, *, timestamp=-1, timestamp_type=0, key=None, value=None, headers=None, leader_epoch=-1))]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
+    fn py_new(
+        py: Python<'_>,
+        topic: Py<PyString>,
+        partition: i32,
+        offset: i64,
+        timestamp: i64,
+        timestamp_type: i32,
+        key: Option<Py<PyAny>>,
+        value: Option<Py<PyAny>>,
+        headers: Option<&Bound<'_, PyAny>>,
+        leader_epoch: i32,
+    ) -> PyResult<Self> {
+        let none = |object: Option<Py<PyAny>>| object.unwrap_or_else(|| py.None());
+        let headers = match headers {
+            Some(headers) => PyTuple::new(py, headers.try_iter()?.collect::<PyResult<Vec<_>>>()?)?,
+            None => PyTuple::empty(py),
+        };
+        let (key, value, headers) = (none(key), none(value), headers.unbind());
+        Ok(Self { topic, partition, offset, timestamp, timestamp_type, key, value, headers, leader_epoch })
+    }
+
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let py = other.py();
+        let Ok(other) = other.cast::<Self>() else { return Ok(false) };
+        let other = other.get();
+        let same = |a: &Py<PyAny>, b: &Py<PyAny>| a.bind(py).eq(b.bind(py));
+        Ok((self.partition, self.offset, self.timestamp, self.timestamp_type, self.leader_epoch)
+            == (other.partition, other.offset, other.timestamp, other.timestamp_type, other.leader_epoch)
+            && self.topic.bind(py).as_any().eq(other.topic.bind(py))?
+            && same(&self.key, &other.key)?
+            && same(&self.value, &other.value)?
+            && self.headers.bind(py).eq(other.headers.bind(py))?)
+    }
+
+    fn __hash__(&self, py: Python<'_>) -> PyResult<isize> {
+        (self.topic.bind(py), self.partition, self.offset).into_pyobject(py)?.hash()
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        // Keyword arguments alone would need a function of their own.
+        let fields = pyo3::types::PyDict::new(py);
+        fields.set_item("timestamp", self.timestamp)?;
+        fields.set_item("timestamp_type", self.timestamp_type)?;
+        fields.set_item("key", &self.key)?;
+        fields.set_item("value", &self.value)?;
+        fields.set_item("headers", &self.headers)?;
+        fields.set_item("leader_epoch", self.leader_epoch)?;
+        let make =
+            py.import("functools")?.getattr("partial")?.call((py.get_type::<Self>(),), Some(&fields))?;
+        Ok((make, (&self.topic, self.partition, self.offset)).into_pyobject(py)?.into_any())
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let show = |object: &Py<PyAny>| object.bind(py).repr().map(|shown| shown.to_string());
+        Ok(format!(
+            "Record(topic={}, partition={}, offset={}, timestamp={}, timestamp_type={}, key={}, value={}, headers={}, leader_epoch={})",
+            self.topic.bind(py).repr()?,
+            self.partition,
+            self.offset,
+            self.timestamp,
+            self.timestamp_type,
+            show(&self.key)?,
+            show(&self.value)?,
+            self.headers.bind(py).repr()?,
+            self.leader_epoch
+        ))
+    }
+}

@@ -1,0 +1,310 @@
+//! `Consumer`: a consumer for threads.
+
+use std::future::Future;
+use std::time::Duration;
+
+use ottla_client::consumer::group::Change;
+use ottla_client::{Error, Kind, OffsetSpec};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList, PyTuple};
+use tokio::time::Instant;
+
+use super::base::{ConsumerBase, repr};
+use super::change::told;
+use super::columns::Shape;
+use super::deserializers::Deserializers;
+use super::engine::{Engine, Found};
+use super::outcomes::commit_async;
+use super::partitions;
+use super::record::Record;
+use crate::arrow::RecordBatch;
+use crate::client::Client;
+use crate::runtime::{seconds, wait, wait_for};
+use crate::{errors, offsets, scan};
+
+/// How long a poll waits for the turn and `for` waits for a record: for good.
+const FOREVER: f64 = f64::MAX;
+
+/// A consumer.
+#[pyclass(frozen, extends = ConsumerBase, module = "ottla")]
+pub(crate) struct Consumer;
+
+fn base<'a>(this: &'a Bound<'_, Consumer>) -> &'a ConsumerBase {
+    this.as_super().get()
+}
+
+/// The end of a time that begins now.
+pub(super) fn until(timeout: f64) -> PyResult<Instant> {
+    Ok(Instant::now() + seconds(Some(timeout), Duration::ZERO)?)
+}
+
+fn left(deadline: Instant) -> Duration {
+    deadline.saturating_duration_since(Instant::now())
+}
+
+/// Does what a rebalance wants, the program's callback included. What that raises is raised once the
+/// change is finished.
+fn work_off(this: &Bound<'_, Consumer>, engine: &Engine, change: &Change) -> PyResult<()> {
+    let py = this.py();
+    wait(py, engine.core.begin(change))?;
+    let called = match engine.listeners.of(py, change) {
+        Some(callback) => told(py, change).and_then(|told| callback.call1(py, (this, told))).map(drop),
+        None => Ok(()),
+    };
+    let finished = engine.core.finish(change).map_err(|error| errors::raise(py, &error));
+    called.and(finished)
+}
+
+/// Works off what a membership that ends has for the program. The first error is raised at the end.
+fn work_off_all(this: &Bound<'_, Consumer>, engine: &Engine, deadline: Instant) -> PyResult<()> {
+    let mut first = Ok(());
+    while Instant::now() < deadline
+        && let Some(change) = engine.core.leaving()
+    {
+        first = first.and(work_off(this, engine, &change));
+    }
+    first
+}
+
+/// Calls `find` and `take` until something was taken, or the time is over.
+fn poll<T>(
+    this: &Bound<'_, Consumer>,
+    deadline: Instant,
+    find: impl AsyncFind,
+    mut take: impl FnMut(&Engine) -> PyResult<Option<T>>,
+) -> PyResult<Option<T>> {
+    let py = this.py();
+    let engine = base(this).engine()?;
+    let _turn = engine.turn.hold().map_err(|error| errors::raise(py, &error))?;
+    loop {
+        engine.outcomes.tell(py)?;
+        match wait_for(py, find.find(engine, deadline))? {
+            Found::Change(change) => work_off(this, engine, &change)?,
+            Found::Nothing => return Ok(None),
+            Found::Something => {
+                if let Some(taken) = take(engine)? {
+                    return Ok(Some(taken));
+                }
+            }
+        }
+    }
+}
+
+/// What a poll looks for.
+trait AsyncFind {
+    fn find(
+        &self,
+        engine: &Engine,
+        deadline: Instant,
+    ) -> impl Future<Output = ottla_client::Result<Found>> + Send;
+}
+
+struct Records(usize);
+
+impl AsyncFind for Records {
+    async fn find(&self, engine: &Engine, deadline: Instant) -> ottla_client::Result<Found> {
+        engine.find_records(deadline, self.0).await
+    }
+}
+
+impl AsyncFind for &Shape {
+    async fn find(&self, engine: &Engine, deadline: Instant) -> ottla_client::Result<Found> {
+        engine.find_columns(deadline, self).await
+    }
+}
+
+#[pymethods]
+impl Consumer {
+    #[new]
+    #[pyo3(signature = (bootstrap=None, config=None, *, topics=None, key_deserializer=None, value_deserializer=None, timeout=None, **kwargs))]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
+    fn new(
+        py: Python<'_>,
+        bootstrap: Option<&Bound<'_, PyAny>>,
+        config: Option<&Bound<'_, PyAny>>,
+        topics: Option<&Bound<'_, PyAny>>,
+        key_deserializer: Option<&Bound<'_, PyAny>>,
+        value_deserializer: Option<&Bound<'_, PyAny>>,
+        timeout: Option<f64>,
+        kwargs: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<PyClassInitializer<Self>> {
+        let deserializers = Deserializers::new(key_deserializer, value_deserializer)?;
+        let (client, own_client) =
+            Client::given_or_connected(py, "Consumer", bootstrap, config, timeout, kwargs)?;
+        let base = ConsumerBase::new(Engine::new(client, own_client, deserializers), topics)?;
+        Ok(PyClassInitializer::from(base).add_subclass(Self))
+    }
+
+    fn unsubscribe(this: &Bound<'_, Self>) -> PyResult<()> {
+        let (py, base) = (this.py(), base(this));
+        let engine = base.engine()?;
+        engine.core.unsubscribe().map_err(|error| errors::raise(py, &error))?;
+        base.forget_subscription();
+        // Who polls works it off; also this thread, if this is a callback.
+        let Ok(_turn) = engine.turn.hold() else { return Ok(()) };
+        work_off_all(this, engine, Instant::now() + engine.core.client().config().default_api_timeout)
+    }
+
+    #[pyo3(signature = (timeout=1.0, max_records=None))]
+    fn poll<'py>(
+        this: &Bound<'py, Self>,
+        timeout: f64,
+        max_records: Option<usize>,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let py = this.py();
+        let most = base(this).engine()?.most(max_records);
+        let records = poll(this, until(timeout)?, Records(most), |engine| {
+            let records = engine.hand_out(py, most)?;
+            Ok((!records.is_empty()).then_some(records))
+        })?;
+        PyList::new(py, records.unwrap_or_default())
+    }
+
+    #[pyo3(signature = (timeout=1.0, max_rows=50_000, columns=None, include_headers=false))]
+    fn poll_arrow(
+        this: &Bound<'_, Self>,
+        timeout: f64,
+        max_rows: usize,
+        columns: Option<Vec<String>>,
+        include_headers: bool,
+    ) -> PyResult<Option<RecordBatch>> {
+        let shape = Shape { columns: scan::columns(this.py(), columns, include_headers)?, max_rows };
+        let batch = poll(this, until(timeout)?, &shape, |engine| Ok(engine.hand_out_columns()))?;
+        Ok(batch.map(RecordBatch))
+    }
+
+    fn __iter__(this: Py<Self>) -> Py<Self> {
+        this
+    }
+
+    fn __next__(this: &Bound<'_, Self>) -> PyResult<Option<Py<Record>>> {
+        let py = this.py();
+        {
+            let engine = base(this).engine()?;
+            let _turn = engine.turn.hold().map_err(|error| errors::raise(py, &error))?;
+            if let Some(record) = engine.hand_out_at_hand(py)? {
+                return Ok(Some(record));
+            }
+        }
+        let most = base(this).engine()?.most(None);
+        loop {
+            let record = poll(this, until(FOREVER)?, Records(most), |engine| engine.hand_out_one(py))?;
+            if record.is_some() {
+                return Ok(record);
+            }
+        }
+    }
+
+    #[pyo3(signature = (topic, partition, *, timeout=None))]
+    fn position(this: &Bound<'_, Self>, topic: &str, partition: i32, timeout: Option<f64>) -> PyResult<i64> {
+        let core = &base(this).engine()?.core;
+        let timeout = seconds(timeout, core.client().config().default_api_timeout)?;
+        wait_for(this.py(), core.position(&(topic.into(), partition), timeout))
+    }
+
+    #[pyo3(signature = (offsets=None, *, timeout=None))]
+    fn commit(
+        this: &Bound<'_, Self>,
+        offsets: Option<&Bound<'_, PyAny>>,
+        timeout: Option<f64>,
+    ) -> PyResult<()> {
+        let engine = base(this).engine()?;
+        let timeout = seconds(timeout, engine.core.client().config().default_api_timeout)?;
+        let committed = wait_for(this.py(), engine.core.commit(partitions::offsets(offsets)?, timeout));
+        engine.outcomes.tell(this.py())?;
+        committed
+    }
+
+    #[pyo3(signature = (offsets=None, on_commit=None))]
+    fn commit_async(
+        this: &Bound<'_, Self>,
+        offsets: Option<&Bound<'_, PyAny>>,
+        on_commit: Option<Py<PyAny>>,
+    ) -> PyResult<()> {
+        commit_async(base(this).engine()?, partitions::offsets(offsets)?, on_commit)
+    }
+
+    #[pyo3(signature = (*partitions, timeout=None))]
+    fn committed<'py>(
+        this: &Bound<'py, Self>,
+        partitions: &Bound<'py, PyTuple>,
+        timeout: Option<f64>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let (py, base) = (this.py(), base(this));
+        let core = &base.engine()?.core;
+        let timeout = seconds(timeout, core.client().config().default_api_timeout)?;
+        partitions::committed(py, wait_for(py, core.committed(base.named(partitions)?, timeout))?)
+    }
+
+    #[pyo3(signature = (timestamps, *, timeout=None))]
+    fn offsets_for_times<'py>(
+        this: &Bound<'py, Self>,
+        timestamps: &Bound<'py, PyAny>,
+        timeout: Option<f64>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let (py, engine) = (this.py(), base(this).engine()?);
+        let wanted = offsets::specs(timestamps)?;
+        partitions::by_time(py, wait_for(py, engine.list_offsets(wanted, timeout)?)?)
+    }
+
+    #[pyo3(signature = (*partitions, timeout=None))]
+    fn beginning_offsets<'py>(
+        this: &Bound<'py, Self>,
+        partitions: &Bound<'py, PyTuple>,
+        timeout: Option<f64>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let (py, base) = (this.py(), base(this));
+        let wanted = partitions::each(base.named(partitions)?, OffsetSpec::Earliest);
+        partitions::plain(py, wait_for(py, base.engine()?.list_offsets(wanted, timeout)?)?)
+    }
+
+    #[pyo3(signature = (*partitions, timeout=None))]
+    fn end_offsets<'py>(
+        this: &Bound<'py, Self>,
+        partitions: &Bound<'py, PyTuple>,
+        timeout: Option<f64>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let (py, base) = (this.py(), base(this));
+        let wanted = partitions::each(base.named(partitions)?, OffsetSpec::Latest);
+        partitions::plain(py, wait_for(py, base.engine()?.list_offsets(wanted, timeout)?)?)
+    }
+
+    #[pyo3(signature = (timeout=30.0))]
+    fn close(this: &Bound<'_, Self>, timeout: f64) -> PyResult<()> {
+        let (py, base) = (this.py(), base(this));
+        let engine = base.closing()?;
+        let deadline = until(timeout)?;
+        if engine.turn.is_mine() {
+            let words = "close() in a callback of the consumer: return first, or call wakeup()";
+            return Err(errors::raise(py, &Error::new(Kind::State, words)));
+        }
+        if !engine.start_closing() {
+            return Ok(());
+        }
+        let turn = wait(py, engine.turn.wait(deadline))?.then(|| engine.turn.taken());
+        let mut outcome = engine.outcomes.tell(py);
+        wait(py, engine.core.begin_close(left(deadline)))?;
+        // Who is still in a callback after all that time holds up nobody else.
+        if turn.is_some() {
+            outcome = outcome.and(work_off_all(this, engine, deadline));
+        }
+        let left = wait_for(py, engine.end_close(left(deadline)));
+        outcome = outcome.and(engine.outcomes.tell(py)).and(left);
+        engine.forget_callbacks();
+        base.forget_subscription();
+        outcome
+    }
+
+    fn __enter__(this: Py<Self>) -> Py<Self> {
+        this
+    }
+
+    #[pyo3(signature = (*_args))]
+    fn __exit__(this: &Bound<'_, Self>, _args: &Bound<'_, PyAny>) -> PyResult<()> {
+        Self::close(this, 30.0)
+    }
+
+    fn __repr__(this: &Bound<'_, Self>) -> String {
+        repr("Consumer", base(this))
+    }
+}

@@ -1,0 +1,457 @@
+"""Consumers without a group, of both kinds: what they hand out, and where they are then."""
+
+from __future__ import annotations
+
+import gc
+import json
+import pickle
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import ottla
+from ottla import deserializers, errors
+from ottla.testing import Fault, MockCluster
+from tests.support.consumers import KINDS, SOON, places, read
+
+T = "orders"
+ALL = [(T, 0), (T, 1), (T, 2)]
+
+
+@pytest.fixture(params=KINDS)
+def kind(request: pytest.FixtureRequest) -> Any:
+    """The class of the consumer."""
+    return KINDS[request.param]
+
+
+@pytest.fixture
+def consumer(kind: Any, mock_cluster: MockCluster, topic: str) -> Iterator[Any]:
+    """A consumer of three partitions, from their beginning."""
+    assert topic == T
+    with kind(mock_cluster.bootstrap, auto_offset_reset="earliest") as consumer:
+        consumer.assign(ALL)
+        yield consumer
+
+
+def fill(cluster: MockCluster, count: int, partitions: int = 3, **config: Any) -> None:
+    """Write so many values to each partition: their offsets."""
+    with ottla.Producer(cluster.bootstrap, **config) as producer:
+        for partition in range(partitions):
+            start = cluster.end_offset(T, partition)
+            for offset in range(start, start + count):
+                producer.send(T, str(offset), f"k{offset}", partition=partition)
+            producer.flush()
+
+
+def expected(partition: int, offsets: range) -> list[tuple[int, int]]:
+    return [(partition, offset) for offset in offsets]
+
+
+def by_partition(seen: list[tuple[int, int]]) -> dict[int, list[int]]:
+    return {p: [offset for at, offset in seen if at == p] for p, _ in seen}
+
+
+def rows(batch: ottla.RecordBatch) -> list[tuple[int, int]]:
+    table = pa.record_batch(batch)
+    return list(zip(table["partition"].to_pylist(), table["offset"].to_pylist(), strict=True))
+
+
+def test_a_record_has_all_that_was_sent(mock_cluster: MockCluster, consumer: Any) -> None:
+    headers = [("h", b"1"), ("h", None), ("ö", b"")]
+    with ottla.Producer(mock_cluster.bootstrap) as producer:
+        producer.send(T, b"value", b"key", headers=headers, timestamp=17, partition=1)
+        producer.send(T, None, b"gone", timestamp=18, partition=1)
+        producer.send(T, b"", timestamp=19, partition=1)
+    first, tombstone, empty = read(consumer, 3)
+    assert first == ottla.Record(
+        T, 1, 0, timestamp=17, key=b"key", value=b"value", headers=headers, leader_epoch=0
+    )
+    assert (first.topic, first.partition, first.offset) == (T, 1, 0)
+    assert (first.timestamp, first.timestamp_type, first.leader_epoch) == (17, 0, 0)
+    assert first.headers == tuple(headers)
+    assert (tombstone.key, tombstone.value, tombstone.headers) == (b"gone", None, ())
+    assert (empty.key, empty.value) == (None, b"")
+    assert first != tombstone
+    assert first != "a record"
+    assert len({first, tombstone, empty, pickle.loads(pickle.dumps(first))}) == 3
+    assert pickle.loads(pickle.dumps(first)) == first
+    assert repr(tombstone).startswith("Record(topic='orders', partition=1, offset=1, timestamp=18")
+    with pytest.raises(AttributeError):
+        first.offset = 5
+
+
+@pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4", "zstd"])
+def test_polls_hand_out_all_once_and_in_order(
+    mock_cluster: MockCluster, consumer: Any, codec: str
+) -> None:
+    fill(mock_cluster, 200, compression_type=codec)
+    seen: list[ottla.Record] = []
+    deadline = time.monotonic() + SOON
+    while len(seen) < 600 and time.monotonic() < deadline:
+        records = consumer.poll(timeout=1, max_records=7)
+        assert len(records) <= 7
+        seen += records
+        for partition in {record.partition for record in records}:
+            last = max(r.offset for r in records if r.partition == partition)
+            assert consumer.position(T, partition) == last + 1
+    assert by_partition(places(seen)) == {p: list(range(200)) for p in range(3)}
+    assert all(record.value == str(record.offset).encode() for record in seen)
+    assert consumer.poll(timeout=0) == []
+    assert consumer.lag() == dict.fromkeys(ALL, 0)
+
+
+def test_iterating_moves_the_position_record_by_record(
+    mock_cluster: MockCluster, consumer: Any
+) -> None:
+    fill(mock_cluster, 100, 1)
+    for count, record in enumerate(consumer):
+        assert record.offset == count
+        assert consumer.position(T, 0) == count + 1
+        assert consumer.lag()[T, 0] == 99 - count
+        if count == 99:
+            break
+
+
+def test_seeks_and_pauses_take_effect_on_the_next_record(
+    mock_cluster: MockCluster, consumer: Any
+) -> None:
+    fill(mock_cluster, 50)
+    assert next(consumer).offset == 0
+    consumer.seek(T, 0, 40)
+    consumer.pause((T, 1), (T, 2))
+    assert consumer.paused() == [(T, 1), (T, 2)]
+    assert [next(consumer).offset for _ in range(10)] == list(range(40, 50))
+    assert consumer.poll(timeout=0.2) == []
+    consumer.resume()
+    assert consumer.paused() == []
+    # Nothing of the others is lost or comes twice, but what was handed out before the pause.
+    rest = by_partition(places(read(consumer, 99)))
+    assert sorted(rest) == [1, 2]
+    assert all(offsets[-1] == 49 for offsets in rest.values())
+    assert all(offsets == list(range(offsets[0], 50)) for offsets in rest.values())
+    consumer.seek_to_beginning((T, 0))
+    assert [record.offset for record in read(consumer, 50)] == list(range(50))
+    consumer.seek_to_beginning()
+    consumer.seek_to_end()
+    assert [consumer.position(*partition) for partition in ALL] == [50, 50, 50]
+    assert consumer.poll(timeout=0.2) == []
+
+
+def test_arrow_batches_have_the_same_records(mock_cluster: MockCluster, consumer: Any) -> None:
+    fill(mock_cluster, 500)
+    seen: list[tuple[int, int]] = []
+    deadline = time.monotonic() + SOON
+    while len(seen) < 1500 and time.monotonic() < deadline:
+        batch = consumer.poll_arrow(timeout=1, max_rows=130)
+        if batch is not None:
+            assert 0 < len(batch) <= 130
+            found = rows(batch)
+            seen += found
+            for partition in {p for p, _ in found}:
+                last = max(offset for p, offset in found if p == partition)
+                assert consumer.position(T, partition) == last + 1
+    assert by_partition(seen) == {p: list(range(500)) for p in range(3)}
+    assert consumer.poll_arrow(timeout=0) is None
+    consumer.seek_to_beginning()
+    batch = consumer.poll_arrow(timeout=SOON, columns=["offset", "value"])
+    assert batch.column_names == ["offset", "value"]
+    consumer.seek_to_beginning()
+    batch = consumer.poll_arrow(timeout=SOON, include_headers=True)
+    assert batch.column_names[-1] == "headers"
+    for wrong in (["nonsense"], []):
+        with pytest.raises(errors.ConfigError):
+            consumer.poll_arrow(columns=wrong)
+
+
+def test_ways_of_reading_can_be_mixed(mock_cluster: MockCluster, consumer: Any) -> None:
+    fill(mock_cluster, 400)
+    seen: list[tuple[int, int]] = []
+    deadline = time.monotonic() + SOON
+    for turn in range(10_000):
+        if len(seen) == 1200:
+            break
+        assert time.monotonic() < deadline, len(seen)
+        if turn % 3 == 0:
+            seen += places(consumer.poll(timeout=1, max_records=31))
+        elif turn % 3 == 1:
+            batch = consumer.poll_arrow(timeout=1, max_rows=47)
+            seen += [] if batch is None else rows(batch)
+        else:
+            seen += places([next(consumer) for _ in range(min(5, 1200 - len(seen)))])
+    assert by_partition(seen) == {p: list(range(400)) for p in range(3)}
+
+
+class Upper:
+    """A deserializer that looks at more than the bytes."""
+
+    def deserialize(self, topic: str, data: bytes, headers: tuple[Any, ...]) -> str:
+        return f"{topic}/{data.decode().upper()}/{len(headers)}"
+
+
+def test_deserializers_make_objects_but_of_null(
+    kind: Any, mock_cluster: MockCluster, topic: str
+) -> None:
+    with ottla.Producer(mock_cluster.bootstrap) as producer:
+        producer.send(topic, json.dumps({"n": 1}), "key", headers=[("h", b"")], partition=0)
+        producer.send(topic, None, None, partition=0)
+    with kind(
+        mock_cluster.bootstrap,
+        auto_offset_reset="earliest",
+        key_deserializer=Upper(),
+        value_deserializer=deserializers.json,
+    ) as consumer:
+        consumer.assign([(topic, 0)])
+        first, second = read(consumer, 2)
+        assert (first.key, first.value) == ("orders/KEY/1", {"n": 1})
+        assert (second.key, second.value) == (None, None)
+        consumer.seek_to_beginning()
+        # Columns have the bytes.
+        table = pa.record_batch(consumer.poll_arrow(timeout=SOON))
+        assert table["value"].to_pylist() == [b'{"n": 1}', None]
+    with pytest.raises(errors.ConfigError, match="value_deserializer is of type int"):
+        kind(mock_cluster.bootstrap, value_deserializer=5)
+
+
+def test_what_cannot_be_deserialized_stays_the_next_record(
+    kind: Any, mock_cluster: MockCluster, topic: str
+) -> None:
+    with ottla.Producer(mock_cluster.bootstrap) as producer:
+        for value in (b"0", b"1", b"\xff", b"3"):
+            producer.send(topic, value, partition=0)
+    with kind(
+        mock_cluster.bootstrap, auto_offset_reset="earliest", value_deserializer=deserializers.str
+    ) as consumer:
+        consumer.assign([(topic, 0)])
+        assert [record.value for record in read(consumer, 2)] == ["0", "1"]
+        for way in (lambda: consumer.poll(timeout=5), lambda: next(consumer)):
+            with pytest.raises(errors.SerializationError) as raised:
+                way()
+            context = {"topic": topic, "partition": 0, "offset": 2, "field": "value"}
+            assert raised.value.context == context
+            assert isinstance(raised.value.__cause__, UnicodeDecodeError)
+            assert consumer.position(topic, 0) == 2
+        consumer.seek(topic, 0, 3)
+        assert [record.value for record in read(consumer, 1)] == ["3"]
+
+
+def test_offsets_can_be_asked_for(mock_cluster: MockCluster, consumer: Any) -> None:
+    with ottla.Producer(mock_cluster.bootstrap) as producer:
+        for n in range(10):
+            producer.send(T, b"v", timestamp=1000 + n, partition=0)
+    assert consumer.beginning_offsets() == dict.fromkeys(ALL, 0)
+    assert consumer.end_offsets((T, 0), (T, 1)) == {(T, 0): 10, (T, 1): 0}
+    found = consumer.offsets_for_times({(T, 0): 1004, (T, 1): 0})
+    assert found[T, 0].offset == 4
+    assert found[T, 0].timestamp == 1004
+    assert found[T, 1] is None
+
+
+def test_without_a_position_and_a_policy_the_program_is_asked(
+    kind: Any, mock_cluster: MockCluster, topic: str
+) -> None:
+    fill(mock_cluster, 10, 1)
+    with kind(mock_cluster.bootstrap, auto_offset_reset="none") as consumer:
+        consumer.assign([(topic, 0)])
+        for _ in range(2):
+            with pytest.raises(errors.OffsetError) as raised:
+                consumer.poll(timeout=SOON)
+            assert raised.value.context == {"topic": topic, "partition": 0}
+        consumer.seek(topic, 0, 7)
+        assert [record.offset for record in read(consumer, 3)] == [7, 8, 9]
+        consumer.seek(topic, 0, 99)
+        with pytest.raises(errors.OffsetError, match="99 is not in the log"):
+            consumer.poll(timeout=SOON)
+
+
+def test_calls_that_do_not_fit_are_refused(
+    kind: Any, mock_cluster: MockCluster, consumer: Any
+) -> None:
+    for call in (
+        lambda: consumer.seek("other", 0, 5),
+        lambda: consumer.pause((T, 7)),
+        lambda: consumer.seek_to_end((T, 7)),
+        lambda: consumer.position("other", 0),
+    ):
+        with pytest.raises(errors.StateError):
+            call()
+    for call in (
+        lambda: consumer.subscribe([T]),
+        lambda: consumer.commit(),
+        lambda: consumer.committed(),
+        lambda: consumer.group_metadata(),
+        lambda: consumer.seek(T, 0, -1),
+        lambda: consumer.poll(timeout=-1),
+        lambda: consumer.subscribe([]),
+        lambda: consumer.subscribe([T], pattern="x"),
+        lambda: kind(mock_cluster.bootstrap, topics=[T]),
+        lambda: kind(mock_cluster.bootstrap, no_such_key=1),
+    ):
+        with pytest.raises(errors.ConfigError):
+            call()
+    for wrong in (T, [T], [(T,)], [(0, T)]):
+        with pytest.raises(TypeError, match=r"expected \(topic, partition\)"):
+            consumer.assign(wrong)
+    for wrong_call in (
+        lambda: consumer.subscribe(T),
+        lambda: consumer.subscribe([T], on_lost=5),
+        lambda: consumer.pause([(T, 0)]),
+    ):
+        with pytest.raises(TypeError):
+            wrong_call()
+    with kind(mock_cluster.bootstrap, group_id="g") as other:
+        with pytest.raises(errors.StateError, match="subscribe to topics or assign"):
+            other.poll()
+        other.subscribe([T])
+        assert other.subscription() == [T]
+        with pytest.raises(errors.StateError, match="unsubscribe first"):
+            other.assign(ALL)
+        other.unsubscribe()
+        assert other.subscription() == []
+        other.assign(ALL)
+        with pytest.raises(errors.StateError, match="unsubscribe first"):
+            other.subscribe([T])
+
+
+def test_assigning_anew_keeps_what_stays(mock_cluster: MockCluster, consumer: Any) -> None:
+    fill(mock_cluster, 10)
+    read(consumer, 30)
+    consumer.assign([(T, 1)])
+    assert consumer.assignment() == [(T, 1)]
+    assert consumer.position(T, 1) == 10
+    consumer.assign([(T, 0), (T, 1)])
+    assert places(read(consumer, 10)) == expected(0, range(10))
+    consumer.unsubscribe()
+    assert consumer.assignment() == []
+
+
+def test_damage_on_the_way_is_fetched_again(
+    kind: Any, mock_cluster: MockCluster, topic: str
+) -> None:
+    fill(mock_cluster, 100, 1)
+    fault = mock_cluster.inject(Fault.corrupt_records(), api="Fetch", times=2)
+    with kind(mock_cluster.bootstrap, auto_offset_reset="earliest") as consumer:
+        consumer.assign([(topic, 0)])
+        assert places(read(consumer, 100)) == expected(0, range(100))
+        assert mock_cluster.fault_hits(fault) == 2
+
+
+def test_a_client_can_be_shared(kind: Any, mock_cluster: MockCluster, topic: str) -> None:
+    fill(mock_cluster, 10, 1)
+    with ottla.Client(mock_cluster.bootstrap, auto_offset_reset="earliest") as client:
+        with kind(client) as consumer:
+            consumer.assign([(topic, 0)])
+            assert len(read(consumer, 10)) == 10
+        assert client.list_topics() == [topic]
+        with pytest.raises(errors.ConfigError, match="takes its configuration from it"):
+            kind(client, group_id="g")
+
+
+def test_closed_is_closed(kind: Any, mock_cluster: MockCluster, topic: str) -> None:
+    consumer = kind(mock_cluster.bootstrap, group_id="g", auto_offset_reset="earliest")
+    consumer.assign([(topic, 0)])
+    assert not consumer.closed
+    if kind is ottla.Consumer:
+        consumer.close()
+        consumer.close(timeout=0)
+        for call in (
+            consumer.poll,
+            consumer.poll_arrow,
+            consumer.__next__,
+            consumer.commit,
+            consumer.committed,
+            consumer.end_offsets,
+            lambda: consumer.position(topic, 0),
+            lambda: consumer.seek(topic, 0, 1),
+            lambda: consumer.assign([(topic, 0)]),
+            lambda: consumer.subscribe([topic]),
+            lambda: consumer.pause((topic, 0)),
+        ):
+            with pytest.raises(errors.ClosedError):
+                call()
+        assert repr(consumer).endswith(", closed)")
+    else:
+        consumer.close()
+    assert consumer.consumer.closed if kind is not ottla.Consumer else consumer.closed
+    deadline = time.monotonic() + SOON
+    while sum(mock_cluster.connections(broker) for broker in (1, 2, 3)):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_dropping_without_close_leaves_nothing(mock_cluster: MockCluster, topic: str) -> None:
+    fill(mock_cluster, 100)
+    before = threading.active_count()
+    for _ in range(20):
+        consumer = ottla.Consumer(
+            mock_cluster.bootstrap, group_id="g", auto_offset_reset="earliest"
+        )
+        consumer.assign([(topic, 0)])
+        assert next(consumer).offset == 0
+        del consumer
+    gc.collect()
+    assert threading.active_count() == before
+    deadline = time.monotonic() + SOON
+    while sum(mock_cluster.connections(broker) for broker in (1, 2, 3)):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def polling(consumer: Any, outcome: list[BaseException]) -> threading.Thread:
+    """A thread that polls for long; what it raises is told."""
+
+    def work() -> None:
+        try:
+            consumer.poll(timeout=SOON)
+        except errors.KafkaError as error:
+            outcome.append(error)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    return thread
+
+
+def until_refused(consumer: Any) -> errors.StateError:
+    """Poll until that is refused, because another does."""
+    deadline = time.monotonic() + SOON
+    while time.monotonic() < deadline:
+        try:
+            consumer.poll(timeout=0)
+        except errors.StateError as error:
+            return error
+    raise AssertionError("it was not refused")
+
+
+def test_one_thread_polls_at_a_time_and_others_can_wake_it(
+    mock_cluster: MockCluster, topic: str
+) -> None:
+    with ottla.Consumer(mock_cluster.bootstrap) as consumer:
+        consumer.assign([(topic, 0)])
+        outcome: list[BaseException] = []
+        thread = polling(consumer, outcome)
+        assert "another thread is polling" in str(until_refused(consumer))
+        with pytest.raises(errors.StateError):
+            next(consumer)
+        # The rest may be called meanwhile.
+        assert consumer.position(topic, 0) == 0
+        consumer.wakeup()
+        thread.join(SOON)
+        assert [type(error) for error in outcome] == [errors.WakeupError]
+        assert consumer.poll(timeout=0) == []
+        consumer.wakeup()
+        with pytest.raises(errors.WakeupError):
+            consumer.poll(timeout=0)
+
+
+def test_closing_ends_the_poll_of_another_thread(mock_cluster: MockCluster, topic: str) -> None:
+    consumer = ottla.Consumer(mock_cluster.bootstrap)
+    consumer.assign([(topic, 0)])
+    outcome: list[BaseException] = []
+    thread = polling(consumer, outcome)
+    until_refused(consumer)
+    consumer.close()
+    thread.join(SOON)
+    assert [type(error) for error in outcome] == [errors.ClosedError]

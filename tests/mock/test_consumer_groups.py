@@ -1,0 +1,257 @@
+"""Members of groups, of either protocol: callbacks, commits, and what is left when they go."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+
+import ottla
+from ottla import errors
+from ottla.testing import Fault, MockCluster
+from tests.support.consumers import KINDS, SOON, places, read
+
+ALL = [("orders", 0), ("orders", 1), ("orders", 2)]
+
+
+@pytest.fixture(params=KINDS)
+def kind(request: pytest.FixtureRequest) -> Any:
+    """The class of the consumer."""
+    return KINDS[request.param]
+
+
+@pytest.fixture(params=["classic", "consumer"])
+def member(request: pytest.FixtureRequest, kind: Any, mock_cluster: MockCluster, topic: str) -> Any:
+    """Makes a member of the group `g`."""
+    assert topic == "orders"
+
+    def make(**config: Any) -> Any:
+        beat = {"heartbeat_interval_ms": 100} if request.param == "classic" else {}
+        given = {"group_id": "g", "auto_offset_reset": "earliest", **beat, **config}
+        return kind(mock_cluster.bootstrap, group_protocol=request.param, **given)
+
+    return make
+
+
+class Diary:
+    """What callbacks were told, in order."""
+
+    def __init__(self) -> None:
+        self.entries: list[tuple[str, list[tuple[str, int]]]] = []
+        self.consumers: set[type] = set()
+
+    def note(self, what: str) -> Any:
+        def callback(consumer: Any, partitions: list[tuple[str, int]]) -> None:
+            self.consumers.add(type(consumer))
+            self.entries.append((what, partitions))
+
+        return callback
+
+    def callbacks(self) -> dict[str, Any]:
+        return {f"on_{what}": self.note(what) for what in ("assigned", "revoked", "lost")}
+
+    def told(self, what: str) -> list[tuple[str, int]]:
+        return [p for entry, partitions in self.entries if entry == what for p in partitions]
+
+
+def fill(cluster: MockCluster, count: int) -> None:
+    with ottla.Producer(cluster.bootstrap) as producer:
+        for partition in range(3):
+            for _ in range(count):
+                producer.send("orders", b"v", partition=partition)
+
+
+def until(condition: Any, *consumers: Any) -> None:
+    """Have the consumers poll until something is so."""
+    deadline = time.monotonic() + SOON
+    while not condition():
+        assert time.monotonic() < deadline
+        for consumer in consumers:
+            consumer.poll(timeout=0.02)
+
+
+def test_members_share_and_hand_over(mock_cluster: MockCluster, member: Any) -> None:
+    fill(mock_cluster, 10)
+    diary, other = Diary(), Diary()
+    with member() as first:
+        first.subscribe(["orders"], **diary.callbacks())
+        assert sorted(places(read(first, 30))) == [(p, n) for p in range(3) for n in range(10)]
+        assert diary.entries == [("assigned", ALL)]
+        assert first.assignment() == ALL
+        metadata = first.group_metadata()
+        assert metadata.group_id == "g"
+        assert metadata.generation > 0
+        assert metadata.member_id
+        with member() as second:
+            second.subscribe(["orders"], **other.callbacks())
+            until(lambda: second.assignment() and len(first.assignment()) < 3, first, second)
+            until(lambda: sorted(first.assignment() + second.assignment()) == ALL, first, second)
+            assert set(second.assignment()) <= set(diary.told("revoked"))
+            # What the first had committed before it gave up, the second does not read again.
+            assert second.poll(timeout=0.2) == []
+        assert other.entries[-1][0] == "revoked"
+        until(lambda: first.assignment() == ALL, first)
+        assert first.poll(timeout=0.2) == []
+    assert diary.told("lost") == []
+    assert sorted(diary.told("revoked")[-3:]) == ALL
+    assert diary.consumers <= {ottla.Consumer, ottla.AsyncConsumer}
+
+
+def test_closing_commits_just_what_was_handed_out(mock_cluster: MockCluster, member: Any) -> None:
+    fill(mock_cluster, 100)
+    with member(topics=["orders"]) as consumer:
+        seen = places([next(consumer) for _ in range(77)])
+    with member() as reader:
+        positions = {p: c and c.offset for p, c in reader.committed(*ALL).items()}
+        assert sum(positions.values()) == 77
+        assert all(positions["orders", p] == n + 1 for p, n in dict(seen).items())
+        reader.subscribe(["orders"])
+        rest = places(read(reader, 223))
+    assert sorted(seen + rest) == [(p, n) for p in range(3) for n in range(100)]
+
+
+def test_without_auto_commit_only_commits_count(mock_cluster: MockCluster, member: Any) -> None:
+    fill(mock_cluster, 10)
+    with member(topics=["orders"], enable_auto_commit=False) as consumer:
+        read(consumer, 30)
+        assert consumer.committed() == dict.fromkeys(ALL)
+        kept = ottla.OffsetAndMetadata(5, "half of it", 0)
+        consumer.commit({("orders", 0): 3, ("orders", 1): kept})
+        committed = consumer.committed()
+        assert committed["orders", 0] == ottla.OffsetAndMetadata(3)
+        assert committed["orders", 1] == kept
+        assert committed["orders", 2] is None
+        assert consumer.committed(("orders", 1)) == {("orders", 1): kept}
+        for wrong in ({("orders", 0): -1}, {("orders", 0): "5"}, {"orders": 5}):
+            with pytest.raises((TypeError, errors.ConfigError)):
+                consumer.commit(wrong)
+    with member(topics=["orders"], enable_auto_commit=False) as consumer:
+        found = places(read(consumer, 22))
+        assert min(n for p, n in found if p == 0) == 3
+        assert min(n for p, n in found if p == 1) == 5
+        consumer.commit()
+        assert {c.offset for c in consumer.committed().values()} == {10}
+
+
+def test_what_a_callback_raises_reaches_the_poll(mock_cluster: MockCluster, member: Any) -> None:
+    fill(mock_cluster, 10)
+
+    def fail(consumer: Any, partitions: list[tuple[str, int]]) -> None:
+        raise LookupError("mine")
+
+    with member() as consumer:
+        consumer.subscribe(["orders"], on_assigned=fail)
+        with pytest.raises(LookupError, match="mine"):
+            until(lambda: False, consumer)
+        # The rebalance is over all the same.
+        assert len(read(consumer, 30)) == 30
+
+
+def test_callbacks_may_seek_and_pause_but_not_poll(mock_cluster: MockCluster, member: Any) -> None:
+    fill(mock_cluster, 10)
+    refused: list[BaseException] = []
+
+    def assigned(consumer: Any, partitions: list[tuple[str, int]]) -> None:
+        for topic, partition in partitions:
+            consumer.seek(topic, partition, 8)
+        consumer.pause(("orders", 0))
+        if isinstance(consumer, ottla.Consumer):
+            for call in (consumer.poll, consumer.poll_arrow, consumer.close):
+                try:
+                    call()
+                except errors.StateError as error:
+                    refused.append(error)
+
+    with member() as consumer:
+        consumer.subscribe(["orders"], on_assigned=assigned)
+        assert sorted(places(read(consumer, 4))) == [(1, 8), (1, 9), (2, 8), (2, 9)]
+        assert len(refused) in {0, 3}
+        consumer.resume()
+        assert places(read(consumer, 2)) == [(0, 8), (0, 9)]
+
+
+def test_a_pattern_finds_topics_that_come_later(mock_cluster: MockCluster, member: Any) -> None:
+    with member(metadata_max_age_ms=200) as consumer:
+        consumer.subscribe(pattern="ord.*|late-.*")
+        assert consumer.subscription() == "ord.*|late-.*"
+        until(lambda: consumer.assignment() == ALL, consumer)
+        mock_cluster.create_topic("late-one", partitions=1)
+        mock_cluster.create_topic("too-late-one", partitions=1)
+        until(lambda: consumer.assignment() == [("late-one", 0), *ALL], consumer)
+
+
+def test_a_wrong_pattern_is_told_at_once(mock_cluster: MockCluster) -> None:
+    with (
+        ottla.Consumer(mock_cluster.bootstrap, group_id="g") as consumer,
+        pytest.raises(errors.ConfigError),
+    ):
+        consumer.subscribe(pattern="(")
+
+
+def test_unsubscribing_calls_back_and_leaves(mock_cluster: MockCluster, member: Any) -> None:
+    fill(mock_cluster, 1)
+    diary = Diary()
+    with member() as consumer:
+        consumer.subscribe(["orders"], **diary.callbacks())
+        read(consumer, 3)
+        consumer.unsubscribe()
+        assert diary.entries[-1] == ("revoked", ALL)
+        assert consumer.assignment() == []
+        consumer.subscribe(["orders"], **diary.callbacks())
+        until(lambda: consumer.assignment() == ALL, consumer)
+
+
+def test_lost_partitions_are_told_as_lost(mock_cluster: MockCluster, member: Any) -> None:
+    fill(mock_cluster, 1)
+    for given in ("on_lost", "on_revoked"):
+        lost: list[tuple[str, int]] = []
+        with member() as consumer:
+            consumer.subscribe(
+                ["orders"], **{given: lambda _, partitions, lost=lost: lost.extend(partitions)}
+            )
+            until(lambda consumer=consumer: consumer.assignment() == ALL, consumer)
+            mock_cluster.expire_member("g", consumer.group_metadata().member_id)
+            until(lambda lost=lost: sorted(lost) == ALL, consumer)
+            until(lambda consumer=consumer: consumer.assignment() == ALL, consumer)
+
+
+def test_a_commit_that_is_refused_raises(mock_cluster: MockCluster, member: Any) -> None:
+    fill(mock_cluster, 1)
+    with member(topics=["orders"], enable_auto_commit=False) as consumer:
+        read(consumer, 3)
+        mock_cluster.inject(Fault.error("UNKNOWN_MEMBER_ID"), api="OffsetCommit", times=1)
+        with pytest.raises(errors.KafkaError) as raised:
+            consumer.commit()
+        assert raised.value.name == "UNKNOWN_MEMBER_ID"
+
+
+def test_async_commits_are_told_in_order_by_a_later_call(
+    mock_cluster: MockCluster, topic: str
+) -> None:
+    with ottla.Consumer(
+        mock_cluster.bootstrap, group_id="g", auto_offset_reset="earliest"
+    ) as consumer:
+        consumer.assign([(topic, 0)])
+        told: list[tuple[Any, int]] = []
+        for n in range(20):
+            consumer.commit_async(
+                {(topic, 0): n},
+                lambda error, offsets: told.append((error, offsets[topic, 0].offset)),
+            )
+        assert told == []
+        until(lambda: len(told) == 20, consumer)
+        assert told == [(None, n) for n in range(20)]
+        assert consumer.committed()[topic, 0].offset == 19
+        mock_cluster.inject(Fault.error("GROUP_AUTHORIZATION_FAILED"), api="OffsetCommit", times=1)
+        failed: list[Any] = []
+        consumer.commit_async({(topic, 0): 20}, lambda error, offsets: failed.append(error))
+        until(lambda: failed, consumer)
+        assert isinstance(failed[0], errors.AuthorizationError)
+
+        def fail(error: Any, offsets: Any) -> None:
+            raise LookupError("mine")
+
+        consumer.commit_async({(topic, 0): 21}, fail)
+        with pytest.raises(LookupError, match="mine"):
+            until(lambda: False, consumer)
