@@ -194,9 +194,8 @@ class KafkaCluster(KafkaAdmin):
 
     def run_tool(self, main: str, *arguments: str, stdin: str = "", timeout: float = 60) -> str:
         """Run a Java command of kafka-tools, such as org.apache.kafka.tools.TopicCommand."""
-        quiet = ["-Dottla.log.target=SYSTEM_ERR", "-Dottla.log.level=error", "-Xmx256m"]
         done = subprocess.run(
-            [java(), *quiet, "-XX:TieredStopAtLevel=1", *self._jvm(), main, *arguments],
+            self._tool(main, *arguments),
             input=stdin,
             capture_output=True,
             text=True,
@@ -206,6 +205,20 @@ class KafkaCluster(KafkaAdmin):
         if done.returncode != 0:
             raise RuntimeError(f"{main} ended with {done.returncode}:\n{done.stdout}{done.stderr}")
         return done.stdout
+
+    def start_tool(self, main: str, *arguments: str) -> subprocess.Popen[str]:
+        """Start a Java command that goes on until it is told to end; its output is a pipe."""
+        return subprocess.Popen(
+            self._tool(main, *arguments),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+
+    def _tool(self, main: str, *arguments: str) -> list[str]:
+        quiet = ["-Dottla.log.target=SYSTEM_ERR", "-Dottla.log.level=error", "-Xmx256m"]
+        return [java(), *quiet, "-XX:TieredStopAtLevel=1", *self._jvm(), main, *arguments]
 
     def __enter__(self) -> KafkaCluster:
         return self.start()
