@@ -208,7 +208,7 @@ impl Consumer {
             }
             let change = async {
                 match group {
-                    Some(group) => drop(group.change().await),
+                    Some(group) => group.changed().await,
                     None => std::future::pending().await,
                 }
             };
