@@ -81,6 +81,8 @@ bench: $(EXTENSION) .venv/dev.stamp jars ## the Rust scenarios, then ottla besid
 	@$(PY) -m benches.peers.run
 	@$(PY) -m benches.peers.produce
 	@$(PY) -m benches.peers.latency
+	@$(PY) -m benches.peers.consume
+	@$(PY) -m benches.peers.delivery
 	$(STEP) 'scale'
 	@$(PY) -m benches.scale.run
 	$(STEP) 'Spark'

@@ -1,0 +1,46 @@
+import java.nio.ByteBuffer;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Properties;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.common.serialization.ByteArrayDeserializer;
+
+/**
+ * Java's part of benches/peers/delivery.py: ConsumeLatency BOOTSTRAP TOPIC GROUP PROTOCOL WARM COUNT. Joins a group
+ * and takes records, which begin with the time when they were sent; prints the microseconds until the first one,
+ * and then how old each was.
+ */
+public final class ConsumeLatency {
+    public static void main(String[] arguments) {
+        int warm = Integer.parseInt(arguments[4]);
+        long[] took = new long[1 + Integer.parseInt(arguments[5])];
+        long start = System.nanoTime();
+        Properties config = new Properties();
+        config.put("bootstrap.servers", arguments[0]);
+        config.put("group.id", arguments[2]);
+        config.put("group.protocol", arguments[3]);
+        config.put("auto.offset.reset", "latest");
+        config.put("enable.auto.commit", "false");
+        config.put("key.deserializer", ByteArrayDeserializer.class.getName());
+        config.put("value.deserializer", ByteArrayDeserializer.class.getName());
+        int seen = -warm;
+        try (KafkaConsumer<byte[], byte[]> consumer = new KafkaConsumer<>(config)) {
+            consumer.subscribe(List.of(arguments[1]));
+            while (seen < took.length - 1) {
+                for (ConsumerRecord<byte[], byte[]> record : consumer.poll(Duration.ofSeconds(1))) {
+                    long now = System.nanoTime();
+                    if (took[0] == 0) {
+                        took[0] = (now - start) / 1000;
+                    }
+                    if (seen >= 0 && seen < took.length - 1) {
+                        took[1 + seen] = (now - ByteBuffer.wrap(record.value()).getLong()) / 1000;
+                    }
+                    seen++;
+                }
+            }
+        }
+        System.out.println(Arrays.toString(took));
+    }
+}

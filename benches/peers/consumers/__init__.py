@@ -1,0 +1,1 @@
+"""One file for each client: its ways to consume."""

@@ -1,0 +1,90 @@
+"""confluent-kafka (librdkafka), tuned for throughput, and its AIOConsumer."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from confluent_kafka import Consumer, KafkaException, TopicPartition
+from confluent_kafka.aio import AIOConsumer
+
+from benches.peers.consumers.task import AT_ONCE, Kind, Task, Way
+
+NAME = "confluent-kafka"
+
+
+def _settings(task: Task) -> dict[str, Any]:
+    return {
+        "bootstrap.servers": task.bootstrap,
+        "group.id": "peers",
+        "enable.auto.commit": False,
+        "auto.offset.reset": "earliest",
+        "fetch.min.bytes": 1,
+        "fetch.wait.max.ms": 100,
+        "fetch.max.bytes": 100_000_000,
+        "max.partition.fetch.bytes": 16_000_000,
+        "queued.min.messages": 1_000_000,
+        "queued.max.messages.kbytes": 1_048_576,
+        "socket.receive.buffer.bytes": 1_048_576,
+        # As Java does, and ottla.
+        "check.crcs": True,
+    }
+
+
+def _partitions(task: Task) -> list[TopicPartition]:
+    return [TopicPartition(task.topic, partition, 0) for partition in range(task.partitions)]
+
+
+def _size(messages: list[Any]) -> int:
+    size = 0
+    for message in messages:
+        if message.error() is not None:
+            raise KafkaException(message.error())
+        size += len(message.value() or b"")
+    return size
+
+
+def _consume(task: Task) -> None:
+    consumer = Consumer(_settings(task))
+    consumer.assign(_partitions(task))
+    more = True
+    while more:
+        messages = consumer.consume(AT_ONCE, 0.5)
+        if messages:
+            more = task.take(len(messages), _size(messages))
+    consumer.close()
+
+
+def _aio_consume(task: Task) -> None:
+    async def work() -> None:
+        consumer = AIOConsumer(_settings(task))
+        await consumer.assign(_partitions(task))
+        more = True
+        while more:
+            messages = await consumer.consume(AT_ONCE, 0.5)
+            if messages:
+                more = task.take(len(messages), _size(messages))
+        await consumer.close()
+
+    asyncio.run(work())
+
+
+def _aio_poll(task: Task) -> None:
+    async def work() -> None:
+        consumer = AIOConsumer(_settings(task))
+        await consumer.assign(_partitions(task))
+        more = True
+        while more:
+            message = await consumer.poll(1.0)
+            if message is not None:
+                more = task.take(1, _size([message]))
+        await consumer.close()
+
+    asyncio.run(work())
+
+
+WAYS = [
+    Way("consume", Kind.LIST, _consume),
+    Way("AIOConsumer.consume", Kind.LIST, _aio_consume),
+    Way("AIOConsumer.poll", Kind.ASYNC, _aio_poll, share=0.03),
+]
