@@ -86,7 +86,7 @@ bench: $(EXTENSION) .venv/dev.stamp jars ## the Rust scenarios, then ottla besid
 	$(STEP) 'scale'
 	@$(PY) -m benches.scale.run
 	$(STEP) 'Spark'
-	@$(PY) -m benches.spark.batch_read
+	@$(PY) -m benches.spark.run
 
 fuzz: ## every fuzz target for FUZZ_SECONDS seconds each, on stable Rust
 	@tools/fuzz.sh $(FUZZ_SECONDS)

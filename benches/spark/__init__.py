@@ -1,1 +1,1 @@
-"""Spark reading Kafka: ottla beside the connector that Spark has itself."""
+"""Spark and Kafka: ottla beside the connector that Spark has itself."""

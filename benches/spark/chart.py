@@ -1,0 +1,64 @@
+"""The chart of docs/spark.md, drawn from figures that `benches.spark.run --json` has recorded.
+
+python -m benches.spark.chart docs/spark-benchmark.json docs/spark-benchmark.svg
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import sys
+from html import escape
+from pathlib import Path
+from typing import Any
+
+_COLOURS = {"connector": "#9aa5b1", "ottla": "#d9480f", "hand-over": "#e9c46a"}
+_WIDTH, _BAR, _GAP, _HEAD, _LEFT = 760, 18, 6, 30, 190
+
+
+def chart(results: list[dict[str, Any]]) -> str:
+    """An SVG: for each scenario bars of CPU seconds a million rows."""
+    measured = [r for r in results if r["records"] > 1]
+    parts: list[str] = []
+    top = 40
+    for scenario, some in itertools.groupby(measured, key=lambda r: r["scenario"]):
+        there = [(r["name"], (r["jvm"] + r["python"]) / r["records"] * 1e6) for r in some]
+        parts.append(_text(10, top + 14, scenario, weight="bold"))
+        top += _HEAD - 8
+        longest = max(value for _, value in there)
+        for name, value in there:
+            width = max(int(value / longest * (_WIDTH - _LEFT - 70)), 1)
+            colour = _COLOURS[name.split(",")[0].split()[0]]
+            parts.append(_text(_LEFT - 8, top + 13, name, anchor="end"))
+            parts.append(
+                f'<rect x="{_LEFT}" y="{top}" width="{width}" height="{_BAR}" rx="2" '
+                f'fill="{colour}"/>'
+            )
+            parts.append(_text(_LEFT + width + 6, top + 13, f"{value:.2f}"))
+            top += _BAR + _GAP
+        top += 10
+    title = "CPU seconds of all of Spark's processes per million rows (less is better)"
+    body = "\n".join([_text(10, 22, title, weight="bold", size=14), *parts])
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDTH}" height="{top}" '
+        f'viewBox="0 0 {_WIDTH} {top}" font-family="sans-serif">\n'
+        f'<rect width="100%" height="100%" fill="white"/>\n{body}\n</svg>\n'
+    )
+
+
+def _text(
+    x: int, y: int, words: str, *, anchor: str = "start", weight: str = "normal", size: int = 12
+) -> str:
+    return (
+        f'<text x="{x}" y="{y}" font-size="{size}" font-weight="{weight}" '
+        f'text-anchor="{anchor}" fill="#222">{escape(words)}</text>'
+    )
+
+
+def main() -> None:
+    source, target = map(Path, sys.argv[1:])
+    target.write_text(chart(json.loads(source.read_text())))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,61 @@
+"""Rows that cost nothing to get: what handing Arrow batches to Spark costs by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+
+def ready_made(partitions: int, value_bytes: int) -> Any:
+    """A data source, `ready_made`, that gives `rows` such rows without reading any."""
+    from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+    from pyspark.sql.types import StructType
+
+    # Local, so that they reach the workers by value.
+    class Reader(DataSourceReader):
+        def __init__(self, rows: int, schema: StructType) -> None:
+            self._rows, self._schema = rows, schema
+
+        def partitions(self) -> list[InputPartition]:
+            return [InputPartition(number) for number in range(partitions)]
+
+        def read(self, partition: InputPartition) -> Iterator[Any]:
+            import pyarrow as pa
+
+            from ottla.spark.clients import settle_worker
+            from ottla.spark.schema import arrow_schema
+
+            settle_worker()
+            schema = arrow_schema(self._schema)
+            size = 35_000  # as ottla makes them: 4 MB of values
+            columns = {
+                "key": lambda: pa.nulls(size, pa.binary()),
+                "value": lambda: pa.array([bytes(value_bytes)] * size, pa.binary()),
+                "topic": lambda: pa.array(["batch-read"] * size),
+                "partition": lambda: pa.array([partition.value] * size, pa.int32()),
+                "offset": lambda: pa.array(range(size), pa.int64()),
+                "timestamp": lambda: pa.array(range(size), pa.timestamp("us", "UTC")),
+                "timestampType": lambda: pa.array([0] * size, pa.int32()),
+            }
+            arrays = [columns[name]() for name in schema.names]
+            batch = pa.RecordBatch.from_arrays(arrays, schema=schema)
+            left = self._rows // partitions
+            left += partition.value < self._rows % partitions
+            while left:
+                yield batch.slice(0, min(left, size))
+                left -= min(left, size)
+
+    class Source(DataSource):
+        @classmethod
+        def name(cls) -> str:
+            return "ready_made"
+
+        def schema(self) -> StructType:
+            from ottla.spark.schema import full_schema
+
+            return full_schema(include_headers=False)
+
+        def reader(self, schema: StructType) -> DataSourceReader:
+            return Reader(int(self.options["rows"]), schema)
+
+    return Source

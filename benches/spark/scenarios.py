@@ -1,0 +1,134 @@
+"""What is measured: named ways through the same rows, by what they are to be compared in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from benches.spark.session import PARTITIONS, RECORDS_A_SMALL_PARTITION, SMALL_PARTITIONS
+
+TUNED = {
+    "kafka.max.poll.records": "100000",
+    "kafka.fetch.max.bytes": "100000000",
+    "kafka.max.partition.fetch.bytes": "16000000",
+    "kafka.receive.buffer.bytes": "1048576",
+}
+# What the sink of Spark's connector gains from is what the producer under it gains from.
+TUNED_SINK = {"kafka.linger.ms": "20", "kafka.batch.size": "500000"}
+Frame = Callable[[], Any]
+TWO = "value binary, offset bigint"
+
+
+@dataclass(frozen=True)
+class Way:
+    """One way: what it is called, what it is compared with, and how it is gone once."""
+
+    scenario: str
+    name: str
+    records: int
+    run: Callable[[], None]
+
+
+def ways(spark: Any, bootstrap: str, records: int) -> Iterator[Way]:
+    """All of them, those of one scenario one after the other."""
+    from benches.spark.ready_made import ready_made
+
+    servers = {"kafka.bootstrap.servers": bootstrap}
+
+    def noop(frame: Any) -> None:
+        frame.write.format("noop").mode("overwrite").save()
+
+    def run(frame: Frame) -> None:
+        noop(frame())
+
+    def read(source: str, topic: str, schema: str | None = None, **more: str) -> Any:
+        reader = spark.read.format(source).options(**servers, subscribe=topic, **more)
+        return (reader.schema(schema) if schema else reader).load()
+
+    spark.dataSource.register(ready_made(PARTITIONS, 100))
+
+    def ready(schema: str | None = None) -> Any:
+        reader = spark.read.format("ready_made").option("rows", str(records))
+        return (reader.schema(schema) if schema else reader).load()
+
+    small, large = "bytes-100", "bytes-1000"
+    frames: dict[str, Frame] = {
+        "connector, defaults": lambda: read("kafka", small),
+        "connector, tuned": lambda: read("kafka", small, **TUNED),
+        "ottla": lambda: read("ottla", small),
+        "hand-over alone": lambda: ready(),
+    }
+    for name, frame in frames.items():
+        yield Way("read 100 B, all columns", name, records, partial(run, frame))
+    frames = {
+        "connector, tuned": lambda: read("kafka", small, **TUNED).select("value", "offset"),
+        "ottla": lambda: read("ottla", small, TWO),
+        "hand-over alone": lambda: ready(TWO),
+    }
+    for name, frame in frames.items():
+        yield Way("read 100 B, value + offset", name, records, partial(run, frame))
+    frames = {
+        "connector, defaults": lambda: read("kafka", large),
+        "connector, tuned": lambda: read("kafka", large, **TUNED),
+        "ottla": lambda: read("ottla", large),
+        "ottla, value + offset": lambda: read("ottla", large, TWO),
+    }
+    for name, frame in frames.items():
+        yield Way("read 1000 B", name, records // 4, partial(run, frame))
+    yield from _transformed(spark, servers, small, records, read, noop)
+    yield from _written(spark, servers, records)
+    count = SMALL_PARTITIONS * RECORDS_A_SMALL_PARTITION
+    frames = {
+        "connector, tuned": lambda: read("kafka", "small", **TUNED),
+        "ottla": lambda: read("ottla", "small"),
+    }
+    for name, frame in frames.items():
+        yield Way("1,000 small partitions", name, count, partial(run, frame))
+
+
+def _transformed(
+    spark: Any, servers: dict[str, str], topic: str, records: int, read: Any, noop: Any
+) -> Iterator[Way]:
+    import ottla.spark
+
+    def lengths(batches: Any) -> Any:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        for batch in batches:
+            yield pa.record_batch([pc.binary_length(batch["value"])], names=["bytes"])
+
+    def theirs() -> None:
+        noop(read("kafka", topic, **TUNED).select("value").mapInArrow(lengths, "bytes int"))
+
+    def ours() -> None:
+        noop(
+            ottla.spark.read_arrow(
+                spark,
+                {**servers, "subscribe": topic},
+                columns="value binary",
+                transform=lengths,
+                schema="bytes int",
+            )
+        )
+
+    yield Way("read + mapInArrow", "connector, tuned", records, theirs)
+    yield Way("read + mapInArrow", "ottla, read_arrow", records, ours)
+
+
+def _written(spark: Any, servers: dict[str, str], records: int) -> Iterator[Way]:
+    def write(source: str, **more: str) -> None:
+        frame = spark.range(0, records, 1, 4).selectExpr(
+            "CAST(CAST(id AS STRING) AS BINARY) AS key",
+            "CAST(repeat('v', 100) AS BINARY) AS value",
+        )
+        writer = frame.write.format(source).mode("append")
+        writer.options(**servers, topic="sink", **more).save()
+
+    yield Way("sink, key + 100 B", "connector, defaults", records, lambda: write("kafka"))
+    yield Way(
+        "sink, key + 100 B", "connector, tuned", records, lambda: write("kafka", **TUNED_SINK)
+    )
+    yield Way("sink, key + 100 B", "ottla", records, lambda: write("ottla"))

@@ -1,0 +1,63 @@
+"""The session that all ways share, and the topics that they read: set up once a run."""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+from typing import Any
+
+PARTITIONS = 12
+SMALL_PARTITIONS = 1000
+RECORDS_A_SMALL_PARTITION = 100
+
+
+def session(master: str = "local[2]") -> Any:
+    """A session with Spark's own connector and with ottla."""
+    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    from pyspark.sql import SparkSession
+
+    import ottla.spark
+    from tests.support.jars import spark_connector
+
+    made = (
+        SparkSession.builder.master(master)
+        .appName("ottla-bench")
+        .config("spark.jars", spark_connector())
+        .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .config("spark.driver.host", "127.0.0.1")
+        .config("spark.driver.memory", "2g")
+        .config("spark.python.unix.domain.socket.enabled", "true")
+        .getOrCreate()
+    )
+    made.sparkContext.setLogLevel("ERROR")
+    ottla.spark.register(made)
+    return made
+
+
+def fill(kafka: Any, records: int) -> None:
+    """The topics: small values, large values, very many partitions; and one to write to."""
+    import ottla
+
+    source = random.Random(1)
+    with ottla.Producer(kafka.bootstrap, batch_size=500_000, linger_ms=20) as producer:
+
+        def send(topic: str, value_bytes: int, count: int, partitions: int, run: int) -> None:
+            values = [source.randbytes(value_bytes) for _ in range(min(10_000, count))]
+            sent = 0
+            while sent < count:
+                some = values[: count - sent]
+                spread = [(sent + i) // run % partitions for i in range(len(some))]
+                producer.send_batch(topic, some, partitions=spread)
+                sent += len(some)
+            producer.flush()
+
+        for topic in ("bytes-100", "bytes-1000", "sink"):
+            kafka.create_topic(topic, PARTITIONS, 1)
+        send("bytes-100", 100, records, PARTITIONS, 100)
+        send("bytes-1000", 1000, records // 4, PARTITIONS, 100)
+        kafka.create_topic("small", SMALL_PARTITIONS, 1)
+        small = SMALL_PARTITIONS * RECORDS_A_SMALL_PARTITION
+        send("small", 100, small, SMALL_PARTITIONS, 1)

@@ -1,0 +1,53 @@
+"""The example runs as it is, in a process of its own; and the chart shows what it is given."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from benches.spark.chart import chart
+from tests.support.jars import REPOSITORY
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_the_example_runs() -> None:
+    environment = {name: value for name, value in os.environ.items() if name != "OTTLA_BOOTSTRAP"}
+    done = subprocess.run(
+        [sys.executable, "examples/spark_kafka.py"],
+        cwd=REPOSITORY,
+        env={**environment, "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"},
+        capture_output=True,
+        text=True,
+        timeout=150,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-4000:]
+    assert "wrote 10000 orders to 4 partitions" in done.stdout
+    assert "items ordered: 29994" in done.stdout
+    assert "behind by 0" in done.stdout
+
+
+def test_the_chart_shows_each_way_by_its_figure() -> None:
+    figures = {"records": 2_000_000, "seconds": 3.0}
+    ways = [("connector, tuned", 1.5, 0.0), ("ottla", 0.6, 0.4), ("hand-over alone", 0.5, 0.1)]
+    recorded = [
+        {"scenario": "read & count", "name": name, "jvm": jvm, "python": python, **figures}
+        for name, jvm, python in ways
+    ]
+    recorded.append({**recorded[0], "scenario": "first row", "records": 1})
+    drawn = ET.fromstring(chart(recorded))
+    words = [text.text for text in drawn.iter(f"{SVG}text")][1:]
+    assert words == [
+        *("read & count", "connector, tuned", "0.75", "ottla", "0.50"),
+        *("hand-over alone", "0.30"),
+    ]
+    widths = [int(bar.attrib["width"]) for bar in list(drawn.iter(f"{SVG}rect"))[1:]]
+    assert widths[1] == pytest.approx(widths[0] * 2 / 3, abs=1)
+    assert widths[2] == pytest.approx(widths[0] * 2 / 5, abs=1)
