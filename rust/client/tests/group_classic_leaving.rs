@@ -122,3 +122,21 @@ fn subscribing_while_it_leaves_joins_afterwards() {
     let actions = bench.answer(ticket, Answer::Leave(LeaveGroupResponse::default()));
     assert_eq!(joining(&actions).2.topics, ["u".into()]);
 }
+
+#[test]
+fn who_does_not_give_up_what_it_leaves_has_lost_it() {
+    let mut bench = member(false, &[], &["t-0"]);
+    bench.member.unsubscribe(bench.now);
+    let mut actions = bench.poll();
+    while bench.elapsed() < ms(60_000) {
+        if !actions.is_empty() {
+            let ticket = beating(&actions);
+            bench.answer(ticket, beat(ErrorCode::None));
+        }
+        actions = bench.next().1;
+    }
+    assert_eq!(&*leaving(&actions).1.members[0].member_id, "me", "others wait for it");
+    assert!(bench.after(60_000).is_empty());
+    assert_eq!(bench.lose().0, partitions(&["t-0"]));
+    assert!(bench.member.is_idle());
+}

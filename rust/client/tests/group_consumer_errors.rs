@@ -216,3 +216,21 @@ fn an_absurd_interval_is_no_storm() {
     bench.take_up();
     assert!(bench.next().0 >= ms(10));
 }
+
+#[test]
+fn who_does_not_give_up_what_it_leaves_has_lost_it() {
+    let mut bench = member(&[]);
+    bench.member.unsubscribe(bench.now);
+    bench.poll();
+    let last = loop {
+        let (_, actions) = bench.next();
+        let (ticket, request) = beating(&actions);
+        if request.member_epoch < 0 {
+            break request;
+        }
+        bench.answer(ticket, fine(1, None));
+    };
+    assert_eq!((bench.elapsed(), last.member_epoch), (ms(60_000), -1), "others wait for it");
+    assert_eq!(bench.lose().0, partitions(&["t-0", "t-1"]));
+    assert!(bench.member.is_idle());
+}

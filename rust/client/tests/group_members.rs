@@ -341,3 +341,25 @@ async fn leaving_does_not_wait_behind_a_join_that_waits_for_others() {
     until(|| cluster.members("g").len() == 1).await;
     settled(&mut [&mut one], &[("t", 6)]).await;
 }
+
+#[tokio::test]
+async fn a_topic_that_may_not_be_read_is_told_to_who_has_named_it() {
+    for protocol in [CLASSIC, CONSUMER] {
+        let cluster = group_cluster(fast()).await;
+        let refused = Match::api(ApiKey::Metadata).topic("t");
+        let refused =
+            cluster.inject(Fault::new(refused, Reaction::Error(ErrorCode::TopicAuthorizationFailed)));
+        let mut one = Member::join(&cluster, &[protocol]).await;
+        let error = loop {
+            match soon(one.group.change()).await {
+                Change::Failed(error) => break error,
+                other => one.apply(other),
+            }
+        };
+        one.group.acknowledge();
+        assert_eq!(error.kind(), Kind::Authorization);
+        assert_eq!(error.context().topic.as_deref(), Some("t"));
+        cluster.remove_fault(refused);
+        settled(&mut [&mut one], &[("t", 6)]).await;
+    }
+}

@@ -54,7 +54,7 @@ impl Member {
     }
 
     /// Does one change, as an application would.
-    fn apply(&mut self, change: Change) {
+    pub(crate) fn apply(&mut self, change: Change) {
         match change {
             Change::Revoke(gone) => {
                 for partition in &gone {

@@ -5,7 +5,7 @@
 //! fetches, so that heartbeats are on time. Each request is a job of its own, and none outlives the
 //! member.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
@@ -209,7 +209,7 @@ impl Driver {
     /// look again.
     fn refresh(&mut self, now: Instant, snapshot: &Snapshot, topics: &[Arc<str>]) -> Option<Instant> {
         self.shared.client.inner.metadata.touch(topics);
-        self.tell_refused(snapshot, topics);
+        self.tell_refused(snapshot);
         let unknown = topics.iter().any(|name| snapshot.topic(name).is_none_or(|topic| !topic.exists()));
         let pattern = match &self.shared.wish.lock().subscription {
             Some(Subscription::Matching(pattern)) if !self.looked => Some(pattern.clone()),
@@ -244,9 +244,13 @@ impl Driver {
         None
     }
 
-    /// Tells the application, once each, of topics that it may not read or that cannot be.
-    fn tell_refused(&mut self, snapshot: &Snapshot, topics: &[Arc<str>]) {
-        let refused = refused_topics(snapshot, topics);
+    /// Tells the application, once each, of topics that it has named and cannot read. What other
+    /// members have subscribed to is their matter.
+    fn tell_refused(&mut self, snapshot: &Snapshot) {
+        let refused = match &self.shared.wish.lock().subscription {
+            Some(Subscription::Topics(names)) => refused_topics(snapshot, names),
+            _ => BTreeMap::new(),
+        };
         self.refused.retain(|name| refused.contains_key(name));
         for (name, error) in refused {
             if self.refused.insert(name) {

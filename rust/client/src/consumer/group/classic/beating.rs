@@ -135,9 +135,14 @@ impl Classic {
         }
     }
 
-    /// Whether the application has to poll: not while others are waited for, or nothing is left.
+    /// Whether the application has to poll: not while others are waited for, or nothing is left. Who
+    /// leaves has to as well: others wait for what it gives up.
     pub(super) fn must_poll(&self) -> bool {
-        matches!(self.phase, Phase::Outside | Phase::Assigning | Phase::Syncing | Phase::Stable)
+        match self.phase {
+            Phase::Outside | Phase::Assigning | Phase::Syncing | Phase::Stable => true,
+            Phase::Leaving { ticket, .. } => ticket.is_none() && self.generation >= 0,
+            _ => false,
+        }
     }
 
     /// Leaves when the application has not polled in time.
@@ -150,7 +155,10 @@ impl Classic {
             self.forget_generation(false);
             self.core.desk.withdraw();
             self.beats.stop();
-            (self.rejoin, self.ticket, self.phase) = (None, 0, Phase::Away);
+            (self.rejoin, self.ticket) = (None, 0);
+            if !matches!(self.phase, Phase::Leaving { .. }) {
+                self.phase = Phase::Away;
+            }
         }
     }
 }

@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use ottla_protocol::messages::join_group::{JoinGroupRequestProtocol, JoinGroupResponseMember};
+use tokio::time::timeout;
 
 use crate::cluster::Client;
 use crate::consumer::assignor::{
@@ -56,8 +57,9 @@ impl Strategy {
         let snapshot = client.snapshot();
         if names.iter().any(|name| snapshot.topic(name).is_none()) {
             // What is still unknown then is assigned when it is known.
-            if let Err(error) = client.refresh(snapshot.generation, Want::Topics(&names)).await {
-                tracing::info!(target: "ottla.group", %error, "assigning by what is known of the topics");
+            let refreshed = client.refresh(snapshot.generation, Want::Topics(&names));
+            if !matches!(timeout(client.config().request_timeout, refreshed).await, Ok(Ok(_))) {
+                tracing::info!(target: "ottla.group", "assigning by what is known of the topics");
             }
         }
         let topics = assignor::topics(&client.snapshot(), &names);

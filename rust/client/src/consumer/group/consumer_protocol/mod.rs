@@ -172,12 +172,20 @@ impl ConsumerProtocol {
                 self.core.send(ask);
             }
             self.step_out();
-            self.phase = Phase::Away;
+            self.phase = match self.phase {
+                Phase::Leaving { until, .. } => Phase::Leaving { ticket: None, until, known: false },
+                _ => Phase::Away,
+            };
         }
     }
 
+    /// Whether the application has to poll. Who leaves has to as well: others wait for what it gives up.
     fn must_poll(&self) -> bool {
-        matches!(self.phase, Phase::Outside | Phase::Joining | Phase::Member)
+        match self.phase {
+            Phase::Outside | Phase::Joining | Phase::Member => true,
+            Phase::Leaving { ticket, .. } => ticket.is_none() && self.epoch > 0,
+            _ => false,
+        }
     }
 
     /// Whether heartbeats go out.
