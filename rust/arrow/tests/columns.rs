@@ -89,7 +89,8 @@ fn headers_partitions_and_topics() {
         ("headers", headers(&[None, Some(&[(Some("h"), None), (Some("h"), Some(b"1"))]), Some(&[])])),
         ("partition", Arc::new(Int32Array::from(vec![Some(1), None, Some(2)]))),
         ("topic", Arc::new(StringArray::from(vec![Some("t"), None, None]))),
-        ("something", Arc::new(BooleanArray::from(vec![true, false, true]))),
+        // Of what was read, and not looked at.
+        ("timestampType", Arc::new(BooleanArray::from(vec![true, false, true]))),
     ]);
     for from in 0..3 {
         let part = batch.slice(from, 3 - from);
