@@ -281,6 +281,7 @@ impl Fetcher {
             end: next,
             epoch,
             aborted: read_committed.then(|| AbortedTransactions::new(part.aborted)),
+            decoded: None,
         }))
     }
 

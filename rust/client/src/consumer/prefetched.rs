@@ -6,6 +6,7 @@
 use bytes::Bytes;
 use ottla_protocol::records::{AbortedTransactions, Batches};
 
+use super::records::Decoded;
 use crate::error::{Error, Kind};
 use crate::list_offsets::TopicPartition;
 
@@ -29,6 +30,8 @@ pub struct Prefetched {
     pub epoch: i32,
     /// For `read_committed`: which batches are not to be seen.
     pub aborted: Option<AbortedTransactions>,
+    /// What is decoded already of the first batch.
+    pub(super) decoded: Option<Box<Decoded>>,
 }
 
 impl Prefetched {

@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use ottla_protocol::records::{Batch, Batches, RecordRef, Scratch, TimestampType};
+use ottla_protocol::records::{Batch, Batches, Compression, RecordRef, Scratch, TimestampType};
 
 use super::prefetched::Prefetched;
 use super::slot::Standing;
@@ -39,7 +39,7 @@ pub struct RecordSet {
     pub timestamp_type: TimestampType,
     /// The records.
     pub entries: Vec<Entry>,
-    bytes: Vec<u8>,
+    bytes: Bytes,
     /// The position once they are handed out.
     pub next: i64,
     pub(super) version: u64,
@@ -52,7 +52,7 @@ impl RecordSet {
             leader_epoch: batch.partition_leader_epoch(),
             timestamp_type: batch.timestamp_type(),
             entries: Vec::new(),
-            bytes: Vec::new(),
+            bytes: Bytes::new(),
             next: batch.last_offset() + 1,
             version,
         }
@@ -62,6 +62,26 @@ impl RecordSet {
     #[must_use]
     pub fn version(&self) -> u64 {
         self.version
+    }
+
+    /// Cuts off what is more than `most` records.
+    fn split(mut self, most: usize) -> (Self, Option<Self>) {
+        if self.entries.len() <= most {
+            return (self, None);
+        }
+        let entries = self.entries.split_off(most);
+        let next = entries.first().map_or(self.next, |entry| entry.offset);
+        let rest = Self {
+            partition: self.partition.clone(),
+            entries,
+            bytes: self.bytes.clone(),
+            leader_epoch: self.leader_epoch,
+            timestamp_type: self.timestamp_type,
+            next: self.next,
+            version: self.version,
+        };
+        self.next = next;
+        (self, Some(rest))
     }
 
     /// A record's key.
@@ -83,23 +103,58 @@ impl RecordSet {
             (self.bytes.get(name.clone()).unwrap_or_default(), value)
         })
     }
+}
 
-    fn push(&mut self, record: &RecordRef<'_>) {
-        let key = record.key.map(|key| self.keep(key));
-        let value = record.value.map(|value| self.keep(value));
-        let mut headers = Vec::new();
-        for header in record.headers {
-            let name = self.keep(header.key);
-            headers.push((name, header.value.map(|value| self.keep(value))));
+/// Where the bytes of a batch's records are kept: in the batch itself, or copied out of the buffer that
+/// the next batch is decompressed into.
+enum Keep<'a> {
+    Batch(&'a Bytes),
+    Copy(Vec<u8>),
+}
+
+impl Keep<'_> {
+    fn entry(&mut self, record: &RecordRef<'_>) -> Entry {
+        let key = record.key.map(|key| self.range(key));
+        let value = record.value.map(|value| self.range(value));
+        let headers = record.headers.into_iter();
+        let headers = headers.map(|header| {
+            let name = self.range(header.key);
+            (name, header.value.map(|value| self.range(value)))
+        });
+        let headers = headers.collect();
+        Entry { offset: record.offset, timestamp: record.timestamp, key, value, headers }
+    }
+
+    fn range(&mut self, part: &[u8]) -> Range<usize> {
+        match self {
+            _ if part.is_empty() => 0..0,
+            // It lies within the batch; were it elsewhere, the range would fit nothing.
+            Self::Batch(bytes) => {
+                let start = part.as_ptr().addr().wrapping_sub(bytes.as_ptr().addr());
+                start..start.saturating_add(part.len())
+            }
+            Self::Copy(bytes) => {
+                let start = bytes.len();
+                bytes.extend_from_slice(part);
+                start..bytes.len()
+            }
         }
-        self.entries.push(Entry { offset: record.offset, timestamp: record.timestamp, key, value, headers });
     }
 
-    fn keep(&mut self, bytes: &[u8]) -> Range<usize> {
-        let start = self.bytes.len();
-        self.bytes.extend_from_slice(bytes);
-        start..self.bytes.len()
+    fn bytes(self) -> Bytes {
+        match self {
+            Self::Batch(bytes) => bytes.clone(),
+            Self::Copy(bytes) => bytes.into(),
+        }
     }
+}
+
+/// The rest of a batch of which some was handed out, so that it is not decompressed once a poll.
+#[derive(Debug)]
+pub(super) struct Decoded {
+    set: RecordSet,
+    /// What comes behind the batch.
+    after: Bytes,
 }
 
 /// Where a piece stands after some of it was decoded.
@@ -124,50 +179,45 @@ pub(super) fn decode(
     let mut standing = Standing { offset: piece.start, epoch: -1 };
     // The CRCs were checked when the piece came, and a bad one could still be fetched again.
     let mut batches = Batches::new(piece.records.clone()).check_crc(false);
+    let mut decoded = piece.decoded.take();
     loop {
         let before = batches.rest().clone();
-        let batch = match batches.next() {
-            None => {
-                // Markers and gaps at the end go with the last records.
-                if let Some(last) = sets.get_mut(from..).and_then(<[RecordSet]>::last_mut) {
-                    last.next = piece.end;
+        let (set, after) = if let Some(decoded) = decoded.take() {
+            batches = Batches::new(decoded.after.clone()).check_crc(false);
+            (decoded.set, decoded.after)
+        } else {
+            let batch = match batches.next() {
+                None => {
+                    // Markers and gaps at the end go with the last records.
+                    if let Some(last) = sets.get_mut(from..).and_then(<[RecordSet]>::last_mut) {
+                        last.next = piece.end;
+                    }
+                    return (Rest::None, Standing { offset: piece.end, epoch: piece.epoch });
                 }
-                return (Rest::None, Standing { offset: piece.end, epoch: piece.epoch });
-            }
-            Some(Ok(batch)) => batch,
-            Some(Err(error)) => {
-                return (Rest::Flawed(cut(piece, before, standing.offset), error.into()), standing);
-            }
-        };
-        if left == 0 {
-            return (Rest::Piece(cut(piece, before, standing.offset)), standing);
-        }
-        let admitted = match &mut piece.aborted {
-            Some(aborted) => match aborted.admits(&batch, scratch) {
-                Ok(admitted) => admitted,
-                Err(error) => {
+                Some(Ok(batch)) => batch,
+                Some(Err(error)) => {
                     return (Rest::Flawed(cut(piece, before, standing.offset), error.into()), standing);
                 }
-            },
-            None => !batch.is_control(),
-        };
-        if admitted && batch.last_offset() >= piece.start {
-            match decode_batch(&piece, &batch, left, scratch) {
-                Ok((set, whole)) => {
-                    left -= set.entries.len();
-                    standing = Standing { offset: set.next, epoch: set.leader_epoch };
-                    if !set.entries.is_empty() {
-                        sets.push(set);
-                    }
-                    if !whole {
-                        return (Rest::Piece(cut(piece, before, standing.offset)), standing);
-                    }
-                }
+            };
+            if left == 0 {
+                return (Rest::Piece(cut(piece, before, standing.offset)), standing);
+            }
+            match decode_batch(&mut piece, &batch, scratch) {
+                Ok(set) => (set, batches.rest().clone()),
                 Err(error) => return (Rest::Flawed(cut(piece, before, standing.offset), error), standing),
             }
+        };
+        let (set, rest) = set.split(left);
+        left -= set.entries.len();
+        standing = Standing { offset: set.next.max(standing.offset), epoch: set.leader_epoch };
+        if !set.entries.is_empty() {
+            sets.push(set);
         }
-        let next = (batch.last_offset() + 1).max(standing.offset);
-        standing = Standing { offset: next, epoch: batch.partition_leader_epoch() };
+        if let Some(set) = rest {
+            let mut piece = cut(piece, before, standing.offset);
+            piece.decoded = Some(Box::new(Decoded { set, after }));
+            return (Rest::Piece(piece), standing);
+        }
     }
 }
 
@@ -175,28 +225,31 @@ fn cut(piece: Prefetched, records: Bytes, start: i64) -> Prefetched {
     Prefetched { records, start, ..piece }
 }
 
-/// Decodes records of one batch, `most` at most, and says whether that was all of it.
-fn decode_batch(
-    piece: &Prefetched,
-    batch: &Batch,
-    most: usize,
-    scratch: &mut Scratch,
-) -> Result<(RecordSet, bool)> {
+/// The records of one batch that are for the application.
+fn decode_batch(piece: &mut Prefetched, batch: &Batch, scratch: &mut Scratch) -> Result<RecordSet> {
+    let admitted = match &mut piece.aborted {
+        Some(aborted) => aborted.admits(batch, scratch)?,
+        None => !batch.is_control(),
+    };
     let mut set = RecordSet::new(partition_of(piece), piece.version, batch);
+    if !admitted || batch.last_offset() < piece.start {
+        return Ok(set);
+    }
     let records = batch.records(scratch)?;
-    set.entries.reserve(records.at_most().min(most));
+    let plain = batch.magic() == 2 && batch.compression() == Compression::None;
+    let mut keep = match plain {
+        true => Keep::Batch(batch.as_bytes()),
+        false => Keep::Copy(Vec::with_capacity(records.encoded_len().unwrap_or_default())),
+    };
+    set.entries.reserve(records.at_most());
     for record in records {
         let record = record?;
-        if record.offset < piece.start || record.offset >= piece.end {
-            continue;
+        if (piece.start..piece.end).contains(&record.offset) {
+            set.entries.push(keep.entry(&record));
         }
-        if set.entries.len() == most {
-            set.next = record.offset;
-            return Ok((set, false));
-        }
-        set.push(&record);
     }
-    Ok((set, true))
+    set.bytes = keep.bytes();
+    Ok(set)
 }
 
 fn partition_of(piece: &Prefetched) -> TopicPartition {
