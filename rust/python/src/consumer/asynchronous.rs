@@ -18,6 +18,7 @@ use super::change::RebalanceChange;
 use super::columns::Shape;
 use super::deserializers::Deserializers;
 use super::engine::{Engine, Found};
+use super::outcomes::begin;
 use super::partitions;
 use super::record::Record;
 use super::sync::until;
@@ -222,7 +223,7 @@ impl AsyncConsumerBase {
         let timeout = seconds(timeout, engine.core.client().config().default_api_timeout)?;
         // What is committed is what was handed out when this was called.
         let offsets = partitions::offsets(offsets)?.unwrap_or_else(|| engine.core.positions());
-        let work = async move { engine.core.commit(Some(offsets), timeout).await };
+        let work = begin(async move { engine.core.commit(Some(offsets), timeout).await })?;
         start(this.py(), work, |py, ()| Ok(py.None()))
     }
 

@@ -6,9 +6,8 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Waker};
+use std::task::{Context, Poll, Waker};
 
 use ottla_client::consumer::offsets::Committed;
 use ottla_client::{Error, Kind, Result, TopicPartition};
@@ -58,14 +57,32 @@ impl Outcomes {
     }
 }
 
+/// Begins work now, before it is awaited, so that it has its place in the queue of commits before
+/// whatever comes later.
+pub(super) fn begin<T: Send + 'static>(
+    work: impl Future<Output = T> + Send + 'static,
+) -> PyResult<impl Future<Output = T> + Send + 'static> {
+    let runtime = runtime()?;
+    let _entered = runtime.enter();
+    let mut work = Box::pin(work);
+    let done = match work.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(done) => Some(done),
+        Poll::Pending => None,
+    };
+    Ok(async move {
+        match done {
+            Some(done) => done,
+            None => work.await,
+        }
+    })
+}
+
 /// Starts a commit; the callback is called with the error, or None, and the offsets.
 pub(super) fn commit_async(
     engine: &Arc<Engine>,
     offsets: Option<Offsets>,
     callback: Option<Py<PyAny>>,
 ) -> PyResult<()> {
-    let runtime = runtime()?;
-    let _entered = runtime.enter();
     let outcomes = &engine.outcomes;
     {
         let mut under_way = outcomes.under_way.lock();
@@ -78,7 +95,7 @@ pub(super) fn commit_async(
     // What is committed is what was handed out by now.
     let offsets = offsets.unwrap_or_else(|| engine.core.positions());
     let shared = Arc::clone(engine);
-    let mut work: Pin<Box<dyn Future<Output = ()> + Send>> = Box::pin(async move {
+    let work = begin(async move {
         let timeout = shared.core.client().config().default_api_timeout;
         let result = shared.core.commit(Some(offsets.clone()), timeout).await;
         *shared.outcomes.under_way.lock() -= 1;
@@ -89,10 +106,7 @@ pub(super) fn commit_async(
             (None, Ok(())) => {}
             (Some(_), _) => shared.outcomes.ended.lock().push_back(Outcome { callback, offsets, result }),
         }
-    });
-    // It takes its place in the queue of commits now, before any that comes after it.
-    if work.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending() {
-        runtime.spawn(work);
-    }
+    })?;
+    runtime()?.spawn(work);
     Ok(())
 }
