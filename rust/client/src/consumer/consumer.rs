@@ -17,6 +17,7 @@ use parking_lot::Mutex;
 use tokio::task::AbortHandle;
 use tokio::time::{Duration, Instant, sleep_until, timeout_at};
 
+use super::assignor::Assignor;
 use super::commits::Commits;
 use super::fetcher::Fetcher;
 use super::group::{Change, Group, GroupSettings, Subscription};
@@ -61,6 +62,8 @@ pub struct Consumer {
     woken: AtomicBool,
     closed: AtomicBool,
     scratch: Mutex<Scratch>,
+    /// The application's own, instead of `partition.assignment.strategy`.
+    assignors: Vec<Arc<dyn Assignor>>,
 }
 
 impl Drop for Consumer {
@@ -83,7 +86,16 @@ impl Consumer {
             woken: AtomicBool::new(false),
             closed: AtomicBool::new(false),
             scratch: Mutex::default(),
+            assignors: Vec::new(),
         }
+    }
+
+    /// The same with these assignors, the preferred first, instead of those that
+    /// `partition.assignment.strategy` names.
+    #[must_use]
+    pub fn with_assignors(mut self, assignors: Vec<Arc<dyn Assignor>>) -> Self {
+        self.assignors = assignors;
+        self
     }
 
     /// The client.
@@ -134,7 +146,7 @@ impl Consumer {
     /// Joins the group and reads the topics; replaces an earlier subscription.
     pub fn subscribe(&self, subscription: Subscription) -> Result<()> {
         let client = &self.shared.client;
-        let settings = GroupSettings::try_from(client.config())?;
+        let settings = GroupSettings::try_from(client.config())?.with_assignors(&self.assignors)?;
         self.enter(Mode::Subscribed)?;
         let group = self.shared.group.get_or_init(|| Group::start(client.clone(), settings));
         group.subscribe(subscription)?;

@@ -1,5 +1,6 @@
 //! What a member needs to know of the configuration.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use tokio::time::Duration;
@@ -85,6 +86,29 @@ impl TryFrom<&Config> for GroupSettings {
 }
 
 impl GroupSettings {
+    /// The same with the application's own assignors, if it has any.
+    pub(in crate::consumer) fn with_assignors(mut self, assignors: &[Arc<dyn Assignor>]) -> Result<Self> {
+        if assignors.is_empty() {
+            return Ok(self);
+        }
+        if self.protocol == GroupProtocol::Consumer {
+            let words = "with group.protocol=consumer the brokers assign partitions: leave the assignors out";
+            return Err(Error::new(Kind::Config, words));
+        }
+        let mut names = BTreeSet::new();
+        for assignor in assignors {
+            if assignor.name().is_empty() || !names.insert(assignor.name()) {
+                let words = format!(
+                    "{:?} is no name for an assignor, or there are two of that name",
+                    assignor.name()
+                );
+                return Err(Error::new(Kind::Config, words));
+            }
+        }
+        self.assignors = assignors.to_vec();
+        Ok(self)
+    }
+
     /// `max.poll.interval.ms` as requests carry it.
     pub(super) fn rebalance_timeout_ms(&self) -> i32 {
         millis(self.max_poll_interval)
