@@ -36,6 +36,7 @@ __all__ = [
     "Events",
     "GroupMetadata",
     "LogEvents",
+    "MemberSubscription",
     "MockCluster",
     "OffsetAndMetadata",
     "OffsetAndTimestamp",
@@ -1045,6 +1046,29 @@ class GroupMetadata:
     def __ne__(self, other: object, /) -> bool: ...
 
 @final
+class MemberSubscription:
+    """A member of a group, as an assignor of its own sees it: see ``ottla.assignors``.
+
+    ``owned`` are the partitions that it holds while it joins (cooperative assignors), which it got
+    in ``generation``, -1 if it does not say. ``user_data`` is what its assignor has added.
+    """
+
+    @property
+    def member_id(self) -> str: ...
+    @property
+    def instance_id(self) -> str | None: ...
+    @property
+    def topics(self) -> list[str]: ...
+    @property
+    def owned(self) -> list[_Partition]: ...
+    @property
+    def generation(self) -> int: ...
+    @property
+    def rack(self) -> str | None: ...
+    @property
+    def user_data(self) -> bytes | None: ...
+
+@final
 class RebalanceChange:
     """A change of the assignment that waits to be worked off."""
 
@@ -1160,6 +1184,8 @@ class Consumer(ConsumerBase):
         bootstrap: addresses, or a ``Client`` to share what it knows of the cluster; connections to
             leaders and coordinators are the consumer's own all the same.
         config: configuration by Kafka's dotted names; ``kwargs`` are the same with underscores.
+            ``partition_assignment_strategy`` takes assignors of your own, too: see
+            ``ottla.assignors``.
         topics: topics to subscribe to at once; ``subscribe`` can do more.
         key_deserializer, value_deserializer: what makes objects of bytes: see
             ``ottla.deserializers``. Columns of Arrow have the bytes.

@@ -64,6 +64,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<consumer::AsyncConsumerBase>()?;
     module.add_class::<consumer::Consumer>()?;
     module.add_class::<consumer::ConsumerBase>()?;
+    module.add_class::<consumer::MemberSubscription>()?;
     module.add_class::<consumer::GroupMetadata>()?;
     module.add_class::<consumer::OffsetAndMetadata>()?;
     module.add_class::<consumer::RebalanceChange>()?;

@@ -13,6 +13,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 use pyo3::{IntoPyObjectExt, intern};
 
+use super::assignors;
 use super::base::{ConsumerBase, repr};
 use super::change::RebalanceChange;
 use super::columns::Shape;
@@ -89,9 +90,10 @@ impl AsyncConsumerBase {
         kwargs: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<PyClassInitializer<Self>> {
         let deserializers = Deserializers::new(key_deserializer, value_deserializer)?;
-        let (client, own_client) = given_or_new(py, "AsyncConsumer", bootstrap, config, kwargs)?;
+        let (assignors, kwargs) = assignors::take(kwargs)?;
+        let (client, own_client) = given_or_new(py, "AsyncConsumer", bootstrap, config, kwargs.as_ref())?;
         let timeout = seconds(timeout, client.config().default_api_timeout)?;
-        let base = ConsumerBase::new(Engine::new(client, own_client, deserializers), topics)?;
+        let base = ConsumerBase::new(Engine::new(client, own_client, deserializers, assignors), topics)?;
         Ok(PyClassInitializer::from(base).add_subclass(Self { timeout, own_client }))
     }
 

@@ -6,11 +6,13 @@
 
 use std::collections::HashMap;
 use std::future::Future;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use arrow_array::RecordBatch as ArrowBatch;
 use ottla_client::config::IsolationLevel;
+use ottla_client::consumer::assignor::Assignor;
 use ottla_client::consumer::group::Change;
 use ottla_client::consumer::{Consumer, Polled};
 use ottla_client::{Client, Error, Kind, ListedOffset, OffsetSpec, Result, TopicPartition};
@@ -57,11 +59,16 @@ pub(super) struct Engine {
 
 impl Engine {
     /// Inside of the runtime.
-    pub(super) fn new(client: Client, own_client: bool, deserializers: Deserializers) -> Self {
+    pub(super) fn new(
+        client: Client,
+        own_client: bool,
+        deserializers: Deserializers,
+        assignors: Vec<Arc<dyn Assignor>>,
+    ) -> Self {
         // What a consumer has brokers wait for would hold up whoever shares its connections.
         let client = if own_client { client } else { client.with_own_connections() };
         Self {
-            core: Consumer::new(client),
+            core: Consumer::new(client).with_assignors(assignors),
             own_client,
             deserializers,
             turn: Turn::default(),

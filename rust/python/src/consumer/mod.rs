@@ -3,10 +3,12 @@
 //! - `base`: what neither has to wait for; `sync` and `asynchronous`: what they wait for, each in its way.
 //! - `engine`: the consumer with what is on its way to the program; `held`: records, `columns`: Arrow.
 //! - `record`: what a program gets; `deserializers`: what makes objects of its key and value.
+//! - `assignors`: those that are written in Python.
 //! - `change`: rebalances and their callbacks; `turn`: one poll at a time; `outcomes`: commits that
 //!   nobody waits for.
 //! - `partitions`: how partitions and offsets come from Python and go there.
 
+mod assignors;
 mod asynchronous;
 mod base;
 mod change;
@@ -20,6 +22,7 @@ mod record;
 mod sync;
 mod turn;
 
+pub(crate) use assignors::MemberSubscription;
 pub(crate) use asynchronous::AsyncConsumerBase;
 pub(crate) use base::ConsumerBase;
 pub(crate) use change::RebalanceChange;

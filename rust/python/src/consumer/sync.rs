@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 use tokio::time::Instant;
 
+use super::assignors;
 use super::base::{ConsumerBase, repr};
 use super::change::told;
 use super::columns::Shape;
@@ -129,9 +130,10 @@ impl Consumer {
         kwargs: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<PyClassInitializer<Self>> {
         let deserializers = Deserializers::new(key_deserializer, value_deserializer)?;
+        let (assignors, kwargs) = assignors::take(kwargs)?;
         let (client, own_client) =
-            Client::given_or_connected(py, "Consumer", bootstrap, config, timeout, kwargs)?;
-        let base = ConsumerBase::new(Engine::new(client, own_client, deserializers), topics)?;
+            Client::given_or_connected(py, "Consumer", bootstrap, config, timeout, kwargs.as_ref())?;
+        let base = ConsumerBase::new(Engine::new(client, own_client, deserializers, assignors), topics)?;
         Ok(PyClassInitializer::from(base).add_subclass(Self))
     }
 

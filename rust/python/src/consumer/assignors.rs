@@ -1,0 +1,197 @@
+//! Assignors written in Python, beside those that have names: `partition_assignment_strategy`.
+//!
+//! Invariants: the engine asks them on threads that may wait for the GIL. Whatever one raises, or
+//! returns that is no assignment, becomes an error that names it; of a whole assignment the engine
+//! checks the rest.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use ottla_client::consumer::assignor::{
+    Assignor, GroupAssignment, LastAssignment, MemberAssignment, MemberSubscription as Subscribed, Topics,
+    named,
+};
+use ottla_client::{Error, Kind, Result, TopicPartition};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyList, PyString};
+
+use super::partitions;
+use crate::errors;
+
+/// The keyword, and the key of the configuration that it is when it holds nothing but names.
+const KEYWORD: &str = "partition_assignment_strategy";
+
+/// A member of a group, as an assignor sees it.
+#[pyclass(frozen, get_all, module = "ottla.assignors")]
+pub(crate) struct MemberSubscription {
+    member_id: String,
+    instance_id: Option<String>,
+    topics: Vec<String>,
+    owned: Py<PyList>,
+    generation: i32,
+    rack: Option<String>,
+    user_data: Option<Py<PyBytes>>,
+}
+
+#[pymethods]
+impl MemberSubscription {
+    fn __repr__(&self) -> String {
+        format!("MemberSubscription(member_id={:?}, topics={:?})", self.member_id, self.topics)
+    }
+}
+
+impl MemberSubscription {
+    fn new(py: Python<'_>, member: &Subscribed) -> PyResult<Self> {
+        Ok(Self {
+            member_id: member.member_id.to_string(),
+            instance_id: member.instance_id.as_deref().map(str::to_owned),
+            topics: member.topics.iter().map(ToString::to_string).collect(),
+            owned: partitions::to_list(py, &member.owned)?.unbind(),
+            generation: member.generation,
+            rack: member.rack.as_deref().map(str::to_owned),
+            user_data: member.user_data.as_ref().map(|data| PyBytes::new(py, data).unbind()),
+        })
+    }
+}
+
+/// The assignors, and what is left of the keywords.
+type Taken<'py> = (Vec<Arc<dyn Assignor>>, Option<Bound<'py, PyDict>>);
+
+/// Takes the assignors out of a consumer's keywords, unless they are all names.
+pub(super) fn take<'py>(kwargs: Option<&Bound<'py, PyDict>>) -> PyResult<Taken<'py>> {
+    let Some(kwargs) = kwargs else { return Ok((Vec::new(), None)) };
+    let unchanged = || Ok((Vec::new(), Some(kwargs.clone())));
+    let Some(given) = kwargs.get_item(KEYWORD)? else { return unchanged() };
+    let given: Vec<Bound<'_, PyAny>> = match given.try_iter() {
+        _ if given.is_none() || given.is_instance_of::<PyString>() => return unchanged(),
+        Ok(items) => items.collect::<PyResult<_>>()?,
+        Err(_) => vec![given],
+    };
+    if given.iter().all(|given| given.is_instance_of::<PyString>()) {
+        return unchanged();
+    }
+    let assignors = given.iter().map(assignor).collect::<PyResult<_>>()?;
+    let rest = kwargs.copy()?;
+    rest.del_item(KEYWORD)?;
+    Ok((assignors, Some(rest)))
+}
+
+fn assignor(given: &Bound<'_, PyAny>) -> PyResult<Arc<dyn Assignor>> {
+    let py = given.py();
+    if let Ok(name) = given.cast::<PyString>() {
+        let name = name.to_string();
+        return named(&name).ok_or_else(|| errors::config(py, format!("there is no assignor {name:?}")));
+    }
+    let name = given.getattr("name").and_then(|name| name.extract::<String>());
+    match name {
+        Ok(name) if given.hasattr("assign")? => Ok(Arc::new(Custom {
+            name,
+            cooperative: match given.getattr_opt("cooperative")? {
+                Some(cooperative) => cooperative.is_truthy()?,
+                None => false,
+            },
+            object: given.clone().unbind(),
+        })),
+        _ => {
+            let ty = given.get_type().name()?;
+            let words = format!(
+                "{KEYWORD}: an object of type {ty} is no assignor: it needs a name and assign(topics, members); see ottla.assignors"
+            );
+            Err(errors::config(py, words))
+        }
+    }
+}
+
+/// A user's assignor.
+#[derive(Debug)]
+struct Custom {
+    name: String,
+    cooperative: bool,
+    object: Py<PyAny>,
+}
+
+impl Custom {
+    fn error(&self, words: impl std::fmt::Display) -> Error {
+        Error::new(Kind::Config, format!("the assignor {}: {words}", self.name))
+    }
+
+    /// Calls one of its methods; `None` if it has none of this name.
+    fn call<T>(
+        &self,
+        method: &str,
+        call: impl FnOnce(&Bound<'_, PyAny>) -> PyResult<T>,
+    ) -> Result<Option<T>> {
+        let called = Python::try_attach(|py| match self.object.bind(py).getattr_opt(method) {
+            Ok(Some(method)) => call(&method).map(Some),
+            Ok(None) => Ok(None),
+            Err(error) => Err(error),
+        });
+        match called {
+            Some(Ok(answer)) => Ok(answer),
+            Some(Err(error)) => Err(self.error(format_args!("{method}() raised {error}"))),
+            None => Err(self.error("the interpreter is ending")),
+        }
+    }
+}
+
+impl Assignor for Custom {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn cooperative(&self) -> bool {
+        self.cooperative
+    }
+
+    fn user_data(&self, topics: &[Arc<str>], _: &LastAssignment) -> Option<Bytes> {
+        let topics: Vec<&str> = topics.iter().map(AsRef::as_ref).collect();
+        let told = self.call("user_data", |method| method.call1((topics,))?.extract::<Option<Vec<u8>>>());
+        told.unwrap_or_else(|error| {
+            tracing::warn!(target: "ottla.group", %error, "joining without user data");
+            None
+        })
+        .flatten()
+        .map(Bytes::from)
+    }
+
+    fn on_assignment(&self, assignment: &MemberAssignment, generation: i32) {
+        let told = self.call("on_assignment", |method| {
+            let partitions = partitions::to_list(method.py(), &assignment.partitions)?;
+            method.call1((partitions, generation)).map(drop)
+        });
+        if let Err(error) = told {
+            tracing::warn!(target: "ottla.group", %error, "an assignor was not told of the assignment");
+        }
+    }
+
+    fn assign(&self, topics: &Topics, members: &[Subscribed]) -> Result<GroupAssignment> {
+        let given = self.call("assign", |method| {
+            let py = method.py();
+            let known = PyDict::new(py);
+            for (topic, infos) in topics {
+                let racks = PyDict::new(py);
+                for info in infos {
+                    racks.set_item(
+                        info.partition,
+                        info.racks.iter().map(AsRef::<str>::as_ref).collect::<Vec<_>>(),
+                    )?;
+                }
+                known.set_item(&**topic, racks)?;
+            }
+            let told = members.iter().map(|member| MemberSubscription::new(py, member)?.into_pyobject(py));
+            let told = PyList::new(py, told.collect::<PyResult<Vec<_>>>()?)?;
+            method.call1((known, told))?.extract::<HashMap<String, Vec<(String, i32)>>>()
+        })?;
+        let given = given.ok_or_else(|| self.error("it has no assign() any more"))?;
+        let names: HashMap<&str, &Arc<str>> = topics.keys().map(|name| (&**name, name)).collect();
+        let partition = |(topic, partition): (String, i32)| -> TopicPartition {
+            (names.get(&*topic).map_or_else(|| Arc::from(&*topic), |name| Arc::clone(name)), partition)
+        };
+        let assignment = |(id, all): (String, Vec<(String, i32)>)| {
+            let partitions = all.into_iter().map(partition).collect();
+            (Arc::from(id), MemberAssignment { partitions, user_data: None })
+        };
+        Ok(given.into_iter().map(assignment).collect())
+    }
+}
