@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use ottla_protocol::records::Scratch;
 use parking_lot::Mutex;
 use tokio::task::AbortHandle;
-use tokio::time::{Duration, Instant, sleep_until, timeout_at};
+use tokio::time::{Duration, Instant, sleep_until};
 
 use super::assignor::Assignor;
 use super::commits::Commits;
@@ -23,14 +23,11 @@ use super::fetcher::Fetcher;
 use super::group::{Change, Group, GroupSettings, Subscription};
 use super::member::Member;
 use super::offsets::{self, Committed};
-use super::prefetched::Prefetched;
-use super::records::{RecordSet, Rest, decode};
 use super::shared::Shared;
-use super::slot::{Phase, Standing};
+use super::slot::Phase;
 use crate::cluster::Client;
 use crate::error::{Error, Kind, Result};
-use crate::list_offsets::{OffsetSpec, TopicPartition};
-use crate::retry;
+use crate::list_offsets::TopicPartition;
 
 /// What a poll found.
 #[derive(Debug)]
@@ -55,13 +52,13 @@ enum Mode {
 /// A consumer.
 #[derive(Debug)]
 pub struct Consumer {
-    shared: Arc<Shared>,
+    pub(super) shared: Arc<Shared>,
     mode: Mutex<Mode>,
     fetcher: Mutex<Option<AbortHandle>>,
     commits: Commits,
     woken: AtomicBool,
     closed: AtomicBool,
-    scratch: Mutex<Scratch>,
+    pub(super) scratch: Mutex<Scratch>,
     /// The application's own, instead of `partition.assignment.strategy`.
     assignors: Vec<Arc<dyn Assignor>>,
 }
@@ -104,7 +101,7 @@ impl Consumer {
         &self.shared.client
     }
 
-    fn check_open(&self) -> Result<()> {
+    pub(super) fn check_open(&self) -> Result<()> {
         if self.closed.load(Ordering::Acquire) {
             return Err(Error::new(Kind::Closed, "this consumer was closed"));
         }
@@ -265,199 +262,6 @@ impl Consumer {
             Change::Failed(error) => Err(error.clone()),
             _ => Ok(()),
         }
-    }
-
-    /// Grows when what was taken and not handed out is void.
-    #[must_use]
-    pub fn version(&self) -> u64 {
-        self.shared.assignment.lock().version()
-    }
-
-    /// Takes prefetched pieces of at most `bytes`, but one at least if there is one. Their positions
-    /// stay until [`Consumer::handed_out`].
-    #[must_use]
-    pub fn take_pieces(&self, bytes: usize) -> Vec<Prefetched> {
-        let mut pieces = Vec::new();
-        let mut sum = 0;
-        let mut assignment = self.shared.assignment.lock();
-        while sum < bytes
-            && let Some(piece) = assignment.take()
-        {
-            sum += piece.records.len();
-            pieces.push(piece);
-        }
-        drop(assignment);
-        if !pieces.is_empty() {
-            self.shared.news.notify_one();
-        }
-        pieces
-    }
-
-    /// Takes `most` records at most. Their positions stay until [`Consumer::handed_out`].
-    #[must_use]
-    pub fn take_records(&self, most: usize) -> Vec<RecordSet> {
-        let mut sets: Vec<RecordSet> = Vec::new();
-        let mut left = most;
-        let mut scratch = self.scratch.lock();
-        while left > 0 {
-            let Some(piece) = self.shared.assignment.lock().take() else { break };
-            let (partition, version, from) = (piece.partition.clone(), piece.version(), piece.start);
-            let had = sets.len();
-            let (rest, standing) = decode(piece, left, &mut scratch, &mut sets);
-            let got: usize = sets.iter().skip(had).map(|set| set.entries.len()).sum();
-            left -= got;
-            let mut assignment = self.shared.assignment.lock();
-            if got == 0
-                && let Some(slot) = assignment.current(&partition, version)
-            {
-                slot.pass(from, standing);
-            }
-            match rest {
-                Rest::None => {}
-                Rest::Piece(piece) => assignment.put_back(piece),
-                Rest::Flawed(piece, error) => {
-                    assignment.put_back(piece);
-                    assignment.fail(&partition, error);
-                    break;
-                }
-            }
-        }
-        self.shared.news.notify_one();
-        sets
-    }
-
-    /// Moves a partition's position: all before `next` was handed out.
-    pub fn handed_out(&self, partition: &TopicPartition, version: u64, next: i64, leader_epoch: i32) {
-        let to = Standing { offset: next, epoch: leader_epoch };
-        self.shared.assignment.lock().handed_out(partition, version, to);
-    }
-
-    /// Notes that a piece that was taken holds nothing for the application up to `next`.
-    pub fn passed(&self, partition: &TopicPartition, version: u64, from: i64, next: i64, leader_epoch: i32) {
-        if let Some(slot) = self.shared.assignment.lock().current(partition, version) {
-            slot.pass(from, Standing { offset: next, epoch: leader_epoch });
-        }
-    }
-
-    /// Fetches again what was taken of a partition and not handed out; the next poll raises the error.
-    pub fn flawed(&self, partition: &TopicPartition, version: u64, error: Error) {
-        let mut assignment = self.shared.assignment.lock();
-        if assignment.current(partition, version).is_some() {
-            assignment.give_back(partition);
-            assignment.fail(partition, error);
-        }
-    }
-
-    /// Gives back what was taken of all partitions and not handed out: it is fetched again.
-    pub fn give_back(&self) {
-        let mut assignment = self.shared.assignment.lock();
-        let held: Vec<_> = assignment.held().cloned().collect();
-        for partition in held {
-            assignment.give_back(&partition);
-        }
-        self.shared.news.notify_one();
-    }
-
-    /// Goes on at `offset`.
-    pub fn seek(&self, partition: &TopicPartition, offset: i64, leader_epoch: Option<i32>) -> Result<()> {
-        self.check_open()?;
-        if offset < 0 {
-            let words = format!("an offset of {offset}: offsets begin at 0");
-            return Err(Error::new(Kind::Config, words).at(&partition.0, partition.1));
-        }
-        let at = Standing { offset, epoch: leader_epoch.unwrap_or(-1) };
-        self.shared.assignment.lock().seek(partition, Phase::Fetch, at)?;
-        self.shared.news.notify_one();
-        Ok(())
-    }
-
-    /// Goes on at an offset that is yet to be looked up; all assigned partitions if none is named.
-    pub fn seek_to(&self, partitions: &[TopicPartition], spec: OffsetSpec) -> Result<()> {
-        self.check_open()?;
-        let mut assignment = self.shared.assignment.lock();
-        let all: Vec<TopicPartition>;
-        let partitions = if partitions.is_empty() {
-            all = assignment.partitions().cloned().collect();
-            &all
-        } else {
-            partitions
-        };
-        for partition in partitions {
-            assignment.assigned(partition)?;
-        }
-        for partition in partitions {
-            assignment.seek(partition, Phase::LookUp(spec), Standing::NOWHERE)?;
-        }
-        drop(assignment);
-        self.shared.news.notify_one();
-        Ok(())
-    }
-
-    /// Stops handing out and fetching partitions, or goes on with them.
-    pub fn pause(&self, partitions: &[TopicPartition], paused: bool) -> Result<()> {
-        self.check_open()?;
-        let mut assignment = self.shared.assignment.lock();
-        for partition in partitions {
-            assignment.assigned(partition)?;
-        }
-        for partition in partitions {
-            assignment.pause(partition, paused)?;
-        }
-        drop(assignment);
-        self.shared.news.notify_one();
-        self.shared.ready.notify_waiters();
-        Ok(())
-    }
-
-    /// The partitions that are paused, sorted.
-    #[must_use]
-    pub fn paused(&self) -> Vec<TopicPartition> {
-        let mut assignment = self.shared.assignment.lock();
-        let paused = assignment.slots().filter(|(_, slot)| slot.paused);
-        let mut paused: Vec<_> = paused.map(|(partition, _)| partition.clone()).collect();
-        paused.sort();
-        paused
-    }
-
-    /// The offset of the next record that is handed out; waits until it is known.
-    pub async fn position(&self, partition: &TopicPartition, timeout: Duration) -> Result<i64> {
-        let deadline = retry::deadline(timeout);
-        loop {
-            let ready = self.shared.ready.notified();
-            tokio::pin!(ready);
-            ready.as_mut().enable();
-            self.check_open()?;
-            {
-                let mut assignment = self.shared.assignment.lock();
-                let slot = assignment.assigned(partition)?;
-                if slot.position.offset >= 0 && !matches!(slot.phase, Phase::LookUp(_) | Phase::Committed) {
-                    return Ok(slot.position.offset);
-                }
-                if let Some(error) = &slot.failed {
-                    return Err(error.clone());
-                }
-            }
-            if timeout_at(deadline, ready).await.is_err() {
-                let words = format!("the position is not known after {} ms", timeout.as_millis());
-                return Err(Error::new(Kind::Timeout, words).at(&partition.0, partition.1));
-            }
-        }
-    }
-
-    /// How many records lie between the position and the end, as far as the last fetch told; `None`
-    /// if nothing is known yet.
-    #[must_use]
-    pub fn lag(&self) -> Vec<(TopicPartition, Option<i64>)> {
-        let committed = self.shared.read_committed();
-        let mut assignment = self.shared.assignment.lock();
-        let lag = assignment.slots().map(|(partition, slot)| {
-            let end = if committed { slot.last_stable } else { slot.high_watermark };
-            let known = end >= 0 && slot.position.offset >= 0;
-            (partition.clone(), known.then(|| (end - slot.position.offset).max(0)))
-        });
-        let mut lag: Vec<_> = lag.collect();
-        lag.sort();
-        lag
     }
 
     /// Commits offsets, or all positions. Tried again until the time is over where that helps.

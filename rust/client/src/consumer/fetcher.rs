@@ -7,45 +7,40 @@
 //! that are asked for are reserved before; an answer counts only for partitions that are still as
 //! they were when it was asked for.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use ottla_protocol::ErrorCode;
-use ottla_protocol::records::AbortedTransactions;
 use tokio::task::JoinSet;
 use tokio::time::{Duration, Instant, sleep_until};
 
-use super::fetch::{Answer, Ask, Fetched, Limits, Position, fetch};
+use super::fetch::{Answer, Ask, Limits, Position, fetch};
 use super::fetch_session::FetchSession;
 use super::positions::{self, Found};
-use super::prefetched::{CORRUPT_MAX, Prefetched, too_large, usable};
 use super::shared::Shared;
-use super::slot::{Phase, Slot};
 use crate::backoff::Backoff;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Kind, Result};
 use crate::list_offsets::TopicPartition;
 use crate::metadata::{Snapshot, Want};
-use crate::recovery::{Recovery, recovery};
 
 /// Less room than this is not worth a request.
 const LEAST: usize = 64 * 1024;
 
 /// What is known of a broker that is fetched from.
 #[derive(Debug, Default)]
-struct Source {
-    session: FetchSession,
+pub(super) struct Source {
+    pub(super) session: FetchSession,
     /// Bytes that the request under way may bring.
-    asked: Option<usize>,
-    not_before: Option<Instant>,
-    failures: u32,
+    pub(super) asked: Option<usize>,
+    pub(super) not_before: Option<Instant>,
+    pub(super) failures: u32,
 }
 
 /// A partition of a request, as it was when it was asked for.
 #[derive(Debug)]
-struct Asked {
-    partition: TopicPartition,
-    version: u64,
-    offset: i64,
+pub(super) struct Asked {
+    pub(super) partition: TopicPartition,
+    pub(super) version: u64,
+    pub(super) offset: i64,
 }
 
 /// A task that has ended.
@@ -56,14 +51,14 @@ enum Done {
 }
 
 pub(super) struct Fetcher {
-    shared: Arc<Shared>,
-    sources: BTreeMap<i32, Source>,
+    pub(super) shared: Arc<Shared>,
+    pub(super) sources: BTreeMap<i32, Source>,
     tasks: JoinSet<Done>,
     /// A refresh of the metadata is needed, or under way.
-    stale: bool,
+    pub(super) stale: bool,
     refreshing: bool,
     rest: Option<Instant>,
-    backoff: Backoff,
+    pub(super) backoff: Backoff,
 }
 
 impl Fetcher {
@@ -173,159 +168,6 @@ impl Fetcher {
                 Done::Fetched { broker, asked, answer }
             });
         }
-    }
-
-    fn process(&mut self, broker: i32, asked: Vec<Asked>, answer: Result<Answer>) {
-        let now = Instant::now();
-        let source = self.sources.entry(broker).or_default();
-        source.asked = None;
-        let shared = Arc::clone(&self.shared);
-        let mut assignment = shared.assignment.lock();
-        for Asked { partition, version, .. } in &asked {
-            if let Some(slot) = assignment.current(partition, *version) {
-                slot.busy = false;
-            }
-        }
-        let answer = answer.and_then(|answer| {
-            source.session.answered(answer.error, answer.session_id);
-            answer.partitions(broker)
-        });
-        let mut fetched: HashMap<TopicPartition, Fetched> = match answer {
-            Ok(fetched) => fetched,
-            Err(error) => {
-                if error.code().is_none() {
-                    source.session.reset();
-                }
-                drop(assignment);
-                self.failed(broker, &asked, error, now);
-                return;
-            }
-        };
-        source.failures = 0;
-        for asked in asked {
-            let Some(part) = fetched.remove(&asked.partition) else { continue };
-            let Some(slot) = assignment.current(&asked.partition, asked.version) else { continue };
-            if slot.phase != Phase::Fetch || slot.fetched.offset != asked.offset {
-                continue;
-            }
-            match self.take_in(slot, broker, &asked, part, now) {
-                Ok(Some(piece)) => assignment.push(piece),
-                Ok(None) => {}
-                Err(error) => assignment.fail(&asked.partition, error),
-            }
-        }
-        drop(assignment);
-        shared.ready.notify_waiters();
-    }
-
-    /// A request as a whole has failed.
-    fn failed(&mut self, broker: i32, asked: &[Asked], error: Error, now: Instant) {
-        tracing::debug!(target: "ottla.fetch", broker, %error, "fetch failed");
-        let new_session = error.code().is_some_and(|code| recovery(code) == Recovery::NewSession);
-        if new_session {
-            // Asked for again at once, with a session of its own.
-            return;
-        }
-        let Some(source) = self.sources.get_mut(&broker) else { return };
-        source.failures += 1;
-        let random = self.shared.client.inner.environment.random();
-        source.not_before = Some(now + self.backoff.after(source.failures, random));
-        self.stale = true;
-        let mut assignment = self.shared.assignment.lock();
-        for Asked { partition, version, .. } in asked {
-            if let Some(slot) = assignment.current(partition, *version) {
-                // Another replica may do better.
-                slot.nearer = None;
-                if !error.may_pass() {
-                    assignment.fail(partition, error.clone());
-                }
-            }
-        }
-        drop(assignment);
-        self.shared.ready.notify_waiters();
-    }
-
-    /// What a broker answered for one partition.
-    fn take_in(
-        &mut self,
-        slot: &mut Slot,
-        broker: i32,
-        asked: &Asked,
-        part: Fetched,
-        now: Instant,
-    ) -> Result<Option<Prefetched>> {
-        if part.error != ErrorCode::None {
-            return self.refused(slot, broker, part.error, now).map(|()| None);
-        }
-        (slot.high_watermark, slot.last_stable) = (part.high_watermark, part.last_stable);
-        slot.failures = 0;
-        if part.preferred_replica >= 0 {
-            let until = now + self.shared.client.config().metadata_max_age;
-            slot.nearer = Some((part.preferred_replica, until));
-        }
-        let usable = usable(&part.records, self.shared.client.config().check_crcs);
-        let Some((next, epoch)) = usable.next.filter(|(next, _)| *next > asked.offset) else {
-            return match usable.flaw {
-                Some(flaw) => self.damaged(slot, asked, flaw, now),
-                None if part.records.is_empty() || usable.next.is_some() => Ok(None),
-                None => Err(too_large(usable.cut_off.unwrap_or(part.records.len()))),
-            };
-        };
-        slot.damaged = 0;
-        let read_committed = self.shared.read_committed();
-        Ok(Some(Prefetched {
-            partition: asked.partition.clone(),
-            version: asked.version,
-            records: usable.records,
-            start: asked.offset,
-            end: next,
-            epoch,
-            aborted: read_committed.then(|| AbortedTransactions::new(part.aborted)),
-            decoded: None,
-        }))
-    }
-
-    /// Records whose checksum is wrong: fetched again, and never skipped.
-    fn damaged(
-        &mut self,
-        slot: &mut Slot,
-        asked: &Asked,
-        flaw: Error,
-        now: Instant,
-    ) -> Result<Option<Prefetched>> {
-        slot.damaged += 1;
-        self.rest(slot, now);
-        let error = flaw.because(format_args!("records after offset {} are damaged", asked.offset));
-        if slot.damaged >= CORRUPT_MAX {
-            slot.damaged = 0;
-            return Err(error.because(format_args!("fetched {CORRUPT_MAX} times")));
-        }
-        tracing::warn!(target: "ottla.fetch", %error, "fetching again");
-        Ok(None)
-    }
-
-    /// A partition that a broker has refused.
-    fn refused(&mut self, slot: &mut Slot, broker: i32, code: ErrorCode, now: Instant) -> Result<()> {
-        self.rest(slot, now);
-        let from_leader = slot.nearer.take().is_none_or(|(nearer, _)| nearer != broker);
-        match recovery(code) {
-            // A replica may be behind its leader.
-            Recovery::ResetOffset if from_leader => {
-                slot.phase = Phase::OutOfRange;
-                slot.not_before = None;
-            }
-            Recovery::ResetOffset => {}
-            Recovery::Refresh => self.stale = true,
-            recovery if recovery.retries() => {}
-            _ => return Err(Error::from_code(code).broker(broker)),
-        }
-        Ok(())
-    }
-
-    fn rest(&self, slot: &mut Slot, now: Instant) {
-        slot.failures += 1;
-        let random = self.shared.client.inner.environment.random();
-        slot.not_before = Some(now + self.backoff.after(slot.failures, random));
     }
 
     /// Refreshes the metadata if it is in doubt: one at a time, and not without a rest.

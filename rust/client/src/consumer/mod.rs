@@ -1,12 +1,14 @@
 //! Reading: ranges of partitions (`scan.rs`, `reader.rs`, `cursor.rs`), and consumers (`consumer.rs`).
 //!
 //! - `assignment` and `slot`: which partitions a consumer has, and where it is in each; no I/O.
-//! - `fetcher`: what runs behind a consumer; `fetch` is one request, `fetch_session` what a broker
-//!   remembers of the last one, `positions` the look-ups of where to read.
+//! - `consumer`: what an application calls; `taking` and `seeking` are parts of it.
+//! - `fetcher`: what runs behind a consumer; `fetch` is one request, `answers` what becomes of it,
+//!   `fetch_session` what a broker remembers of the last one, `positions` the look-ups of where to read.
 //! - `prefetched` and `records`: what waits to be handed out, and its decoding.
 //! - `group`: membership; `assignor`: who gets which partitions; `member`, `offsets`, `commits`: what is
 //!   committed, by whom and when.
 
+mod answers;
 mod assignment;
 pub mod assignor;
 mod commits;
@@ -24,8 +26,10 @@ mod prefetched;
 mod reader;
 mod records;
 mod scan;
+mod seeking;
 mod shared;
 mod slot;
+mod taking;
 
 pub use consumer::{Consumer, Polled};
 pub use member::Member;
