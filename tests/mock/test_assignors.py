@@ -77,11 +77,12 @@ def test_a_program_s_own_assignor_is_asked(
         client_rack="rack-b",
         **CONFIG,
     )
-    second = kind(
-        mock_cluster.bootstrap, topics=[topic], partition_assignment_strategy=[odd], **CONFIG
-    )
     with first:
         settle([first], [[0, 2]])
+        # A member joins as soon as it has subscribed, polled or not.
+        second = kind(
+            mock_cluster.bootstrap, topics=[topic], partition_assignment_strategy=[odd], **CONFIG
+        )
         with second:
             settle([first, second], [[0, 2], [1]])
             group = mock_cluster.group("g")
