@@ -3,6 +3,8 @@
 
 use std::time::Duration;
 
+use crate::config::Config;
+
 /// How long to wait between attempts.
 #[derive(Debug, Clone, Copy)]
 pub struct Backoff {
@@ -19,6 +21,13 @@ impl Backoff {
     pub fn after(self, failures: u32, random: f64) -> Duration {
         let doubled = self.first.saturating_mul(1_u32 << failures.saturating_sub(1).min(20));
         doubled.min(self.max).mul_f64(0.8 + 0.4 * random)
+    }
+}
+
+impl Config {
+    /// Between attempts of one request: `retry.backoff.ms`, up to `retry.backoff.max.ms`.
+    pub(crate) fn backoff(&self) -> Backoff {
+        Backoff { first: self.retry_backoff, max: self.retry_backoff_max }
     }
 }
 

@@ -198,9 +198,12 @@ impl Client {
     }
 
     pub(crate) fn retry(&self, what: impl Into<String>, timeout: Duration) -> Retry {
-        let config = &self.inner.config;
-        let backoff = Backoff { first: config.retry_backoff, max: config.retry_backoff_max };
-        Retry::new(what, timeout, backoff, &self.inner.environment)
+        Retry::new(what, timeout, self.inner.config.backoff(), &self.inner.environment)
+    }
+
+    /// How long to wait before the next attempt at something that has failed so often in a row.
+    pub(crate) fn backoff(&self, failures: u32) -> Duration {
+        self.inner.config.backoff().after(failures, self.inner.environment.random())
     }
 
     /// The connection that a route leads to.

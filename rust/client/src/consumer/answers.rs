@@ -73,8 +73,7 @@ impl Fetcher {
         }
         let Some(source) = self.sources.get_mut(&broker) else { return };
         source.failures += 1;
-        let random = self.shared.client.inner.environment.random();
-        source.not_before = Some(now + self.backoff.after(source.failures, random));
+        source.not_before = Some(now + self.shared.client.backoff(source.failures));
         self.stale = true;
         let mut assignment = self.shared.assignment.lock();
         for Asked { partition, version, .. } in asked {
@@ -139,7 +138,7 @@ impl Fetcher {
         now: Instant,
     ) -> Result<Option<Prefetched>> {
         slot.damaged += 1;
-        self.rest(slot, now);
+        self.shared.rest(slot, now);
         let error = flaw.because(format_args!("records after offset {} are damaged", asked.offset));
         if slot.damaged >= CORRUPT_MAX {
             slot.damaged = 0;
@@ -151,7 +150,7 @@ impl Fetcher {
 
     /// A partition that a broker has refused.
     fn refused(&mut self, slot: &mut Slot, broker: i32, code: ErrorCode, now: Instant) -> Result<()> {
-        self.rest(slot, now);
+        self.shared.rest(slot, now);
         let from_leader = slot.nearer.take().is_none_or(|(nearer, _)| nearer != broker);
         match recovery(code) {
             // A replica may be behind its leader.
@@ -165,11 +164,5 @@ impl Fetcher {
             _ => return Err(Error::from_code(code).broker(broker)),
         }
         Ok(())
-    }
-
-    fn rest(&self, slot: &mut Slot, now: Instant) {
-        slot.failures += 1;
-        let random = self.shared.client.inner.environment.random();
-        slot.not_before = Some(now + self.backoff.after(slot.failures, random));
     }
 }

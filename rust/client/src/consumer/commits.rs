@@ -162,10 +162,7 @@ async fn send(shared: &Shared, offsets: HashMap<TopicPartition, Committed>, dead
         group.trouble(&member, code);
         if code != ErrorCode::StaleMemberEpoch {
             // A member that was too slow to poll is told that, rather than what came of it.
-            return Err(match group.why_left() {
-                Some(why) => error.because(why),
-                None => error,
-            });
+            return Err(with_reason(group, error));
         }
         while shared.member().as_ref() == Some(&member) {
             if Instant::now() + LOOK >= deadline {
@@ -179,7 +176,11 @@ async fn send(shared: &Shared, offsets: HashMap<TopicPartition, Committed>, dead
 /// A commit of who is not a member would pass for one by hand, over the heads of the members.
 fn no_member(group: &Group) -> Error {
     let words = "not committed: this consumer is not a member of its group now, and its partitions may be somebody else's; poll to join again";
-    let error = Error::told(ErrorCode::UnknownMemberId, words);
+    with_reason(group, Error::told(ErrorCode::UnknownMemberId, words))
+}
+
+/// The error with why the member left its group, if it was not asked to.
+fn with_reason(group: &Group, error: Error) -> Error {
     match group.why_left() {
         Some(why) => error.because(why),
         None => error,

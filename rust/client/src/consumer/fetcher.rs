@@ -17,7 +17,6 @@ use super::fetch::{Answer, Ask, Limits, Position, fetch};
 use super::fetch_session::FetchSession;
 use super::positions::{self, Found};
 use super::shared::Shared;
-use crate::backoff::Backoff;
 use crate::error::{Kind, Result};
 use crate::list_offsets::TopicPartition;
 use crate::metadata::{Snapshot, Want};
@@ -58,13 +57,10 @@ pub(super) struct Fetcher {
     pub(super) stale: bool,
     refreshing: bool,
     rest: Option<Instant>,
-    pub(super) backoff: Backoff,
 }
 
 impl Fetcher {
     pub(super) fn new(shared: Arc<Shared>) -> Self {
-        let config = shared.client.config();
-        let backoff = Backoff { first: config.retry_backoff, max: config.retry_backoff_max };
         Self {
             shared,
             sources: BTreeMap::new(),
@@ -72,7 +68,6 @@ impl Fetcher {
             stale: false,
             refreshing: false,
             rest: None,
-            backoff,
         }
     }
 
@@ -92,7 +87,7 @@ impl Fetcher {
             tokio::select! {
                 Some(done) = self.tasks.join_next(), if !self.tasks.is_empty() => match done {
                     Ok(Done::Fetched { broker, asked, answer }) => self.process(broker, asked, answer),
-                    Ok(Done::Found(found)) => self.stale |= found.apply(&self.shared, self.backoff),
+                    Ok(Done::Found(found)) => self.stale |= found.apply(&self.shared),
                     Ok(Done::Refreshed(result)) => self.refreshed(result),
                     // The runtime is shutting down.
                     Err(_) => return,
@@ -190,7 +185,7 @@ impl Fetcher {
 
     fn refreshed(&mut self, result: Result<()>) {
         self.refreshing = false;
-        self.rest = Some(Instant::now() + self.backoff.first);
+        self.rest = Some(Instant::now() + self.shared.client.config().retry_backoff);
         if let Err(error) = result {
             tracing::debug!(target: "ottla.fetch", %error, "metadata cannot be refreshed");
             self.stale = true;

@@ -15,7 +15,6 @@ use tokio::time::Instant;
 use super::offsets::{self, Committed};
 use super::shared::Shared;
 use super::slot::{Phase, Slot, Standing};
-use crate::backoff::Backoff;
 use crate::config::AutoOffsetReset;
 use crate::error::{Error, Kind, Result};
 use crate::list_offsets::{ListedOffset, OffsetSpec, TopicPartition};
@@ -73,15 +72,16 @@ pub(super) fn wanted(shared: &Shared, snapshot: &Snapshot, now: Instant) -> Vec<
                 }
             }
         }
-        let subject = (partition.clone(), slot.version);
+        // Most of the time that is all: nothing is copied for who is fetched.
+        let subject = || (partition.clone(), slot.version);
         match slot.phase {
-            Phase::Committed => committed.push(subject),
+            Phase::Committed => committed.push(subject()),
             Phase::LookUp(spec) => {
-                offsets.entry(Arc::clone(&partition.0)).or_default().push((subject, spec));
+                offsets.entry(Arc::clone(&partition.0)).or_default().push((subject(), spec));
             }
             Phase::Validate => {
                 let Some(known) = snapshot.partition(&partition.0, partition.1) else { continue };
-                epochs.push((subject, slot.fetched, known.leader_epoch));
+                epochs.push((subject(), slot.fetched, known.leader_epoch));
             }
             Phase::Policy | Phase::Fetch | Phase::OutOfRange | Phase::Stuck => continue,
         }
@@ -175,7 +175,7 @@ impl LookUp {
 
 impl Found {
     /// Takes in what was found. Says whether the metadata is in doubt.
-    pub(super) fn apply(self, shared: &Shared, backoff: Backoff) -> bool {
+    pub(super) fn apply(self, shared: &Shared) -> bool {
         match self {
             Self::Committed(subjects, Ok(mut found)) => {
                 for (partition, version) in subjects {
@@ -206,12 +206,12 @@ impl Found {
                     }
                 }
             }
-            Self::Committed(subjects, Err(error)) => return failed(shared, subjects, &error, backoff),
+            Self::Committed(subjects, Err(error)) => return failed(shared, subjects, &error),
             Self::Offsets(subjects, Err(error)) => {
-                return failed(shared, subjects.into_iter().map(|(subject, _)| subject), &error, backoff);
+                return failed(shared, subjects.into_iter().map(|(subject, _)| subject), &error);
             }
             Self::Epochs(subjects, Err(error)) => {
-                return failed(shared, subjects.into_iter().map(|(subject, ..)| subject), &error, backoff);
+                return failed(shared, subjects.into_iter().map(|(subject, ..)| subject), &error);
             }
         }
         shared.ready.notify_waiters();
@@ -276,20 +276,14 @@ fn validate(shared: &Shared, subject: &Subject, standing: Standing, epoch: i32, 
 }
 
 /// A look-up has failed: it is tried again, or told to the application.
-fn failed(
-    shared: &Shared,
-    subjects: impl IntoIterator<Item = Subject>,
-    error: &Error,
-    backoff: Backoff,
-) -> bool {
+fn failed(shared: &Shared, subjects: impl IntoIterator<Item = Subject>, error: &Error) -> bool {
     tracing::debug!(target: "ottla.fetch", %error, "a position cannot be looked up");
     let now = Instant::now();
     let mut assignment = shared.assignment.lock();
     for (partition, version) in subjects {
         let Some(slot) = assignment.current(&partition, version) else { continue };
         slot.busy = false;
-        slot.failures += 1;
-        slot.not_before = Some(now + backoff.after(slot.failures, shared.client.inner.environment.random()));
+        shared.rest(slot, now);
         if !error.may_pass() {
             assignment.fail(&partition, error.clone());
         }

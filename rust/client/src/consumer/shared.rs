@@ -7,10 +7,12 @@ use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 use tokio::sync::Notify;
+use tokio::time::Instant;
 
 use super::Member;
 use super::assignment::Assignment;
 use super::group::Group;
+use super::slot::Slot;
 use crate::cluster::Client;
 use crate::config::IsolationLevel;
 use crate::error::Error;
@@ -49,6 +51,12 @@ impl Shared {
 
     pub(super) fn read_committed(&self) -> bool {
         self.client.config().isolation_level == IsolationLevel::ReadCommitted
+    }
+
+    /// Lets a partition rest after one more failure.
+    pub(super) fn rest(&self, slot: &mut Slot, now: Instant) {
+        slot.failures += 1;
+        slot.not_before = Some(now + self.client.backoff(slot.failures));
     }
 
     /// Who commits; `None` without a group.

@@ -17,7 +17,6 @@ use super::batch::Batch;
 use super::completion::Written;
 use super::sender::Shared;
 use super::split::split;
-use crate::backoff::Backoff;
 use crate::cluster::Route;
 use crate::config::Acks;
 use crate::connection::{Answer, Connection, Turn};
@@ -299,7 +298,5 @@ fn fail_or_retry(shared: &Shared, batch: Batch, error: Error) {
 
 /// When a batch that has failed once more may go again.
 fn pause(shared: &Shared, batch: &Batch) -> Instant {
-    let config = shared.client.config();
-    let backoff = Backoff { first: config.retry_backoff, max: config.retry_backoff_max };
-    Instant::now() + backoff.after(batch.failures + 1, shared.client.inner.environment.random())
+    Instant::now() + shared.client.backoff(batch.failures + 1)
 }

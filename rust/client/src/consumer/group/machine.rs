@@ -209,6 +209,22 @@ impl Core {
         self.pause.fail(now, &self.environment);
     }
 
+    /// A request to leave was refused: says whether to send it once more, and gets ready for that. If
+    /// not, there is nobody to tell any more.
+    pub(super) fn leave_again(&mut self, now: Instant, refused: &Refused) -> bool {
+        match refused {
+            Refused::Unreached(_) => self.find_coordinator(),
+            Refused::Code(code, _) => match recovery(*code) {
+                Recovery::FindCoordinator => self.find_coordinator(),
+                Recovery::Backoff | Recovery::Refresh => {}
+                _ => return false,
+            },
+            Refused::Hopeless(_) => return false,
+        }
+        self.wait(now);
+        true
+    }
+
     pub(super) fn again(&mut self, now: Instant) {
         self.pause.again(now, &self.environment);
     }

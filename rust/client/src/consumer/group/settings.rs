@@ -80,7 +80,7 @@ impl TryFrom<&Config> for GroupSettings {
                 strategies.map(known).collect::<Result<_>>()?
             },
             request_timeout: config.request_timeout,
-            backoff: Backoff { first: config.retry_backoff, max: config.retry_backoff_max },
+            backoff: config.backoff(),
         })
     }
 }

@@ -7,7 +7,6 @@ use tokio::time::Instant;
 
 use super::{Classic, Phase};
 use crate::consumer::group::machine::{Answer, Ask, Machine, Refused, Topics};
-use crate::recovery::{Recovery, recovery};
 
 impl Classic {
     pub(super) fn start_leaving(&mut self, now: Instant) {
@@ -71,19 +70,9 @@ impl Classic {
             Answer::Failed(error) => error.into(),
             _ => return,
         };
-        let again = match &refused {
-            Refused::Unreached(_) => true,
-            Refused::Code(code, _) => match recovery(*code) {
-                Recovery::FindCoordinator => true,
-                Recovery::Backoff | Recovery::Refresh => false,
-                _ => return self.left(now),
-            },
-            Refused::Hopeless(_) => return self.left(now),
-        };
-        if again {
-            self.core.find_coordinator();
+        if !self.core.leave_again(now, &refused) {
+            return self.left(now);
         }
-        self.core.wait(now);
         if let Phase::Leaving { ticket, .. } = &mut self.phase {
             *ticket = None;
         }

@@ -79,19 +79,9 @@ impl ConsumerProtocol {
             Answer::Failed(error) => error.into(),
             _ => return,
         };
-        let elsewhere = match &refused {
-            Refused::Unreached(_) => true,
-            Refused::Code(code, _) => match recovery(*code) {
-                Recovery::FindCoordinator => true,
-                Recovery::Backoff | Recovery::Refresh => false,
-                _ => return self.left(now),
-            },
-            Refused::Hopeless(_) => return self.left(now),
-        };
-        if elsewhere {
-            self.core.find_coordinator();
+        if !self.core.leave_again(now, &refused) {
+            return self.left(now);
         }
-        self.core.wait(now);
         if let Phase::Leaving { ticket, .. } = &mut self.phase {
             *ticket = None;
         }
