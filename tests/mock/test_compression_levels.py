@@ -54,15 +54,17 @@ def test_a_higher_level_takes_less_room(
     assert thorough <= default <= quick
 
 
-def test_lz4_takes_javas_levels_and_has_one(mock_cluster: MockCluster) -> None:
+def test_lz4s_default_level_is_the_fast_one_and_the_others_search(
+    mock_cluster: MockCluster,
+) -> None:
     sizes = {
-        batch_size(
+        level: batch_size(
             mock_cluster, f"level-{level}", compression_type="lz4", compression_lz4_level=level
         )
-        for level in (1, 9, 17)
+        for level in (1, 8, 9, 10, 17)
     }
-    assert len(sizes) == 1
-    assert sizes.pop() < 0.8 * batch_size(mock_cluster, "none")
+    assert sizes[17] <= sizes[10] <= sizes[8] <= sizes[1] < 0.95 * sizes[9]
+    assert sizes[9] < 0.8 * batch_size(mock_cluster, "none")
 
 
 @pytest.mark.parametrize(

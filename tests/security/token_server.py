@@ -38,8 +38,8 @@ def encode(raw: bytes) -> str:
 def unsecured_token(subject: str, lifetime: float = 60) -> str:
     """A token without a signature, which Kafka's validator for development accepts."""
     now = time.time()
-    # In whole seconds, as servers say it: by a broker's clock, whose steps are milliseconds, a token
-    # of this very moment would be one of the future.
+    # In whole seconds, as servers say it: to a broker, whose clock has steps of a millisecond, a
+    # token of this very moment would be one of the future.
     claims = {"sub": subject, "iat": int(now), "exp": now + lifetime}
     return f"{encode(json.dumps({'alg': 'none'}).encode())}.{encode(json.dumps(claims).encode())}."
 

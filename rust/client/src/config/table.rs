@@ -174,7 +174,7 @@ rows! {
     partitioner_rack_aware: bool = false, "partitioner.rack.aware", (0, 0), "Records without a key go to partitions led in client.rack, as long as there are any (KIP-1123).";
     compression_type: Compression = Compression::None, "compression.type", (0, 0), "How batches are compressed.";
     compression_gzip_level: i32 = -1, "compression.gzip.level", (-1, 9), "Level of gzip; -1 is its default.";
-    compression_lz4_level: i32 = 9, "compression.lz4.level", (1, 17), "Level of lz4; accepted as Java does, one fast mode is used.";
+    compression_lz4_level: i32 = 9, "compression.lz4.level", (1, 17), "Level of lz4; 9 is the fast mode, the others are those of LZ4HC: smaller, and several times slower.";
     compression_zstd_level: i32 = 3, "compression.zstd.level", (-131_072, 22), "Level of zstd.";
 
     check_crcs: bool = true, "check.crcs", (0, 0), "Check the checksum of each batch that is read.";

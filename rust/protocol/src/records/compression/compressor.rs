@@ -40,7 +40,7 @@ impl Compressor {
             Compression::None => Engine::None,
             Compression::Gzip => Engine::Gzip(gzip::Encoder::new(level)),
             Compression::Snappy => Engine::Snappy(snappy::Encoder::new()),
-            Compression::Lz4 => Engine::Lz4(lz4::Encoder::new()),
+            Compression::Lz4 => Engine::Lz4(lz4::Encoder::new(level)),
             Compression::Zstd => {
                 let encoder = zstd::Encoder::new(level).map_err(|cause| failed(codec, cause))?;
                 Engine::Zstd(encoder)

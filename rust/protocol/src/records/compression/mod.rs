@@ -66,9 +66,8 @@ impl Compression {
 
     /// The levels that the codec's configuration takes, as KIP-390 bounds them.
     ///
-    /// LZ4 takes Java's levels so that a configuration moves over unchanged, but there is one
-    /// compressor behind all of them, the fast one: Java's default of 9 is LZ4HC, six times slower
-    /// for a few per cent. Gzip also takes -1, its default.
+    /// LZ4's default of 9 is its fast compressor, as in Java; the others are LZ4HC's levels, several
+    /// times slower. Gzip also takes -1, its default.
     #[must_use]
     pub const fn levels(self) -> Option<RangeInclusive<i32>> {
         match self {
