@@ -1088,7 +1088,10 @@ class ConsumerBase:
         on_revoked: _OnPartitions | None = None,
         on_lost: _OnPartitions | None = None,
     ) -> None:
-        """Join the group, and read what it assigns; replaces an earlier subscription.
+        """Read what the group assigns; replaces an earlier subscription.
+
+        The group is joined by the next poll or iteration, not before: it would wait for a member
+        that is not polled.
 
         Args:
             topics: topics; those that do not exist yet are read once they do.

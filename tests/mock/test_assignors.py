@@ -77,31 +77,30 @@ def test_a_program_s_own_assignor_is_asked(
         client_rack="rack-b",
         **CONFIG,
     )
-    with first:
+    second = kind(
+        mock_cluster.bootstrap, topics=[topic], partition_assignment_strategy=[odd], **CONFIG
+    )
+    with first, second:
+        # The second one takes part once it is polled.
         settle([first], [[0, 2]])
-        # A member joins as soon as it has subscribed, polled or not.
-        second = kind(
-            mock_cluster.bootstrap, topics=[topic], partition_assignment_strategy=[odd], **CONFIG
-        )
-        with second:
-            settle([first, second], [[0, 2], [1]])
-            group = mock_cluster.group("g")
-            assert group is not None
-            assert group.assignor == "even-and-odd"
-            deadline = time.monotonic() + SOON
-            while not odd.told:
-                assert time.monotonic() < deadline
-                time.sleep(0.01)
-            assert odd.told[-1][0] == [("orders", 1)]
-            topics, members = even.asked[-1]
-            assert topics == {"orders": {p: ["rack-a", "rack-b", "rack-c"] for p in range(3)}}
-            told = [(m.topics, m.rack, m.user_data) for m in members]
-            assert sorted(told, key=lambda row: row[1] or "") == [
-                (["orders"], None, None),
-                (["orders"], "rack-b", b"even"),
-            ]
-            assert {m.member_id for m in members} == {m.id for m in mock_cluster.members("g")}
-            assert "MemberSubscription(member_id=" in repr(members[0])
+        settle([first, second], [[0, 2], [1]])
+        group = mock_cluster.group("g")
+        assert group is not None
+        assert group.assignor == "even-and-odd"
+        deadline = time.monotonic() + SOON
+        while not odd.told:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        assert odd.told[-1][0] == [("orders", 1)]
+        topics, members = even.asked[-1]
+        assert topics == {"orders": {p: ["rack-a", "rack-b", "rack-c"] for p in range(3)}}
+        told = [(m.topics, m.rack, m.user_data) for m in members]
+        assert sorted(told, key=lambda row: row[1] or "") == [
+            (["orders"], None, None),
+            (["orders"], "rack-b", b"even"),
+        ]
+        assert {m.member_id for m in members} == {m.id for m in mock_cluster.members("g")}
+        assert "MemberSubscription(member_id=" in repr(members[0])
 
 
 @pytest.mark.parametrize(

@@ -147,10 +147,8 @@ impl Commits {
 async fn send(shared: &Shared, offsets: HashMap<TopicPartition, Committed>, deadline: Instant) -> Result<()> {
     loop {
         let member = shared.member().ok_or_else(no_group)?;
-        if let Some(group) = shared.membership()
-            && member.generation < 0
-        {
-            return Err(no_member(group));
+        if member.generation < 0 && shared.is_subscribed() {
+            return Err(no_member(shared.membership()));
         }
         let left = deadline.saturating_duration_since(Instant::now());
         let outcome = offsets::commit(&shared.client, &member, offsets.clone(), left).await;
@@ -174,9 +172,13 @@ async fn send(shared: &Shared, offsets: HashMap<TopicPartition, Committed>, dead
 }
 
 /// A commit of who is not a member would pass for one by hand, over the heads of the members.
-fn no_member(group: &Group) -> Error {
-    let words = "not committed: this consumer is not a member of its group now, and its partitions may be somebody else's; poll to join again";
-    with_reason(group, Error::told(ErrorCode::UnknownMemberId, words))
+fn no_member(group: Option<&Group>) -> Error {
+    let words = "not committed: this consumer is not a member of its group now, and its partitions may be somebody else's; poll to join";
+    let error = Error::told(ErrorCode::UnknownMemberId, words);
+    match group {
+        Some(group) => with_reason(group, error),
+        None => error,
+    }
 }
 
 /// The error with why the member left its group, if it was not asked to.

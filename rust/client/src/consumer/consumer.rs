@@ -6,7 +6,8 @@
 //!
 //! Invariants: the position moves only past what was handed out, and a commit never passes it. What
 //! was taken to be handed out is void after a seek, a pause or a change of the assignment
-//! ([`Consumer::version`]). Nothing starts before there is something to read.
+//! ([`Consumer::version`]). Nothing starts before there is something to read, and a group is joined by
+//! the poll after the subscription (`subscribing.rs`).
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -20,11 +21,11 @@ use tokio::time::{Duration, Instant, sleep_until};
 use super::assignor::Assignor;
 use super::commits::Commits;
 use super::fetcher::Fetcher;
-use super::group::{Change, Group, GroupSettings, Subscription};
+use super::group::{Change, Group};
 use super::member::Member;
 use super::offsets::{self, Committed};
 use super::shared::Shared;
-use super::slot::Phase;
+use super::subscribing::Choice;
 use crate::cluster::Client;
 use crate::error::{Error, Kind, Result};
 use crate::list_offsets::TopicPartition;
@@ -41,26 +42,16 @@ pub enum Polled {
     Nothing,
 }
 
-/// Who chooses the partitions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Mode {
-    Idle,
-    Assigned,
-    Subscribed,
-}
-
 /// A consumer.
 #[derive(Debug)]
 pub struct Consumer {
     pub(super) shared: Arc<Shared>,
-    mode: Mutex<Mode>,
+    pub(super) choice: Choice,
     fetcher: Mutex<Option<AbortHandle>>,
     commits: Commits,
     woken: AtomicBool,
     closed: AtomicBool,
     pub(super) scratch: Mutex<Scratch>,
-    /// The application's own, instead of `partition.assignment.strategy`.
-    assignors: Vec<Arc<dyn Assignor>>,
 }
 
 impl Drop for Consumer {
@@ -78,12 +69,11 @@ impl Consumer {
         Self {
             commits: Commits::new(Arc::clone(&shared)),
             shared,
-            mode: Mutex::new(Mode::Idle),
+            choice: Choice::default(),
             fetcher: Mutex::default(),
             woken: AtomicBool::new(false),
             closed: AtomicBool::new(false),
             scratch: Mutex::default(),
-            assignors: Vec::new(),
         }
     }
 
@@ -91,7 +81,7 @@ impl Consumer {
     /// `partition.assignment.strategy` names.
     #[must_use]
     pub fn with_assignors(mut self, assignors: Vec<Arc<dyn Assignor>>) -> Self {
-        self.assignors = assignors;
+        self.choice.assignors = assignors;
         self
     }
 
@@ -109,7 +99,7 @@ impl Consumer {
     }
 
     /// Starts fetching, in the runtime that this is called in.
-    fn start(&self) {
+    pub(super) fn start(&self) {
         let mut fetcher = self.fetcher.lock();
         if fetcher.is_none() {
             let task = tokio::spawn(Fetcher::new(Arc::clone(&self.shared)).run());
@@ -125,57 +115,6 @@ impl Consumer {
         }
     }
 
-    fn enter(&self, mode: Mode) -> Result<()> {
-        self.check_open()?;
-        let mut now = self.mode.lock();
-        if *now != Mode::Idle && *now != mode {
-            let words = match *now {
-                Mode::Assigned => "partitions were assigned by hand: unsubscribe first to subscribe",
-                _ => "topics are subscribed to: unsubscribe first to assign partitions by hand",
-            };
-            return Err(Error::new(Kind::State, words));
-        }
-        *now = mode;
-        self.shared.subscribed.store(mode == Mode::Subscribed, Ordering::Release);
-        Ok(())
-    }
-
-    /// Joins the group and reads the topics; replaces an earlier subscription.
-    pub fn subscribe(&self, subscription: Subscription) -> Result<()> {
-        let client = &self.shared.client;
-        let settings = GroupSettings::try_from(client.config())?.with_assignors(&self.assignors)?;
-        self.enter(Mode::Subscribed)?;
-        let group = self.shared.group.get_or_init(|| Group::start(client.clone(), settings));
-        group.subscribe(subscription)?;
-        self.start();
-        Ok(())
-    }
-
-    /// Reads exactly these partitions, without a group's doing. Those that were assigned before stay
-    /// where they are.
-    pub fn assign(&self, partitions: Vec<TopicPartition>) -> Result<()> {
-        self.enter(Mode::Assigned)?;
-        self.shared.assignment.lock().replace(partitions, self.first_phase());
-        self.start();
-        Ok(())
-    }
-
-    /// Gives up partitions and membership. A group's partitions are given up by the changes that the
-    /// next polls bring.
-    pub fn unsubscribe(&self) -> Result<()> {
-        self.check_open()?;
-        let mode = std::mem::replace(&mut *self.mode.lock(), Mode::Idle);
-        match (mode, self.shared.group.get()) {
-            (Mode::Subscribed, Some(group)) => group.unsubscribe(),
-            _ => self.shared.assignment.lock().replace(Vec::new(), Phase::Policy),
-        }
-        Ok(())
-    }
-
-    fn first_phase(&self) -> Phase {
-        if self.shared.group_id.is_some() { Phase::Committed } else { Phase::Policy }
-    }
-
     /// The partitions, sorted.
     #[must_use]
     pub fn assignment(&self) -> Vec<TopicPartition> {
@@ -186,8 +125,7 @@ impl Consumer {
 
     /// Waits until there is something for the application, or until the deadline. Cancel-safe.
     pub async fn poll(&self, deadline: Instant) -> Result<Polled> {
-        let group = self.shared.group.get();
-        let _polling = group.map(Group::polling);
+        let mut polling = self.shared.group.get().map(Group::polling);
         loop {
             let ready = self.shared.ready.notified();
             tokio::pin!(ready);
@@ -197,7 +135,12 @@ impl Consumer {
                 return Err(Error::new(Kind::Wakeup, "the poll was ended by wakeup()"));
             }
             self.check_open()?;
-            if *self.mode.lock() == Mode::Idle && self.shared.group.get().is_none() {
+            self.join()?;
+            let group = self.shared.group.get();
+            if polling.is_none() {
+                polling = group.map(Group::polling);
+            }
+            if group.is_none() && self.choice.is_nobodys() {
                 let words = "nothing to poll: subscribe to topics or assign partitions first";
                 return Err(Error::new(Kind::State, words));
             }

@@ -1,7 +1,7 @@
 //! Reading: ranges of partitions (`scan.rs`, `reader.rs`, `cursor.rs`), and consumers (`consumer.rs`).
 //!
 //! - `assignment` and `slot`: which partitions a consumer has, and where it is in each; no I/O.
-//! - `consumer`: what an application calls; `taking` and `seeking` are parts of it.
+//! - `consumer`: what an application calls; `subscribing`, `taking` and `seeking` are parts of it.
 //! - `fetcher`: what runs behind a consumer; `fetch` is one request, `answers` what becomes of it,
 //!   `fetch_session` what a broker remembers of the last one, `positions` the look-ups of where to read.
 //! - `prefetched` and `records`: what waits to be handed out, and its decoding.
@@ -29,6 +29,7 @@ mod scan;
 mod seeking;
 mod shared;
 mod slot;
+mod subscribing;
 mod taking;
 
 pub use consumer::{Consumer, Polled};

@@ -26,7 +26,7 @@ pub(super) struct Shared {
     /// Something for the application.
     pub(super) ready: Notify,
     pub(super) group_id: Option<Arc<str>>,
-    /// The membership, once the consumer has subscribed.
+    /// The membership, once the consumer has subscribed and polled.
     pub(super) group: OnceLock<Group>,
     /// Whether the group decides about the partitions.
     pub(super) subscribed: AtomicBool,
@@ -61,15 +61,25 @@ impl Shared {
 
     /// Who commits; `None` without a group.
     pub(super) fn member(&self) -> Option<Member> {
-        match self.membership() {
-            Some(group) => Some(group.member()),
-            None => self.group_id.clone().map(Member::none),
+        if let Some(group) = self.membership() {
+            return Some(group.member());
         }
+        let mut member = Member::none(self.group_id.clone()?);
+        let instance_id = &self.client.config().group_instance_id;
+        if self.is_subscribed() && !instance_id.is_empty() {
+            member.instance_id = Some(instance_id.as_str().into());
+        }
+        Some(member)
     }
 
-    /// The membership, if this consumer is subscribed.
+    /// Whether the group decides about the partitions.
+    pub(super) fn is_subscribed(&self) -> bool {
+        self.subscribed.load(Ordering::Acquire)
+    }
+
+    /// The membership, if this consumer is subscribed and was polled since.
     pub(super) fn membership(&self) -> Option<&Group> {
-        self.group.get().filter(|_| self.subscribed.load(Ordering::Acquire))
+        self.group.get().filter(|_| self.is_subscribed())
     }
 
     /// Keeps an error for the application that is of no partition.

@@ -96,16 +96,13 @@ impl Group {
 
     /// Subscribes, or subscribes to something else; the member joins or joins again by itself.
     pub fn subscribe(&self, subscription: Subscription) -> Result<()> {
+        self.shared.settings.check(&subscription)?;
         let now = Instant::now();
         let mut wish = self.shared.wish.lock();
         match &subscription {
             Subscription::Topics(names) => {
                 let topics = Topics { names: names.iter().cloned().collect(), regex: None };
                 self.shared.machine.lock().subscribe(now, topics);
-            }
-            Subscription::Regex(_) if self.shared.settings.protocol == GroupProtocol::Classic => {
-                let words = "brokers match patterns only with group.protocol=consumer: use one that the client matches";
-                return Err(Error::new(Kind::Config, words));
             }
             Subscription::Regex(regex) => {
                 let topics = Topics { names: Default::default(), regex: Some(regex.clone()) };

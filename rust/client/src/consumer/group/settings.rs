@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use tokio::time::Duration;
 
+use super::subscription::Subscription;
 use crate::backoff::Backoff;
 use crate::config::{Config, GroupProtocol};
 use crate::consumer::assignor::{self, Assignor};
@@ -107,6 +108,16 @@ impl GroupSettings {
         }
         self.assignors = assignors.to_vec();
         Ok(self)
+    }
+
+    /// Whether a member of this protocol can subscribe to that.
+    pub(in crate::consumer) fn check(&self, subscription: &Subscription) -> Result<()> {
+        if matches!(subscription, Subscription::Regex(_)) && self.protocol == GroupProtocol::Classic {
+            let words =
+                "brokers match patterns only with group.protocol=consumer: use one that the client matches";
+            return Err(Error::new(Kind::Config, words));
+        }
+        Ok(())
     }
 
     /// `max.poll.interval.ms` as requests carry it.

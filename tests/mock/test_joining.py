@@ -1,0 +1,121 @@
+"""A member joins its group with its first poll, as Java's does: who only subscribes takes no part."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+
+import ottla
+from ottla import errors
+from ottla.testing import MockCluster
+from tests.support.consumers import KINDS, SOON, read
+
+ALL = [("orders", 0), ("orders", 1), ("orders", 2)]
+OF_MEMBERS = ["JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup", "ConsumerGroupHeartbeat"]
+
+
+@pytest.fixture(params=["classic", "consumer"])
+def config(request: pytest.FixtureRequest) -> dict[str, Any]:
+    """What a member of the group `g` is made with."""
+    beat = {"heartbeat_interval_ms": 100} if request.param == "classic" else {}
+    return {"group_id": "g", "group_protocol": request.param, **beat}
+
+
+@pytest.fixture(params=KINDS)
+def kind(request: pytest.FixtureRequest) -> Any:
+    """The class of the consumer."""
+    return KINDS[request.param]
+
+
+def until(condition: Any, *consumers: Any) -> None:
+    """Have the consumers poll until something is so."""
+    deadline = time.monotonic() + SOON
+    while not condition():
+        assert time.monotonic() < deadline
+        for consumer in consumers:
+            consumer.poll(timeout=0.02)
+
+
+def traces(cluster: MockCluster) -> int:
+    """How often brokers heard of a member."""
+    return sum(cluster.request_count(api) for api in OF_MEMBERS)
+
+
+def test_who_only_subscribes_holds_up_nobody(
+    mock_cluster: MockCluster, topic: str, kind: Any, config: dict[str, Any]
+) -> None:
+    with (
+        kind(mock_cluster.bootstrap, topics=[topic], **config) as idle,
+        kind(mock_cluster.bootstrap, topics=[topic], **config) as busy,
+    ):
+        assert idle.subscription() == [topic]
+        until(lambda: busy.assignment() == ALL, busy)
+        assert len(mock_cluster.members("g")) == 1
+        # One that does not wait is a poll, too.
+        assert idle.poll(timeout=0) == []
+        deadline = time.monotonic() + SOON
+        while len(mock_cluster.members("g")) < 2:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        until(lambda: idle.assignment() and len(busy.assignment()) < 3, idle, busy)
+
+
+@pytest.mark.parametrize("how", ["poll", "poll_arrow", "iterate"])
+def test_each_way_to_poll_joins(
+    mock_cluster: MockCluster, topic: str, kind: Any, config: dict[str, Any], how: str
+) -> None:
+    mock_cluster.append(topic, 0, [b"v"])
+    given = {"topics": [topic], "auto_offset_reset": "earliest", **config}
+    with kind(mock_cluster.bootstrap, **given) as consumer:
+        consumer.wakeup()
+        with pytest.raises(errors.WakeupError):
+            consumer.poll(timeout=0)
+        assert traces(mock_cluster) == 0, "it was woken before it began"
+        if how == "poll":
+            assert [record.value for record in read(consumer, 1)] == [b"v"]
+        elif how == "poll_arrow":
+            deadline = time.monotonic() + SOON
+            while consumer.poll_arrow(timeout=0.5) is None:
+                assert time.monotonic() < deadline
+        else:
+            assert next(consumer).value == b"v"
+        assert len(mock_cluster.members("g")) == 1
+
+
+def test_who_ends_before_the_first_poll_leaves_no_trace(
+    mock_cluster: MockCluster, topic: str, kind: Any, config: dict[str, Any]
+) -> None:
+    with kind(mock_cluster.bootstrap, topics=[topic], **config):
+        pass
+    with kind(mock_cluster.bootstrap, topics=[topic], **config) as consumer:
+        consumer.unsubscribe()
+        assert consumer.subscription() == []
+        with pytest.raises(errors.StateError, match="nothing to poll"):
+            consumer.poll(timeout=0)
+        consumer.assign([(topic, 0)])
+    assert traces(mock_cluster) == 0
+
+
+def test_calls_before_the_first_poll(
+    mock_cluster: MockCluster, topic: str, kind: Any, config: dict[str, Any]
+) -> None:
+    mock_cluster.commit("g", topic, 0, 7)
+    with kind(mock_cluster.bootstrap, topics=[topic], **config) as consumer:
+        metadata = consumer.group_metadata()
+        assert (metadata.group_id, metadata.generation, metadata.member_id) == ("g", -1, "")
+        assert consumer.assignment() == []
+        consumer.commit()
+        with pytest.raises(errors.KafkaError, match="poll to join") as raised:
+            consumer.commit({(topic, 0): 9})
+        assert raised.value.name == "UNKNOWN_MEMBER_ID"
+        with pytest.raises(errors.StateError, match="not assigned"):
+            consumer.position(topic, 0)
+        assert consumer.committed((topic, 0)) == {(topic, 0): ottla.OffsetAndMetadata(7)}
+        assert consumer.committed() == {}
+        assert traces(mock_cluster) == 0
+        assert mock_cluster.committed("g") == {(topic, 0): 7}
+        until(lambda: consumer.assignment() == ALL, consumer)
+        consumer.commit({(topic, 0): 9})
+    assert mock_cluster.committed("g")[topic, 0] == 9
