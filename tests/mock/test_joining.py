@@ -1,4 +1,4 @@
-"""A member joins its group with its first poll, as Java's does: who only subscribes takes no part."""
+"""A member joins its group with its first poll, as Java's: who only subscribes takes no part."""
 
 from __future__ import annotations
 
@@ -102,7 +102,8 @@ def test_calls_before_the_first_poll(
     mock_cluster: MockCluster, topic: str, kind: Any, config: dict[str, Any]
 ) -> None:
     mock_cluster.commit("g", topic, 0, 7)
-    with kind(mock_cluster.bootstrap, topics=[topic], **config) as consumer:
+    given = {"topics": [topic], "enable_auto_commit": False, **config}
+    with kind(mock_cluster.bootstrap, **given) as consumer:
         metadata = consumer.group_metadata()
         assert (metadata.group_id, metadata.generation, metadata.member_id) == ("g", -1, "")
         assert consumer.assignment() == []

@@ -191,7 +191,8 @@ async fn offsets_are_committed_with_their_metadata_and_read_again() {
     let reader = Reader::join(&cluster, &[("enable.auto.commit", "false")]).await;
     let mut readers = [reader];
     until_polled(&mut readers, |readers| readers[0].consumer.assignment().len() == 2).await;
-    let committed = Committed { offset: 7, leader_epoch: Some(0), metadata: "note".to_owned() };
+    let committed =
+        Committed { offset: 7, leader_epoch: Some(0), metadata: "note".to_owned(), ..Committed::default() };
     let offsets = HashMap::from([(tp(0), committed.clone())]);
     soon(readers[0].consumer.commit(Some(offsets), SOON)).await.expect("committed");
     let found = soon(readers[0].consumer.committed(vec![tp(0), tp(1)], SOON)).await.expect("found");

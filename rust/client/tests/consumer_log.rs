@@ -6,6 +6,7 @@
 
 mod support;
 
+use ottla_client::consumer::offsets::Committed;
 use ottla_client::consumer::{Consumer, Polled};
 use ottla_client::{Error, Kind, TopicPartition};
 use ottla_mock::{Fault, Match, MockCluster, MockConfig, Reaction, TopicSpec};
@@ -244,4 +245,46 @@ async fn a_topic_made_anew_under_its_name_is_read_from_its_start() {
         cluster.append("t", 0, &[b"w"]).unwrap();
     }
     assert_eq!(read(&consumer, 3, 500).await, [0, 1, 2]);
+}
+
+#[tokio::test]
+async fn a_position_in_a_topic_that_is_gone_means_nothing_in_the_new_one() {
+    let cluster = ten().await;
+    let pairs = [("group.id", "g"), ("enable.auto.commit", "false"), ("metadata.max.age.ms", "100")];
+    let consumer = consumer(&cluster, &pairs).await;
+    assert_eq!(read(&consumer, 3, 3).await, [0, 1, 2]);
+    cluster.delete_topic("t").unwrap();
+    cluster.create_topic(TopicSpec::new("t")).unwrap();
+    // The position lies in the new log, too: reading on there would skip its first records.
+    for _ in 0..20 {
+        cluster.append("t", 0, &[b"w"]).unwrap();
+    }
+    // What was fetched before is handed out first, and is not committed to the new topic.
+    let fetched = read(&consumer, 7, 500).await;
+    assert_eq!(fetched[..7], [3, 4, 5, 6, 7, 8, 9]);
+    assert_eq!(cluster.committed("g", "t", 0), None);
+    let mut again = fetched[7..].to_vec();
+    while again.len() < 20 {
+        again.extend(read(&consumer, 1, 500).await);
+    }
+    assert_eq!(again, (0..20).collect::<Vec<_>>());
+    soon(consumer.commit(None, SOON)).await.expect("it is the new one's by now");
+    assert_eq!(cluster.committed("g", "t", 0).map(|committed| committed.offset), Some(20));
+}
+
+#[tokio::test]
+async fn what_was_read_of_a_topic_that_is_gone_is_not_committed_to_the_new_one() {
+    let cluster = ten().await;
+    let pairs = [("group.id", "g"), ("enable.auto.commit", "false"), ("metadata.max.age.ms", "100000")];
+    let consumer = consumer(&cluster, &pairs).await;
+    assert_eq!(read(&consumer, 10, 500).await.len(), 10);
+    // Nothing is fetched meanwhile that would find out.
+    consumer.pause(&[tp()], true).unwrap();
+    cluster.delete_topic("t").unwrap();
+    cluster.create_topic(TopicSpec::new("t")).unwrap();
+    for named in [None, Some([(tp(), Committed { offset: 10, ..Committed::default() })].into())] {
+        let error = soon(consumer.commit(named, SOON)).await.expect_err("another topic");
+        assert_eq!(error.code(), Some(ErrorCode::UnknownTopicId), "{error}");
+        assert_eq!(cluster.committed("g", "t", 0), None);
+    }
 }

@@ -12,6 +12,7 @@ use std::time::Duration;
 use ottla_client::consumer::Member;
 use ottla_client::consumer::offsets::{self, Committed};
 use ottla_client::environment::Environment;
+use ottla_client::metadata::Want;
 use ottla_client::{Client, CoordinatorKind, Error, Kind, TopicPartition};
 use ottla_mock::{ApiLimit, Fault, Match, MockCluster, MockConfig, Reaction, TopicSpec, When};
 use ottla_protocol::messages::find_coordinator::{Coordinator, FindCoordinatorResponse};
@@ -33,7 +34,7 @@ fn tp(partition: i32) -> TopicPartition {
 }
 
 fn at(offset: i64) -> Committed {
-    Committed { offset, leader_epoch: Some(3), metadata: "here".to_owned() }
+    Committed { offset, leader_epoch: Some(3), metadata: "here".to_owned(), ..Committed::default() }
 }
 
 async fn commit_of(client: &Client, offsets: &[(i32, i64)], timeout: Duration) -> Result<Outcomes, Error> {
@@ -189,6 +190,71 @@ async fn what_is_about_the_member_comes_at_once() {
     cluster.inject(times(1, COMMIT, E::UnknownMemberId));
     let error = commit(&client, 9).await.unwrap_err();
     assert!(error.message().contains("only these may commit"), "{error}");
+}
+
+/// Deletes the topic and makes it again.
+fn make_again(cluster: &MockCluster) {
+    cluster.delete_topic("t").unwrap();
+    cluster.create_topic(TopicSpec::new("t")).unwrap();
+}
+
+#[tokio::test]
+async fn an_offset_of_a_topic_that_is_gone_is_not_stored_for_one_of_the_same_name() {
+    // By its id; and by its name, where the metadata knows better by the time it is tried again.
+    for version in [10, 9] {
+        let api_limits = [(COMMIT, ApiLimit::Max(version))].into();
+        let cluster = MockCluster::start(MockConfig { api_limits, ..Default::default() }).await.unwrap();
+        cluster.create_topic(TopicSpec::new("t")).unwrap();
+        let client = knowing(&cluster).await;
+        if version == 9 {
+            let unknown = ErrorCode::UnknownTopicOrPartition;
+            cluster.inject(Fault::once(Match::api(COMMIT), Reaction::Error(unknown)));
+        }
+        make_again(&cluster);
+        let error = commit(&client, 7).await.expect_err("another topic");
+        assert_eq!(error.code(), Some(ErrorCode::UnknownTopicId), "{error}");
+        assert!(error.to_string().contains("deleted and made again"), "{error}");
+        assert_eq!((stored(&cluster), cluster.request_count(None, COMMIT)), (None, 1));
+        // The client knows the new one by now.
+        commit(&client, 1).await.expect("committed");
+        assert_eq!(stored(&cluster), Some(1));
+    }
+}
+
+#[tokio::test]
+async fn while_the_metadata_lacks_a_topic_its_offsets_keep_its_id() {
+    let cluster = cluster(1).await;
+    let client = knowing(&cluster).await;
+    cluster.delete_topic("t").unwrap();
+    // The second attempt finds metadata without the topic; by its name it would meet the new one.
+    let (result, ()) = tokio::join!(commit(&client, 7), async {
+        until(|| cluster.request_count(None, COMMIT) >= 2).await;
+        cluster.create_topic(TopicSpec::new("t")).unwrap();
+    });
+    let error = result.expect_err("another topic");
+    assert_eq!((error.code(), stored(&cluster)), (Some(ErrorCode::UnknownTopicId), None), "{error}");
+    let seen = cluster.requests();
+    assert!(seen.iter().filter(|seen| seen.api == Some(COMMIT)).all(|seen| seen.version == 10));
+}
+
+#[tokio::test]
+async fn offsets_of_two_topics_of_one_name_are_told_apart() {
+    let cluster = cluster(2).await;
+    let client = knowing(&cluster).await;
+    let old = cluster.topic("t").unwrap().id;
+    cluster.delete_topic("t").unwrap();
+    cluster.create_topic(TopicSpec::new("t").partitions(2)).unwrap();
+    let generation = client.snapshot().generation;
+    soon(client.refresh(generation, Want::Topics(&["t".into()]))).await.expect("metadata");
+    // One partition was read before, the other one since.
+    let new = cluster.topic("t").unwrap().id;
+    let of = |topic_id| Committed { topic_id, ..at(7) };
+    let offsets = HashMap::from([(tp(0), of(old)), (tp(1), of(new))]);
+    let outcomes = soon(offsets::commit(&client, &Member::none("g"), offsets, SOON)).await.unwrap();
+    assert_eq!(outcomes[&tp(0)].clone().unwrap_err().code(), Some(ErrorCode::UnknownTopicId));
+    assert!(outcomes[&tp(1)].is_ok(), "{outcomes:?}");
+    assert_eq!(stored(&cluster), None);
+    assert_eq!(cluster.committed("g", "t", 1).map(|committed| committed.offset), Some(7));
 }
 
 #[tokio::test]

@@ -83,7 +83,7 @@ impl Admin {
         let wanted: HashMap<_, _> = offsets
             .into_iter()
             .map(|((topic, partition), offset)| {
-                let to = Committed { offset, leader_epoch: None, metadata: String::new() };
+                let to = Committed { offset, ..Committed::default() };
                 ((Arc::<str>::from(topic), partition), to)
             })
             .collect();

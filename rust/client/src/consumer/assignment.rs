@@ -113,13 +113,21 @@ impl Assignment {
         Ok(())
     }
 
+    /// As [`Assignment::seek`], within the same log.
+    pub(super) fn go_on(&mut self, partition: &TopicPartition, to: Phase, at: Standing) {
+        let Some(topic_id) = self.slots.get(partition).map(|slot| slot.topic_id) else { return };
+        if self.seek(partition, to, at).is_ok()
+            && let Some(slot) = self.slots.get_mut(partition)
+        {
+            slot.topic_id = topic_id;
+        }
+    }
+
     /// Gives back what was taken or prefetched and not handed out: it is fetched again.
     pub(super) fn give_back(&mut self, partition: &TopicPartition) {
         let Some(slot) = self.slots.get(partition) else { return };
-        let (phase, at) = (slot.phase, slot.position);
-        if matches!(phase, Phase::Fetch | Phase::Validate) {
-            // It is assigned, so this cannot fail.
-            let _ = self.seek(partition, phase, at);
+        if matches!(slot.phase, Phase::Fetch | Phase::Validate) {
+            self.go_on(partition, slot.phase, slot.position);
         }
     }
 

@@ -94,8 +94,23 @@ impl Commits {
             offset: slot.position.offset,
             leader_epoch: (slot.position.epoch >= 0).then_some(slot.position.epoch),
             metadata: String::new(),
+            topic_id: slot.topic_id,
         };
         wanted.map(|(partition, slot)| (partition.clone(), committed(slot))).collect()
+    }
+
+    /// Adds of which topics offsets are that the application names: of those that it reads.
+    fn of_what_is_read(
+        &self,
+        mut offsets: HashMap<TopicPartition, Committed>,
+    ) -> HashMap<TopicPartition, Committed> {
+        let mut assignment = self.shared.assignment.lock();
+        for (partition, committed) in &mut offsets {
+            if let Some(slot) = assignment.slot(partition).filter(|_| committed.topic_id.is_zero()) {
+                committed.topic_id = slot.topic_id;
+            }
+        }
+        offsets
     }
 
     /// Commits before partitions are given up; what fails is logged, since they are given up anyway.
@@ -129,7 +144,10 @@ impl Commits {
             return Err(no_group());
         }
         // Taken before the wait for a turn: a commit is of what was handed out when it was asked for.
-        let offsets = offsets.unwrap_or_else(|| self.positions(true));
+        let offsets = match offsets {
+            Some(offsets) => self.of_what_is_read(offsets),
+            None => self.positions(true),
+        };
         let deadline = retry::deadline(timeout);
         let turn = timeout_at(deadline, self.turn.lock()).await;
         let _turn = turn.map_err(|_| {

@@ -52,6 +52,9 @@ pub(super) fn wanted(shared: &Shared, snapshot: &Snapshot, now: Instant) -> Vec<
             continue;
         }
         if matches!(slot.phase, Phase::Fetch) {
+            check_topic(slot, snapshot, partition);
+        }
+        if matches!(slot.phase, Phase::Fetch) {
             check_epoch(slot, snapshot, partition);
         }
         if matches!(slot.phase, Phase::OutOfRange) && !slot.is_handed_out() {
@@ -99,6 +102,17 @@ pub(super) fn wanted(shared: &Shared, snapshot: &Snapshot, now: Instant) -> Vec<
         wanted.push(LookUp::Epochs(epochs));
     }
     wanted
+}
+
+/// A topic that was deleted and made again is another one, in which the position means nothing:
+/// where it happens to lie in the new log, reading on would skip what is before it.
+fn check_topic(slot: &mut Slot, snapshot: &Snapshot, partition: &TopicPartition) {
+    let Some(topic) = snapshot.topic(&partition.0).filter(|topic| !topic.id.is_zero()) else { return };
+    if slot.topic_id.is_zero() {
+        slot.topic_id = topic.id;
+    } else if slot.topic_id != topic.id {
+        slot.phase = Phase::OutOfRange;
+    }
 }
 
 /// A new leader may have another log: a position is fetched from it only once that is known.
@@ -265,8 +279,7 @@ fn validate(shared: &Shared, subject: &Subject, standing: Standing, epoch: i32, 
             (Phase::Stuck, position, Some(Error::new(Kind::DataLoss, words)))
         }
     };
-    // It is assigned, so this cannot fail.
-    let _ = assignment.seek(&subject.0, phase, at);
+    assignment.go_on(&subject.0, phase, at);
     if let Some(slot) = assignment.slot(&subject.0) {
         slot.validated = epoch;
     }

@@ -5,6 +5,7 @@
 
 use std::collections::VecDeque;
 
+use ottla_protocol::wire::Uuid;
 use tokio::time::Instant;
 
 use super::prefetched::Prefetched;
@@ -50,6 +51,8 @@ pub(super) struct Slot {
     pub(super) phase: Phase,
     /// Behind what was handed out.
     pub(super) position: Standing,
+    /// The topic that the position is of, once something was asked of it; zero if it has no id.
+    pub(super) topic_id: Uuid,
     /// Behind what was taken for being handed out.
     pub(super) taken: i64,
     /// Offsets that hold nothing for the application, behind what was taken and not handed out yet:
@@ -89,6 +92,7 @@ impl Slot {
             version,
             phase,
             position: Standing::NOWHERE,
+            topic_id: Uuid::ZERO,
             taken: -1,
             passed: VecDeque::new(),
             committed: -1,
@@ -128,6 +132,7 @@ impl Slot {
         self.passed.clear();
         self.fetched = at;
         self.validated = -1;
+        self.topic_id = Uuid::ZERO;
     }
 
     /// Moves the position to where all was handed out, and on over what holds nothing.

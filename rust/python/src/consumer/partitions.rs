@@ -41,7 +41,7 @@ impl OffsetAndMetadata {
 
 impl From<Committed> for OffsetAndMetadata {
     fn from(committed: Committed) -> Self {
-        let Committed { offset, leader_epoch, metadata } = committed;
+        let Committed { offset, leader_epoch, metadata, .. } = committed;
         Self { offset, metadata, leader_epoch: leader_epoch.unwrap_or(-1) }
     }
 }
@@ -49,7 +49,7 @@ impl From<Committed> for OffsetAndMetadata {
 impl From<&OffsetAndMetadata> for Committed {
     fn from(given: &OffsetAndMetadata) -> Self {
         let leader_epoch = (given.leader_epoch >= 0).then_some(given.leader_epoch);
-        Self { offset: given.offset, leader_epoch, metadata: given.metadata.clone() }
+        Self { offset: given.offset, leader_epoch, metadata: given.metadata.clone(), ..Self::default() }
     }
 }
 
@@ -137,7 +137,7 @@ pub(super) fn offsets(
                     PyTypeError::new_err("offsets: expected numbers or OffsetAndMetadata by partition")
                 })?;
                 check(given.py(), number)?;
-                Committed { offset: number, leader_epoch: None, metadata: String::new() }
+                Committed { offset: number, ..Committed::default() }
             }
         };
         offsets.insert(partition(&place)?, committed);

@@ -1,4 +1,8 @@
 //! Storing offsets: OffsetCommit in all its versions.
+//!
+//! Invariant: an offset of a topic is never stored for another one that was made under its name
+//! meanwhile, as far as metadata and brokers tell topics by their ids. What Java's consumer commits
+//! again after UNKNOWN_TOPIC_ID goes to the new topic, whose first records would then be skipped.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -7,6 +11,7 @@ use ottla_protocol::ErrorCode;
 use ottla_protocol::messages::offset_commit::{
     OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic, OffsetCommitResponse,
 };
+use ottla_protocol::wire::Uuid;
 use tokio::time::Duration;
 
 use super::{Committed, Named, is_about_member, recover};
@@ -15,6 +20,7 @@ use crate::consumer::Member;
 use crate::coordinator::{Coordinator, CoordinatorKind};
 use crate::error::{Error, Kind, Result};
 use crate::list_offsets::TopicPartition;
+use crate::metadata::Snapshot;
 
 /// The first version that names topics by their ids.
 const BY_ID: i16 = 10;
@@ -43,12 +49,19 @@ pub async fn commit(
     let mut outcomes = Outcomes::with_capacity(waiting.len());
     let mut retry = client.retry(format!("committing offsets of group {}", member.group_id), timeout);
     let mut sent = false;
-    while !waiting.is_empty() {
-        let stale = client.snapshot().generation;
+    loop {
+        let snapshot = client.snapshot();
+        let stale = snapshot.generation;
+        let ids = check_ids(&snapshot, &mut waiting, &mut outcomes);
+        if waiting.is_empty() {
+            return Ok(outcomes);
+        }
         let attempt = async {
             let coordinator = client.coordinator(CoordinatorKind::Group, &member.group_id).await?;
             sent = true;
-            send(client, &coordinator, member, &mut waiting, &mut outcomes).await
+            let keys: Vec<TopicPartition> = waiting.keys().cloned().collect();
+            let named = Named::new(&snapshot, &keys, &ids);
+            send(&coordinator, member, &named, &mut waiting, &mut outcomes).await
         };
         let again = match retry.attempt(attempt).await {
             Ok(None) => continue,
@@ -68,25 +81,49 @@ pub async fn commit(
             outcomes.extend(late);
         }
     }
-    Ok(outcomes)
+}
+
+/// Settles what is of topics that are gone, and gives the ids of the others: once an offset is of a
+/// topic by its id it stays that, also while the metadata does not know the topic.
+fn check_ids(
+    snapshot: &Snapshot,
+    waiting: &mut HashMap<TopicPartition, Committed>,
+    outcomes: &mut Outcomes,
+) -> HashMap<Arc<str>, Uuid> {
+    let mut ids: HashMap<Arc<str>, Uuid> = HashMap::new();
+    waiting.retain(|(topic, partition), committed| {
+        let now = snapshot.topic(topic).map_or(Uuid::ZERO, |topic| topic.id);
+        if committed.topic_id.is_zero() {
+            committed.topic_id = now;
+        }
+        let id = committed.topic_id;
+        let same = (now.is_zero() || now == id)
+            && (id.is_zero() || *ids.entry(Arc::clone(topic)).or_insert(id) == id);
+        if !same {
+            let words =
+                "not committed: the topic was deleted and made again, and the offset is of the first one";
+            let error = Error::told(ErrorCode::UnknownTopicId, words).at(topic, *partition);
+            outcomes.insert((Arc::clone(topic), *partition), Err(error));
+        }
+        same
+    });
+    ids
 }
 
 /// One attempt. What is settled moves from `waiting` to `outcomes`; returns why the rest is not.
 async fn send(
-    client: &Client,
     coordinator: &Coordinator,
     member: &Member,
+    named: &Named<'_>,
     waiting: &mut HashMap<TopicPartition, Committed>,
     outcomes: &mut Outcomes,
 ) -> Result<Option<Error>> {
-    let keys: Vec<TopicPartition> = waiting.keys().cloned().collect();
-    let named = Named::new(&client.snapshot(), &keys);
     let max = if named.have_ids() { BY_ID } else { BY_ID - 1 };
     let version = coordinator.version::<OffsetCommitRequest>(max)?;
-    let request = build_request(member, &named, waiting);
+    let request = build_request(member, named, waiting);
     let response = coordinator.request(&request, version).await?;
     coordinator.throttle(response.throttle_time_ms);
-    process_response(response, coordinator, member, &named, waiting, outcomes)
+    process_response(response, coordinator, member, named, waiting, outcomes)
 }
 
 fn build_request(

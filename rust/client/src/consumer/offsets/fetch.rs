@@ -65,7 +65,7 @@ impl Asked<'_> {
     async fn send(&mut self, client: &Client) -> Result<()> {
         let coordinator = client.coordinator(CoordinatorKind::Group, &self.member.group_id).await?;
         let keys: Option<Vec<_>> = self.waiting.as_ref().map(|waiting| waiting.iter().cloned().collect());
-        let named = keys.as_ref().map(|keys| Named::new(&client.snapshot(), keys));
+        let named = keys.as_ref().map(|keys| Named::new(&client.snapshot(), keys, &HashMap::new()));
         // Of topics that were not asked about, an answer by ids would not tell the names.
         let max = if named.as_ref().is_some_and(Named::have_ids) { BY_ID } else { BY_ID - 1 };
         let version = coordinator.version::<OffsetFetchRequest>(max)?;
@@ -162,6 +162,7 @@ fn offset(answer: OffsetFetchResponsePartitions) -> Option<Committed> {
         offset: answer.committed_offset,
         leader_epoch: (answer.committed_leader_epoch >= 0).then_some(answer.committed_leader_epoch),
         metadata: answer.metadata.unwrap_or_default(),
+        topic_id: Uuid::ZERO,
     })
 }
 

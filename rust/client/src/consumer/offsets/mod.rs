@@ -36,6 +36,10 @@ pub struct Committed {
     pub leader_epoch: Option<i32>,
     /// Whatever the application wants to be kept with it.
     pub metadata: String,
+    /// The id of the topic that the offset is of; zero if it is whichever has the name when it is
+    /// committed. A topic that was deleted and made again is another one, and gets no offset of the
+    /// first one's. A fetched offset has none.
+    pub topic_id: Uuid,
 }
 
 /// Partitions as a request names them: by topic, and by its id if all topics have one.
@@ -51,11 +55,17 @@ struct NamedTopic<'a> {
 }
 
 impl<'a> Named<'a> {
-    fn new(snapshot: &Snapshot, partitions: impl IntoIterator<Item = &'a TopicPartition>) -> Self {
+    /// With the ids that are given, and otherwise those of the snapshot.
+    fn new(
+        snapshot: &Snapshot,
+        partitions: impl IntoIterator<Item = &'a TopicPartition>,
+        ids: &HashMap<Arc<str>, Uuid>,
+    ) -> Self {
         let mut topics: BTreeMap<&str, NamedTopic<'_>> = BTreeMap::new();
         for (name, partition) in partitions {
             let topic = topics.entry(name).or_insert_with(|| {
-                let id = snapshot.topic(name).map_or(Uuid::ZERO, |topic| topic.id);
+                let known = || snapshot.topic(name).map_or(Uuid::ZERO, |topic| topic.id);
+                let id = ids.get(name).copied().unwrap_or_else(known);
                 NamedTopic { name, id, partitions: Vec::new() }
             });
             topic.partitions.push(*partition);
