@@ -10,11 +10,14 @@ from typing import Any
 import pytest
 from pyspark.sql import datasource as d
 
+from ottla.errors import ConfigError
+from ottla.spark.batch_reader import batch_reader
 from ottla.spark.options import SourceOptions, parse_batch
 from ottla.spark.packing import SMALL, Task, pack
 from ottla.spark.planning import plan_batch
 from ottla.spark.pushdown import Bounds, push
 from ottla.spark.ranges import OffsetRange
+from ottla.spark.schema import full_schema
 from tests.spark.fake_client import FakeClient
 
 
@@ -144,3 +147,10 @@ def test_timestamps_bound_from_below_and_are_filtered_again() -> None:
     # Without a time zone nobody knows which moment is meant.
     naive = datetime(2020, 1, 1)  # noqa: DTZ001
     assert push([d.GreaterThan(("timestamp",), naive)])[0] == Bounds()
+
+
+def test_filters_that_an_older_pyspark_would_not_push(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(d, "Filter")
+    options = {"kafka.bootstrap.servers": "b:1", "subscribe": "t", "pushFilters": "true"}
+    with pytest.raises(ConfigError, match=r"pushFilters needs PySpark 4\.1"):
+        batch_reader(parse_batch(options), full_schema(include_headers=False))

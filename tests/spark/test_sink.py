@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import pickle
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from pyspark.sql.types import (
     StringType,
     StructField,
     StructType,
+    TimestampType,
 )
 
 from ottla.errors import ConfigError
@@ -272,6 +274,34 @@ def test_rows_of_a_stream_become_batches(producer: FakeProducer) -> None:
         {"key": b"k", "value": "10001", "headers": [{"key": "h", "value": None}]},
         {"key": b"k", "value": "10002", "headers": None},
     ]
+
+
+@pytest.mark.parametrize("zone", ["UTC", "America/New_York"])
+def test_moments_in_rows_are_of_the_workers_time_zone(
+    producer: FakeProducer, monkeypatch: pytest.MonkeyPatch, zone: str
+) -> None:
+    monkeypatch.setenv("TZ", zone)
+    time.tzset()
+    try:
+        kind = TimestampType()
+        columns = StructType(
+            [
+                StructField("value", StringType()),
+                StructField("timestamp", kind),
+                StructField("other", LongType()),
+            ]
+        )
+        made = RowStreamWriter(parse_sink({**TO, "includeTimestamp": "true"}), columns)
+        row = Row("value", "timestamp", "other")
+        # As Spark makes rows of what it has, in microseconds.
+        moment = kind.fromInternal(1_600_000_000_123_000)
+        made.write(iter([row("a", moment, 1), row("b", None, 2)]))
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+    ((_, batch),) = producer.sent
+    assert batch.schema.names == ["value", "timestamp"]
+    assert batch["timestamp"].cast(pa.int64()).to_pylist() == [1_600_000_000_123_000, None]
 
 
 def test_abort_says_that_records_stay(caplog: pytest.LogCaptureFixture) -> None:

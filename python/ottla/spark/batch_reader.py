@@ -10,9 +10,12 @@ import logging
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+import pyspark
+from pyspark.sql import datasource
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
+from ottla.errors import ConfigError
 from ottla.spark.clients import client_for
 from ottla.spark.options import BatchOptions
 from ottla.spark.packing import Task, pack
@@ -76,5 +79,10 @@ class PushingBatchReader(BatchReader):
 
 def batch_reader(options: BatchOptions, schema: StructType) -> BatchReader:
     """The reader that the options ask for."""
+    if options.push_filters and not hasattr(datasource, "Filter"):
+        raise ConfigError(
+            f"option pushFilters needs PySpark 4.1 or newer, and this is {pyspark.__version__}: "
+            "before that, Spark pushes no filter to a Python source"
+        )
     kind = PushingBatchReader if options.push_filters else BatchReader
     return kind(options, schema)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Iterator
-from itertools import islice
 from typing import TYPE_CHECKING
 
 from pyspark.sql import datasource
@@ -24,6 +23,7 @@ from ottla.errors import ConfigError
 from ottla.spark.clients import producer_for, settle_worker
 from ottla.spark.core import BatchDelivery
 from ottla.spark.sink_options import SinkOptions
+from ottla.spark.sink_rows import batches_of
 from ottla.spark.sink_schema import by_topic, check_sink_schema
 from ottla.spark.write_report import (
     PartitionWritten,
@@ -39,9 +39,6 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 Messages = list[WriterCommitMessage | None]
-
-# As many rows as Spark puts into an Arrow batch by itself.
-_ROWS_AT_ONCE = 10_000
 
 
 class Sink:
@@ -129,17 +126,7 @@ class RowStreamWriter(_StreamSink, DataSourceStreamWriter):
 
     def write(self, iterator: Iterator[Row]) -> WriterCommitMessage:
         """Write the rows of one task."""
-        return self.write_task(self._batches(iterator))
-
-    def _batches(self, rows: Iterator[Row]) -> Iterator[pa.RecordBatch]:
-        import pyarrow as pa
-        from pyspark.sql.pandas.types import to_arrow_schema
-
-        names = self._schema.names
-        schema = to_arrow_schema(self._schema, timezone="UTC")
-        while some := list(islice(rows, _ROWS_AT_ONCE)):
-            plain = [dict(zip(names, map(_plain, row), strict=True)) for row in some]
-            yield pa.RecordBatch.from_pylist(plain, schema=schema)
+        return self.write_task(batches_of(iterator, self._schema))
 
 
 if hasattr(datasource, "DataSourceStreamArrowWriter"):
@@ -168,10 +155,3 @@ def _written(topic: str, delivery: BatchDelivery) -> dict[tuple[str, int], Parti
 
 def _piece(first: int | None, count: int) -> PartitionWritten:
     return PartitionWritten(count, first, None if first is None else first + count - 1)
-
-
-def _plain(value: object) -> object:
-    # Headers come as a list of Rows, which Arrow does not know.
-    if isinstance(value, Row):
-        return value.asDict()
-    return [_plain(item) for item in value] if isinstance(value, list) else value
