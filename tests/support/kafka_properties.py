@@ -24,6 +24,8 @@ SETTINGS = {
     "controller.quorum.fetch.timeout.ms": "1000",
     "replica.lag.time.max.ms": "5000",
     "replica.fetch.wait.max.ms": "100",
+    # A client that says which rack it is in reads there.
+    "replica.selector.class": "org.apache.kafka.common.replica.RackAwareReplicaSelector",
     # Groups settle at once.
     "group.initial.rebalance.delay.ms": "0",
     # Leaders move only when a test moves them.

@@ -20,6 +20,9 @@ from ottla.spark.core import Client, Producer
 if TYPE_CHECKING:
     import ottla
 
+RACK = "OTTLA_CLIENT_RACK"
+"""The environment variable by which each executor's machine says which rack it is in."""
+
 _MAX_CLIENTS = 8
 
 _Key = tuple[int, frozenset[tuple[str, str]]]
@@ -121,7 +124,11 @@ def _connect(config: Mapping[str, str], hint: str | None) -> Client:
         raise ConfigError("bootstrap.servers must be set, for example to host1:9092,host2:9092")
     if hint is not None and hint not in servers.split(","):
         servers = f"{hint},{servers}"
-    made: Client = ottla.Client(config={**config, "bootstrap.servers": servers})
+    settings = {**config, "bootstrap.servers": servers}
+    # Options are the same for all executors, which may be in different racks.
+    if "client.rack" not in config and (rack := os.environ.get(RACK)):
+        settings["client.rack"] = rack
+    made: Client = ottla.Client(config=settings)
     return made
 
 
