@@ -93,7 +93,7 @@ def write(frame: DataFrame, options: Mapping[str, str]) -> WriteReport:
     """Write a frame as ``frame.write.format("ottla")`` does, and return what was written.
 
     ``options`` are those of the format. The report comes through a file on the driver's machine, so
-    this has to run there too: with Spark Connect, use ``reportPath``.
+    this has to run there too: with a Spark Connect server elsewhere, use ``reportPath``.
     """
     with tempfile.TemporaryDirectory(prefix="ottla-write-") as directory:
         path = Path(directory) / "report"

@@ -1,0 +1,48 @@
+"""Spark Connect: a client without a JVM reads and writes with the format through a server."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.jars import REPOSITORY
+from tests.support.kafka_cluster import KafkaCluster
+from tests.support.spark_connect import SparkConnect
+
+pytestmark = [pytest.mark.spark, pytest.mark.cluster, pytest.mark.slow]
+
+
+@pytest.mark.timeout(400)
+def test_a_client_of_spark_connect(kafka: KafkaCluster, tmp_path: Path) -> None:
+    for number in range(3):
+        kafka.create_topic(f"connect-{number}", partitions=2)
+    with SparkConnect() as server:
+        done = subprocess.run(
+            [
+                *(sys.executable, "-m", "tests.spark.connect_job"),
+                *(server.remote, kafka.bootstrap, str(tmp_path)),
+            ],
+            cwd=REPOSITORY,
+            env=dict(os.environ),
+            capture_output=True,
+            text=True,
+            timeout=240,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr[-4000:] + server.log
+    found = json.loads(done.stdout.splitlines()[-1])
+    # It was Connect's session, not one with a JVM of its own.
+    assert found["kind"] == "pyspark.sql.connect.session"
+    assert found["read"] == [[1000, 499_500]]
+    # Three micro-batches of at most 400, and none behind.
+    assert found["stream"] == [1000, 3, 0]
+    assert "did you mean subscribe" in found["wrong"]
+    assert found["partitions"] == 1000
+    assert found["read_arrow"] == 1000
+    assert found["reported"] == 10
+    assert sum(kafka.end_offset("connect-1", partition) for partition in range(2)) == 10
