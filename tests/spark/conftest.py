@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from tests.spark.streams import Streams
+    from tests.support.kafka_cluster import KafkaCluster
 
 
 @pytest.fixture(scope="session")
@@ -41,3 +45,11 @@ def spark() -> Iterator[SparkSession]:
     ottla.spark.register(session)
     yield session
     session.stop()
+
+
+@pytest.fixture
+def streams(spark: SparkSession, kafka: KafkaCluster, tmp_path: Path) -> Streams:
+    """Queries with either source, whose checkpoints are the test's own."""
+    from tests.spark.streams import Streams
+
+    return Streams(spark, kafka, tmp_path)

@@ -6,17 +6,16 @@ import contextlib
 import io
 import os
 import zlib
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import confluent_kafka
 import pytest
 from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 
 import ottla
 from tests.conftest import TopicFactory
+from tests.spark.awkward import LARGE, LARGE_PRODUCER, transactions
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -56,27 +55,6 @@ def same(spark: SparkSession, kafka: KafkaCluster, topic: str, **options: str) -
     return ours
 
 
-@contextlib.contextmanager
-def transactions(kafka: KafkaCluster, name: str) -> Iterator[Callable[..., None]]:
-    """Writes transactions: `write(topic, values, end)` with end "commit", "abort" or "leave"."""
-    producer = confluent_kafka.Producer(
-        {"bootstrap.servers": kafka.bootstrap, "transactional.id": name, "log_level": 0}
-    )
-    producer.init_transactions(30)
-
-    def write(topic: str, values: list[str], end: str) -> None:
-        producer.begin_transaction()
-        for i, value in enumerate(values):
-            producer.produce(topic, value, partition=i % 2)
-        producer.flush(30)
-        if end == "commit":
-            producer.commit_transaction(30)
-        elif end == "abort":
-            producer.abort_transaction(30)
-
-    yield write
-
-
 def test_transactions(spark: SparkSession, kafka: KafkaCluster, kafka_topic: TopicFactory) -> None:
     topic = kafka_topic(partitions=3)  # the last one stays empty
     committed = {"kafka__isolation__level": "read_committed"}
@@ -104,11 +82,9 @@ def test_transactions(spark: SparkSession, kafka: KafkaCluster, kafka_topic: Top
 def test_records_of_ten_megabytes(
     spark: SparkSession, kafka: KafkaCluster, kafka_topic: TopicFactory
 ) -> None:
-    topic = kafka_topic(config={"max.message.bytes": "12000000"})
+    topic = kafka_topic(config=LARGE)
     large = [os.urandom(10_000_000) for _ in range(3)]
-    with ottla.Producer(
-        kafka.bootstrap, max_request_size=12_000_000, buffer_memory=64_000_000
-    ) as producer:
+    with ottla.Producer(kafka.bootstrap, **LARGE_PRODUCER) as producer:
         for value in (large[0], b"small", large[1], large[2]):
             producer.send(topic, value)
         producer.flush()
@@ -117,7 +93,7 @@ def test_records_of_ten_megabytes(
         (len(value), zlib.crc32(value)) for value in (large[0], b"small", large[1], large[2])
     ]
     # And what the sinks do with them: ours keeps to what the topic takes, as theirs does.
-    copy = kafka_topic(config={"max.message.bytes": "12000000"})
+    copy = kafka_topic(config=LARGE)
     sink = {
         "kafka.bootstrap.servers": kafka.bootstrap,
         "topic": copy,

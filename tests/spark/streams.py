@@ -1,0 +1,117 @@
+"""The same streaming query with Spark's own Kafka source and with ottla: equal micro-batches."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewPartitions
+from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
+from pyspark.errors import PySparkException
+
+import ottla
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+    from pyspark.sql.streaming import StreamingQuery
+
+    from tests.support.kafka_cluster import KafkaCluster
+
+SOURCES = ("kafka", "ottla")
+
+Row = tuple[Any, ...]
+COLUMNS = ("topic", "partition", "offset", "CAST(value AS STRING) AS value")
+
+
+@dataclass
+class Run:
+    """What one run of a query read: rows, and for each micro-batch its end."""
+
+    rows: list[Row]
+    ends: list[dict[str, dict[str, int]]]
+
+
+@dataclass
+class Streams:
+    """Runs the same query with either source, each with a checkpoint of its own."""
+
+    spark: SparkSession
+    kafka: KafkaCluster
+    directory: Path
+    # The first three say which record it is, so that rows have an order.
+    columns: tuple[str, ...] = COLUMNS
+
+    def start(
+        self, source: str, name: str, trigger: dict[str, Any] | None = None, **options: str
+    ) -> tuple[StreamingQuery, list[Row], list[int]]:
+        named = {key.replace("__", "."): value for key, value in options.items()}
+        frame = (
+            self.spark.readStream.format(source)
+            .options(**{"kafka.bootstrap.servers": self.kafka.bootstrap, **named})
+            .load()
+            .selectExpr(*self.columns)
+        )
+        rows: list[Row] = []
+        batches: list[int] = []
+
+        def keep(batch: Any, number: int) -> None:
+            rows.extend(tuple(row) for row in batch.collect())
+            batches.append(number)
+
+        query = (
+            frame.writeStream.foreachBatch(keep)
+            .option("checkpointLocation", str(self.directory / f"{source}-{name}"))
+            .trigger(**(trigger or {"availableNow": True}))
+            .start()
+        )
+        return query, rows, batches
+
+    def run(self, source: str, name: str, **options: str) -> Run:
+        """Read what there is, and end."""
+        return self._end(self.start(source, name, **options))
+
+    def same(self, name: str, **options: str) -> Run:
+        """Both sources read the same rows in the same micro-batches."""
+        # Both at once: much of a query's start is waiting for processes.
+        theirs, ours = map(self._end, [self.start(source, name, **options) for source in SOURCES])
+        assert ours.ends == theirs.ends
+        assert ours.rows == theirs.rows
+        return ours
+
+    @staticmethod
+    def _end(started: tuple[StreamingQuery, list[Row], list[int]]) -> Run:
+        query, rows, batches = started
+        assert query.awaitTermination(90)
+        ends = {p.batchId: json.loads(p.sources[0].endOffset) for p in query.recentProgress}
+        return Run(sorted(rows), [ends[number] for number in batches])
+
+    def same_error(self, name: str, words: list[str], **options: str) -> None:
+        """Both sources refuse, when the query is built, started or run."""
+        for source in SOURCES:
+            with pytest.raises((PySparkException, Py4JJavaError)) as caught:
+                self.run(source, name, **options)
+            message = str(caught.value).lower()
+            assert [word for word in words if word.lower() not in message] == [], (
+                f"{source}: {message}"
+            )
+
+
+def produce(kafka: KafkaCluster, topic: str, *counts: int, timestamp: int | None = None) -> None:
+    """So many records to partition 0, to partition 1, and so on."""
+    with ottla.Producer(kafka.bootstrap) as producer:
+        for partition, count in enumerate(counts):
+            times = None if timestamp is None else [timestamp + i * 1000 for i in range(count)]
+            producer.send_batch(
+                topic, ["x"] * count, partitions=[partition] * count, timestamps=times
+            )
+
+
+def add_partitions(kafka: KafkaCluster, topic: str, total: int) -> None:
+    admin = AdminClient({"bootstrap.servers": kafka.bootstrap})
+    admin.create_partitions([NewPartitions(topic, total)])[topic].result()
+    for partition in range(total):
+        kafka.wait_for_isr(topic, partition)
