@@ -41,7 +41,7 @@ def fill(kafka: KafkaCluster) -> list[list[int]]:
     return expected
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1500)
 def test_executors_and_brokers_killed(kafka: KafkaCluster, tmp_path: Path) -> None:
     expected = fill(kafka)
     command = [sys.executable, "-m", "tests.spark.standalone_job"]
@@ -75,7 +75,7 @@ def test_executors_and_brokers_killed(kafka: KafkaCluster, tmp_path: Path) -> No
             kafka.heal()
             kafka.kill(kafka.leader_of("target"))
             (tmp_path / "write-go-on").touch()
-            output, _ = driver.communicate(timeout=400)
+            output, _ = driver.communicate(timeout=1200)
         finally:
             driver.kill()
             driver.wait()

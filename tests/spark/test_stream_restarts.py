@@ -27,19 +27,28 @@ pytestmark = [pytest.mark.spark, pytest.mark.cluster, pytest.mark.fault, pytest.
 SECONDS = float(os.environ.get("OTTLA_STREAM_SECONDS", "20"))
 RESTARTS = 4 if SECONDS < 60 else 10
 TOPIC = "stream-restarts"
+GROUP = "stream-restarts-progress"
 
 
 def memory_of_python_workers() -> int:
     """Bytes resident in the Python processes under this one's JVM."""
-    total = 0
+    parents, resident = {}, {}
     for path in Path("/proc").glob("[0-9]*"):
         try:
-            command = (path / "cmdline").read_bytes()
-            if b"pyspark" in command and b"java" not in command.split(b"\0")[0]:
-                total += int((path / "statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-        except OSError:
+            command = (path / "cmdline").read_bytes().split(b"\0")[0]
+            parents[int(path.name)] = int((path / "stat").read_text().rsplit(")", 1)[1].split()[1])
+            pages = int((path / "statm").read_text().split()[1])
+        except (OSError, IndexError):
             continue  # it has just ended
-    return total
+        if b"java" not in command:
+            resident[int(path.name)] = pages * os.sysconf("SC_PAGE_SIZE")
+
+    def is_ours(pid: int) -> bool:
+        while pid not in (0, os.getpid()):
+            pid = parents.get(pid, 0)
+        return pid != 0
+
+    return sum(size for pid, size in resident.items() if pid != os.getpid() and is_ours(pid))
 
 
 class Load(threading.Thread):
@@ -97,6 +106,7 @@ def test_each_offset_exactly_once(spark: SparkSession, kafka: KafkaCluster, tmp_
             "subscribe": TOPIC,
             "startingOffsets": "earliest",
             "maxOffsetsPerTrigger": "4000",
+            "commitGroupId": GROUP,
         }
         return (
             spark.readStream.format("ottla")
@@ -144,5 +154,16 @@ def test_each_offset_exactly_once(spark: SparkSession, kafka: KafkaCluster, tmp_
     assert sum(ends) == load.sent
     assert len(seen) == load.sent
     assert seen == [(p, offset) for p, end in enumerate(ends) for offset in range(end)]
+    assert committed(kafka) == {str(p): [str(end), str(end), "0"] for p, end in enumerate(ends)}
+    megabytes = [size >> 20 for size in memory]
+    print(f"{load.sent} records, {RESTARTS} restarts, MB of the Python workers: {megabytes}")
     if SECONDS >= 60:
         assert memory[-1] - memory[len(memory) // 3] < 100 << 20, memory
+
+
+def committed(kafka: KafkaCluster) -> dict[str, list[str]]:
+    """What Kafka's own tool shows of the group: offset, end and lag by partition."""
+    tool = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
+    arguments = ("--bootstrap-server", kafka.bootstrap, "--describe", "--group", GROUP)
+    lines = [line.split() for line in kafka.run_tool(tool, *arguments).splitlines()]
+    return {line[2]: line[3:6] for line in lines if len(line) > 5 and line[1] == TOPIC}
