@@ -4,8 +4,8 @@
     python examples/spark_kafka.py                      # with a Kafka cluster in the process
     OTTLA_BOOTSTRAP=host:9092 python examples/spark_kafka.py
 
-Needs Java 17 for Spark, nothing else. With PySpark 4.0 and 4.1 leave out maxOffsetsPerTrigger, which
-they have not got; they report no lag either.
+Needs Java 17 for Spark, nothing else. PySpark 4.0 and 4.1 have no maxOffsetsPerTrigger, so leave it
+out there; they report no lag either.
 """
 
 from __future__ import annotations
