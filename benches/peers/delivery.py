@@ -10,12 +10,10 @@ partition has one replica. Shown are the medians of the rounds.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import json
 import statistics
 import struct
-import subprocess
 import sys
 import threading
 import time
@@ -24,7 +22,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.support.jars import REPOSITORY, jar_directory, java
+from benches.peers import turns
 from tests.support.kafka_cluster import LONG_LIVED, KafkaCluster
 
 VALUE_BYTES = 100
@@ -112,18 +110,12 @@ PYTHON = {"ottla": _ottla, "ottla, async for": _ottla_async, "confluent-kafka": 
 
 
 def _measure(client: str, order: list[object]) -> list[int]:
+    took: list[int]
     if client == "Java":
         *head, count = order
-        source = REPOSITORY / "benches" / "peers" / "ConsumeLatency.java"
-        command = [java(), "-cp", f"{jar_directory('brokers')}/*", str(source)]
-        command += map(str, [*head, WARM, count])
+        took = turns.in_java("ConsumeLatency.java", [*head, WARM, count])
     else:
-        command = [sys.executable, "-m", "benches.peers.delivery"]
-        command += ["--child", json.dumps([client, *order])]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
-    if done.returncode != 0:
-        raise SystemExit(f"{client} failed:\n{done.stderr}")
-    took: list[int] = json.loads(done.stdout.splitlines()[-1])
+        took = turns.in_python("benches.peers.delivery", [client, *order])
     return took
 
 
@@ -155,12 +147,9 @@ def _sending(bootstrap: str, topic: str, interval: float) -> Iterator[None]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--json", type=Path, default=RESULTS)
-    parser.add_argument("--rounds", type=int, default=5)
+    parser = turns.parser(__doc__, RESULTS)
     parser.add_argument("--count", type=int, default=2000)
     parser.add_argument("--rate", type=float, default=200, help="records a second")
-    parser.add_argument("--child", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child:
         client, *order = json.loads(options.child)
@@ -176,22 +165,20 @@ def main() -> int:
             _measure("confluent-kafka", [kafka.bootstrap, topic, "first", "classic", 10])
             for turn in range(options.rounds):
                 for protocol in ("classic", "consumer"):
-                    # Each begins a round once, so that nobody always follows the same.
-                    for client in clients[turn % len(clients) :] + clients[: turn % len(clients)]:
+                    for client in turns.in_turn(clients, turn):
                         group = uuid.uuid4().hex
                         order = [kafka.bootstrap, topic, group, protocol, options.count]
                         first, *ages = _measure(client, order)
                         cuts = statistics.quantiles(ages, n=100)
                         name = f"{client} | {protocol}"
                         rounds.setdefault(name, []).append((first / 1000, cuts[49], cuts[98]))
-                        print(f"  {name}: {rounds[name][-1]}", file=sys.stderr, flush=True)
+                        turns.tell(f"{name}: {rounds[name][-1]}")
     print("\n| client | group | first record after ms | age p50 in µs | p99 in µs |")
     print("|---|---|---:|---:|---:|")
     for name, columns in rounds.items():
         first, p50, p99 = (statistics.median(column) for column in zip(*columns, strict=True))
         print(f"| {name} | {first:.0f} | {p50:.0f} | {p99:.0f} |")
-    options.json.parent.mkdir(parents=True, exist_ok=True)
-    options.json.write_text(json.dumps(rounds, indent=2) + "\n")
+    turns.save(options.json, rounds)
     return 0
 
 

@@ -10,18 +10,16 @@ turn is measured; shown are the medians of the rounds' percentiles.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import json
 import statistics
-import subprocess
 import sys
 import time
 import uuid
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from tests.support.jars import REPOSITORY, jar_directory, java
+from benches.peers import turns
 from tests.support.kafka_cluster import LONG_LIVED, KafkaCluster
 
 VALUE_BYTES = 100
@@ -115,38 +113,22 @@ def _confluent(bootstrap: str, topic: str, count: int, interval: float) -> list[
 PYTHON = {"ottla": _ottla, "ottla, await": _ottla_async, "confluent-kafka": _confluent}
 
 
-def _java(bootstrap: str, topic: str, count: int, interval: float) -> list[float]:
-    source = REPOSITORY / "benches" / "peers" / "ProduceLatency.java"
-    order = [bootstrap, topic, VALUE_BYTES, WARM, count, round(interval * 1e9)]
-    command = [java(), "-cp", f"{jar_directory('brokers')}/*", str(source), *map(str, order)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
-    if done.returncode != 0:
-        raise SystemExit(f"Java failed:\n{done.stderr}")
-    return [micros / 1e6 for micros in json.loads(done.stdout.splitlines()[-1])]
-
-
-def _in_python(client: str, order: Sequence[object]) -> list[float]:
-    command = [
-        sys.executable,
-        "-m",
-        "benches.peers.latency",
-        "--child",
-        json.dumps([client, *order]),
-    ]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
-    if done.returncode != 0:
-        raise SystemExit(f"{client} failed:\n{done.stderr}")
-    took: list[float] = json.loads(done.stdout.splitlines()[-1])
+def _measure(client: str, order: Sequence[object]) -> list[float]:
+    if client == "Java":
+        bootstrap, topic, count, interval = order
+        nanos = round(float(str(interval)) * 1e9)
+        micros = turns.in_java(
+            "ProduceLatency.java", [bootstrap, topic, VALUE_BYTES, WARM, count, nanos]
+        )
+        return [each / 1e6 for each in micros]
+    took: list[float] = turns.in_python("benches.peers.latency", [client, *order])
     return took
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--json", type=Path, default=RESULTS)
-    parser.add_argument("--rounds", type=int, default=5)
+    parser = turns.parser(__doc__, RESULTS)
     parser.add_argument("--count", type=int, default=2000)
     parser.add_argument("--rate", type=float, default=200, help="records a second")
-    parser.add_argument("--child", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child:
         client, *order = json.loads(options.child)
@@ -159,16 +141,10 @@ def main() -> int:
         kafka.create_topic(topic, 1, 1)
         order = (kafka.bootstrap, topic, options.count, 1 / options.rate)
         for turn in range(options.rounds):
-            # Each begins a round once, so that nobody always follows the same.
-            for client in clients[turn % len(clients) :] + clients[: turn % len(clients)]:
-                took = _java(*order) if client == "Java" else _in_python(client, order)
-                cuts = statistics.quantiles(took, n=100)
+            for client in turns.in_turn(clients, turn):
+                cuts = statistics.quantiles(_measure(client, order), n=100)
                 rounds[client].append((cuts[49] * 1e6, cuts[98] * 1e6))
-                print(
-                    f"  {client}: p50 {cuts[49] * 1e6:.0f} µs, p99 {cuts[98] * 1e6:.0f} µs",
-                    file=sys.stderr,
-                    flush=True,
-                )
+                turns.tell(f"{client}: p50 {cuts[49] * 1e6:.0f} µs, p99 {cuts[98] * 1e6:.0f} µs")
         written = kafka.end_offset(topic, 0)
     least = options.rounds * len(clients) * (WARM + options.count)
     if written < least:
@@ -177,8 +153,7 @@ def main() -> int:
     for client, cuts_of_rounds in rounds.items():
         p50, p99 = (statistics.median(column) for column in zip(*cuts_of_rounds, strict=True))
         print(f"| {client} | {p50:.0f} | {p99:.0f} |")
-    options.json.parent.mkdir(parents=True, exist_ok=True)
-    options.json.write_text(json.dumps(rounds, indent=2) + "\n")
+    turns.save(options.json, rounds)
     return 0
 
 

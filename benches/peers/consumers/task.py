@@ -63,6 +63,8 @@ class Task:
         """Fail unless each record came once."""
         if (self.received, self.size) != (self.records, self.records * self.value_bytes):
             raise SystemExit(f"{self.received} records with {self.size} bytes")
+        if not self.measured:
+            raise SystemExit("all came at once, before the clock ran: use a larger --scale")
 
 
 @dataclass(frozen=True)
