@@ -10,6 +10,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -46,6 +47,13 @@ def test_kill_the_leader_while_producing(kafka: KafkaCluster, kafka_topic: Topic
     count, moment = 150_000, threading.Event()
     killer = kill_after(kafka, victim, moment)
     promises: list[ottla.Delivery] = []
+    called: list[list[tuple[int, int | None, BaseException | None]]] = [
+        [] for _ in range(PARTITIONS)
+    ]
+
+    def note(number: int, error: BaseException | None, told: ottla.RecordMetadata) -> None:
+        called[number % PARTITIONS].append((number, told.offset, error))
+
     config = {
         "acks": "all",
         "linger.ms": 5,
@@ -54,7 +62,11 @@ def test_kill_the_leader_while_producing(kafka: KafkaCluster, kafka_topic: Topic
     }
     with ottla.Producer(kafka.bootstrap, config) as producer:
         for i in range(count):
-            promises.append(producer.send(topic, f"{i:08}", partition=i % PARTITIONS))
+            promises.append(
+                producer.send(
+                    topic, f"{i:08}", partition=i % PARTITIONS, on_delivery=partial(note, i)
+                )
+            )
             if i == count // 3:
                 moment.set()
             if i % 1_000 == 0:
@@ -77,6 +89,12 @@ def test_kill_the_leader_while_producing(kafka: KafkaCluster, kafka_topic: Topic
         place = (told.partition, told.offset)
         assert place not in acknowledged, "two records were told the same offset"
         acknowledged[place] = f"{i:08}".encode()
+    for partition, calls in enumerate(called):
+        # Once a record and in order, and they say what the promises say.
+        assert [number for number, *_ in calls] == list(range(partition, count, PARTITIONS))
+        for number, offset, error in calls:
+            assert (promises[number].exception() is None) == (error is None)
+            assert error is not None or promises[number].result().offset == offset
     kafka.restart(victim)
     for partition in range(PARTITIONS):
         kafka.wait_for_isr(topic, partition, 3)
@@ -92,9 +110,8 @@ def test_kill_the_leader_while_producing(kafka: KafkaCluster, kafka_topic: Topic
         assert error.context["topic"] == topic
     # With two in-sync replicas left and a minute's patience, none needs to fail.
     assert len(acknowledged) == count, Counter(str(error) for error in failed).most_common(3)
-    # Without idempotence (a later version's), lost answers may leave records twice.
-    twice = len(found) - len(acknowledged)
-    print(f"killed broker {victim} (leader of {led}); {count} acknowledged, {twice} twice")
+    assert found.keys() == acknowledged.keys(), "records are there twice"
+    print(f"killed broker {victim} (leader of {led}); {count} acknowledged")
     ours = ottla.scan(topic, kafka.bootstrap, columns=["partition", "offset", "value"])
     table = pa.RecordBatchReader.from_stream(ours).read_all()
     places = zip(table["partition"].to_pylist(), table["offset"].to_pylist(), strict=True)
