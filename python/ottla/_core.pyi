@@ -1355,8 +1355,20 @@ class AsyncConsumerBase(ConsumerBase):
     ) -> Future[None]:
         """Commit positions to the group, as ``Consumer.commit``.
 
-        It is under way when this returns: who does not await it commits without waiting. Commits go
-        out in the order of the calls.
+        It is under way when this returns, and commits what was handed out by then. Commits go out
+        in the order of the calls.
+        """
+
+    def commit_async(
+        self, offsets: _Offsets | None = None, on_commit: _OnCommit | None = None
+    ) -> None:
+        """As ``commit``, without a future that somebody has to await.
+
+        Args:
+            offsets: as for ``commit``; what was handed out by now.
+            on_commit: a function or coroutine function, called with the error, or None, and the
+                offsets, inside of a later poll or ``close``; cancelling that cancels it. Without
+                it, an error is logged.
         """
 
     def committed(
@@ -1396,6 +1408,9 @@ class AsyncConsumerBase(ConsumerBase):
     def _finish(self, change: RebalanceChange) -> None: ...
     def _leaving(self) -> RebalanceChange | None: ...
     def _unsubscribe(self) -> None: ...
+    def _ended(
+        self,
+    ) -> tuple[_OnCommit, KafkaError | None, dict[_Partition, OffsetAndMetadata]] | None: ...
     def _start_closing(self) -> bool: ...
     def _wait_for_turn(self, timeout: float) -> Future[bool]: ...
     def _begin_close(self, timeout: float) -> Future[None]: ...

@@ -164,6 +164,7 @@ class AsyncConsumer(AsyncConsumerBase):
             ends = time.monotonic() + timeout
             while True:
                 await self._rebalanced()
+                await self._tell()
                 found = await find(timeout if timeout <= 0 else max(0.0, ends - time.monotonic()))
                 if isinstance(found, RebalanceChange):
                     self._rebalance(found)
@@ -199,6 +200,14 @@ class AsyncConsumer(AsyncConsumerBase):
         finally:
             self._finish(change)
 
+    async def _tell(self) -> None:
+        """Call back for commits that have ended; the first that raises ends this, others wait."""
+        while (ended := self._ended()) is not None:
+            callback, error, offsets = ended
+            called = callback(error, offsets)
+            if inspect.isawaitable(called):
+                await called
+
     async def _work_off_all(self) -> None:
         """Work off what a membership that ends has left; the first error is raised at the end."""
         first: BaseException | None = None
@@ -230,6 +239,12 @@ class AsyncConsumer(AsyncConsumerBase):
             except Exception as error:  # noqa: BLE001 - raised at the end
                 first = error
             await self._end_close(left())
+            try:
+                await asyncio.wait_for(self._tell(), left())
+            except asyncio.TimeoutError:
+                first = first or errors.TimeoutError("a callback of a commit did not end in time")
+            except Exception as error:  # noqa: BLE001 - raised at the end
+                first = first or error
         finally:
             if has_turn:
                 self._leave()

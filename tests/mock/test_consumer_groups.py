@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from typing import Any
 
@@ -227,11 +228,9 @@ def test_a_commit_that_is_refused_raises(mock_cluster: MockCluster, member: Any)
 
 
 def test_async_commits_are_told_in_order_by_a_later_call(
-    mock_cluster: MockCluster, topic: str
+    mock_cluster: MockCluster, topic: str, kind: Any
 ) -> None:
-    with ottla.Consumer(
-        mock_cluster.bootstrap, group_id="g", auto_offset_reset="earliest"
-    ) as consumer:
+    with kind(mock_cluster.bootstrap, group_id="g", auto_offset_reset="earliest") as consumer:
         consumer.assign([(topic, 0)])
         told: list[tuple[Any, int]] = []
         for n in range(20):
@@ -255,3 +254,44 @@ def test_async_commits_are_told_in_order_by_a_later_call(
         consumer.commit_async({(topic, 0): 21}, fail)
         with pytest.raises(LookupError, match="mine"):
             until(lambda: False, consumer)
+
+
+def test_closing_waits_for_async_commits_and_tells(
+    mock_cluster: MockCluster, topic: str, kind: Any
+) -> None:
+    mock_cluster.inject(Fault.delay(0.3), api="OffsetCommit")
+    told: list[tuple[Any, int]] = []
+
+    def note(error: Any, offsets: Any) -> None:
+        told.append((error, offsets[topic, 0].offset))
+
+    consumer = kind(mock_cluster.bootstrap, group_id="g", enable_auto_commit=False)
+    with consumer:
+        consumer.assign([(topic, 0)])
+        consumer.commit_async({(topic, 0): 1}, note)
+        consumer.commit_async({(topic, 0): 2}, note)
+    assert told == [(None, 1), (None, 2)]
+    assert mock_cluster.committed("g") == {(topic, 0): 2}
+
+
+def test_a_coroutine_may_be_told_of_a_commit(mock_cluster: MockCluster, topic: str) -> None:
+    told: list[tuple[str, Any]] = []
+
+    async def run() -> None:
+        async with ottla.AsyncConsumer(mock_cluster.bootstrap, group_id="g") as consumer:
+            consumer.assign([(topic, 0)])
+
+            async def note(error: Any, offsets: Any) -> None:
+                await asyncio.sleep(0)
+                told.append(("begun", error))
+                # Others of its calls may be awaited.
+                committed = await consumer.committed((topic, 0))
+                told.append(("done", committed[topic, 0]))
+
+            consumer.commit_async({(topic, 0): 5}, note)
+            deadline = time.monotonic() + SOON
+            while len(told) < 2 and time.monotonic() < deadline:
+                await consumer.poll(timeout=0.05)
+
+    asyncio.run(run())
+    assert told == [("begun", None), ("done", ottla.OffsetAndMetadata(5))]

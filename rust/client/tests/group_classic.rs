@@ -87,6 +87,36 @@ fn the_leader_has_the_partitions_assigned_and_watches_the_topics() {
     assert!(request.reason.unwrap().contains("partitions of the group's topics"));
 }
 
+/// KIP-814: a static leader that comes back finds the group as it was.
+#[test]
+fn a_leader_that_comes_back_keeps_the_assignment_and_watches_the_topics() {
+    let mut bench = bench(false, &STATIC);
+    let (ticket, request, _) = joining(&bench.subscribe(&["t"]));
+    assert_eq!(request.group_instance_id.as_deref(), Some("i"));
+    let others = JoinGroupResponseMember { member_id: "you".to_owned(), ..Default::default() };
+    let Answer::Join(response) = joined(4) else { unreachable!() };
+    let skip = JoinGroupResponse {
+        leader: "me".to_owned(),
+        members: vec![others],
+        skip_assignment: true,
+        ..response
+    };
+    let actions = bench.answer(ticket, Answer::Join(skip));
+    let [Action::Assign { ticket, members, skip: true, .. }] = &actions[..] else { panic!("{actions:?}") };
+    assert_eq!(&*members[0].member_id, "you");
+    let two = metadata(&[("t", 2), ("u", 1)]);
+    let all = [("t".into()), ("u".into())];
+    let noted = Assigned { assignments: Vec::new(), names: all.to_vec(), topics: looked_at(&two, &all) };
+    let (ticket, sync) = syncing(&bench.answer(*ticket, Answer::Assigned(noted)));
+    assert_eq!((sync.generation_id, sync.assignments.len()), (4, 0));
+    bench.answer(ticket, synced(&["t-0"]));
+    assert_eq!(bench.take_up().1, partitions(&["t-0"]));
+    // Partitions that came while it was away, or come later, are its matter again.
+    bench.member.metadata(bench.now, &metadata(&[("t", 2), ("u", 3)]));
+    bench.poll();
+    bench.revoke();
+}
+
 #[test]
 fn an_assignor_that_fails_is_told_to_the_application() {
     let mut bench = bench(false, &[]);

@@ -51,6 +51,33 @@ fn who_does_not_poll_leaves_and_comes_back_with_the_next_poll() {
     }
 }
 
+/// As in Java, whose heartbeat thread stands still meanwhile: the coordinator has the member's
+/// rebalance timeout to answer, which is `max.poll.interval.ms`.
+#[test]
+fn who_waits_in_join_group_need_not_poll_until_it_is_answered() {
+    let mut bench = bench(false, &[]);
+    let (ticket, request, _) = joining(&bench.subscribe(&["t"]));
+    assert_eq!(request.rebalance_timeout_ms, 60_000);
+    assert!(bench.after(600_000).is_empty() && bench.member.next().is_none(), "it waits for others");
+    assert!(bench.member.core().why_left.is_none());
+    // By then others would wait for this one.
+    let actions = bench.answer(ticket, joined(1));
+    let [Action::Send { ask: sync, .. }, Action::Send { ask: leave, .. }] = &actions[..] else {
+        panic!("{actions:?}")
+    };
+    assert!(matches!((&**sync, &**leave), (Ask::Sync(_), Ask::Leave(_))), "{actions:?}");
+    assert!(bench.member.core().why_left.is_some());
+    joining(&bench.polled());
+    // Who polls in time is answered and stays.
+    let mut bench = self::bench(false, &[]);
+    let (ticket, _, _) = joining(&bench.subscribe(&["t"]));
+    bench.after(600_000);
+    assert!(bench.polled().is_empty());
+    let (ticket, _) = syncing(&bench.answer(ticket, joined(1)));
+    bench.answer(ticket, synced(&["t-0"]));
+    assert_eq!(bench.take_up().1, partitions(&["t-0"]));
+}
+
 #[test]
 fn leaving_waits_until_everything_is_given_up() {
     let mut bench = member(false, &[], &["t-0"]);

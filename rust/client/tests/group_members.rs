@@ -9,6 +9,7 @@ mod support;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ottla_client::consumer::assignor::{
     Assignor, GroupAssignment, LastAssignment, MemberAssignment, MemberSubscription, Topics,
@@ -271,6 +272,7 @@ async fn who_may_not_use_the_group_is_told_and_may_try_again() {
 #[derive(Debug, Default)]
 struct Winner {
     told: Mutex<Vec<(usize, i32)>>,
+    asked: AtomicUsize,
 }
 
 impl Assignor for Winner {
@@ -288,6 +290,7 @@ impl Assignor for Winner {
 
     fn assign(&self, topics: &Topics, members: &[MemberSubscription]) -> Result<GroupAssignment> {
         assert!(members.iter().all(|member| member.user_data.is_some()));
+        self.asked.fetch_add(1, Ordering::Relaxed);
         let winner = members.iter().max_by_key(|member| &member.member_id).expect("a member");
         let all = topics.iter().flat_map(|(topic, partitions)| {
             partitions.iter().map(|info| (Arc::clone(topic), info.partition))
@@ -300,15 +303,41 @@ impl Assignor for Winner {
 #[tokio::test]
 async fn an_assignor_of_the_applications_own_is_asked_and_told() {
     let cluster = group_cluster(fast()).await;
-    let client = client(&cluster, &[("group.id", "g")]).await;
-    let mut settings = GroupSettings::try_from(client.config()).expect("settings");
     let winner = Arc::new(Winner::default());
-    settings.assignors = vec![Arc::clone(&winner) as Arc<dyn Assignor>];
-    let group = Group::start(client, settings);
-    group.subscribe(subscription(&["t"])).expect("subscribed");
-    let mut one = Member { group, owned: BTreeSet::new(), lost: 0 };
+    let mut one = with_winner(&cluster, &winner, &[("group.id", "g")]).await;
     settled(&mut [&mut one], &[("t", 6)]).await;
     until(|| winner.told.lock().last() == Some(&(6, one.group.member().generation))).await;
+}
+
+async fn with_winner(cluster: &MockCluster, winner: &Arc<Winner>, pairs: &[(&str, &str)]) -> Member {
+    let client = client(cluster, pairs).await;
+    let mut settings = GroupSettings::try_from(client.config()).expect("settings");
+    settings.assignors = vec![Arc::clone(winner) as Arc<dyn Assignor>];
+    let group = Group::start(client, settings);
+    group.subscribe(subscription(&["t"])).expect("subscribed");
+    Member { group, owned: BTreeSet::new(), lost: 0 }
+}
+
+/// KIP-814; brokers that do not know it tell the leader that another one leads.
+#[tokio::test]
+async fn a_static_leader_that_comes_back_assigns_nothing() {
+    for version in [9, 8] {
+        let api_limits = [(ApiKey::JoinGroup, ApiLimit::Max(version))].into();
+        let config = MockConfig { api_limits, groups: fast(), ..MockConfig::default() };
+        let cluster = MockCluster::start(config).await.unwrap();
+        cluster.create_topic(TopicSpec::new("t").partitions(6)).unwrap();
+        let pairs = [("group.id", "g"), ("group.instance.id", "i")];
+        let winner = Arc::new(Winner::default());
+        let mut one = with_winner(&cluster, &winner, &pairs).await;
+        settled(&mut [&mut one], &[("t", 6)]).await;
+        let (generation, asked) = (one.group.member().generation, winner.asked.load(Ordering::Relaxed));
+        soon(one.group.leave(SOON)).await.expect("silent");
+        drop(one);
+        let mut one = with_winner(&cluster, &winner, &pairs).await;
+        settled(&mut [&mut one], &[("t", 6)]).await;
+        assert_eq!(one.group.member().generation, generation, "version {version}");
+        assert_eq!(winner.asked.load(Ordering::Relaxed), asked, "version {version}");
+    }
 }
 
 #[tokio::test]

@@ -118,13 +118,14 @@ impl Commits {
         self.last(self.shared.client.config().default_api_timeout).await;
     }
 
-    /// Commits what was handed out, if that is to happen by itself.
+    /// Waits for the commits that are under way, and commits what was handed out, if that is to
+    /// happen by itself.
     pub(super) async fn last(&self, timeout: Duration) {
+        let deadline = retry::deadline(timeout);
+        let Ok(_turn) = timeout_at(deadline, self.turn.lock()).await else { return };
         if !self.is_automatic() {
             return;
         }
-        let deadline = retry::deadline(timeout);
-        let Ok(_turn) = timeout_at(deadline, self.turn.lock()).await else { return };
         let positions = self.positions(false);
         if positions.is_empty() {
             return;

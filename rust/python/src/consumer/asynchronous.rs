@@ -19,7 +19,7 @@ use super::change::RebalanceChange;
 use super::columns::Shape;
 use super::deserializers::Deserializers;
 use super::engine::{Engine, Found};
-use super::outcomes::begin;
+use super::outcomes::{Ended, begin, commit_async};
 use super::partitions;
 use super::record::Record;
 use super::sync::until;
@@ -229,6 +229,20 @@ impl AsyncConsumerBase {
         start(this.py(), work, |py, ()| Ok(py.None()))
     }
 
+    #[pyo3(signature = (offsets=None, on_commit=None))]
+    fn commit_async(
+        this: &Bound<'_, Self>,
+        offsets: Option<&Bound<'_, PyAny>>,
+        on_commit: Option<Py<PyAny>>,
+    ) -> PyResult<()> {
+        commit_async(engine(this)?, partitions::offsets(offsets)?, on_commit)
+    }
+
+    /// The next commit that nobody has waited for, and that has ended.
+    fn _ended(this: &Bound<'_, Self>) -> PyResult<Option<Ended>> {
+        closing(this)?.outcomes.next(this.py())
+    }
+
     #[pyo3(signature = (*partitions, timeout=None))]
     fn committed<'py>(
         this: &Bound<'py, Self>,
@@ -285,7 +299,7 @@ impl AsyncConsumerBase {
         let engine = Arc::clone(closing(this)?);
         let timeout = seconds(Some(timeout), Duration::ZERO)?;
         let work = async move {
-            engine.core.begin_close(timeout).await;
+            engine.begin_close(timeout).await;
             Ok(())
         };
         start(this.py(), work, |py, ()| Ok(py.None()))

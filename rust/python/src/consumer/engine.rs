@@ -187,6 +187,13 @@ impl Engine {
         true
     }
 
+    /// Begins to end: what is under way comes first.
+    pub(super) async fn begin_close(&self, timeout: Duration) {
+        let deadline = Instant::now() + timeout;
+        self.outcomes.settled(deadline).await;
+        self.core.begin_close(deadline.saturating_duration_since(Instant::now())).await;
+    }
+
     /// Ends: leaves the group, within the time.
     pub(super) async fn end_close(&self, timeout: Duration) -> Result<()> {
         let left = self.core.end_close(timeout).await;

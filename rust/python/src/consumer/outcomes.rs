@@ -1,11 +1,12 @@
 //! Commits that nobody waits for, and who is to be told how they ended.
 //!
 //! Invariants: they go out in the order in which they were asked for, and what they commit is what it
-//! was when they were. Callbacks are called by the thread that polls, as in Java, in the order of the
-//! outcomes.
+//! was when they were. Callbacks are called by the thread that polls, or its task, as in Java, in the
+//! order of the outcomes; a consumer that is closed waits for what is under way, in its time.
 
 use std::collections::{HashMap, VecDeque};
 use std::future::Future;
+use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
@@ -13,6 +14,9 @@ use ottla_client::consumer::offsets::Committed;
 use ottla_client::{Error, Kind, Result, TopicPartition};
 use parking_lot::Mutex;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use tokio::sync::Notify;
+use tokio::time::{Instant, timeout_at};
 
 use super::engine::Engine;
 use super::partitions::OffsetAndMetadata;
@@ -27,32 +31,53 @@ type Offsets = HashMap<TopicPartition, Committed>;
 
 /// A commit that has ended.
 struct Outcome {
-    callback: Option<Py<PyAny>>,
+    callback: Py<PyAny>,
     offsets: Offsets,
     result: Result<()>,
 }
+
+/// Whom to tell, of what error, if any, and of which offsets.
+pub(super) type Ended = (Py<PyAny>, Py<PyAny>, Py<PyDict>);
 
 #[derive(Default)]
 pub(super) struct Outcomes {
     ended: Mutex<VecDeque<Outcome>>,
     under_way: Mutex<usize>,
+    /// One less is under way.
+    fewer: Notify,
 }
 
 impl Outcomes {
+    /// The next of those that have ended.
+    pub(super) fn next(&self, py: Python<'_>) -> PyResult<Option<Ended>> {
+        let next = self.ended.lock().pop_front();
+        let Some(Outcome { callback, offsets, result }) = next else { return Ok(None) };
+        let offsets = to_dict(py, offsets, |committed| {
+            Py::new(py, OffsetAndMetadata::from(committed)).map(Py::into_any)
+        })?;
+        let error = match result {
+            Ok(()) => py.None(),
+            Err(error) => errors::value(py, &error)?,
+        };
+        Ok(Some((callback, error, offsets.unbind())))
+    }
+
     /// Calls the callbacks of what has ended; the first that raises ends this, the others wait.
     pub(super) fn tell(&self, py: Python<'_>) -> PyResult<()> {
-        loop {
-            let next = self.ended.lock().pop_front();
-            let Some(Outcome { callback, offsets, result }) = next else { return Ok(()) };
-            let Some(callback) = callback else { continue };
-            let offsets = to_dict(py, offsets, |committed| {
-                Py::new(py, OffsetAndMetadata::from(committed)).map(Py::into_any)
-            })?;
-            let error = match result {
-                Ok(()) => py.None(),
-                Err(error) => errors::value(py, &error)?,
-            };
+        while let Some((callback, error, offsets)) = self.next(py)? {
             callback.call1(py, (error, offsets))?;
+        }
+        Ok(())
+    }
+
+    /// Waits until none is under way, or until the deadline.
+    pub(super) async fn settled(&self, deadline: Instant) {
+        loop {
+            let mut fewer = pin!(self.fewer.notified());
+            fewer.as_mut().enable();
+            if *self.under_way.lock() == 0 || timeout_at(deadline, fewer).await.is_err() {
+                return;
+            }
         }
     }
 }
@@ -98,14 +123,17 @@ pub(super) fn commit_async(
     let work = begin(async move {
         let timeout = shared.core.client().config().default_api_timeout;
         let result = shared.core.commit(Some(offsets.clone()), timeout).await;
-        *shared.outcomes.under_way.lock() -= 1;
-        match (&callback, &result) {
+        match (callback, &result) {
             (None, Err(error)) => {
                 tracing::warn!(target: "ottla.group", %error, "a commit that nobody waited for has failed");
             }
             (None, Ok(())) => {}
-            (Some(_), _) => shared.outcomes.ended.lock().push_back(Outcome { callback, offsets, result }),
+            (Some(callback), _) => {
+                shared.outcomes.ended.lock().push_back(Outcome { callback, offsets, result });
+            }
         }
+        *shared.outcomes.under_way.lock() -= 1;
+        shared.outcomes.fewer.notify_waiters();
     })?;
     runtime()?.spawn(work);
     Ok(())

@@ -285,7 +285,7 @@ impl Consumer {
         }
         let turn = wait(py, engine.turn.wait(deadline))?.then(|| engine.turn.taken());
         let mut outcome = engine.outcomes.tell(py);
-        wait(py, engine.core.begin_close(left(deadline)))?;
+        wait(py, engine.begin_close(left(deadline)))?;
         // Who is still in a callback after all that time holds up nobody else.
         if turn.is_some() {
             outcome = outcome.and(work_off_all(this, engine, deadline));

@@ -135,8 +135,10 @@ impl Classic {
         }
     }
 
-    /// Whether the application has to poll: not while others are waited for, or nothing is left. Who
-    /// leaves has to as well: others wait for what it gives up.
+    /// Whether the application has to poll: not while others are waited for, or nothing is left. The
+    /// coordinator answers JoinGroup within the rebalance timeout, which is `max.poll.interval.ms`,
+    /// and who has not polled by then leaves at once. Who leaves has to poll as well: others wait for
+    /// what it gives up.
     pub(super) fn must_poll(&self) -> bool {
         match self.phase {
             Phase::Outside | Phase::Assigning | Phase::Syncing | Phase::Stable => true,

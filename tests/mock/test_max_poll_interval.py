@@ -1,0 +1,127 @@
+"""Who does not poll for ``max.poll.interval.ms`` leaves its group, is told so, and goes on with the
+next poll: both kinds of consumer, both protocols, polled and iterated over."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import ottla
+from ottla import errors
+from ottla.testing import MockCluster
+from tests.support.consumers import KINDS, SOON, places, read
+
+ALL = [(p, n) for p in range(3) for n in range(10)]
+
+
+@pytest.fixture(params=["classic", "consumer"])
+def config(request: pytest.FixtureRequest, mock_cluster: MockCluster, topic: str) -> dict[str, Any]:
+    """What a member of the group `g` is made with; it has ten records a partition to read."""
+    for partition in range(3):
+        mock_cluster.append(topic, partition, [b"v"] * 10)
+    beat = {"heartbeat_interval_ms": 100} if request.param == "classic" else {}
+    return {
+        "topics": [topic],
+        "group_id": "g",
+        "group_protocol": request.param,
+        "auto_offset_reset": "earliest",
+        "max_poll_interval_ms": 500,
+        **beat,
+    }
+
+
+@pytest.fixture(params=KINDS)
+def kind(request: pytest.FixtureRequest) -> Any:
+    """The class of the consumer."""
+    return KINDS[request.param]
+
+
+def until(condition: Callable[[], bool]) -> None:
+    """Wait, without polling."""
+    deadline = time.monotonic() + SOON
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize("how", ["poll", "iterate"])
+def test_who_polls_too_seldom_is_told_and_goes_on(
+    mock_cluster: MockCluster, kind: Any, config: dict[str, Any], how: str
+) -> None:
+    def take(count: int) -> list[tuple[int, int]]:
+        if how == "iterate":
+            return places([next(consumer) for _ in range(count)])
+        return places(read(consumer, count))
+
+    lost: list[tuple[str, int]] = []
+    with kind(mock_cluster.bootstrap, enable_auto_commit=False, **config) as consumer:
+        consumer.subscribe(config["topics"], on_lost=lambda _, gone: lost.extend(gone))
+        assert sorted(take(30)) == ALL
+        first = consumer.group_metadata()
+        until(lambda: mock_cluster.members("g") == ())
+        words = r"max\.poll\.interval\.ms \(500 ms\)"
+        with pytest.raises(errors.KafkaError, match=words) as raised:
+            consumer.commit()
+        assert raised.value.name == "UNKNOWN_MEMBER_ID"
+        assert "Poll more often" in str(raised.value)
+        assert mock_cluster.committed("g") == {}
+        # It is a member again, which has lost what it had, and begins where the group stands.
+        assert sorted(take(30)) == ALL
+        assert sorted(lost) == [("orders", partition) for partition in range(3)]
+        assert consumer.group_metadata() != first
+        consumer.commit()
+    assert sorted(mock_cluster.committed("g").values()) == [10, 10, 10]
+
+
+def test_what_is_at_hand_is_not_handed_out_by_who_has_left(
+    mock_cluster: MockCluster, kind: Any, config: dict[str, Any]
+) -> None:
+    """It may be another member's by now: it is read again from what the group has committed."""
+    with kind(mock_cluster.bootstrap, **config) as consumer:
+        seen = places([next(consumer) for _ in range(5)])
+        until(lambda: mock_cluster.members("g") == ())
+        again = places([next(consumer) for _ in range(30)])
+        committed = mock_cluster.committed("g")
+        assert sorted(again) == ALL, f"{seen} were handed out, and {committed} committed"
+
+
+def test_the_log_says_so(
+    mock_cluster: MockCluster, config: dict[str, Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    """Who commits by itself raises nothing: its records come again."""
+    with ottla.Consumer(mock_cluster.bootstrap, **config) as consumer:
+        assert len(read(consumer, 30)) == 30
+        until(lambda: "has not polled for max.poll.interval.ms (500 ms)" in caplog.text)
+
+
+def test_a_task_that_waits_polls_and_one_that_works_does_not(
+    mock_cluster: MockCluster, config: dict[str, Any]
+) -> None:
+    async def run() -> None:
+        async with ottla.AsyncConsumer(
+            mock_cluster.bootstrap, enable_auto_commit=False, **config
+        ) as consumer:
+            for _ in range(30):
+                await anext(consumer)
+            me = consumer.group_metadata().member_id
+            # An iteration that waits for records is a poll: it may take as long as it likes.
+            waiting = asyncio.ensure_future(anext(consumer))
+            await asyncio.sleep(1.0)
+            assert [member.id for member in mock_cluster.members("g")] == [me]
+            mock_cluster.append("orders", 0, [b"w"])
+            assert (await asyncio.wait_for(waiting, SOON)).value == b"w"
+            # A task that works on a record, awaiting something else, does not poll.
+            deadline = time.monotonic() + SOON
+            while mock_cluster.members("g"):
+                assert time.monotonic() < deadline
+                await asyncio.sleep(0.02)
+            with pytest.raises(errors.KafkaError, match=r"max\.poll\.interval\.ms"):
+                await consumer.commit()
+            assert (await asyncio.wait_for(anext(consumer), SOON)).value is not None
+            assert len(mock_cluster.members("g")) == 1
+
+    asyncio.run(run())

@@ -1,0 +1,88 @@
+"""``isolation.level=read_committed``: what was aborted is not handed out, what is open is waited
+for, and the position moves past both."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from ottla.testing import MockCluster
+from tests.support.consumers import KINDS, SOON, read
+
+
+@pytest.fixture(params=KINDS)
+def kind(request: pytest.FixtureRequest) -> Any:
+    """The class of the consumer."""
+    return KINDS[request.param]
+
+
+@pytest.fixture
+def log(mock_cluster: MockCluster, single: str) -> str:
+    """A topic whose log has a record of nobody's, and two transactions that are open: 1 to 4."""
+    mock_cluster.append(single, 0, [b"0"])
+    mock_cluster.append_in_transaction(single, 0, 7, [b"1", b"2"])
+    mock_cluster.append_in_transaction(single, 0, 8, [b"3", b"4"])
+    mock_cluster.append(single, 0, [b"5"])
+    return single
+
+
+def columns(consumer: Any, count: int) -> list[int]:
+    """The offsets of so many records, as columns."""
+    offsets: list[int] = []
+    deadline = time.monotonic() + SOON
+    while len(offsets) < count:
+        assert time.monotonic() < deadline, offsets
+        batch = consumer.poll_arrow(timeout=0.5)
+        if batch is not None:
+            offsets += pa.record_batch(batch)["offset"].to_pylist()
+    return offsets
+
+
+@pytest.mark.parametrize("how", ["poll", "poll_arrow", "iterate"])
+def test_what_was_aborted_is_not_handed_out(
+    mock_cluster: MockCluster, kind: Any, log: str, how: str
+) -> None:
+    def take(count: int) -> list[int]:
+        if how == "poll_arrow":
+            return columns(consumer, count)
+        records = read(consumer, count) if how == "poll" else [next(consumer) for _ in range(count)]
+        return [record.offset for record in records]
+
+    config = {"isolation_level": "read_committed", "auto_offset_reset": "earliest"}
+    with kind(mock_cluster.bootstrap, group_id="g", **config) as consumer:
+        consumer.assign([(log, 0)])
+        # Up to the first transaction that is open, which is where the log ends for this consumer.
+        assert take(1) == [0]
+        assert consumer.poll(timeout=0.2) == []
+        assert consumer.end_offsets() == {(log, 0): 1}
+        assert consumer.lag() == {(log, 0): 0}
+        mock_cluster.end_transaction(log, 0, 7, commit=False)
+        assert consumer.end_offsets() == {(log, 0): 3}
+        mock_cluster.end_transaction(log, 0, 8, commit=True)
+        assert take(3) == [3, 4, 5]
+        # The log ends in what holds nothing for it: the position comes to its end all the same.
+        mock_cluster.append_in_transaction(log, 0, 9, [b"8"])
+        mock_cluster.end_transaction(log, 0, 9, commit=False)
+        deadline = time.monotonic() + SOON
+        while consumer.position(log, 0) < 10:
+            assert time.monotonic() < deadline, consumer.position(log, 0)
+            assert consumer.poll(timeout=0.1) == []
+        assert consumer.lag() == {(log, 0): 0}
+        consumer.commit()
+    assert mock_cluster.committed("g") == {(log, 0): 10}
+
+
+def test_without_it_everything_is_handed_out(
+    mock_cluster: MockCluster, kind: Any, log: str
+) -> None:
+    with kind(mock_cluster.bootstrap, auto_offset_reset="earliest") as consumer:
+        consumer.assign([(log, 0)])
+        assert [record.offset for record in read(consumer, 6)] == list(range(6))
+        mock_cluster.end_transaction(log, 0, 7, commit=False)
+        assert consumer.end_offsets() == {(log, 0): 7}
+        mock_cluster.append(log, 0, [b"7"])
+        # The marker is no record.
+        assert [record.offset for record in read(consumer, 1)] == [7]
