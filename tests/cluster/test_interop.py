@@ -11,6 +11,7 @@ from confluent_kafka import TopicPartition
 import ottla
 from tests.support import confluent
 from tests.support.arrow import read_rows, read_table
+from tests.support.consumers import KINDS, SOON, read
 from tests.support.kafka_cluster import KafkaCluster
 
 pytestmark = pytest.mark.cluster
@@ -180,3 +181,20 @@ def test_aborted_transactions(kafka: KafkaCluster, kafka_topic: TopicFactory) ->
     # Markers take offsets, and are no records: the log ends in one.
     assert len(read_rows(ottla.scan(topic, kafka.bootstrap))) == 60
     assert kafka.end_offset(topic) == 66
+    for kind in KINDS.values():
+        config = {"auto_offset_reset": "earliest", "isolation_level": "read_committed"}
+        with kind(kafka.bootstrap, **config) as consumer:
+            consumer.assign([(topic, 0)])
+            records = read(consumer, 30)
+            assert [record.value for record in records] == [row["value"] for row in rows]
+            deadline = time.monotonic() + SOON
+            while consumer.position(topic, 0) < kafka.end_offset(topic):
+                assert time.monotonic() < deadline, consumer.position(topic, 0)
+                assert consumer.poll(timeout=0.2) == []
+            # One that is open holds back what comes after it.
+            writer.begin_transaction()
+            writer.produce(topic, "open")
+            writer.flush(10)
+            assert consumer.poll(timeout=1) == []
+            writer.abort_transaction(30)
+            assert consumer.poll(timeout=1) == []
