@@ -457,6 +457,27 @@ def test_partitions_and_offsets_of_rows(producer: ottla.Producer, topic: str) ->
     assert told.value.context["index"] == 3
 
 
+def test_rows_that_take_turns_find_their_offsets_and_their_failures(
+    mock_cluster: MockCluster, topic: str
+) -> None:
+    with ottla.Producer(mock_cluster.bootstrap, batch_size=2000, linger_ms=20) as producer:
+        # Of many batches in each partition, with rows between them that can't be sent.
+        turns = [i * 7 % 3 if i % 50 else 7 for i in range(3000)]
+        values = [b"%d" % i for i in range(3000)]
+        columns = {"value": pa.array(values), "partition": pa.array(turns, pa.int32())}
+        sent = producer.send_batch(topic, pa.record_batch(columns))
+        refused = [(first, many) for first, many, _ in sent.errors(10)]
+        assert refused == [(i, 1) for i in range(0, 3000, 50)]
+        chosen = pa.array(sent.partitions()).to_pylist()
+        assert chosen == [None if i % 50 == 0 else turns[i] for i in range(3000)]
+        offsets = pa.array(sent.offsets()).to_pylist()
+    rows = read_rows(ottla.scan(topic, mock_cluster.bootstrap))
+    there = {row["value"]: (row["partition"], row["offset"]) for row in rows}
+    assert len(rows) == 2940
+    for value, partition, offset in zip(values, chosen, offsets, strict=True):
+        assert there.get(value, (None, None)) == (partition, offset)
+
+
 def test_offsets_that_nobody_knows_are_null(mock_cluster: MockCluster, single: str) -> None:
     with ottla.Producer(mock_cluster.bootstrap, acks=0, enable_idempotence=False) as producer:
         sent = producer.send_batch(single, ["x"] * 3)

@@ -34,6 +34,7 @@ mod partitioner;
 mod producer;
 mod record;
 mod rows;
+mod runs;
 mod runtime;
 mod scan;
 mod send_batch;

@@ -19,12 +19,12 @@ use pyo3::prelude::*;
 use pyo3_arrow::input::AnyArray;
 use tokio::time::Instant;
 
-use crate::batch_delivery::Runs;
 use crate::engine::Engine;
 use crate::errors;
 use crate::hooks::Hooks;
 use crate::list_rows::{ListRows, check_lists};
 use crate::record::Fields;
+use crate::runs::Runs;
 use crate::runtime::wait;
 use crate::serializers::Serializers;
 use crate::told_rows::{self, Told};

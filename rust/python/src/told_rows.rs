@@ -11,11 +11,11 @@ use pyo3::prelude::*;
 
 use crate::asyncio::{Mailbox, report_to_loop};
 use crate::awaited::{Groups, refused};
-use crate::batch_delivery::Runs;
 use crate::delivery::RecordMetadata;
 use crate::engine::Engine;
 use crate::errors;
 use crate::record::Fields;
+use crate::runs::Runs;
 use crate::runtime::wait_for;
 use crate::send_batch::cut_short;
 

@@ -29,7 +29,8 @@ impl Written {
     pub const UNKNOWN: Self = Self { offset: -1, log_append_time: -1 };
 
     /// The same for the record that is `index` records further on.
-    fn of(self, index: usize) -> Self {
+    #[must_use]
+    pub fn of(self, index: usize) -> Self {
         let offset = if self.offset < 0 { -1 } else { self.offset + index as i64 };
         Self { offset, ..self }
     }
