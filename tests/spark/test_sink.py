@@ -151,6 +151,13 @@ def test_options() -> None:
     assert "hunter2" not in repr(options)
 
 
+def test_batches_are_large_unless_the_options_say_otherwise() -> None:
+    bulk = {"batch.size": "500000", "linger.ms": "100"}
+    assert parse_sink(TO).kafka == {"bootstrap.servers": "b:1", **bulk}
+    small = parse_sink({**TO, "kafka.Batch.Size": "16384"}).kafka
+    assert small == {"bootstrap.servers": "b:1", **bulk, "batch.size": "16384"}
+
+
 @pytest.mark.parametrize(
     ("columns", "options", "words"),
     [

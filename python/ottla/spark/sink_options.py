@@ -31,6 +31,10 @@ _MEANT = {
     "servers": BOOTSTRAP,
 }
 
+# A task writes much at once, and a flush ends it, which waits for no linger: large batches cost
+# nothing but memory, of which buffer.memory remains the bound.
+_BULK = {"batch.size": "500000", "linger.ms": "100"}
+
 _REFUSED = {
     "key.serializer": "keys are written as the bytes or the text that they are",
     "value.serializer": "values are written as the bytes or the text that they are",
@@ -55,7 +59,7 @@ def parse_sink(options: Mapping[str, str]) -> SinkOptions:
     check_names(values, SINK_OPTIONS, _MEANT)
     flag(values, "includeHeaders", default=False)
     return SinkOptions(
-        kafka=kafka_config(values, _REFUSED),
+        kafka={**_BULK, **kafka_config(values, _REFUSED)},
         topic=text_of(values, "topic"),
         include_timestamp=flag(values, "includeTimestamp", default=False),
         report_path=text_of(values, "reportPath"),
