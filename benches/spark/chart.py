@@ -1,6 +1,6 @@
-"""The chart of docs/spark.md, drawn from figures that `benches.spark.run --json` has recorded.
+"""The chart of docs/benchmarks.md, drawn from figures that `benches.spark.run --json` has recorded.
 
-python -m benches.spark.chart docs/spark-benchmark.json docs/spark-benchmark.svg
+python -m benches.spark.chart F.json docs/spark-benchmark.svg
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Rows that cost nothing to get: what handing Arrow batches to Spark costs by itself."""
+"""Rows that cost nothing to get, or to be rid of: what it costs to hand Arrow batches over."""
 
 from __future__ import annotations
 
@@ -57,5 +57,30 @@ def ready_made(partitions: int, value_bytes: int) -> Any:
 
         def reader(self, schema: StructType) -> DataSourceReader:
             return Reader(int(self.options["rows"]), schema)
+
+    return Source
+
+
+def thrown_away() -> Any:
+    """A data source, `thrown_away`, to write to: it takes Arrow batches, and that is all."""
+    from pyspark.sql.datasource import DataSource, DataSourceArrowWriter, WriterCommitMessage
+    from pyspark.sql.types import StructType
+
+    class Writer(DataSourceArrowWriter):
+        def write(self, iterator: Iterator[Any]) -> WriterCommitMessage:
+            from ottla.spark.clients import settle_worker
+
+            settle_worker()
+            for _ in iterator:
+                pass
+            return WriterCommitMessage()
+
+    class Source(DataSource):
+        @classmethod
+        def name(cls) -> str:
+            return "thrown_away"
+
+        def writer(self, schema: StructType, overwrite: bool) -> Writer:  # noqa: ARG002 (Spark's)
+            return Writer()
 
     return Source

@@ -3,9 +3,10 @@
     python -m benches.spark.run [--records 2000000] [--repeat 3] [--json FILE] [--only TEXT]
 
 Counted are the CPU seconds of Spark's whole process tree (driver, JVM, Python workers), without the
-brokers, which the parent process runs. Ways of a scenario take turns, each once unmeasured before;
-the run with the least CPU is shown. "hand-over alone" gives Spark ready-made batches of the same
-rows: what is above it is ottla's own share. Cold sessions are processes of their own.
+brokers, which the parent process runs. Ways of a scenario take turns, after runs that are not
+counted, in which the JVM compiles what it runs; the median of the rounds is shown. "hand-over
+alone" gives Spark ready-made batches of the same rows, or throws away what it hands over: what is
+above it is ottla's own share. Cold sessions are processes of their own.
 """
 
 from __future__ import annotations
@@ -16,20 +17,25 @@ import json
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from benches.spark.cpu import tree_cpu
-from benches.spark.scenarios import Way, ways
+from benches.spark.scenarios import MANY, Way, ways
 from benches.spark.session import fill, session
 
 COLD = "first row of a cold session"
+# What a cold session is counted from: the start of its process, where all pay for what they load.
+_STARTED = time.time()
+# Runs of each way that are not counted.
+_WARM_UP = 2
 
 
 @dataclass(frozen=True)
 class Result:
-    """The cheapest run of one way: seconds by the clock and of CPU, of JVMs and of Python."""
+    """The median run of one way: seconds by the clock and of CPU, of JVMs and of Python."""
 
     scenario: str
     name: str
@@ -41,6 +47,11 @@ class Result:
     @property
     def per_million(self) -> float:
         return (self.jvm + self.python) / self.records * 1e6
+
+    @property
+    def rate(self) -> float:
+        """Records a second by the clock."""
+        return self.records / self.seconds
 
 
 def main() -> int:
@@ -89,11 +100,12 @@ def _record(results: list[Result], path: Path | None) -> None:
 
 
 def _scenario(some: list[Way], repeat: int) -> list[Result]:
-    for way in some:
+    in_rounds = [way for way in some if not way.once]
+    for way in in_rounds * _WARM_UP:
         way.run()
     runs: dict[str, list[Result]] = {way.name: [] for way in some}
-    for _ in range(repeat):
-        for way in some:
+    for number in range(repeat):
+        for way in some if number == 0 else in_rounds:
             before, clock = tree_cpu(), time.perf_counter()
             way.run()
             seconds, after = time.perf_counter() - clock, tree_cpu()
@@ -104,52 +116,70 @@ def _scenario(some: list[Way], repeat: int) -> list[Result]:
                 f"  {way.scenario}: {way.name}: {result.per_million:.2f} CPU s/M, {seconds:.1f} s",
                 flush=True,
             )
-    return [min(results, key=lambda result: result.per_million) for results in runs.values()]
+    return [_median(results, lambda result: result.per_million) for results in runs.values()]
+
+
+def _median(results: list[Result], value: Callable[[Result], float]) -> Result:
+    return sorted(results, key=value)[len(results) // 2]
 
 
 def _cold(bootstrap: str, repeat: int) -> list[Result]:
-    """Seconds from a session that is just made to its first row, each in a new process."""
-    best = []
-    for source, name in (("kafka", "connector, defaults"), ("ottla", "ottla")):
-        command = [sys.executable, "-m", "benches.spark.run", "--child", bootstrap]
-        told = [
-            subprocess.run([*command, "--cold", source], check=True, capture_output=True, text=True)
-            for _ in range(repeat)
-        ]
-        runs = [json.loads(done.stdout.splitlines()[-1]) for done in told]
-        print(f"  {COLD}: {name}: {[round(run['seconds'], 2) for run in runs]} s", flush=True)
-        best.append(min((Result(COLD, name, 1, **run) for run in runs), key=lambda r: r.seconds))
-    return best
+    """Seconds from the start of a new process to its first row, and how much of it a read took."""
+    names = {"kafka": "connector, defaults", "ottla": "ottla", "read_arrow": "ottla, read_arrow"}
+    runs: dict[str, list[Result]] = {name: [] for name in names.values()}
+    command = [sys.executable, "-m", "benches.spark.run", "--child", bootstrap]
+    for _ in range(repeat):
+        for source, name in names.items():
+            done = subprocess.run(
+                [*command, "--cold", source], check=True, capture_output=True, text=True
+            )
+            told = json.loads(done.stdout.splitlines()[-1])
+            of_session = told.pop("of_session")
+            runs[name].append(Result(COLD, name, 1, **told))
+            print(
+                f"  {COLD}: {name}: {told['seconds']:.2f} s, of which from the session on "
+                f"{of_session:.2f} s",
+                flush=True,
+            )
+    return [_median(results, lambda result: result.seconds) for results in runs.values()]
 
 
 def _first_row(bootstrap: str, source: str) -> int:
     spark: Any = session()
-    before, clock = tree_cpu(), time.perf_counter()
+    clock = time.perf_counter()
     options = {"kafka.bootstrap.servers": bootstrap, "subscribe": "bytes-100"}
-    rows = spark.read.format(source).options(**options).load().limit(1).collect()
-    seconds, after = time.perf_counter() - clock, tree_cpu()
+    if source == "read_arrow":
+        import ottla.spark
+
+        frame = ottla.spark.read_arrow(spark, options)
+    else:
+        frame = spark.read.format(source).options(**options).load()
+    rows = frame.limit(1).collect()
+    of_session, seconds = time.perf_counter() - clock, time.time() - _STARTED
     assert len(rows) == 1
+    jvm, python = tree_cpu()
     spark.stop()
-    jvm, python = (after[i] - before[i] for i in (0, 1))
-    print(json.dumps({"seconds": seconds, "jvm": jvm, "python": python}))
+    told = {"seconds": seconds, "of_session": of_session, "jvm": jvm, "python": python}
+    print(json.dumps(told))
     return 0
 
 
 def render(results: list[Result]) -> str:
-    """The table, in Markdown; factors are CPU beside the last way of the connector."""
-    lines = ["", "| | | CPU s/M | beside the connector | JVM | Python | seconds |"]
-    lines.append("|---|---|---:|---:|---:|---:|---:|")
+    """The table, in Markdown; "times" is beside the connector as it is tuned: in CPU, or in seconds
+    where the scenario is about time."""
+    lines = ["", "| | | CPU s/M | JVM | Python | rows/s | seconds | times |"]
+    lines.append("|---|---|---:|---:|---:|---:|---:|---:|")
     for scenario, some in itertools.groupby(results, key=lambda result: result.scenario):
         there = list(some)
         theirs = [r for r in there if r.name.startswith("connector")][-1]
         for r in there:
-            cold = scenario == COLD
             jvm, python = (f"{part / r.records * 1e6:.2f}" for part in (r.jvm, r.python))
-            factor = r.seconds / theirs.seconds if cold else r.per_million / theirs.per_million
-            cpu = ["", "", ""] if cold else [f"{r.per_million:.2f}", jvm, python]
+            of_time = scenario in (COLD, MANY)
+            times = r.seconds / theirs.seconds if of_time else r.per_million / theirs.per_million
+            cpu = [f"{r.per_million:.2f}", jvm, python, f"{r.rate:,.0f}"]
             lines.append(
-                f"| {scenario} | {r.name} | {cpu[0]} | {factor:.2f} | {cpu[1]} | {cpu[2]} | "
-                f"{r.seconds:.2f} |"
+                f"| {scenario} | {r.name} | {' | '.join([''] * 4 if scenario == COLD else cpu)} | "
+                f"{r.seconds:.2f} | {'' if r.records < theirs.records else f'{times:.2f}'} |"
             )
     return "\n".join(lines)
 
