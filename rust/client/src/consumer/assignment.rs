@@ -7,6 +7,8 @@
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use tokio::time::Instant;
 
@@ -25,7 +27,8 @@ pub(super) struct Assignment {
     troubled: VecDeque<TopicPartition>,
     /// Bytes that are prefetched.
     buffered: usize,
-    versions: u64,
+    /// Read without the lock, record by record.
+    versions: Arc<AtomicU64>,
     turns: u64,
 }
 
@@ -58,13 +61,12 @@ impl Assignment {
     }
 
     /// Grows with each change after which what was taken and not handed out is void.
-    pub(super) fn version(&self) -> u64 {
-        self.versions
+    pub(super) fn versions(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.versions)
     }
 
     fn next_version(&mut self) -> u64 {
-        self.versions += 1;
-        self.versions
+        self.versions.fetch_add(1, Ordering::AcqRel) + 1
     }
 
     /// Adds partitions that start as `phase` says; those that are there stay as they are.

@@ -115,7 +115,10 @@ impl Commits {
 
     /// Commits before partitions are given up; what fails is logged, since they are given up anyway.
     pub(super) async fn before_giving_up(&self) {
-        self.last(self.shared.client.config().default_api_timeout).await;
+        // The others of the group wait: what the application commits itself is not waited for.
+        if self.is_automatic() {
+            self.last(self.shared.client.config().default_api_timeout).await;
+        }
     }
 
     /// Waits for the commits that are under way, and commits what was handed out, if that is to

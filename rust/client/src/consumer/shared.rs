@@ -2,7 +2,7 @@
 //!
 //! Invariant: the lock of the assignment is never held over a wait.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
@@ -21,6 +21,8 @@ use crate::error::Error;
 pub(super) struct Shared {
     pub(super) client: Client,
     pub(super) assignment: Mutex<Assignment>,
+    /// The assignment's version.
+    pub(super) versions: Arc<AtomicU64>,
     /// Something for the fetcher to do.
     pub(super) news: Notify,
     /// Something for the application.
@@ -37,9 +39,11 @@ impl Shared {
     pub(super) fn new(client: Client) -> Self {
         let group_id = &client.config().group_id;
         let group_id = (!group_id.is_empty()).then(|| Arc::from(group_id.as_str()));
+        let assignment = Assignment::default();
         Self {
             client,
-            assignment: Mutex::default(),
+            versions: assignment.versions(),
+            assignment: Mutex::new(assignment),
             news: Notify::new(),
             ready: Notify::new(),
             group_id,

@@ -3,6 +3,8 @@
 //! Invariant: a position moves only here, by what was handed out; between taking and handing out
 //! nothing is lost, since what is void by then is fetched again.
 
+use std::sync::atomic::Ordering;
+
 use super::Consumer;
 use super::prefetched::Prefetched;
 use super::records::{RecordSet, Rest, decode};
@@ -14,7 +16,7 @@ impl Consumer {
     /// Grows when what was taken and not handed out is void.
     #[must_use]
     pub fn version(&self) -> u64 {
-        self.shared.assignment.lock().version()
+        self.shared.versions.load(Ordering::Acquire)
     }
 
     /// Takes prefetched pieces of at most `bytes`, but one at least if there is one. Their positions
