@@ -43,8 +43,7 @@ def test_the_methods_are_those_of_the_sync_consumer() -> None:
     def public(cls: type) -> set[str]:
         return {name for name in dir(cls) if not name.startswith("_")}
 
-    # Who does not await a commit commits without waiting.
-    assert public(AsyncConsumer) == public(ottla.Consumer) - {"commit_async"} | {"connect"}
+    assert public(AsyncConsumer) == public(ottla.Consumer) | {"connect"}
 
 
 def test_cancelled_polls_lose_nothing(mock_cluster: MockCluster, topic: str) -> None:
