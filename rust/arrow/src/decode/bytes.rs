@@ -3,10 +3,11 @@
 use std::mem;
 
 use arrow_array::BinaryArray;
-use arrow_buffer::{Buffer, OffsetBuffer};
+use arrow_buffer::OffsetBuffer;
 use arrow_schema::ArrowError;
 
 use super::nulls::Nulls;
+use super::spare::Spare;
 
 /// Offsets and values in their final form.
 #[derive(Debug)]
@@ -14,13 +15,22 @@ pub(super) struct BytesColumn {
     pub(super) offsets: Vec<i32>,
     pub(super) values: Vec<u8>,
     pub(super) nulls: Nulls,
+    spare_offsets: Spare<i32>,
+    spare_values: Spare<u8>,
     /// Whether anybody asked for it. If not, it stays empty.
     pub(super) wanted: bool,
 }
 
 impl BytesColumn {
     pub(super) fn new(wanted: bool) -> Self {
-        Self { offsets: vec![0], values: Vec::new(), nulls: Nulls::default(), wanted }
+        Self {
+            offsets: vec![0],
+            values: Vec::new(),
+            nulls: Nulls::default(),
+            spare_offsets: Spare::default(),
+            spare_values: Spare::default(),
+            wanted,
+        }
     }
 
     pub(super) fn reserve(&mut self, bytes: usize) {
@@ -55,11 +65,13 @@ impl BytesColumn {
             self.offsets.truncate(1);
             return Ok(BinaryArray::new_null(rows));
         }
-        let mut fresh = Vec::with_capacity(self.offsets.len());
-        fresh.push(0);
-        let offsets = mem::replace(&mut self.offsets, fresh);
-        let room = self.values.len();
-        let values = mem::replace(&mut self.values, Vec::with_capacity(room + room / 16));
-        BinaryArray::try_new(OffsetBuffer::new(offsets.into()), Buffer::from_vec(values), nulls)
+        let room = self.offsets.len();
+        let (offsets, fresh) = self.spare_offsets.exchange(mem::take(&mut self.offsets), room);
+        self.offsets = fresh;
+        self.offsets.push(0);
+        let room = self.values.len() + self.values.len() / 16;
+        let (values, fresh) = self.spare_values.exchange(mem::take(&mut self.values), room);
+        self.values = fresh;
+        BinaryArray::try_new(OffsetBuffer::new(offsets), values.into_inner(), nulls)
     }
 }

@@ -16,6 +16,7 @@ use ottla_protocol::records::{RecordError, RecordRef, Records};
 use super::bytes::BytesColumn;
 use super::headers::{self, HeadersColumn};
 use super::rows::{BytesRows, Rows, micros};
+use super::spare::Spare;
 use super::topic::TopicColumn;
 use super::{DecodeCause, DecodedBatch, DecoderConfig, Pushed, Span};
 use crate::Column;
@@ -42,8 +43,10 @@ pub(super) struct Chunk {
     key: BytesColumn,
     value: BytesColumn,
     offset: Vec<i64>,
+    spare_offset: Spare<i64>,
     wants_offset: bool,
     timestamp: Vec<i64>,
+    spare_timestamp: Spare<i64>,
     wants_timestamp: bool,
     headers: Option<HeadersColumn>,
     topic: TopicColumn,
@@ -66,8 +69,10 @@ impl Chunk {
             key: BytesColumn::new(wants(Column::Key)),
             value: BytesColumn::new(wants(Column::Value)),
             offset: Vec::new(),
+            spare_offset: Spare::default(),
             wants_offset: wants(Column::Offset),
             timestamp: Vec::new(),
+            spare_timestamp: Spare::default(),
             wants_timestamp: wants(Column::Timestamp),
             headers: wants(Column::Headers).then(HeadersColumn::new),
             topic: TopicColumn::new(),
@@ -265,7 +270,11 @@ impl Chunk {
         spans: &[Span],
         types: &[(i32, usize)],
     ) -> Result<ArrayRef, DecodeCause> {
-        let take = |numbers: &mut Vec<i64>| std::mem::replace(numbers, Vec::with_capacity(rows));
+        let take = |numbers: &mut Vec<i64>, spare: &Spare<i64>| {
+            let (filled, fresh) = spare.exchange(std::mem::take(numbers), rows);
+            *numbers = fresh;
+            filled
+        };
         Ok(match column {
             Column::Key => Arc::new(self.key.finish()?),
             Column::Value => Arc::new(self.value.finish()?),
@@ -277,9 +286,10 @@ impl Chunk {
                 }
                 Arc::new(Int32Array::from(partitions))
             }
-            Column::Offset => Arc::new(Int64Array::from(take(&mut self.offset))),
+            Column::Offset => Arc::new(Int64Array::new(take(&mut self.offset, &self.spare_offset), None)),
             Column::Timestamp => {
-                Arc::new(TimestampMicrosecondArray::from(take(&mut self.timestamp)).with_timezone(UTC))
+                let timestamps = take(&mut self.timestamp, &self.spare_timestamp);
+                Arc::new(TimestampMicrosecondArray::new(timestamps, None).with_timezone(UTC))
             }
             Column::TimestampType => {
                 let mut all = Vec::with_capacity(rows);

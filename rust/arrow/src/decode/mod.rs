@@ -9,6 +9,7 @@ mod error;
 mod headers;
 mod nulls;
 mod rows;
+mod spare;
 mod topic;
 
 use std::collections::VecDeque;

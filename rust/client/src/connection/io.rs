@@ -2,24 +2,21 @@
 //! the guard watches the time.
 //!
 //! Invariant: whichever of the three ends, its cause reaches the shared state, and the socket is
-//! closed. The memory for an incoming frame grows with the bytes that have come, not with the
-//! announced length.
+//! closed.
 
 use std::io;
 use std::sync::Arc;
 
-use bytes::{Buf, Bytes, BytesMut};
-use ottla_protocol::header::{self, LENGTH_PREFIX};
-use tokio::io::{AsyncReadExt, AsyncWriteExt, ReadHalf, WriteHalf};
+use bytes::{Buf, Bytes};
+use ottla_protocol::header::LENGTH_PREFIX;
+use tokio::io::{AsyncWriteExt, ReadHalf, WriteHalf};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until, timeout_at};
 
+use super::frames::{FrameError, FrameReader};
 use super::{Outgoing, Shared, State, transport_error};
 use crate::environment::Stream;
 use crate::error::{Error, Kind, Phase, Result};
-
-/// The first step in which memory for a frame is taken; it doubles as bytes come in.
-const READ_STEP: usize = 64 * 1024;
 
 /// Serves a connection until something ends it. `hint` is what to try if it ends before the first
 /// answer.
@@ -210,85 +207,4 @@ fn deliver(shared: &Shared, frame: Bytes) -> Result<()> {
 
 fn broken(shared: &Shared, what: &str) -> Error {
     Error::new(Kind::Protocol, format!("the broker sent {what}")).address(&shared.address)
-}
-
-/// Why a frame could not be read.
-pub(super) enum FrameError {
-    Io(io::Error),
-    /// The length prefix is impossible; these are its bytes.
-    NotKafka([u8; LENGTH_PREFIX], usize),
-}
-
-impl FrameError {
-    /// The error in words; the bytes where a length should be often say what answered.
-    pub(super) fn at(self, address: &str, phase: Phase) -> Error {
-        let (prefix, max) = match self {
-            Self::Io(error) => return transport_error(&error, phase, address),
-            Self::NotKafka(prefix, max) => (prefix, max),
-        };
-        let words = match prefix {
-            [0x15 | 0x16, 0x03, ..] => {
-                "this port speaks TLS, and security.protocol is PLAINTEXT: use the plaintext listener or set security.protocol".to_owned()
-            }
-            p if &p == b"HTTP" => "this is not Kafka: it answered HTTP; use the address of a Kafka listener".to_owned(),
-            p if &p == b"SSH-" => "this is not Kafka: it answered SSH; use the address of a Kafka listener".to_owned(),
-            p => format!(
-                "the answer announces {} bytes; at most {max} are accepted (receive.message.max.bytes). Is this a Kafka listener?",
-                i32::from_be_bytes(p)
-            ),
-        };
-        Error::new(Kind::Connection, words).phase(phase).address(address)
-    }
-}
-
-/// Cuts a stream into frames. Cancel-safe: what was read stays in the buffer.
-pub(super) struct FrameReader {
-    buffer: BytesMut,
-    max: usize,
-}
-
-impl FrameReader {
-    pub(super) fn new(max: usize) -> Self {
-        Self { buffer: BytesMut::new(), max }
-    }
-
-    /// The same stream from here on, with another limit. What was read too far stays.
-    pub(super) fn with_max(mut self, max: usize) -> Self {
-        self.max = max;
-        self
-    }
-
-    /// The next frame, without its length.
-    pub(super) async fn next<S: AsyncReadExt + Unpin>(
-        &mut self,
-        stream: &mut S,
-    ) -> Result<Bytes, FrameError> {
-        let length = loop {
-            if let Some(prefix) = self.buffer.first_chunk::<LENGTH_PREFIX>() {
-                match header::frame_length(*prefix, self.max) {
-                    Ok(length) => break length,
-                    Err(_) => return Err(FrameError::NotKafka(*prefix, self.max)),
-                }
-            }
-            self.fill(stream, READ_STEP).await?;
-        };
-        let whole = LENGTH_PREFIX + length;
-        while self.buffer.len() < whole {
-            let missing = whole - self.buffer.len();
-            self.fill(stream, missing.min(self.buffer.len().max(READ_STEP))).await?;
-        }
-        self.buffer.advance(LENGTH_PREFIX);
-        Ok(self.buffer.split_to(length).freeze())
-    }
-
-    async fn fill<S: AsyncReadExt + Unpin>(&mut self, stream: &mut S, room: usize) -> Result<(), FrameError> {
-        if self.buffer.capacity() - self.buffer.len() < room.min(READ_STEP) / 4 {
-            self.buffer.reserve(room);
-        }
-        match stream.read_buf(&mut self.buffer).await {
-            Ok(0) => Err(FrameError::Io(io::ErrorKind::UnexpectedEof.into())),
-            Ok(_) => Ok(()),
-            Err(error) => Err(FrameError::Io(error)),
-        }
-    }
 }

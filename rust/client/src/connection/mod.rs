@@ -9,6 +9,7 @@
 
 mod authenticate;
 mod endpoint;
+mod frames;
 mod handshake;
 mod io;
 mod meter;
@@ -16,6 +17,7 @@ pub mod opening;
 mod pool;
 mod reauthenticate;
 mod settings;
+mod spare;
 mod status;
 mod versions;
 

@@ -14,7 +14,8 @@ use ottla_protocol::{ApiKey, ErrorCode, Message, Request, WireError};
 use tokio::io::AsyncWriteExt;
 
 use super::authenticate::{self, Ask, SaslInfo};
-use super::io::{FrameError, FrameReader, is_closed};
+use super::frames::{FrameError, FrameReader};
+use super::io::is_closed;
 use super::{ApiRange, Endpoint, Settings, transport_error, versions};
 use crate::environment::{Environment, Stream};
 use crate::error::{Error, Kind, Phase, Result};

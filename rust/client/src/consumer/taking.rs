@@ -43,7 +43,7 @@ impl Consumer {
     #[must_use]
     pub fn take_records(&self, most: usize) -> Vec<RecordSet> {
         let mut sets: Vec<RecordSet> = Vec::new();
-        let mut left = most;
+        let (mut left, mut emptied) = (most, false);
         let mut scratch = self.scratch.lock();
         while left > 0 {
             let Some(piece) = self.shared.assignment.lock().take() else { break };
@@ -59,7 +59,7 @@ impl Consumer {
                 slot.pass(from, standing);
             }
             match rest {
-                Rest::None => {}
+                Rest::None => emptied = true,
                 Rest::Piece(piece) => assignment.put_back(piece),
                 Rest::Flawed(piece, error) => {
                     assignment.put_back(piece);
@@ -68,7 +68,10 @@ impl Consumer {
                 }
             }
         }
-        self.shared.news.notify_one();
+        // Only then is there room for more.
+        if emptied {
+            self.shared.news.notify_one();
+        }
         sets
     }
 
