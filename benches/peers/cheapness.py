@@ -54,14 +54,15 @@ def table(results: list[Result], goal: Callable[[Result], str]) -> str:
     """In Markdown; `goal` says of a result of ours what it is beside its goal."""
     lines = [
         "",
-        "| values | codec | client | call | records per CPU s | records/s | times confluent |",
-        "|---|---|---|---|---:|---:|---:|",
+        "| values | codec | client | call | CPU s a million | a CPU s | a s | times confluent |",
+        "|---|---|---|---|---:|---:|---:|---:|",
     ]
     for result in results:
         rate = statistics.median(result.per_second)
         lines.append(
             f"| {result.value_bytes} B | {result.compression} | {result.client} "
-            f"| {result.way}, {result.kind} | {result.cheapness:,.0f} | {rate:,.0f} "
+            f"| {result.way}, {result.kind} | {1e6 / result.cheapness:.3f} "
+            f"| {result.cheapness:,.0f} | {rate:,.0f} "
             f"| {goal(result) if result.client == 'ottla' else ''} |"
         )
     return "\n".join(lines)

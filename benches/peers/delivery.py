@@ -1,6 +1,6 @@
 """From sending to having, and from joining to the first record: ottla, Java, confluent.
 
-    python -m benches.peers.delivery [--rounds 5] [--count 2000] [--rate 200]
+    python -m benches.peers.delivery [--rounds 3] [--count 1000] [--rate 200]
 
 One producer sends records of 100 bytes at an even pace, all the time; each begins with the time
 when it was sent. Each consumer in its turn joins a group of its own, in a process of its own, with
@@ -148,7 +148,8 @@ def _sending(bootstrap: str, topic: str, interval: float) -> Iterator[None]:
 
 def main() -> int:
     parser = turns.parser(__doc__, RESULTS)
-    parser.add_argument("--count", type=int, default=2000)
+    parser.set_defaults(rounds=3)
+    parser.add_argument("--count", type=int, default=1000)
     parser.add_argument("--rate", type=float, default=200, help="records a second")
     options = parser.parse_args()
     if options.child:

@@ -1,19 +1,23 @@
-"""confluent-kafka (librdkafka), tuned for throughput, and its AIOConsumer."""
+"""confluent-kafka (librdkafka), tuned for throughput, and its AIOConsumer.
+
+CRCs are checked, as by Java and ottla, unless it is said otherwise; librdkafka's default is not to.
+"""
 
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import Any
 
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 from confluent_kafka.aio import AIOConsumer
 
-from benches.peers.consumers.task import AT_ONCE, Kind, Task, Way
+from benches.peers.consumers.task import FEW, MANY, Kind, Task, Way
 
 NAME = "confluent-kafka"
 
 
-def _settings(task: Task) -> dict[str, Any]:
+def _settings(task: Task, crcs: bool = True) -> dict[str, Any]:
     return {
         "bootstrap.servers": task.bootstrap,
         "group.id": "peers",
@@ -26,8 +30,7 @@ def _settings(task: Task) -> dict[str, Any]:
         "queued.min.messages": 1_000_000,
         "queued.max.messages.kbytes": 1_048_576,
         "socket.receive.buffer.bytes": 1_048_576,
-        # As Java does, and ottla.
-        "check.crcs": True,
+        "check.crcs": crcs,
     }
 
 
@@ -44,12 +47,12 @@ def _size(messages: list[Any]) -> int:
     return size
 
 
-def _consume(task: Task) -> None:
-    consumer = Consumer(_settings(task))
+def _consume(task: Task, at_once: int, crcs: bool = True) -> None:
+    consumer = Consumer(_settings(task, crcs))
     consumer.assign(_partitions(task))
     more = True
     while more:
-        messages = consumer.consume(AT_ONCE, 0.5)
+        messages = consumer.consume(at_once, 0.5)
         if messages:
             more = task.take(len(messages), _size(messages))
     consumer.close()
@@ -61,7 +64,7 @@ def _aio_consume(task: Task) -> None:
         await consumer.assign(_partitions(task))
         more = True
         while more:
-            messages = await consumer.consume(AT_ONCE, 0.5)
+            messages = await consumer.consume(MANY, 0.5)
             if messages:
                 more = task.take(len(messages), _size(messages))
         await consumer.close()
@@ -84,7 +87,9 @@ def _aio_poll(task: Task) -> None:
 
 
 WAYS = [
-    Way("consume", Kind.LIST, _consume),
-    Way("AIOConsumer.consume", Kind.LIST, _aio_consume),
-    Way("AIOConsumer.poll", Kind.ASYNC, _aio_poll, share=0.03),
+    Way(f"consume({FEW})", Kind.LIST, partial(_consume, at_once=FEW)),
+    Way(f"consume({MANY})", Kind.LIST, partial(_consume, at_once=MANY)),
+    Way(f"AIOConsumer.consume({MANY})", Kind.LIST, _aio_consume),
+    Way("AIOConsumer.poll", Kind.ASYNC, _aio_poll, share=0.02),
+    Way(f"consume({FEW})", Kind.LIST_UNCHECKED, partial(_consume, at_once=FEW, crcs=False)),
 ]

@@ -1,13 +1,14 @@
-"""ottla: columns, lists, and one by one with asyncio. Settings as they come."""
+"""ottla: columns, lists, and one by one with asyncio. Settings as they come, CRCs are checked."""
 
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 
 import pyarrow as pa
 
 import ottla
-from benches.peers.consumers.task import AT_ONCE, Kind, Task, Way
+from benches.peers.consumers.task import FEW, MANY, Kind, Task, Way
 
 NAME = "ottla"
 
@@ -16,12 +17,16 @@ def _partitions(task: Task) -> list[tuple[str, int]]:
     return [(task.topic, partition) for partition in range(task.partitions)]
 
 
-def _poll_arrow(task: Task) -> None:
-    with ottla.Consumer(task.bootstrap, auto_offset_reset="earliest") as consumer:
+def _consumer(task: Task, crcs: bool = True) -> ottla.Consumer:
+    return ottla.Consumer(task.bootstrap, auto_offset_reset="earliest", check_crcs=crcs)
+
+
+def _poll_arrow(task: Task, columns: list[str] | None = None, crcs: bool = True) -> None:
+    with _consumer(task, crcs) as consumer:
         consumer.assign(_partitions(task))
         more = True
         while more:
-            batch = consumer.poll_arrow(1.0, columns=["value"])
+            batch = consumer.poll_arrow(1.0, columns=columns)
             if batch is not None:
                 values = pa.record_batch(batch).column("value")
                 # Offsets are of 4 bytes, one more than there are values.
@@ -29,24 +34,12 @@ def _poll_arrow(task: Task) -> None:
                 more = task.take(len(values), size)
 
 
-def _poll_arrow_all(task: Task) -> None:
-    with ottla.Consumer(task.bootstrap, auto_offset_reset="earliest") as consumer:
+def _poll(task: Task, at_once: int, crcs: bool = True) -> None:
+    with _consumer(task, crcs) as consumer:
         consumer.assign(_partitions(task))
         more = True
         while more:
-            batch = consumer.poll_arrow(1.0)
-            if batch is not None:
-                values = pa.record_batch(batch).column("value")
-                size = values.get_total_buffer_size() - 4 * (len(values) + 1)
-                more = task.take(len(values), size)
-
-
-def _poll(task: Task) -> None:
-    with ottla.Consumer(task.bootstrap, auto_offset_reset="earliest") as consumer:
-        consumer.assign(_partitions(task))
-        more = True
-        while more:
-            size, records = 0, consumer.poll(1.0, AT_ONCE)
+            size, records = 0, consumer.poll(1.0, at_once)
             for record in records:
                 # An application looks at each value.
                 size += len(record.value or b"")
@@ -71,9 +64,16 @@ def _async_for(task: Task) -> None:
     asyncio.run(work())
 
 
+def _value(task: Task, crcs: bool = True) -> None:
+    _poll_arrow(task, ["value"], crcs)
+
+
 WAYS = [
-    Way("poll_arrow, value", Kind.ARROW, _poll_arrow),
-    Way("poll_arrow, all columns", Kind.ARROW, _poll_arrow_all),
-    Way("poll", Kind.LIST, _poll),
+    Way("poll_arrow, value", Kind.ARROW, _value),
+    Way("poll_arrow, all columns", Kind.ARROW, _poll_arrow),
+    Way(f"poll({FEW})", Kind.LIST, partial(_poll, at_once=FEW)),
+    Way(f"poll({MANY})", Kind.LIST, partial(_poll, at_once=MANY)),
     Way("async for", Kind.ASYNC, _async_for),
+    Way("poll_arrow, value", Kind.ARROW_UNCHECKED, partial(_value, crcs=False)),
+    Way(f"poll({FEW})", Kind.LIST_UNCHECKED, partial(_poll, at_once=FEW, crcs=False)),
 ]

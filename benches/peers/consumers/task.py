@@ -12,8 +12,9 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-# No client is asked for more at once.
-AT_ONCE = 20_000
+# How many records a call is asked for: few stay in the processor's caches, many take fewer calls.
+FEW = 500
+MANY = 20_000
 
 
 class Kind(enum.Enum):
@@ -22,6 +23,8 @@ class Kind(enum.Enum):
     ARROW = "columns"
     LIST = "lists of records"
     ASYNC = "one by one, awaited"
+    ARROW_UNCHECKED = "columns, no CRCs"
+    LIST_UNCHECKED = "lists of records, no CRCs"
 
 
 @dataclass
