@@ -23,8 +23,10 @@ def spark() -> Iterator[SparkSession]:
 
     import ottla.spark
     from tests.support.jars import spark_connector
+    from tests.support.spark_home import spark_home
 
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    os.environ["SPARK_HOME"] = spark_home()
     session = (
         SparkSession.builder.master("local[2]")
         .appName("ottla-tests")

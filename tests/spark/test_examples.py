@@ -11,6 +11,7 @@ import pytest
 
 from benches.spark.chart import chart
 from tests.support.jars import REPOSITORY
+from tests.support.spark_home import spark_home
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -22,7 +23,12 @@ def test_the_example_runs() -> None:
     done = subprocess.run(
         [sys.executable, "examples/spark_kafka.py"],
         cwd=REPOSITORY,
-        env={**environment, "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"},
+        env={
+            **environment,
+            "PYSPARK_PYTHON": sys.executable,
+            "SPARK_LOCAL_IP": "127.0.0.1",
+            "SPARK_HOME": spark_home(),
+        },
         capture_output=True,
         text=True,
         timeout=150,

@@ -16,9 +16,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 
-import pyspark
-
 from tests.support.ports import free_ports
+from tests.support.spark_home import spark_home
 
 _EXECUTOR = "CoarseGrainedExecutorBackend"
 
@@ -92,7 +91,7 @@ class SparkCluster:
         """What a driver of this cluster needs in its environment."""
         return {
             **os.environ,
-            "SPARK_HOME": str(Path(pyspark.__file__).parent),
+            "SPARK_HOME": spark_home(),
             "SPARK_LOCAL_IP": "127.0.0.1",
             "PYSPARK_PYTHON": sys.executable,
             "PYSPARK_DRIVER_PYTHON": sys.executable,
@@ -101,7 +100,7 @@ class SparkCluster:
         }
 
     def _launch(self, name: str, main: str, *arguments: str) -> None:
-        spark_class = str(Path(pyspark.__file__).parent / "bin" / "spark-class")
+        spark_class = str(Path(spark_home()) / "bin" / "spark-class")
         with (self.directory / f"{name}.log").open("wb") as log:
             node = subprocess.Popen(
                 [spark_class, f"org.apache.spark.deploy.{main}", *arguments],

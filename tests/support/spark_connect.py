@@ -16,9 +16,8 @@ import time
 from pathlib import Path
 from types import TracebackType
 
-import pyspark
-
 from tests.support.ports import free_ports
+from tests.support.spark_home import spark_home
 
 _MAIN = "org.apache.spark.sql.connect.service.SparkConnectServer"
 _CONFIG = {
@@ -49,7 +48,7 @@ class SparkConnect:
 
     def start(self) -> SparkConnect:
         """Start the server, and wait until it takes connections."""
-        home = Path(pyspark.__file__).parent
+        home = Path(spark_home())
         config = _CONFIG | {"spark.connect.grpc.binding.port": str(self._port)}
         settings = [part for item in config.items() for part in ("--conf", "=".join(item))]
         with (self._directory / "log").open("wb") as log:

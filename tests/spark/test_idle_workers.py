@@ -1,0 +1,94 @@
+"""A worker that waits for its next task holds no connection, and the next task finds its client."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import ottla
+import ottla.spark
+from tests.conftest import TopicFactory
+from tests.support.kafka_admin import wait_until
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from tests.support.kafka_cluster import KafkaCluster
+
+pytestmark = [pytest.mark.spark, pytest.mark.cluster]
+
+ESTABLISHED = "01"
+
+
+def connected_to(pid: int, ports: set[int]) -> int:
+    """How many connections of a process go to these ports of IPv4 loopback."""
+    sockets = set()
+    for entry in Path(f"/proc/{pid}/fd").iterdir():
+        try:
+            if match := re.fullmatch(r"socket:\[(\d+)\]", str(entry.readlink())):
+                sockets.add(match[1])
+        except OSError:
+            continue  # closed meanwhile
+    lines = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    peers = [line[2] for line in lines if line[3] == ESTABLISHED and line[9] in sockets]
+    return sum(int(peer.split(":")[1], 16) in ports for peer in peers)
+
+
+def test_an_idle_worker_closes_its_connections(
+    spark: SparkSession, kafka: KafkaCluster, kafka_topic: TopicFactory
+) -> None:
+    topic = kafka_topic()
+    with ottla.Producer(kafka.bootstrap) as producer:
+        producer.send_batch(topic, ["x" * 1000] * 1000)
+    kafka_options = {
+        "bootstrap.servers": kafka.bootstrap,
+        "connections.max.idle.ms": "1500",
+        "client.id": topic,
+    }
+    options = {"subscribe": topic, **{f"kafka.{k}": v for k, v in kafka_options.items()}}
+
+    def read(batches: Any) -> Iterator[Any]:
+        import os
+
+        import pyarrow as pa
+
+        rows = sum(batch.num_rows for batch in batches)
+        client = ottla.spark.client(kafka_options)
+        columns = {
+            "pid": os.getpid(),
+            "client": id(client),
+            "rows": rows,
+            "opened": int(client.metrics()["connection-creation-total"]),
+        }
+        yield pa.RecordBatch.from_pylist([columns])
+
+    def one_task() -> Any:
+        schema = "pid bigint, client bigint, rows bigint, opened bigint"
+        frame = ottla.spark.read_arrow(
+            spark, options, columns="value binary", transform=read, schema=schema
+        )
+        (row,) = frame.collect()
+        assert row.rows == 1000
+        return row
+
+    ports = {node.port for node in kafka.nodes.values()}
+    first = one_task()
+    assert first.opened >= 1
+    others = connected_to(first.pid, ports)
+    wait_until(
+        lambda: connected_to(first.pid, ports) <= max(others - first.opened, 0),
+        lambda: f"{connected_to(first.pid, ports)} connections, {first.opened} of this client",
+        30,
+    )
+    # Until a task is given to the same worker; there may be several that wait.
+    for _ in range(20):
+        again = one_task()
+        if again.pid == first.pid:
+            break
+    assert again.pid == first.pid
+    assert again.client == first.client
+    assert again.opened > first.opened
