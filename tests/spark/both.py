@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, TypeVar
 
 import pytest
 from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
 
     from tests.support.kafka_cluster import KafkaCluster
 
+T = TypeVar("T")
+
+SOURCES = ("kafka", "ottla")
 EPOCH = 1_600_000_000_000
 # Or retention would delete records that are as old as these say they are.
 KEEP = {"retention.ms": "-1"}
@@ -39,11 +43,19 @@ def in_order(rows: Iterable[Row]) -> list[Row]:
     return sorted(rows, key=lambda row: (row["topic"], row["partition"], row["offset"]))
 
 
+def at_once(act: Callable[[str], T]) -> list[T]:
+    """What comes of the same with Spark's connector and with ottla, in this order.
+
+    At the same time: much of a short query is one thread that plans, or a process that starts.
+    """
+    with ThreadPoolExecutor(len(SOURCES)) as pool:
+        return list(pool.map(act, SOURCES))
+
+
 def same_rows(spark: SparkSession, kafka: KafkaCluster, **options: str) -> list[Row]:
     """The rows that both clients read with these options, with headers, in order."""
     options.setdefault("includeHeaders", "true")
-    theirs = in_order(load(spark, "kafka", kafka, **options).collect())
-    ours = in_order(load(spark, "ottla", kafka, **options).collect())
+    theirs, ours = at_once(lambda source: in_order(load(spark, source, kafka, **options).collect()))
     # Not one assert on both lists: a failure would print megabytes.
     assert len(ours) == len(theirs)
     for our, their in zip(ours, theirs, strict=True):
@@ -55,8 +67,16 @@ def same_error(
     spark: SparkSession, kafka: KafkaCluster, options: dict[str, str], words: list[str]
 ) -> None:
     """Both refuse, at load or at the first action, for a reason that has these words in it."""
-    for source in ("kafka", "ottla"):
+    refused(lambda source: load(spark, source, kafka, **options).count(), words)
+
+
+def refused(act: Callable[[str], object], words: list[str]) -> None:
+    """With either source it is an error that has these words in it, in any case."""
+
+    def message(source: str) -> str:
         with pytest.raises((PySparkException, Py4JJavaError)) as caught:
-            load(spark, source, kafka, **options).count()
-        message = str(caught.value).lower()
-        assert [word for word in words if word.lower() not in message] == [], f"{source}: {message}"
+            act(source)
+        return str(caught.value).lower()
+
+    for source, text in zip(SOURCES, at_once(message), strict=True):
+        assert [word for word in words if word.lower() not in text] == [], f"{source}: {text}"

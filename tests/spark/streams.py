@@ -7,21 +7,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pytest
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewPartitions
-from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
-from pyspark.errors import PySparkException
 
 import ottla
+from tests.spark.both import at_once, refused
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.streaming import StreamingQuery
 
     from tests.support.kafka_cluster import KafkaCluster
-
-SOURCES = ("kafka", "ottla")
 
 Row = tuple[Any, ...]
 COLUMNS = ("topic", "partition", "offset", "CAST(value AS STRING) AS value")
@@ -72,32 +68,21 @@ class Streams:
 
     def run(self, source: str, name: str, **options: str) -> Run:
         """Read what there is, and end."""
-        return self._end(self.start(source, name, **options))
-
-    def same(self, name: str, **options: str) -> Run:
-        """Both sources read the same rows in the same micro-batches."""
-        # Both at once: much of a query's start is waiting for processes.
-        theirs, ours = map(self._end, [self.start(source, name, **options) for source in SOURCES])
-        assert ours.ends == theirs.ends
-        assert ours.rows == theirs.rows
-        return ours
-
-    @staticmethod
-    def _end(started: tuple[StreamingQuery, list[Row], list[int]]) -> Run:
-        query, rows, batches = started
+        query, rows, batches = self.start(source, name, **options)
         assert query.awaitTermination(90)
         ends = {p.batchId: json.loads(p.sources[0].endOffset) for p in query.recentProgress}
         return Run(sorted(rows), [ends[number] for number in batches])
 
+    def same(self, name: str, **options: str) -> Run:
+        """Both sources read the same rows in the same micro-batches."""
+        theirs, ours = at_once(lambda source: self.run(source, name, **options))
+        assert ours.ends == theirs.ends
+        assert ours.rows == theirs.rows
+        return ours
+
     def same_error(self, name: str, words: list[str], **options: str) -> None:
         """Both sources refuse, when the query is built, started or run."""
-        for source in SOURCES:
-            with pytest.raises((PySparkException, Py4JJavaError)) as caught:
-                self.run(source, name, **options)
-            message = str(caught.value).lower()
-            assert [word for word in words if word.lower() not in message] == [], (
-                f"{source}: {message}"
-            )
+        refused(lambda source: self.run(source, name, **options), words)
 
 
 def produce(kafka: KafkaCluster, topic: str, *counts: int, timestamp: int | None = None) -> None:

@@ -16,6 +16,7 @@ from pyspark.errors import PySparkException
 import ottla
 from tests.conftest import TopicFactory
 from tests.spark.awkward import LARGE, LARGE_PRODUCER, transactions
+from tests.spark.both import SOURCES, at_once
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from tests.support.kafka_cluster import KafkaCluster
 
 pytestmark = [pytest.mark.spark, pytest.mark.cluster]
-
-SOURCES = ("kafka", "ottla")
 
 
 def load(
@@ -40,8 +39,8 @@ def load(
 
 def same(spark: SparkSession, kafka: KafkaCluster, topic: str, **options: str) -> list[tuple]:
     """What both read, as (partition, offset, length and checksum of the value)."""
-    theirs, ours = (
-        sorted(
+    theirs, ours = at_once(
+        lambda source: sorted(
             map(
                 tuple,
                 load(spark, source, kafka, topic, **options)
@@ -49,7 +48,6 @@ def same(spark: SparkSession, kafka: KafkaCluster, topic: str, **options: str) -
                 .collect(),
             )
         )
-        for source in SOURCES
     )
     assert ours == theirs
     return ours
