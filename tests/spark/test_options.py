@@ -8,8 +8,16 @@ import pytest
 
 from ottla.errors import ConfigError
 from ottla.spark.offsets import EARLIEST, LATEST, Everywhere
-from ottla.spark.options import BATCH_OPTIONS, STREAM_OPTIONS, parse_batch, parse_source
+from ottla.spark.options import (
+    BATCH_OPTIONS,
+    GENERAL_OPTIONS,
+    STREAM_OPTIONS,
+    parse_batch,
+    parse_source,
+)
+from ottla.spark.sink_options import SINK_OPTIONS
 from ottla.spark.subscription import Assign, Subscribe, SubscribePattern
+from tests.support.jars import REPOSITORY
 
 BASE = {"kafka.bootstrap.servers": "broker:9092", "subscribe": "orders"}
 
@@ -194,3 +202,13 @@ def test_secrets_show_nowhere() -> None:
 def test_options_can_be_pickled() -> None:
     options = parse_batch({**BASE, "startingOffsets": '{"orders":{"0":5}}'})
     assert pickle.loads(pickle.dumps(options)) == options
+
+
+def test_every_option_is_in_the_tables_of_the_documentation() -> None:
+    text = (REPOSITORY / "docs" / "spark.md").read_text()
+    first = {line.split("|")[1] for line in text.splitlines() if line.startswith("| `")}
+    named = {name.strip("` ") for cell in first for name in cell.split(",")}
+    # Spark's own, of every sink.
+    general = {"checkpointLocation", "queryName"}
+    options = {*GENERAL_OPTIONS, *BATCH_OPTIONS, *STREAM_OPTIONS, *SINK_OPTIONS} - general
+    assert options - named == set()
