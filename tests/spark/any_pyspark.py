@@ -3,7 +3,8 @@
     python -m venv e && e/bin/pip install pyspark==4.0.2 pyarrow pandas   # and ottla
     e/bin/python -m tests.spark.any_pyspark [BOOTSTRAP]
 
-Brokers are the mock's unless some are given. Ends with "all is well", or with an error.
+Brokers are the mock's unless some are given. Ends with "all is well", or with an error. The PySpark
+of the tests is held to it by test_any_pyspark.py.
 """
 
 from __future__ import annotations
@@ -94,6 +95,7 @@ def batches(spark: SparkSession, kafka: dict[str, str], topic: str) -> None:
         spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")
         pushed = spark.read.format("ottla").options(**source, pushFilters="true").load()
         expect(pushed.where("partition = 1").count(), read.where("partition = 1").count())
+        spark.conf.unset("spark.sql.python.filterPushdown.enabled")
     else:
         refused(
             lambda: spark.read.format("ottla").options(**source, pushFilters="true").load().count(),
