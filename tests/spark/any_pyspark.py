@@ -3,8 +3,7 @@
     python -m venv e && e/bin/pip install pyspark==4.0.2 pyarrow pandas   # and ottla
     e/bin/python -m tests.spark.any_pyspark [BOOTSTRAP]
 
-Brokers are the mock's unless some are given. Ends with "all is well", or with an error. The PySpark
-of the tests is held to it by test_any_pyspark.py.
+Brokers are the mock's unless some are given. Ends with "all is well", or with an error.
 """
 
 from __future__ import annotations

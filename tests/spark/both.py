@@ -70,13 +70,17 @@ def same_error(
     refused(lambda source: load(spark, source, kafka, **options).count(), words)
 
 
-def refused(act: Callable[[str], object], words: list[str]) -> None:
-    """With either source it is an error that has these words in it, in any case."""
+def refused(act: Callable[[str], object], words: list[str], *, together: bool = True) -> None:
+    """With either source it is an error that has these words in it, in any case.
+
+    Not ``together`` for writes: Spark finds sinks in Python by the session of the thread.
+    """
 
     def message(source: str) -> str:
         with pytest.raises((PySparkException, Py4JJavaError)) as caught:
             act(source)
         return str(caught.value).lower()
 
-    for source, text in zip(SOURCES, at_once(message), strict=True):
+    messages = at_once(message) if together else list(map(message, SOURCES))
+    for source, text in zip(SOURCES, messages, strict=True):
         assert [word for word in words if word.lower() not in text] == [], f"{source}: {text}"

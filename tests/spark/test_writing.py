@@ -167,7 +167,7 @@ def test_the_same_refusals(
     words: list[str],
 ) -> None:
     frame = spark.range(3).selectExpr(*columns.split(", "))
-    refused(lambda source: write(frame, source, kafka, **options), words)
+    refused(lambda source: write(frame, source, kafka, **options), words, together=False)
 
 
 def test_a_partition_that_does_not_exist_and_records_that_are_too_large(
@@ -181,6 +181,7 @@ def test_a_partition_that_does_not_exist_and_records_that_are_too_large(
                 frame, source, kafka, topic=topic, kafka__max__block__ms="2000"
             ),
             ["partition" if "partition" in columns else "large"],
+            together=False,
         )
 
 
