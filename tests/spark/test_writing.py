@@ -194,6 +194,36 @@ def test_save_modes(spark: SparkSession, kafka: KafkaCluster) -> None:
                 frame.write.format(source).mode(mode).options(**options).save()
 
 
+def test_written_from_foreach_batch(
+    spark: SparkSession, kafka: KafkaCluster, kafka_topic: TopicFactory, tmp_path: Path
+) -> None:
+    source, target = kafka_topic(), kafka_topic()
+    with ottla.Producer(kafka.bootstrap) as producer:
+        producer.send_batch(source, ["x"] * 10)
+    servers = {"kafka.bootstrap.servers": kafka.bootstrap}
+    reported = []
+
+    def copy(batch: DataFrame, number: int) -> None:
+        rows = batch.select("value")
+        write(rows, "ottla", kafka, topic=target)
+        reported.append(ottla.spark.write(rows, {**servers, "topic": target}).records)
+        with_client = ottla.spark.producer({"bootstrap.servers": kafka.bootstrap})
+        with_client.send(target, f"{number}").result(30)
+
+    query = (
+        spark.readStream.format("ottla")
+        .options(**servers, subscribe=source, startingOffsets="earliest")
+        .load()
+        .writeStream.foreachBatch(copy)
+        .option("checkpointLocation", str(tmp_path))
+        .trigger(availableNow=True)
+        .start()
+    )
+    assert query.awaitTermination(90)
+    assert reported == [10]
+    assert kafka.end_offset(target) == 21
+
+
 def test_a_stream_written(
     spark: SparkSession, kafka: KafkaCluster, kafka_topic: TopicFactory, tmp_path: Path
 ) -> None:
