@@ -28,7 +28,9 @@ def session(master: str = "local[2]") -> Any:
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.driver.host", "127.0.0.1")
-        .config("spark.driver.memory", "2g")
+        # The connector keeps consumers with what they have fetched beyond what was asked for: as it
+        # is tuned, 2 GB is not enough for all scenarios of a session.
+        .config("spark.driver.memory", "4g")
         .config("spark.python.unix.domain.socket.enabled", "true")
         .getOrCreate()
     )
