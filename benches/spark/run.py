@@ -1,6 +1,6 @@
 """``format("ottla")`` beside Spark's own connector: the same topics, the same session, one table.
 
-    python -m benches.spark.run [--records 1000000] [--repeat 3] [--json FILE] [--only TEXT]
+    python -m benches.spark.run [--records 3000000] [--repeat 3] [--json FILE] [--only TEXT]
 
 Counted are the CPU seconds of Spark's whole process tree (driver, JVM, Python workers), without the
 brokers, which the parent process runs. Ways of a scenario take turns, after runs that are not
@@ -56,7 +56,7 @@ class Result:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--records", type=int, default=1_000_000)
+    parser.add_argument("--records", type=int, default=3_000_000)
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--json", type=Path)
     parser.add_argument("--only", default="", help="scenarios whose name has this in it")

@@ -28,9 +28,14 @@ def session(master: str = "local[2]") -> Any:
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.driver.host", "127.0.0.1")
-        # The connector keeps consumers with what they have fetched beyond what was asked for: as it
-        # is tuned, 2 GB is not enough for all scenarios of a session.
         .config("spark.driver.memory", "4g")
+        # The connector keeps consumers for five minutes, with what they have fetched beyond what
+        # was asked for. Batches never use them again, and as it is tuned they fill 4 GB: first it
+        # is the garbage collector that is measured, then there is no memory left.
+        .config("spark.kafka.consumer.cache.timeout", "1s")
+        .config("spark.kafka.consumer.cache.evictorThreadRunInterval", "1s")
+        .config("spark.kafka.consumer.fetchedData.cache.timeout", "1s")
+        .config("spark.kafka.consumer.fetchedData.cache.evictorThreadRunInterval", "1s")
         .config("spark.python.unix.domain.socket.enabled", "true")
         .getOrCreate()
     )
