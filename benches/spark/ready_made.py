@@ -6,15 +6,15 @@ from collections.abc import Iterator
 from typing import Any
 
 
-def ready_made(partitions: int, value_bytes: int) -> Any:
-    """A data source, `ready_made`, that gives `rows` such rows without reading any."""
+def ready_made(partitions: int) -> Any:
+    """A data source, `ready_made`, that gives `rows` rows with values of `bytes`, read nowhere."""
     from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
     from pyspark.sql.types import StructType
 
     # Local, so that they reach the workers by value.
     class Reader(DataSourceReader):
-        def __init__(self, rows: int, schema: StructType) -> None:
-            self._rows, self._schema = rows, schema
+        def __init__(self, rows: int, value_bytes: int, schema: StructType) -> None:
+            self._rows, self._bytes, self._schema = rows, value_bytes, schema
 
         def partitions(self) -> list[InputPartition]:
             return [InputPartition(number) for number in range(partitions)]
@@ -27,10 +27,10 @@ def ready_made(partitions: int, value_bytes: int) -> Any:
 
             settle_worker()
             schema = arrow_schema(self._schema)
-            size = 35_000  # as ottla makes them: 4 MB of values
+            size = 3_500_000 // self._bytes  # some 4 MB, as ottla makes them
             columns = {
                 "key": lambda: pa.nulls(size, pa.binary()),
-                "value": lambda: pa.array([bytes(value_bytes)] * size, pa.binary()),
+                "value": lambda: pa.array([bytes(self._bytes)] * size, pa.binary()),
                 "topic": lambda: pa.array(["batch-read"] * size),
                 "partition": lambda: pa.array([partition.value] * size, pa.int32()),
                 "offset": lambda: pa.array(range(size), pa.int64()),
@@ -56,7 +56,7 @@ def ready_made(partitions: int, value_bytes: int) -> Any:
             return full_schema(include_headers=False)
 
         def reader(self, schema: StructType) -> DataSourceReader:
-            return Reader(int(self.options["rows"]), schema)
+            return Reader(int(self.options["rows"]), int(self.options["bytes"]), schema)
 
     return Source
 

@@ -55,11 +55,11 @@ def ways(spark: Any, bootstrap: str, records: int) -> Iterator[Way]:
         reader = spark.read.format(source).options(**servers, **topics, **more)
         return (reader.schema(schema) if schema else reader).load()
 
-    spark.dataSource.register(ready_made(PARTITIONS, 100))
+    spark.dataSource.register(ready_made(PARTITIONS))
     spark.dataSource.register(thrown_away())
 
-    def ready(schema: str | None = None) -> Any:
-        reader = spark.read.format("ready_made").option("rows", str(records))
+    def ready(schema: str | None = None, rows: int = records, value_bytes: int = 100) -> Any:
+        reader = spark.read.format("ready_made").options(rows=str(rows), bytes=str(value_bytes))
         return (reader.schema(schema) if schema else reader).load()
 
     small, large = "bytes-100", "bytes-1000"
@@ -83,6 +83,7 @@ def ways(spark: Any, bootstrap: str, records: int) -> Iterator[Way]:
         "connector, tuned": lambda: read("kafka", large, **TUNED),
         "ottla": lambda: read("ottla", large),
         "ottla, value + offset": lambda: read("ottla", large, TWO),
+        "hand-over alone": lambda: ready(None, records // 4, 1000),
     }
     for name, frame in frames.items():
         yield Way("read 1000 B", name, records // 4, partial(run, frame))
