@@ -10,11 +10,11 @@ use ottla_protocol::records::{BatchBuilder, Compression, Compressor, Stamp, rewr
 
 const ROWS: u32 = 20_000;
 
-/// Rows whose values and keys tell which batch they are of.
+/// Rows whose values and keys tell which batch they are of; equally long in all, as their memory is.
 fn blob(number: i64, rows: u32) -> Bytes {
     let mut builder = BatchBuilder::new(0);
     for row in 0..rows {
-        let text = format!("batch {number} row {row:>6}");
+        let text = format!("batch {number:>2} row {row:>6}");
         builder.append(number, Some(text.as_bytes()), Some(text.as_bytes()), &[]).unwrap();
     }
     let bytes = builder.finish(&Stamp::default(), &mut Compressor::new(Compression::None).unwrap()).unwrap();
@@ -32,7 +32,7 @@ fn check(batch: &RecordBatch, number: i64) {
     for column in ["key", "value"] {
         let column = batch.column_by_name(column).unwrap().as_binary::<i32>();
         for (row, value) in column.iter().enumerate() {
-            assert_eq!(value.unwrap(), format!("batch {number} row {row:>6}").as_bytes());
+            assert_eq!(value.unwrap(), format!("batch {number:>2} row {row:>6}").as_bytes());
         }
     }
     let offsets = batch.column_by_name("offset").unwrap().as_primitive::<Int64Type>();
@@ -80,7 +80,7 @@ fn memory_is_used_again_and_never_while_it_is_held() {
         check(batch, number);
     }
     let last = slice.column_by_name("value").unwrap().as_binary::<i32>().value(0);
-    assert_eq!(last, format!("batch 0 row {:>6}", ROWS - 1).as_bytes());
+    assert_eq!(last, format!("batch  0 row {:>6}", ROWS - 1).as_bytes());
 }
 
 #[test]
