@@ -33,8 +33,10 @@ impl BytesColumn {
         }
     }
 
-    pub(super) fn reserve(&mut self, bytes: usize) {
-        if self.wanted {
+    /// Room for the very first rows. Later ones have what those before them took: to guess for them
+    /// as well would have the memory that comes back grow, and not fit any more.
+    pub(super) fn begin(&mut self, bytes: usize) {
+        if self.wanted && self.values.capacity() == 0 {
             self.values.reserve(bytes);
         }
     }

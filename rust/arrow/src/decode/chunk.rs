@@ -119,7 +119,7 @@ impl Chunk {
         }
         let rows = at_most.min(self.max_rows - self.rows.min(self.max_rows));
         let bytes = (rows * RECORD_GUESS).min(self.target_bytes);
-        self.value.reserve(bytes);
+        self.value.begin(bytes);
         if let Some(headers) = &mut self.headers {
             headers.reserve(rows);
         }
