@@ -28,7 +28,7 @@ from benches.peers.consumers.task import Kind, Task, Way
 from tests.support.kafka_cluster import LONG_LIVED, KafkaCluster
 
 CLIENTS = ["ottla", "confluent"]
-RECORDS = {100: 3_000_000, 1000: 500_000}
+RECORDS = {100: 5_000_000, 1000: 1_000_000}
 ROUNDS = 3
 PARTITIONS = 6
 RESULTS = Path(".ottla-build/consume.json")

@@ -30,7 +30,7 @@ CLIENTS = {
     "aiokafka": "aiokafka",
     "kafka_python": "kafka",
 }
-RECORDS = {100: 3_000_000, 1000: 800_000}
+RECORDS = {100: 5_000_000, 1000: 1_000_000}
 PARTITIONS = 6
 RESULTS = Path(".ottla-build/produce.json")
 # What of ours is to be how many times cheaper than what of confluent-kafka.
