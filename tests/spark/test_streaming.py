@@ -107,13 +107,14 @@ def test_a_live_stream(streams: Streams, kafka: KafkaCluster, kafka_topic: Topic
     try:
         # It starts at the end, and what it started with is its first progress.
         until(lambda: query.lastProgress is not None)
-        produce(kafka, topic, 20, 20)
+        # Each time in one batch: of two, a trigger between them would hold the second back.
+        produce(kafka, topic, 40)
         until(lambda: query.lastProgress.sources[0].latestOffset is not None)
         time.sleep(1)
         # The first trigger is never held back, but this one is.
         held = len(rows)
         assert held in (0, 40)
-        produce(kafka, topic, 30, 30)
+        produce(kafka, topic, 0, 60)
         until(lambda: len(rows) == 100)
         until(lambda: ottla.spark.lag(query.lastProgress).total == 0)
         add_partitions(kafka, topic, 3)
