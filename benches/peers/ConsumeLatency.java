@@ -8,13 +8,13 @@ import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 
 /**
- * Java's part of benches/peers/delivery.py: ConsumeLatency BOOTSTRAP TOPIC GROUP PROTOCOL WARM COUNT. Joins a group
+ * Java's part of benches/peers/delivery.py: ConsumeLatency BOOTSTRAP TOPIC GROUP PROTOCOL SINCE COUNT. Joins a group
  * and takes records, which begin with the time when they were sent; prints the microseconds until the first one,
- * and then how old each was.
+ * and then how old each of COUNT was that were sent since the nanosecond SINCE.
  */
 public final class ConsumeLatency {
     public static void main(String[] arguments) {
-        int warm = Integer.parseInt(arguments[4]);
+        long since = Long.parseLong(arguments[4]);
         long[] took = new long[1 + Integer.parseInt(arguments[5])];
         long start = System.nanoTime();
         Properties config = new Properties();
@@ -25,19 +25,19 @@ public final class ConsumeLatency {
         config.put("enable.auto.commit", "false");
         config.put("key.deserializer", ByteArrayDeserializer.class.getName());
         config.put("value.deserializer", ByteArrayDeserializer.class.getName());
-        int seen = -warm;
+        int seen = 0;
         try (KafkaConsumer<byte[], byte[]> consumer = new KafkaConsumer<>(config)) {
             consumer.subscribe(List.of(arguments[1]));
-            while (seen < took.length - 1) {
+            while (seen < took.length) {
                 for (ConsumerRecord<byte[], byte[]> record : consumer.poll(Duration.ofSeconds(1))) {
                     long now = System.nanoTime();
-                    if (took[0] == 0) {
-                        took[0] = (now - start) / 1000;
+                    if (seen == 0) {
+                        took[seen++] = (now - start) / 1000;
                     }
-                    if (seen >= 0 && seen < took.length - 1) {
-                        took[1 + seen] = (now - ByteBuffer.wrap(record.value()).getLong()) / 1000;
+                    long sent = ByteBuffer.wrap(record.value()).getLong();
+                    if (sent >= since && seen < took.length) {
+                        took[seen++] = (now - sent) / 1000;
                     }
-                    seen++;
                 }
             }
         }

@@ -1,10 +1,12 @@
 """From sending to having, and from joining to the first record: ottla, Java, confluent.
 
-    python -m benches.peers.delivery [--rounds 3] [--count 1000] [--rate 200]
+    python -m benches.peers.delivery [--rounds 3] [--count 2000] [--rate 200]
 
 One producer sends records of 100 bytes at an even pace, all the time; each begins with the time
-when it was sent. Each consumer in its turn joins a group of its own, in a process of its own, with
-settings as they come; the first record counts from before the consumer is made. Three brokers, the
+when it was sent. Each consumer joins a group of its own, in a process of its own, with settings as
+they come. The first record counts from before the consumer is made, and consumers take turns. For
+the ages all consume at once and of the same records: a broker that collects its garbage for 100 ms
+makes the hundredth part of them late, and would do so for whoever's turn it is. Three brokers, the
 partition has one replica. Shown are the medians of the rounds.
 """
 
@@ -19,6 +21,7 @@ import threading
 import time
 import uuid
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -26,29 +29,33 @@ from benches.peers import turns
 from tests.support.kafka_cluster import LONG_LIVED, KafkaCluster
 
 VALUE_BYTES = 100
-WARM = 500
+# Until then all have joined and are warm, in a JVM too.
+WARM_SECONDS = 10
 RESULTS = Path(".ottla-build/delivery.json")
 
 
 class Ages:
-    """How long the first record took, and how old each was after so many."""
+    """How long the first record took, and how old each of so many was that were sent since."""
 
-    def __init__(self, count: int) -> None:
+    def __init__(self, since: int, count: int) -> None:
+        self._since = since
         self._count = count
-        self._start = time.monotonic_ns()
-        self._seen = -WARM
+        self._start = 0
         self.micros: list[int] = []
+
+    def start(self) -> None:
+        """Begin to wait for the first."""
+        self._start = time.monotonic_ns()
 
     def take(self, value: bytes | None) -> bool:
         """Note one record; says whether more are wanted."""
         now = time.monotonic_ns()
         if not self.micros:
             self.micros.append((now - self._start) // 1000)
-        if self._seen >= 0:
-            (sent,) = struct.unpack_from(">q", value or b"")
+        (sent,) = struct.unpack_from(">q", value or b"")
+        if sent >= self._since and len(self.micros) <= self._count:
             self.micros.append((now - sent) // 1000)
-        self._seen += 1
-        return self._seen < self._count
+        return len(self.micros) <= self._count
 
 
 def _settings(bootstrap: str, group: str, protocol: str) -> dict[str, object]:
@@ -61,37 +68,35 @@ def _settings(bootstrap: str, group: str, protocol: str) -> dict[str, object]:
     }
 
 
-def _ottla(bootstrap: str, topic: str, group: str, protocol: str, count: int) -> list[int]:
+def _ottla(bootstrap: str, topic: str, group: str, protocol: str, ages: Ages) -> None:
     import ottla
 
-    ages = Ages(count)
+    ages.start()
     with ottla.Consumer(config=_settings(bootstrap, group, protocol), topics=[topic]) as consumer:
         more = True
         while more:
             for record in consumer.poll(1.0):
                 more = ages.take(record.value)
-    return ages.micros[: 1 + count]
 
 
-def _ottla_async(bootstrap: str, topic: str, group: str, protocol: str, count: int) -> list[int]:
+def _ottla_async(bootstrap: str, topic: str, group: str, protocol: str, ages: Ages) -> None:
     import ottla
 
-    async def work() -> list[int]:
-        ages = Ages(count)
+    async def work() -> None:
+        ages.start()
         settings = _settings(bootstrap, group, protocol)
         async with ottla.AsyncConsumer(config=settings, topics=[topic]) as consumer:
             async for record in consumer:
                 if not ages.take(record.value):
                     break
-        return ages.micros[: 1 + count]
 
-    return asyncio.run(work())
+    asyncio.run(work())
 
 
-def _confluent(bootstrap: str, topic: str, group: str, protocol: str, count: int) -> list[int]:
+def _confluent(bootstrap: str, topic: str, group: str, protocol: str, ages: Ages) -> None:
     from confluent_kafka import Consumer, KafkaException
 
-    ages = Ages(count)
+    ages.start()
     consumer = Consumer({**_settings(bootstrap, group, protocol), "socket.nagle.disable": True})
     consumer.subscribe([topic])
     more = True
@@ -103,17 +108,17 @@ def _confluent(bootstrap: str, topic: str, group: str, protocol: str, count: int
             raise KafkaException(message.error())
         more = ages.take(message.value())
     consumer.close()
-    return ages.micros[: 1 + count]
 
 
 PYTHON = {"ottla": _ottla, "ottla, async for": _ottla_async, "confluent-kafka": _confluent}
 
 
-def _measure(client: str, order: list[object]) -> list[int]:
+def _measure(client: str, bootstrap: str, topic: str, protocol: str, *what: int) -> list[int]:
+    """Microseconds until the first record, and of how many sent since when what age."""
+    order = [bootstrap, topic, uuid.uuid4().hex, protocol, *what]
     took: list[int]
     if client == "Java":
-        *head, count = order
-        took = turns.in_java("ConsumeLatency.java", [*head, WARM, count])
+        took = turns.in_java("ConsumeLatency.java", order)
     else:
         took = turns.in_python("benches.peers.delivery", [client, *order])
     return took
@@ -149,38 +154,57 @@ def _sending(bootstrap: str, topic: str, interval: float) -> Iterator[None]:
 def main() -> int:
     parser = turns.parser(__doc__, RESULTS)
     parser.set_defaults(rounds=3)
-    parser.add_argument("--count", type=int, default=1000)
+    parser.add_argument("--count", type=int, default=2000, help="records whose age is taken")
     parser.add_argument("--rate", type=float, default=200, help="records a second")
     options = parser.parse_args()
     if options.child:
-        client, *order = json.loads(options.child)
-        print(json.dumps(PYTHON[client](*order)))
+        client, bootstrap, topic, group, protocol, since, count = json.loads(options.child)
+        ages = Ages(since, count)
+        PYTHON[client](bootstrap, topic, group, protocol, ages)
+        print(json.dumps(ages.micros))
         return 0
-    clients = [*PYTHON, "Java"]
-    rounds: dict[str, list[tuple[float, float, float]]] = {}
+    results: dict[str, dict[str, list[float]]] = {}
     with KafkaCluster(jvm=LONG_LIVED) as kafka:
         topic = f"delivery-{uuid.uuid4().hex[:8]}"
         kafka.create_topic(topic, 1, 1)
         with _sending(kafka.bootstrap, topic, 1 / options.rate):
             # For the cluster's first group the brokers make the topic of offsets.
-            _measure("confluent-kafka", [kafka.bootstrap, topic, "first", "classic", 10])
+            _measure("confluent-kafka", kafka.bootstrap, topic, "classic", 0, 0)
             for turn in range(options.rounds):
                 for protocol in ("classic", "consumer"):
-                    for client in turns.in_turn(clients, turn):
-                        group = uuid.uuid4().hex
-                        order = [kafka.bootstrap, topic, group, protocol, options.count]
-                        first, *ages = _measure(client, order)
-                        cuts = statistics.quantiles(ages, n=100)
-                        name = f"{client} | {protocol}"
-                        rounds.setdefault(name, []).append((first / 1000, cuts[49], cuts[98]))
-                        turns.tell(f"{name}: {rounds[name][-1]}")
+                    _round(kafka.bootstrap, topic, protocol, turn, options.count, results)
     print("\n| client | group | first record after ms | age p50 in µs | p99 in µs |")
     print("|---|---|---:|---:|---:|")
-    for name, columns in rounds.items():
-        first, p50, p99 = (statistics.median(column) for column in zip(*columns, strict=True))
+    for name, columns in results.items():
+        first, p50, p99 = map(statistics.median, columns.values())
         print(f"| {name} | {first:.0f} | {p50:.0f} | {p99:.0f} |")
-    turns.save(options.json, rounds)
+    turns.save(options.json, results)
     return 0
+
+
+def _round(
+    bootstrap: str,
+    topic: str,
+    protocol: str,
+    turn: int,
+    count: int,
+    results: dict[str, dict[str, list[float]]],
+) -> None:
+    clients = turns.in_turn([*PYTHON, "Java"], turn)
+    firsts = [_measure(client, bootstrap, topic, protocol, 0, 0)[0] for client in clients]
+    since = time.monotonic_ns() + WARM_SECONDS * 1_000_000_000
+    with ThreadPoolExecutor(len(clients)) as pool:
+        runs = [
+            pool.submit(_measure, client, bootstrap, topic, protocol, since, count)
+            for client in clients
+        ]
+    for client, first, run in zip(clients, firsts, runs, strict=True):
+        cuts = statistics.quantiles(run.result()[1:], n=100)
+        figures = {"first": first / 1000, "p50": cuts[49], "p99": cuts[98]}
+        turns.tell(f"{client}, {protocol}: {figures}")
+        columns = results.setdefault(f"{client} | {protocol}", {name: [] for name in figures})
+        for name, figure in figures.items():
+            columns[name].append(figure)
 
 
 if __name__ == "__main__":
