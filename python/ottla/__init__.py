@@ -3,12 +3,15 @@
 ``Client`` knows the cluster, ``Producer`` writes, ``Consumer`` reads, ``scan`` reads a bounded part
 of a topic as Arrow, ``ottla.testing`` runs a cluster in the process, ``ottla.spark`` reads from
 PySpark. Nothing starts at import; what is made before a fork refuses to work after it, and a new
-one works.
+one works. Invariant: what not every program needs is loaded when it is first asked for, asyncio and
+the doctor before all, for Spark imports this in several short-lived processes.
 """
 
+import importlib
 import logging
+from typing import TYPE_CHECKING
 
-from ottla import deserializers, errors, interceptors, serializers
+from ottla import errors
 from ottla._core import (
     Admin,
     AsyncBatchDelivery,
@@ -38,11 +41,14 @@ from ottla._core import (
     partition_for_key,
     partitions_for_keys,
 )
-from ottla.async_consumer import AsyncConsumer
-from ottla.doctor import diagnose
 from ottla.errors import KafkaError
-from ottla.metrics import Metrics, ProducerMetrics, TopicMetrics
-from ottla.scanning import scan
+
+if TYPE_CHECKING:
+    from ottla import deserializers, interceptors, serializers
+    from ottla.async_consumer import AsyncConsumer
+    from ottla.doctor import diagnose
+    from ottla.metrics import Metrics, ProducerMetrics, TopicMetrics
+    from ottla.scanning import scan
 
 __all__ = [
     "Admin",
@@ -84,6 +90,32 @@ __all__ = [
     "scan",
     "serializers",
 ]
+
+# What is loaded on first use: a name and the module that has it, or a module.
+_LATER = {
+    "AsyncConsumer": "async_consumer",
+    "Metrics": "metrics",
+    "ProducerMetrics": "metrics",
+    "TopicMetrics": "metrics",
+    "diagnose": "doctor",
+    "scan": "scanning",
+}
+_MODULES = {*_LATER.values(), "deserializers", "interceptors", "serializers"}
+
+if not TYPE_CHECKING:  # it would make every name one that exists
+
+    def __getattr__(name: str) -> object:
+        if name in _MODULES:
+            return importlib.import_module(f"{__name__}.{name}")
+        if name not in _LATER:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        found = getattr(importlib.import_module(f"{__name__}.{_LATER[name]}"), name)
+        globals()[name] = found
+        return found
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *_LATER, *_MODULES})
+
 
 # A library leaves it to the program what to do with its log.
 logging.getLogger(__name__).addHandler(logging.NullHandler())

@@ -366,7 +366,16 @@ import ottla.errors, ottla.testing, ottla.scanning
 assert os.listdir("/proc/self/task") == [str(os.getpid())]
 ottla.partition_for_key("k", 3)
 assert os.listdir("/proc/self/task") == [str(os.getpid())]
-assert "pyarrow" not in sys.modules
+assert not {"pyarrow", "asyncio", "ottla.doctor"} & set(sys.modules)
+assert set(ottla.__all__) <= set(dir(ottla))
+assert all(hasattr(ottla, name) for name in ottla.__all__)
+assert ottla.AsyncConsumer is ottla.async_consumer.AsyncConsumer
+try:
+    ottla.Consumers
+except AttributeError as error:
+    assert "Consumers" in str(error)
+else:
+    raise AssertionError("a name that ottla does not have")
 say("fine")
 """
     )

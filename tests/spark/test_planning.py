@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 import os
 import pickle
+import subprocess
+import sys
 from collections.abc import Mapping
 
 import pyarrow as pa
@@ -202,6 +204,33 @@ def test_reader_yields_batches_in_sparks_schema(monkeypatch: pytest.MonkeyPatch)
     assert batches[0].schema == arrow_schema(full_schema(include_headers=True))
     assert client.asked == [{"ranges": [("t", 0, 0, 4)], "headers": True, "fail": False}]
     assert client.scans[0].closed
+
+
+def test_a_task_loads_nothing_that_plans_or_writes() -> None:
+    source = OttlaDataSource({"kafka.bootstrap.servers": "b:1", "subscribe": "t"})
+    partition = tasks.RangesPartition((OffsetRange("t", 0, 0, 4),))
+    needed = pickle.dumps((source.reader(source.schema()), partition))
+    assert loaded_by(f"import pickle; pickle.loads({needed!r})") == {
+        *("ottla", "ottla._core", "ottla.errors", "ottla.spark"),
+        *("ottla.spark.clients", "ottla.spark.ranges", "ottla.spark.schema", "ottla.spark.tasks"),
+    }
+
+
+def test_a_schema_loads_nothing_that_reads_or_writes() -> None:
+    options = {"kafka.bootstrap.servers": "b:1", "subscribe": "t"}
+    loaded = loaded_by(f"import pyspark_ottla; pyspark_ottla.DefaultSource({options}).schema()")
+    assert "ottla.spark.schema" in loaded
+    readers_and_writers = {"batch_reader", "stream_reader", "writer", "clients", "planning"}
+    assert not loaded & {f"ottla.spark.{name}" for name in readers_and_writers}
+
+
+def loaded_by(code: str) -> set[str]:
+    """The modules of ottla that a fresh process has after some code, and asyncio if it has that."""
+    show = "import sys; print(*(m for m in sys.modules if m.split('.')[0] in ('ottla', 'asyncio')))"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{code}\n{show}"], capture_output=True, text=True, check=True
+    )
+    return set(done.stdout.split())
 
 
 def test_an_abandoned_read_closes_its_scan(monkeypatch: pytest.MonkeyPatch) -> None:

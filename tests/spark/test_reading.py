@@ -69,7 +69,7 @@ def observed(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> P
                     while not Path(directory, "go-on").exists():
                         time.sleep(0.02)
                 yield batch
-            config = self._reader._options.source.kafka
+            config = self._reader._kafka
             made = clients._clients.get((os.getpid(), frozenset(config.items())))
             note = {
                 "pid": os.getpid(),

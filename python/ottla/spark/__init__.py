@@ -2,21 +2,24 @@
 
 Start at :mod:`ottla.spark.source`; ``planning`` runs on the driver, ``batch_reader`` and ``writer``
 on executors. ``udf`` is for users.
-Importing this package opens no connection and starts no thread.
+Importing this package opens no connection and starts no thread. Invariant: it loads a module when a
+name of it is first asked for. Spark asks for a schema, plans and reads in processes of their own,
+each of which imports what it needs before the first row comes.
 """
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING
-
-from ottla.spark.arrow_reading import read_arrow
-from ottla.spark.clients import client, producer
-from ottla.spark.lag import Lag, lag
-from ottla.spark.source import OttlaDataSource
-from ottla.spark.write_report import PartitionWritten, WriteReport, read_reports, write
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from ottla.spark.arrow_reading import read_arrow
+    from ottla.spark.clients import client, producer
+    from ottla.spark.source import OttlaDataSource
+    from ottla.spark.stream_lag import Lag, lag
+    from ottla.spark.write_report import PartitionWritten, WriteReport, read_reports, write
 
 __all__ = [
     "Lag",
@@ -32,6 +35,31 @@ __all__ = [
     "write",
 ]
 
+_LATER = {
+    "Lag": "stream_lag",
+    "OttlaDataSource": "source",
+    "PartitionWritten": "write_report",
+    "WriteReport": "write_report",
+    "client": "clients",
+    "lag": "stream_lag",
+    "producer": "clients",
+    "read_arrow": "arrow_reading",
+    "read_reports": "write_report",
+    "write": "write_report",
+}
+
+if not TYPE_CHECKING:  # it would make every name one that exists
+
+    def __getattr__(name: str) -> object:
+        if name not in _LATER:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        found = getattr(importlib.import_module(f"{__name__}.{_LATER[name]}"), name)
+        globals()[name] = found
+        return found
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *_LATER})
+
 
 def register(spark: SparkSession) -> None:
     """Make ``format("ottla")`` known to this session.
@@ -39,6 +67,8 @@ def register(spark: SparkSession) -> None:
     Sessions that can import ``pyspark_ottla`` know it already; calling this is then harmless.
     """
     from pyspark.errors import PySparkException
+
+    from ottla.spark.source import OttlaDataSource
 
     try:
         spark.dataSource.register(OttlaDataSource)

@@ -1,13 +1,14 @@
 """The batch reader: ranges planned on the driver, records read on executors as Arrow batches.
 
-Made by ``source``, pickled by Spark to every task. Invariant: it holds options alone, no
-connection.
+Made by ``source``. Invariant: it holds options alone, no connection; Spark pickles it to every task
+as the ``RangesReader`` that a task needs, so that no task loads what plans.
 """
 
 from __future__ import annotations
 
+import copy
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import pyspark
@@ -23,7 +24,7 @@ from ottla.spark.planning import plan_batch
 from ottla.spark.pushdown import Bounds, push
 from ottla.spark.record_sizes import RecordSizes
 from ottla.spark.schema import check_schema
-from ottla.spark.tasks import RangesPartition, read_ranges
+from ottla.spark.tasks import RangesPartition, RangesReader
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -47,9 +48,15 @@ class BatchReader(DataSourceReader):
 
     def __init__(self, options: BatchOptions, schema: StructType) -> None:
         check_schema(schema)
+        source = options.source
         self._options = options
-        self._schema = schema
         self._bounds = Bounds()
+        self._of_task = RangesReader(
+            source.kafka, schema, fail_on_data_loss=source.fail_on_data_loss
+        )
+
+    def __reduce__(self) -> tuple[Callable[[RangesReader], RangesReader], tuple[RangesReader]]:
+        return copy.copy, (self._of_task,)
 
     def partitions(self) -> Sequence[InputPartition]:
         """Plan on the driver; the leader of each range goes with it as a hint."""
@@ -57,15 +64,7 @@ class BatchReader(DataSourceReader):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Yield the records of one partition of the plan."""
-        # An empty plan reaches here as a partition without ranges.
-        if isinstance(partition, RangesPartition):
-            source = self._options.source
-            yield from read_ranges(
-                source.kafka,
-                self._schema,
-                partition.ranges,
-                fail_on_data_loss=source.fail_on_data_loss,
-            )
+        return self._of_task.read(partition)
 
 
 class PushingBatchReader(BatchReader):

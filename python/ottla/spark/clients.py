@@ -15,10 +15,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
-from ottla.spark.core import Client, Producer
-
 if TYPE_CHECKING:
     import ottla
+    from ottla.spark.core import Client, Producer
 
 RACK = "OTTLA_CLIENT_RACK"
 """The environment variable by which each executor's machine says which rack it is in."""

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from ottla.spark.core import TopicPartition
+if TYPE_CHECKING:
+    from ottla.spark.core import TopicPartition
 
 
 @dataclass(frozen=True)

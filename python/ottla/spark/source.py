@@ -1,7 +1,8 @@
 """The data source that Spark knows as ``ottla``: hands out schemas, readers and writers.
 
 Spark makes and pickles it several times in several processes. Invariant: nothing here does I/O;
-a wrong option is reported before anything connects.
+a wrong option is reported before anything connects. What reads and what writes is loaded only where
+it is asked for: the process that Spark asks for the schema alone needs neither.
 """
 
 from __future__ import annotations
@@ -15,12 +16,8 @@ from pyspark.sql.datasource import (
 )
 from pyspark.sql.types import StructType
 
-from ottla.spark.batch_reader import batch_reader
 from ottla.spark.options import parse_batch, parse_source, parse_stream
 from ottla.spark.schema import full_schema
-from ottla.spark.sink_options import parse_sink
-from ottla.spark.stream_reader import stream_reader
-from ottla.spark.writer import BatchWriter, stream_writer
 
 
 class OttlaDataSource(DataSource):
@@ -38,16 +35,26 @@ class OttlaDataSource(DataSource):
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """Make the reader of a batch query."""
+        from ottla.spark.batch_reader import batch_reader
+
         return batch_reader(parse_batch(self.options), schema)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 (Spark's name)
         """Make the reader of a stream."""
+        from ottla.spark.stream_reader import stream_reader
+
         return stream_reader(parse_stream(self.options), schema)
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
         """Make the writer of a batch query."""
+        from ottla.spark.sink_options import parse_sink
+        from ottla.spark.writer import BatchWriter
+
         return BatchWriter(parse_sink(self.options), schema, overwrite=overwrite)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:  # noqa: ARG002, N802
         """Make the writer of a stream; output mode complete appends too, as in Spark's sink."""
+        from ottla.spark.sink_options import parse_sink
+        from ottla.spark.writer import stream_writer
+
         return stream_writer(parse_sink(self.options), schema)

@@ -1,7 +1,7 @@
 """What one Spark task reads: some ranges, as Arrow batches in the columns of the schema.
 
-Used by the readers of batches and of streams. Invariant: a read that is abandoned half-way
-(``limit``) leaves no scan running.
+Used by the readers of batches and of streams, and loaded where tasks run: nothing here needs what
+plans. Invariant: a read that is abandoned half-way (``limit``) leaves no scan running.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from pyspark.sql.datasource import InputPartition
+from pyspark.sql.datasource import DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
 from ottla.errors import UnknownTopicError
 from ottla.spark.clients import client_for, settle_worker
-from ottla.spark.core import Client
 from ottla.spark.ranges import OffsetRange
 from ottla.spark.schema import arrow_schema, conform
-from ottla.spark.subscription import APPEARS_WITHIN
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from ottla.spark.core import Client
 
 log = logging.getLogger(__name__)
 
@@ -34,6 +34,28 @@ class RangesPartition(InputPartition):
     def __init__(self, ranges: tuple[OffsetRange, ...]) -> None:
         super().__init__(None)
         self.ranges = ranges
+
+
+class RangesReader(DataSourceReader):
+    """All that a task needs of the reader of a batch: how to read the ranges that it is given."""
+
+    def __init__(
+        self, kafka: Mapping[str, str], schema: StructType, *, fail_on_data_loss: bool
+    ) -> None:
+        self._kafka = kafka
+        self._schema = schema
+        self._fail_on_data_loss = fail_on_data_loss
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """Yield the records of one partition of the plan."""
+        # An empty plan reaches here as a partition without ranges.
+        if isinstance(partition, RangesPartition):
+            yield from read_ranges(
+                self._kafka,
+                self._schema,
+                partition.ranges,
+                fail_on_data_loss=self._fail_on_data_loss,
+            )
 
 
 def read_ranges(
@@ -48,8 +70,6 @@ def read_ranges(
 
     expected = arrow_schema(schema)
     client = client_for(kafka, hint=ranges[0].leader)
-    # Now everything is imported that a task needs.
-    settle_worker()
     there = [_settled(client, ranges)] if fail_on_data_loss else _still_there(client, ranges)
     for some in there:
         with client.scan(
@@ -60,6 +80,8 @@ def read_ranges(
         ) as scan:
             for batch in scan:
                 yield conform(pa.record_batch(batch), expected)
+    # Now everything is imported that a task needs, and no row waits for it.
+    settle_worker()
 
 
 def _settled(client: Client, ranges: tuple[OffsetRange, ...]) -> tuple[OffsetRange, ...]:
@@ -77,6 +99,8 @@ def _settled(client: Client, ranges: tuple[OffsetRange, ...]) -> tuple[OffsetRan
 def _still_there(
     client: Client, ranges: tuple[OffsetRange, ...]
 ) -> Iterator[tuple[OffsetRange, ...]]:
+    from ottla.spark.subscription import APPEARS_WITHIN
+
     # A topic that is gone is data loss too, and must not take the others with it.
     for topic, some in groupby(sorted(ranges, key=lambda r: r.topic), key=lambda r: r.topic):
         try:
