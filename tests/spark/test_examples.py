@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 from xml.etree import ElementTree as ET
 
+import pyspark
 import pytest
 
 from benches.spark.chart import chart
@@ -38,6 +41,33 @@ def test_the_example_runs() -> None:
     assert "wrote 10000 orders to 4 partitions" in done.stdout
     assert "items ordered: 29994" in done.stdout
     assert "behind by 0" in done.stdout
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_compiled_archives_are_imported_as_bytecode(tmp_path: Path) -> None:
+    archives = tmp_path / "python" / "lib"
+    shutil.copytree(Path(pyspark.__path__[0]) / "python" / "lib", archives)
+    path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
+    script = REPOSITORY / "examples" / "compile_pyspark.sh"
+    subprocess.run([script, tmp_path], env={**os.environ, "PATH": path}, check=True, timeout=150)
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            "import py4j, pyspark.daemon as d; print(py4j.__file__, d.__file__)",
+        ],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, archives.glob("*.zip")))},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    daemon, py4j = map(Path, done.stdout.split())
+    assert daemon == archives / "pyspark.zip" / "pyspark" / "daemon.pyc"
+    assert py4j.parent.parent.parent == archives
+    assert py4j.name == "__init__.pyc"
 
 
 def test_the_chart_shows_each_way_by_its_figure() -> None:
