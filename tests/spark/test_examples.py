@@ -51,12 +51,9 @@ def test_compiled_archives_are_imported_as_bytecode(tmp_path: Path) -> None:
     path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
     script = REPOSITORY / "examples" / "compile_pyspark.sh"
     subprocess.run([script, tmp_path], env={**os.environ, "PATH": path}, check=True, timeout=150)
+    show = "import py4j, pyspark.daemon as d; print(d.__file__, py4j.__file__)"
     done = subprocess.run(
-        [
-            sys.executable,
-            "-c",
-            "import py4j, pyspark.daemon as d; print(py4j.__file__, d.__file__)",
-        ],
+        [sys.executable, "-c", show],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, archives.glob("*.zip")))},
         cwd=tmp_path,
         capture_output=True,
