@@ -11,7 +11,7 @@ from ottla import AsyncClient, AsyncEvents, Event, errors
 from ottla.testing import MockCluster
 from tests.support.loops import run
 
-SOON = 20.0
+SOON = 60.0
 
 
 async def until(events: AsyncEvents, kind: str) -> Event:

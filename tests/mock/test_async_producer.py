@@ -28,7 +28,7 @@ SMALL = {"buffer_memory": 20_000, "batch_size": 4000, "linger_ms": 0}
 
 
 def run(coroutine: Coroutine[Any, Any, T]) -> T:
-    return loops.run(coroutine, 120)
+    return loops.run(coroutine, 300)
 
 
 def values(cluster: MockCluster, topic: str) -> list[bytes]:
@@ -37,7 +37,7 @@ def values(cluster: MockCluster, topic: str) -> list[bytes]:
 
 async def until_idle(producer: AsyncProducer) -> None:
     """Wait until nothing is in the buffer: what was taken was given back."""
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 90
     while producer.buffered_bytes:
         assert time.monotonic() < deadline, f"{producer.buffered_bytes} bytes are still held"
         await asyncio.sleep(0.01)
@@ -45,7 +45,7 @@ async def until_idle(producer: AsyncProducer) -> None:
 
 async def hit(cluster: MockCluster, fault: int) -> None:
     """Wait until a request has met a fault."""
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 90
     while not cluster.fault_hits(fault):
         assert time.monotonic() < deadline
         await asyncio.sleep(0.001)
@@ -311,7 +311,8 @@ def test_a_record_that_waits_and_is_cancelled_is_not_sent(
     async def work() -> None:
         async with AsyncProducer(mock_cluster.bootstrap, **SMALL) as producer:
             await producer.send(single, b"")
-            fault = mock_cluster.inject(Fault.delay(0.5), api="Produce", times=1)
+            # Long enough to cancel in, whatever the machine does meanwhile.
+            fault = mock_cluster.inject(Fault.delay(3), api="Produce", times=1)
             sent = [producer.send(single, b"%3d" % n + b"x" * 1000) for n in range(40)]
             await hit(mock_cluster, fault)
             for future in sent[30:]:
@@ -325,7 +326,10 @@ def test_a_record_that_waits_and_is_cancelled_is_not_sent(
 
 def test_a_buffer_that_stays_full_is_a_time_out(mock_cluster: MockCluster, single: str) -> None:
     async def work() -> None:
-        producer = AsyncProducer(mock_cluster.bootstrap, max_block_ms=300, **SMALL)
+        client = ottla.AsyncClient(mock_cluster.bootstrap, max_block_ms=300, **SMALL)
+        # Or the first would have no more time to be looked up in.
+        await client.cluster([single])
+        producer = AsyncProducer(client)
         await producer.send(single, b"")
         mock_cluster.inject(Fault.silence(), api="Produce")
         started = time.monotonic()
@@ -337,7 +341,7 @@ def test_a_buffer_that_stays_full_is_a_time_out(mock_cluster: MockCluster, singl
             results[0]
         )
         # Each counts from its own call, so seventy take no longer than one.
-        assert 0.25 < time.monotonic() - started < 10
+        assert 0.25 < time.monotonic() - started < 15
         assert not sent[0].done()
         with pytest.raises(errors.TimeoutError):
             await producer.close(timeout=0)
@@ -345,6 +349,7 @@ def test_a_buffer_that_stays_full_is_a_time_out(mock_cluster: MockCluster, singl
             await sent[0]
         assert told.value.maybe_done
         await asyncio.gather(*sent, return_exceptions=True)
+        await client.close()
 
     run(work())
 
@@ -353,7 +358,7 @@ def test_a_topic_that_is_missing_holds_up_no_other() -> None:
     async def work() -> None:
         with MockCluster(auto_create_topics=False) as cluster:
             cluster.create_topic("there")
-            async with AsyncProducer(cluster.bootstrap, max_block_ms=1500) as producer:
+            async with AsyncProducer(cluster.bootstrap, max_block_ms=5000) as producer:
                 missing = producer.send("missing", b"v")
                 assert (await producer.send("there", b"v")).offset == 0
                 assert not missing.done()
@@ -498,7 +503,7 @@ except KeyboardInterrupt:
 """
     ended, seconds = interrupt_child(program)
     assert ended.output.endswith("interrupted\n"), ended.output
-    assert seconds < 10
+    assert seconds < 25
 
 
 def test_exit_with_records_under_way_keeps_the_exit_code() -> None:
@@ -513,7 +518,7 @@ asyncio.run(main())
 """
     ended = run_child(program)
     assert ended.code == 21, ended.output
-    assert ended.seconds < 20
+    assert ended.seconds < 60
 
 
 def test_after_a_fork_the_old_refuses_and_a_new_one_works() -> None:

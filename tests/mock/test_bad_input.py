@@ -16,8 +16,11 @@ import ottla
 from ottla import errors
 from ottla.testing import MockCluster
 
-# What a time-out may be exceeded by on a loaded machine.
-SLACK = 2.0
+# What a time-out may be exceeded by on a loaded machine, and far less than what is waited for
+# where nothing is said of time: half a minute, or a minute.
+SLACK = 10.0
+# Of a call that has an answer: so much that an answer in time shows.
+PATIENT = 45.0
 
 
 @contextlib.contextmanager
@@ -53,7 +56,7 @@ def closed_port() -> str:
 
 def read_and_send(data: bytes) -> Callable[[socket.socket], None]:
     def answer(connection: socket.socket) -> None:
-        connection.settimeout(2)
+        connection.settimeout(30)
         connection.recv(4096)
         connection.sendall(data)
 
@@ -83,7 +86,7 @@ MAKERS: dict[str, Callable[..., Any]] = {
 def test_closed_port(maker: str) -> None:
     address = closed_port()
     error = fails(
-        lambda: MAKERS[maker](address, timeout=5),
+        lambda: MAKERS[maker](address, timeout=PATIENT),
         errors.BootstrapError,
         "the bootstrap server cannot be used: connection refused: nothing listens there",
         1,
@@ -94,7 +97,7 @@ def test_closed_port(maker: str) -> None:
 
 def test_wrong_host() -> None:
     error = fails(
-        lambda: ottla.Client("no-such-host.invalid:9092", timeout=5),
+        lambda: ottla.Client("no-such-host.invalid:9092", timeout=PATIENT),
         errors.BootstrapError,
         '"no-such-host.invalid" cannot be resolved',
         5,
@@ -105,7 +108,7 @@ def test_wrong_host() -> None:
 def test_each_of_several_is_listed() -> None:
     addresses = [closed_port(), "no-such-host.invalid:9092"]
     error = fails(
-        lambda: ottla.Client(addresses, timeout=5),
+        lambda: ottla.Client(addresses, timeout=PATIENT),
         errors.BootstrapError,
         "none of the bootstrap",
         5,
@@ -118,7 +121,7 @@ def test_each_of_several_is_listed() -> None:
 def test_one_good_server_is_enough(mock_cluster: MockCluster) -> None:
     for _ in range(5):
         with ottla.Client(
-            [closed_port(), mock_cluster.bootstrap.split(",")[0]], timeout=5
+            [closed_port(), mock_cluster.bootstrap.split(",")[0]], timeout=PATIENT
         ) as client:
             assert len(client.cluster().brokers) == 3
 
@@ -160,7 +163,7 @@ def test_servers_that_are_not_kafka(what: str) -> None:
     data, words = SERVERS[what]
     with serving(read_and_send(data)) as address:
         error = fails(
-            lambda: ottla.Client(address, timeout=5), errors.BootstrapError, f"(?i){words}", 2
+            lambda: ottla.Client(address, timeout=PATIENT), errors.BootstrapError, f"(?i){words}", 2
         )
         assert error.context["phase"] == "ApiVersions"
         assert address in str(error)
@@ -169,7 +172,7 @@ def test_servers_that_are_not_kafka(what: str) -> None:
 def test_a_server_that_hangs_up() -> None:
     with serving(lambda connection: connection.close()) as address:
         error = fails(
-            lambda: ottla.Client(address, timeout=5),
+            lambda: ottla.Client(address, timeout=PATIENT),
             errors.BootstrapError,
             "closed the connection",
             2,
@@ -181,7 +184,10 @@ def test_half_a_frame_and_silence() -> None:
     config = {"socket.connection.setup.timeout.ms": 400}
     with serving(read_and_send(b"\0\0\0\x20half")) as address:
         error = fails(
-            lambda: ottla.Client(address, config, timeout=5), errors.BootstrapError, "400 ms", 0.4
+            lambda: ottla.Client(address, config, timeout=PATIENT),
+            errors.BootstrapError,
+            "400 ms",
+            0.4,
         )
         assert error.context["phase"] == "ApiVersions"
 
@@ -190,15 +196,16 @@ def test_half_a_frame_and_silence() -> None:
 def test_silent_server(maker: str) -> None:
     with serving(lambda _: None) as address:
         error = fails(
-            lambda: MAKERS[maker](address, timeout=0.5),
+            lambda: MAKERS[maker](address, timeout=3),
             errors.BootstrapError,
-            r"within (49\d|500) ms",
-            0.5,
+            # What is left of the time when it is connected.
+            r"within ([12]?\d?\d?\d|3000) ms",
+            3,
         )
         assert address in str(error)
         config = {"socket.connection.setup.timeout.ms": 300}
         error = fails(
-            lambda: MAKERS[maker](address, config=config, timeout=5),
+            lambda: MAKERS[maker](address, config=config, timeout=PATIENT),
             errors.BootstrapError,
             r"socket.connection.setup.timeout.ms \(300 ms\)",
             0.3,
@@ -228,12 +235,12 @@ def test_configuration_is_checked_before_connecting(maker: str) -> None:
 def test_unknown_topic_within_the_time(mock_cluster: MockCluster) -> None:
     with ottla.Client(mock_cluster.bootstrap) as client:
         for call in (
-            lambda: client.cluster(["nowhere"], timeout=0.5),
-            lambda: ottla.scan("nowhere", client, timeout=0.5),
-            lambda: list(client.scan([("nowhere", 0, 0, 1)], timeout=0.5)),
-            lambda: client.list_offsets({("nowhere", 0): "earliest"}, timeout=0.5),
+            lambda: client.cluster(["nowhere"], timeout=3),
+            lambda: ottla.scan("nowhere", client, timeout=3),
+            lambda: list(client.scan([("nowhere", 0, 0, 1)], timeout=3)),
+            lambda: client.list_offsets({("nowhere", 0): "earliest"}, timeout=3),
         ):
-            error = fails(call, errors.UnknownTopicError, "nowhere", 0.5)
+            error = fails(call, errors.UnknownTopicError, "nowhere", 3)
             assert error.context["topic"] == "nowhere"
 
 

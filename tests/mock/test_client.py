@@ -68,8 +68,11 @@ def test_leader_of_the_unknown_is_none(client: ottla.Client, topic: str) -> None
 def test_leader_takes_less_than_a_microsecond(client: ottla.Client, topic: str) -> None:
     client.cluster([topic])
     best = min(timeit.repeat(lambda: client.leader(topic, 1), number=1_000, repeat=300)) / 1_000
-    # The best of many short runs: on a loaded machine most are interrupted.
-    assert best < 1e-6, f"{best * 1e9:.0f} ns"
+    # The best of many short runs: on a loaded machine most are interrupted. A machine on which a
+    # look into a dict takes longer than 50 ns is a slow one.
+    known = {1: 2}
+    usual = min(timeit.repeat(lambda: known.get(1), number=1_000, repeat=300)) / 1_000
+    assert best < max(1e-6, 20 * usual), f"{best * 1e9:.0f} ns, and {usual * 1e9:.0f} ns for a dict"
 
 
 def test_cluster_asks_only_for_what_it_does_not_know(
@@ -90,12 +93,12 @@ def test_topics_are_listed(client: ottla.Client, mock_cluster: MockCluster) -> N
         mock_cluster.create_topic(name)
     assert client.list_topics() == ["a", "b", "c"]
     mock_cluster.delete_topic("b")
-    assert client.list_topics(timeout=5) == ["a", "c"]
+    assert client.list_topics(timeout=30) == ["a", "c"]
 
 
 def test_looking_up_does_not_create(client: ottla.Client) -> None:
     with pytest.raises(errors.UnknownTopicError) as raised:
-        client.cluster(["never-made"], timeout=0.3)
+        client.cluster(["never-made"], timeout=3)
     assert raised.value.context == {"topic": "never-made"}
     assert raised.value.name == "UNKNOWN_TOPIC_OR_PARTITION"
     assert raised.value.code == 3
@@ -105,12 +108,12 @@ def test_looking_up_does_not_create(client: ottla.Client) -> None:
 def test_offsets_by_every_spec(client: ottla.Client, mock_cluster: MockCluster, topic: str) -> None:
     with ottla.Producer(client) as producer:
         for second in range(10):
-            producer.send(topic, "x", partition=0, timestamp=1000 * second).result(5)
-        producer.send(topic, "late", partition=1, timestamp=77_000).result(5)
+            producer.send(topic, "x", partition=0, timestamp=1000 * second).result(30)
+        producer.send(topic, "late", partition=1, timestamp=77_000).result(30)
     mock_cluster.delete_records(topic, 0, 3)
 
     def of(spec: str | int) -> int:
-        return client.list_offsets({(topic, 0): spec}, timeout=5)[topic, 0].offset
+        return client.list_offsets({(topic, 0): spec}, timeout=30)[topic, 0].offset
 
     assert (of("earliest"), of("latest"), of("max_timestamp")) == (3, 10, 9)
     assert (of(0), of(5000), of(5001), of(9000), of(9001)) == (3, 5, 6, 9, -1)
@@ -138,24 +141,25 @@ def test_wrong_isolation_level_is_told(client: ottla.Client, topic: str) -> None
 
 def test_offsets_of_a_missing_partition(client: ottla.Client, topic: str) -> None:
     with pytest.raises(errors.UnknownTopicError) as raised:
-        client.list_offsets({(topic, 9): "latest"}, timeout=0.4)
+        client.list_offsets({(topic, 9): "latest"}, timeout=3)
     assert raised.value.context["partition"] == 9
 
 
 def test_connections_are_told(client: ottla.Client, mock_cluster: MockCluster, topic: str) -> None:
     with ottla.Producer(client) as producer:
         for partition in range(3):
-            producer.send(topic, "x", partition=partition).result(5)
+            producer.send(topic, "x", partition=partition).result(30)
     states = client.connections()
     assert [state.broker for state in states] == [1, 2, 3]
     assert {state.address for state in states} == set(mock_cluster.brokers.values())
     assert all(s.state == "connected" and s.in_flight == 0 and s.last_error is None for s in states)
     mock_cluster.stop_broker(2)
     # First its connection is told to be lost, and why; with the next metadata it is gone.
-    for _ in range(100):
-        lost = [state for state in client.connections() if state.broker == 2]
-        if not lost or lost[0].state == "disconnected":
+    deadline = time.monotonic() + 60
+    while lost := [state for state in client.connections() if state.broker == 2]:
+        if lost[0].state == "disconnected":
             break
+        assert time.monotonic() < deadline
         client.cluster(refresh=True)
     assert all(state.state == "disconnected" and state.last_error for state in lost)
     assert {s.broker for s in client.connections() if s.state == "connected"} <= {1, 3}
@@ -164,7 +168,7 @@ def test_connections_are_told(client: ottla.Client, mock_cluster: MockCluster, t
 def test_one_connection_a_broker(mock_cluster: MockCluster, topic: str) -> None:
     with ottla.Client(mock_cluster.bootstrap) as client, ottla.Producer(client) as producer:
         for _ in range(5):
-            producer.send_batch(topic, ["x"] * 30).result(5)
+            producer.send_batch(topic, ["x"] * 30).result(30)
             assert len(list(ottla.scan(topic, client))) > 0
         assert all(mock_cluster.connections(broker) <= 1 for broker in (1, 2, 3))
 
@@ -221,11 +225,10 @@ def test_close_ends_the_connections(mock_cluster: MockCluster) -> None:
     with ottla.Client(mock_cluster.bootstrap) as client:
         client.list_topics()
         assert sum(mock_cluster.connections(broker) for broker in (1, 2, 3)) >= 1
-    for _ in range(200):
-        if not sum(mock_cluster.connections(broker) for broker in (1, 2, 3)):
-            return
+    deadline = time.monotonic() + 60
+    while sum(mock_cluster.connections(broker) for broker in (1, 2, 3)):
+        assert time.monotonic() < deadline, "connections are left after close"
         time.sleep(0.01)
-    pytest.fail("connections are left after close")
 
 
 def test_timeout_is_in_seconds_and_checked(client: ottla.Client) -> None:

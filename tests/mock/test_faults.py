@@ -16,7 +16,7 @@ from tests.support.arrow import values
 @pytest.fixture
 def written(producer: ottla.Producer, single: str) -> str:
     """A hundred records in one partition."""
-    producer.send_batch(single, [f"{i:03}" for i in range(100)]).result(10)
+    producer.send_batch(single, [f"{i:03}" for i in range(100)]).result(30)
     return single
 
 
@@ -42,7 +42,7 @@ PASSING: dict[str, Callable[[], Fault]] = {
 @pytest.mark.parametrize("kind", PASSING)
 def test_a_scan_gets_over_it(mock_cluster: MockCluster, written: str, kind: str) -> None:
     fault = mock_cluster.inject(PASSING[kind](), api="Fetch", times=2)
-    assert values(ottla.scan(written, mock_cluster.bootstrap, timeout=20)) == HUNDRED
+    assert values(ottla.scan(written, mock_cluster.bootstrap, timeout=60)) == HUNDRED
     assert mock_cluster.fault_hits(fault) >= 1
 
 
@@ -62,7 +62,7 @@ WITHOUT_DUPLICATES = {
 def test_a_producer_gets_over_it(mock_cluster: MockCluster, single: str, kind: str) -> None:
     with ottla.Producer(mock_cluster.bootstrap, linger_ms=0) as producer:
         fault = mock_cluster.inject(PASSING[kind](), api="Produce", times=2)
-        offsets = [producer.send(single, value).result(20).offset for value in HUNDRED[:5]]
+        offsets = [producer.send(single, value).result(60).offset for value in HUNDRED[:5]]
     assert mock_cluster.fault_hits(fault) >= (0 if kind == "corrupt records" else 1)
     read = values(ottla.scan(single, mock_cluster.bootstrap))
     # Every acknowledged record is at the offset told; without idempotence, a lost answer may
@@ -79,8 +79,8 @@ def test_silence_times_out_and_passes(mock_cluster: MockCluster, written: str) -
         client.cluster([written])
         mock_cluster.inject(Fault.silence(), api="Fetch", times=1)
         started = time.monotonic()
-        assert values(ottla.scan(written, client, timeout=10)) == HUNDRED
-        assert 0.3 <= time.monotonic() - started < 5
+        assert values(ottla.scan(written, client, timeout=30)) == HUNDRED
+        assert 0.3 <= time.monotonic() - started < 20
 
 
 def test_silence_for_ever_is_a_time_out(mock_cluster: MockCluster, written: str) -> None:
@@ -88,19 +88,19 @@ def test_silence_for_ever_is_a_time_out(mock_cluster: MockCluster, written: str)
         mock_cluster.bootstrap, request_timeout_ms=200, fetch_max_wait_ms=50
     ) as client:
         # A fetch of this one left behind would hold back what comes after it.
-        list(ottla.scan(written, client, timeout=10))
+        list(ottla.scan(written, client, timeout=30))
         mock_cluster.inject(Fault.silence(), api="Fetch")
         scan = ottla.scan(written, client, timeout=1)
         started = time.monotonic()
         with pytest.raises(errors.TimeoutError):
             list(scan)
-        assert 0.9 <= time.monotonic() - started < 5
+        assert 0.9 <= time.monotonic() - started < 20
 
 
 def test_corruption_for_ever_names_the_place(mock_cluster: MockCluster, written: str) -> None:
     mock_cluster.inject(Fault.corrupt_records(), api="Fetch")
     with pytest.raises(errors.ProtocolError, match="damaged") as raised:
-        list(ottla.scan(written, mock_cluster.bootstrap, timeout=10))
+        list(ottla.scan(written, mock_cluster.bootstrap, timeout=30))
     assert raised.value.context["topic"] == written
     assert raised.value.context["partition"] == 0
 
@@ -108,16 +108,16 @@ def test_corruption_for_ever_names_the_place(mock_cluster: MockCluster, written:
 def test_an_error_that_does_not_pass(mock_cluster: MockCluster, written: str) -> None:
     mock_cluster.inject(Fault.error("TOPIC_AUTHORIZATION_FAILED"), api="Fetch")
     with pytest.raises(errors.AuthorizationError) as raised:
-        list(ottla.scan(written, mock_cluster.bootstrap, timeout=10))
+        list(ottla.scan(written, mock_cluster.bootstrap, timeout=30))
     assert (raised.value.name, raised.value.retriable) == ("TOPIC_AUTHORIZATION_FAILED", False)
 
 
 def test_a_lost_answer_says_maybe(mock_cluster: MockCluster, single: str) -> None:
-    config = {"delivery.timeout.ms": 400, "request.timeout.ms": 300, "linger.ms": 0}
+    config = {"delivery.timeout.ms": 3000, "request.timeout.ms": 2500, "linger.ms": 0}
     with ottla.Producer(mock_cluster.bootstrap, config) as producer:
-        producer.send(single, "first").result(5)
+        producer.send(single, "first").result(30)
         mock_cluster.inject(Fault.disconnect("after"), api="Produce")
-        error = producer.send(single, "second").exception(10)
+        error = producer.send(single, "second").exception(30)
     assert isinstance(error, errors.TimeoutError)
     assert error.maybe_done
     assert "not known whether it was written" in str(error)
@@ -135,7 +135,7 @@ def test_faults_choose_their_requests(mock_cluster: MockCluster, topic: str) -> 
         times=1,
     )
     with ottla.Producer(mock_cluster.bootstrap, linger_ms=0) as producer:
-        told = [producer.send(topic, "v", partition=p).exception(5) for p in (1, 0, 2, 1, 1)]
+        told = [producer.send(topic, "v", partition=p).exception(30) for p in (1, 0, 2, 1, 1)]
     assert [error is None for error in told] == [True, True, True, False, True]
     assert mock_cluster.fault_hits(fault) == 1
 
@@ -144,18 +144,18 @@ def test_faults_can_be_cleared(
     mock_cluster: MockCluster, producer: ottla.Producer, single: str
 ) -> None:
     mock_cluster.inject(Fault.error("INVALID_RECORD"), api="Produce")
-    assert producer.send(single, "v").exception(5)
+    assert producer.send(single, "v").exception(30)
     mock_cluster.clear_faults()
-    assert producer.send(single, "v").exception(5) is None
+    assert producer.send(single, "v").exception(30) is None
 
 
 def test_a_stopped_broker_comes_back(mock_cluster: MockCluster, topic: str) -> None:
     with ottla.Producer(mock_cluster.bootstrap, linger_ms=0) as producer:
-        producer.send_batch(topic, ["x"] * 3, partitions=[0, 1, 2]).result(10)
+        producer.send_batch(topic, ["x"] * 3, partitions=[0, 1, 2]).result(30)
         for broker in (1, 2, 3):
             mock_cluster.stop_broker(broker)
             sent = producer.send_batch(topic, ["x"] * 3, partitions=[0, 1, 2])
-            assert sent.result(20) == 3
+            assert sent.result(60) == 3
             mock_cluster.start_broker(broker)
         assert len(values(ottla.scan(topic, mock_cluster.bootstrap))) == 12
 

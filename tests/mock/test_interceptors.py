@@ -91,7 +91,7 @@ def test_each_gets_what_the_one_before_it_made(
             timestamp=5,
             on_delivery=lambda error, where: told.append("program"),
         )
-        assert sent.result(10).offset == 0
+        assert sent.result(30).offset == 0
     assert listening.seen == [ProducerRecord(single, {"a": 1}, 7, None, 5, None)]
     assert second.seen == [replace(listening.seen[0], headers=[("by", "first")])]
     [(where, error)] = listening.heard
@@ -112,7 +112,7 @@ def test_one_may_send_a_record_elsewhere(mock_cluster: MockCluster, topic: str) 
             return ProducerRecord(topic, b"other", b"key", partition=2)
 
     with ottla.Producer(mock_cluster.bootstrap, interceptors=[Elsewhere()]) as producer:
-        where = producer.send("nowhere", b"v").result(10)
+        where = producer.send("nowhere", b"v").result(30)
     assert (where.topic, where.partition) == (topic, 2)
     assert [row["value"] for row in rows(mock_cluster, topic)] == [b"other"]
 
@@ -129,9 +129,9 @@ def test_what_they_raise_is_logged_and_breaks_nothing(
 
     everybody = [Broken(), Wrong(), listening]
     with ottla.Producer(mock_cluster.bootstrap, interceptors=everybody) as producer:
-        assert producer.send(single, b"v").result(10).offset == 0
+        assert producer.send(single, b"v").result(30).offset == 0
         producer.flush()
-        assert producer.send_batch(single, ["a", "b"]).result(10) == 2
+        assert producer.send_batch(single, ["a", "b"]).result(30) == 2
     assert len(listening.seen) == len(listening.heard) == 3
     assert "Broken.on_send failed; its record goes on" in caplog.text
     assert "expected a ProducerRecord, not NoneType" in caplog.text
@@ -183,7 +183,7 @@ def test_each_record_of_a_batch_is_told_of_once(
 
 def test_a_failure_is_told(mock_cluster: MockCluster, single: str, listening: Listening) -> None:
     with ottla.Producer(mock_cluster.bootstrap, interceptors=[listening]) as producer:
-        producer.send(single, b"v").result(10)
+        producer.send(single, b"v").result(30)
         mock_cluster.inject(Fault.error("INVALID_RECORD"), api="Produce", times=1)
         assert producer.send(single, b"v").exception(10)
         producer.flush()
@@ -234,7 +234,7 @@ def test_they_hear_of_a_close_that_was_in_vain(
     if kind is ottla.AsyncProducer:
         loops.run(work(), 60)
     else:
-        producer.send(single, b"v").result(10)
+        producer.send(single, b"v").result(30)
         mock_cluster.inject(Fault.silence(), api="Produce")
         producer.send(single, b"v")
         with pytest.raises(errors.TimeoutError):

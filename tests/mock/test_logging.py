@@ -14,7 +14,7 @@ import pytest
 import ottla
 from ottla.testing import MockCluster
 
-SOON = 20.0
+SOON = 60.0
 
 
 def until(condition: Callable[[], bool]) -> None:
@@ -34,7 +34,7 @@ def test_events_go_to_the_logger_of_their_name(caplog: pytest.LogCaptureFixture)
             # Levels are copied when a call comes by, once a second.
             until(
                 lambda: bool(
-                    client.list_topics(timeout=5) is not None and "ottla.metadata" in names(caplog)
+                    client.list_topics(timeout=30) is not None and "ottla.metadata" in names(caplog)
                 )
             )
         # The last word, or the next test would hear it.
@@ -54,7 +54,7 @@ def test_below_its_level_a_logger_hears_nothing(caplog: pytest.LogCaptureFixture
         MockCluster(brokers=1) as cluster,
         ottla.Client(cluster.bootstrap) as client,
     ):
-        until(lambda: bool(client.list_topics(timeout=5) is not None and names(caplog)))
+        until(lambda: bool(client.list_topics(timeout=30) is not None and names(caplog)))
     assert names(caplog) == {"ottla.metadata"}
 
 
@@ -63,7 +63,7 @@ def run(program: str) -> subprocess.CompletedProcess[str]:
         [sys.executable, "-c", textwrap.dedent(program)],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=150,
         check=True,
     )
 
@@ -124,7 +124,7 @@ def test_a_handler_that_blocks_holds_nobody_up() -> None:
         release = threading.Event()
         class Slow(logging.Handler):
             def emit(self, record):
-                release.wait(30)
+                release.wait(100)
         logging.getLogger("ottla").addHandler(Slow())
         logging.getLogger("ottla").setLevel(5)
         import ottla
@@ -134,7 +134,7 @@ def test_a_handler_that_blocks_holds_nobody_up() -> None:
                 started = time.monotonic()
                 for _ in range(2000):  # more than the queue holds
                     client.list_topics()
-                assert time.monotonic() - started < 25
+                assert time.monotonic() - started < 80
         release.set()
         print("done")
         """

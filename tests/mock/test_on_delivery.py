@@ -21,7 +21,7 @@ Called = tuple[errors.KafkaError | None, ottla.RecordMetadata]
 
 
 def until(condition: Callable[[], object]) -> None:
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 90
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.01)
@@ -55,7 +55,7 @@ def test_each_is_told_once_whatever_happens_to_the_connection(
     told: dict[int, list[tuple[int, bool, int | None]]] = {0: [], 1: [], 2: []}
     chosen = random.Random(11)
     with ottla.Producer(
-        mock_cluster.bootstrap, linger_ms=0, batch_size=200, request_timeout_ms=5000
+        mock_cluster.bootstrap, linger_ms=0, batch_size=200, request_timeout_ms=20_000
     ) as producer:
         for number in range(3000):
             if number % 100 == 50:
@@ -298,7 +298,7 @@ os._exit(0)
 """
     ended, seconds = interrupt_child(program)
     assert ended.output.endswith("interrupted\n"), ended.output
-    assert seconds < 10
+    assert seconds < 25
 
 
 def test_exit_while_a_callback_blocks_keeps_the_exit_code() -> None:
@@ -314,7 +314,7 @@ sys.exit(21)
 """
     ended = run_child(program)
     assert ended.code == 21, ended.output
-    assert ended.seconds < 20
+    assert ended.seconds < 50
 
 
 def test_after_a_fork_the_old_refuses_and_a_new_one_calls() -> None:

@@ -54,7 +54,7 @@ def test_exit_without_close(way: str) -> None:
     assert "ready" in ended.output, ended.output
     assert ended.code == code, ended.output
     assert "panicked" not in ended.output
-    assert ended.seconds < 20
+    assert ended.seconds < 50
 
 
 DAEMONS = {
@@ -100,7 +100,7 @@ sys.exit(21)
         ended = run_child(program)
         assert "leaving" in ended.output, ended.output
         assert ended.code == 21, ended.output
-        assert ended.seconds < 20
+        assert ended.seconds < 50
 
 
 FORK = (
@@ -142,7 +142,7 @@ def in_the_child():
         repr(thing)
     assert set(os.listdir("/proc/self/task")) == {str(os.getpid())}, "a thread was started"
     bootstrap = BOOTSTRAP
-    with ottla.Client(bootstrap, timeout=10) as mine, ottla.Producer(mine) as writer:
+    with ottla.Client(bootstrap, timeout=60) as mine, ottla.Producer(mine) as writer:
         writer.send("t", "from the child").result(10)
         assert len(list(ottla.scan("t", mine))) > 0
         with ottla.Consumer(bootstrap, auto_offset_reset="earliest") as reader:
@@ -181,7 +181,7 @@ assert sum(len(b) for b in scan) == 1
 producer.close(); client.close(); cluster.close()
 say("parent fine")
 """,
-        timeout=60,
+        timeout=150,
     )
     assert ended.output.endswith("child 5\nparent fine\n"), ended.output
     assert ended.code == 0
@@ -193,7 +193,7 @@ def test_fork_of_a_fork_and_many_children() -> None:
         + """
 bootstrap = cluster.bootstrap
 def descend(depth):
-    with ottla.Client(bootstrap, timeout=10) as mine:
+    with ottla.Client(bootstrap, timeout=60) as mine:
         mine.list_topics()
         if depth:
             pid = os.fork()
@@ -263,7 +263,7 @@ import pyarrow, socket
 {SETUP}
 {SILENT}
 server = socket.create_server(("127.0.0.1", 0))
-WAIT = 1.0
+WAIT = 2.0
 sent = producer.send("t", "x")
 def quiet(call):
     try: call()
@@ -284,8 +284,8 @@ gone, passed = ticks - before, time.monotonic() - started
 stop = True
 thread.join()
 say(f"{{gone}} ticks in {{passed:.2f}} s")
-assert passed > 0.8, passed
-# Two hundred on an idle machine; with the GIL held through the wait, hardly one.
+assert passed > 1.8, passed
+# Four hundred on an idle machine; with the GIL held through the wait, hardly one.
 assert gone > 10, gone
 os._exit(0)
 """
@@ -317,7 +317,7 @@ def dropped():
     producer = ottla.Producer(cluster.bootstrap)
     producer.send("t", "z")
 def state():
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while time.monotonic() < deadline and any(cluster.connections(b) for b in (1, 2, 3)):
         time.sleep(0.01)
     gc.collect()
@@ -334,7 +334,7 @@ assert threads2 <= threads, "threads"
 # The mock keeps the records: 120 cycles of 30 kB.
 assert rss2 - rss < 20_000, "memory"
 """,
-        timeout=120,
+        timeout=300,
     )
     print(ended.output)
     assert ended.code == 0, ended.output

@@ -40,8 +40,8 @@ def fill(producer: ottla.Producer, topic: str) -> None:
 def test_values_and_keys(
     mock_cluster: MockCluster, producer: ottla.Producer, single: str, given: Any, written: Any
 ) -> None:
-    producer.send(single, given, given).result(5)
-    producer.send(single, value=given).result(5)
+    producer.send(single, given, given).result(30)
+    producer.send(single, value=given).result(30)
     first, second = rows(mock_cluster, single)
     assert (first["key"], first["value"]) == (written, written)
     assert (second["key"], second["value"]) == (None, written)
@@ -53,7 +53,7 @@ def test_a_buffer_may_change_after_sending(
     value = bytearray(b"before")
     sent = producer.send(single, value)
     value[:] = b"after!"
-    sent.result(5)
+    sent.result(30)
     assert rows(mock_cluster, single)[0]["value"] == b"before"
 
 
@@ -72,7 +72,7 @@ def test_a_buffer_may_change_after_sending(
 def test_headers(
     mock_cluster: MockCluster, producer: ottla.Producer, single: str, given: Any, written: Any
 ) -> None:
-    producer.send(single, "v", headers=given).result(5)
+    producer.send(single, "v", headers=given).result(30)
     found = rows(mock_cluster, single)[0]["headers"]
     assert (found and [(h["key"], h["value"]) for h in found]) == written
 
@@ -83,7 +83,7 @@ def test_timestamps(mock_cluster: MockCluster, producer: ottla.Producer, single:
     naive = datetime.fromtimestamp(aware.timestamp())  # noqa: DTZ006 - a naive one is local time
     before = int(time.time() * 1000)
     told = [
-        producer.send(single, "v", timestamp=given).result(5).timestamp
+        producer.send(single, "v", timestamp=given).result(30).timestamp
         for given in (1_234, 0, aware, elsewhere, naive, None)
     ]
     millis = int(aware.timestamp() * 1000)
@@ -128,7 +128,7 @@ def test_explicit_partition_and_metadata(producer: ottla.Producer, topic: str) -
     for offset in range(3):
         sent = producer.send(topic, "v", b"k", partition=2, timestamp=5)
         assert (sent.topic, sent.partition) == (topic, 2)
-        told = sent.result(5)
+        told = sent.result(30)
         assert (told.topic, told.partition, told.offset, told.timestamp) == (topic, 2, offset, 5)
 
 
@@ -136,12 +136,12 @@ def test_keys_choose_the_partition(producer: ottla.Producer, topic: str) -> None
     for key in ("a", b"b", "ß", bytearray(b"\x00\xff"), b""):
         sent = producer.send(topic, "v", key)
         assert sent.partition == ottla.partition_for_key(key, 3)
-        sent.result(5)
+        sent.result(30)
 
 
 def test_without_key_records_spread(producer: ottla.Producer, topic: str) -> None:
     used = {producer.send(topic, b"x" * 5000).partition for _ in range(200)}
-    producer.flush(10)
+    producer.flush(60)
     assert used == {0, 1, 2}
 
 
@@ -155,8 +155,8 @@ def test_promise_before_and_after(mock_cluster: MockCluster, single: str) -> Non
             sent.result(0.1)
         with pytest.raises(TimeoutError):
             sent.exception(timeout=0.0)
-        assert time.monotonic() - started < 2
-        producer.flush(10)
+        assert time.monotonic() - started < 20
+        producer.flush(60)
         assert sent.done()
         assert sent.exception() is None
         assert sent.result().offset == 0
@@ -168,8 +168,8 @@ def test_failure_is_told_by_result_and_exception(
 ) -> None:
     mock_cluster.inject(Fault.error("INVALID_RECORD"), api="Produce")
     sent = producer.send(single, "v")
-    producer.flush(10)  # failures are told by the promise, not here
-    error = sent.exception(5)
+    producer.flush(60)  # failures are told by the promise, not here
+    error = sent.exception(30)
     assert isinstance(error, errors.BrokerError)
     assert (error.name, error.retriable, error.maybe_done) == ("INVALID_RECORD", False, False)
     assert error.context == {
@@ -178,16 +178,16 @@ def test_failure_is_told_by_result_and_exception(
         "broker": mock_cluster.leader(single, 0),
     }
     with pytest.raises(errors.BrokerError, match="INVALID_RECORD"):
-        sent.result(5)
+        sent.result(30)
     assert "INVALID_RECORD" in repr(sent)
     assert sent.done()
 
 
 def test_acks_0_tells_no_offset(mock_cluster: MockCluster, single: str) -> None:
     with ottla.Producer(mock_cluster.bootstrap, acks=0, linger_ms=0) as producer:
-        assert producer.send(single, "v").result(5).offset is None
+        assert producer.send(single, "v").result(30).offset is None
         # Nobody says when it arrives.
-        wait_until(lambda: mock_cluster.end_offset(single, 0) == 1, lambda: "not written", 10)
+        wait_until(lambda: mock_cluster.end_offset(single, 0) == 1, lambda: "not written", 60)
     assert [row["value"] for row in rows(mock_cluster, single)] == [b"v"]
 
 
@@ -195,7 +195,7 @@ def test_flush_close_and_with_block(mock_cluster: MockCluster, topic: str) -> No
     with ottla.Producer(mock_cluster.bootstrap, linger_ms=60_000) as producer:
         promises = [producer.send(topic, str(i)) for i in range(100)]
         assert producer.buffered_bytes > 0
-        producer.flush(10)
+        producer.flush(60)
         assert producer.buffered_bytes == 0
         assert all(promise.done() for promise in promises)
         last = producer.send(topic, "last")
@@ -209,61 +209,65 @@ def test_flush_close_and_with_block(mock_cluster: MockCluster, topic: str) -> No
 
 def test_close_fails_what_is_unsent(mock_cluster: MockCluster, single: str) -> None:
     producer = ottla.Producer(mock_cluster.bootstrap, linger_ms=0)
-    producer.send(single, "first").result(5)
+    producer.send(single, "first").result(30)
     mock_cluster.inject(Fault.silence(), api="Produce")
     under_way = producer.send(single, "second")
     waiting = producer.send(single, "third")
     started = time.monotonic()
     with pytest.raises(errors.TimeoutError, match="still unacknowledged"):
         producer.close(timeout=0.3)
-    assert time.monotonic() - started < 3
+    assert time.monotonic() - started < 20
     for promise in (under_way, waiting):
-        assert isinstance(promise.exception(5), errors.ClosedError)
-    assert under_way.exception(5).maybe_done  # type: ignore[union-attr]
+        assert isinstance(promise.exception(30), errors.ClosedError)
+    assert under_way.exception(30).maybe_done  # type: ignore[union-attr]
 
 
 def test_flush_times_out(mock_cluster: MockCluster, single: str) -> None:
     producer = ottla.Producer(mock_cluster.bootstrap, linger_ms=0)
-    producer.send(single, "first").result(5)
+    producer.send(single, "first").result(30)
     mock_cluster.inject(Fault.silence(), api="Produce")
     producer.send(single, "second")
     started = time.monotonic()
     with pytest.raises(errors.TimeoutError, match="flush"):
         producer.flush(0.2)
-    assert 0.2 <= time.monotonic() - started < 2
+    assert 0.2 <= time.monotonic() - started < 20
     with pytest.raises(errors.TimeoutError):
         producer.close(0)
 
 
 def test_full_buffer_holds_back_and_goes_on(mock_cluster: MockCluster, single: str) -> None:
-    config = {"buffer.memory": 20_000, "batch.size": 5_000, "max.block.ms": 10_000, "linger.ms": 0}
+    config = {"buffer.memory": 20_000, "batch.size": 5_000, "max.block.ms": 60_000, "linger.ms": 0}
     with ottla.Producer(mock_cluster.bootstrap, config) as producer:
         mock_cluster.inject(Fault.delay(0.05), api="Produce")
         promises = [producer.send(single, b"x" * 1000) for _ in range(200)]
         assert producer.buffered_bytes <= 20_000
-        assert [p.result(10).offset for p in promises] == list(range(200))
+        assert [p.result(30).offset for p in promises] == list(range(200))
 
 
 def test_full_buffer_times_out(mock_cluster: MockCluster, single: str) -> None:
     config = {"buffer.memory": 20_000, "max.block.ms": 300}
-    producer = ottla.Producer(mock_cluster.bootstrap, config)
-    producer.send(single, "first").result(5)
+    client = ottla.Client(mock_cluster.bootstrap, config)
+    # Or the first would have no more time to be looked up in.
+    client.cluster([single])
+    producer = ottla.Producer(client)
+    producer.send(single, "first").result(30)
     mock_cluster.inject(Fault.silence(), api="Produce")
     started = time.monotonic()
     with pytest.raises(
         errors.TimeoutError, match=r"buffer.memory \(20000 bytes\) stayed full"
     ) as raised:
         fill(producer, single)
-    assert 0.3 <= time.monotonic() - started < 3
+    assert 0.3 <= time.monotonic() - started < 20
     assert raised.value.retriable
     with pytest.raises(errors.TimeoutError):
         producer.close(0)
+    client.close()
 
 
 def test_unknown_topic_times_out() -> None:
     with (
         MockCluster(auto_create_topics=False) as cluster,
-        ottla.Producer(cluster.bootstrap, max_block_ms=300) as producer,
+        ottla.Producer(cluster.bootstrap, max_block_ms=3000) as producer,
     ):
         sends = [
             lambda: producer.send("nowhere", "v"),
@@ -273,7 +277,7 @@ def test_unknown_topic_times_out() -> None:
             started = time.monotonic()
             with pytest.raises(errors.UnknownTopicError, match="nowhere"):
                 send()
-            assert 0.2 <= time.monotonic() - started < 3
+            assert 2.5 <= time.monotonic() - started < 20
 
 
 def test_topic_that_appears_while_waiting() -> None:
@@ -283,11 +287,11 @@ def test_topic_that_appears_while_waiting() -> None:
         )
         cluster.create_topic("t")
         with ottla.Producer(cluster.bootstrap) as producer:
-            assert producer.send("t", "v").result(10).offset == 0
+            assert producer.send("t", "v").result(30).offset == 0
 
 
 def test_auto_created_topic(mock_cluster: MockCluster, producer: ottla.Producer) -> None:
-    assert producer.send("brand-new", "v").result(10).offset == 0
+    assert producer.send("brand-new", "v").result(30).offset == 0
 
 
 def test_record_too_large(mock_cluster: MockCluster, producer: ottla.Producer, single: str) -> None:
@@ -296,24 +300,24 @@ def test_record_too_large(mock_cluster: MockCluster, producer: ottla.Producer, s
     ) as raised:
         producer.send(single, b"x" * 1_048_576)
     assert raised.value.context["topic"] == single
-    assert producer.send(single, b"x" * 1_000_000).result(10).offset == 0
+    assert producer.send(single, b"x" * 1_000_000).result(30).offset == 0
     config = {"max.request.size": 4_000_000}
     with ottla.Producer(mock_cluster.bootstrap, config) as large:
-        error = large.send(single, b"x" * 2_000_000).exception(10)
+        error = large.send(single, b"x" * 2_000_000).exception(30)
     assert isinstance(error, errors.BrokerError)
     assert error.name == "MESSAGE_TOO_LARGE"
 
 
 def test_delivery_timeout_bounds_everything(mock_cluster: MockCluster, single: str) -> None:
-    config = {"delivery.timeout.ms": 600, "request.timeout.ms": 500, "linger.ms": 0}
+    config = {"delivery.timeout.ms": 3000, "request.timeout.ms": 2500, "linger.ms": 0}
     with ottla.Producer(mock_cluster.bootstrap, config) as producer:
-        producer.send(single, "first").result(5)
+        producer.send(single, "first").result(30)
         mock_cluster.inject(Fault.error("NOT_LEADER_OR_FOLLOWER"), api="Produce")
         started = time.monotonic()
-        error = producer.send(single, "second").exception(10)
-        assert time.monotonic() - started < 5
+        error = producer.send(single, "second").exception(30)
+        assert time.monotonic() - started < 20
     assert isinstance(error, errors.TimeoutError)
-    assert "delivery.timeout.ms (600 ms)" in str(error)
+    assert "delivery.timeout.ms (3000 ms)" in str(error)
     assert error.name == "NOT_LEADER_OR_FOLLOWER"
 
 
@@ -321,7 +325,7 @@ def test_delivery_timeout_bounds_everything(mock_cluster: MockCluster, single: s
 def test_codecs(mock_cluster: MockCluster, single: str, codec: str) -> None:
     with ottla.Producer(mock_cluster.bootstrap, compression_type=codec) as producer:
         promises = [producer.send(single, f"value {i}" * 20, f"k{i}") for i in range(500)]
-    assert [p.result(5).offset for p in promises] == list(range(500))
+    assert [p.result(30).offset for p in promises] == list(range(500))
     assert [r["value"].decode() for r in rows(mock_cluster, single)] == [
         f"value {i}" * 20 for i in range(500)
     ]
@@ -329,7 +333,7 @@ def test_codecs(mock_cluster: MockCluster, single: str, codec: str) -> None:
 
 def test_shared_client(mock_cluster: MockCluster, client: ottla.Client, single: str) -> None:
     with ottla.Producer(client) as producer:
-        producer.send(single, "v").result(5)
+        producer.send(single, "v").result(30)
     # The client is the caller's and stays open.
     assert client.list_topics() == [single]
     with pytest.raises(errors.ConfigError, match="takes its configuration from it"):
@@ -343,7 +347,7 @@ def test_many_threads_share_a_producer(
 
     def work(thread: int) -> set[tuple[int, int | None]]:
         sent = [producer.send(topic, f"{thread}-{i}") for i in range(300)]
-        return {(s.result(10).partition, s.result(10).offset) for s in sent}
+        return {(s.result(30).partition, s.result(30).offset) for s in sent}
 
     with ThreadPoolExecutor(8) as pool:
         places = set().union(*pool.map(work, range(8)))

@@ -14,7 +14,7 @@ from ottla.testing import Fault, MockCluster
 
 
 def test_the_names_are_those_of_the_types(producer: ottla.Producer, topic: str) -> None:
-    producer.send(topic, b"v").result(10)
+    producer.send(topic, b"v").result(30)
     names = set(producer.metrics())
     assert names == set(get_type_hints(ottla.ProducerMetrics))
     assert names > set(get_type_hints(ottla.Metrics))
@@ -65,7 +65,7 @@ def test_records_batches_and_requests_are_counted(mock_cluster: MockCluster) -> 
 def test_retries_and_failures_are_counted_once_a_record(
     mock_cluster: MockCluster, producer: ottla.Producer, single: str
 ) -> None:
-    producer.send(single, b"v").result(10)
+    producer.send(single, b"v").result(30)
     mock_cluster.inject(Fault.error("NOT_LEADER_OR_FOLLOWER"), api="Produce", times=2)
     producer.send(single, b"v").result(20)
     mock_cluster.inject(Fault.error("INVALID_RECORD"), api="Produce", times=1)
@@ -82,9 +82,9 @@ def test_retries_and_failures_are_counted_once_a_record(
 
 def test_time_that_is_over_is_one_failure(mock_cluster: MockCluster, single: str) -> None:
     with ottla.Producer(
-        mock_cluster.bootstrap, linger_ms=0, delivery_timeout_ms=600, request_timeout_ms=500
+        mock_cluster.bootstrap, linger_ms=0, delivery_timeout_ms=3000, request_timeout_ms=2500
     ) as producer:
-        producer.send(single, b"v").result(10)
+        producer.send(single, b"v").result(30)
         mock_cluster.inject(Fault.silence(), api="Produce")
         sent = producer.send_batch(single, ["a", "b", "c"])
         assert [count for _, count, _ in sent.errors(20)] == [3]
@@ -94,10 +94,13 @@ def test_time_that_is_over_is_one_failure(mock_cluster: MockCluster, single: str
 
 
 def test_a_wait_for_room_is_measured(mock_cluster: MockCluster, single: str) -> None:
-    with ottla.Producer(
+    with ottla.Client(
         mock_cluster.bootstrap, linger_ms=0, buffer_memory=2000, max_block_ms=300
-    ) as producer:
-        producer.send(single, b"v").result(10)
+    ) as client:
+        # Or the first would have no more time to be looked up in.
+        client.cluster([single])
+        producer = ottla.Producer(client)
+        producer.send(single, b"v").result(30)
         mock_cluster.inject(Fault.silence(), api="Produce")
         producer.send(single, b"x" * 1500)
         with pytest.raises(errors.TimeoutError):
@@ -115,7 +118,7 @@ def test_a_wait_for_room_is_measured(mock_cluster: MockCluster, single: str) -> 
 def test_a_batch_that_is_split_is_counted(
     mock_cluster: MockCluster, producer: ottla.Producer, single: str
 ) -> None:
-    producer.send(single, b"v").result(10)
+    producer.send(single, b"v").result(30)
     mock_cluster.inject(Fault.error("MESSAGE_TOO_LARGE"), api="Produce", times=1)
     producer.send_batch(single, ["x"] * 4).result(20)
     told = producer.metrics()

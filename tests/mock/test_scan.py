@@ -39,7 +39,7 @@ def filled(producer: ottla.Producer, topic: str) -> str:
         [f"k{i}" for p in range(3) for i in range(10)],
         timestamps=[START + timedelta(seconds=i) for p in range(3) for i in range(10)],
         partitions=[p for p in range(3) for i in range(10)],
-    ).result(10)
+    ).result(30)
     return topic
 
 
@@ -117,7 +117,7 @@ def test_columns_subset_and_order(client: ottla.Client, filled: str, columns: li
 
 def test_headers(mock_cluster: MockCluster, producer: ottla.Producer, single: str) -> None:
     producer.send(single, "v", headers=[("a", b"1"), ("a", None), ("b", b"")])
-    producer.send(single, "v").result(5)
+    producer.send(single, "v").result(30)
     rows = read_rows(ottla.scan(single, mock_cluster.bootstrap, include_headers=True))
     told = [{"key": "a", "value": b"1"}, {"key": "a", "value": None}, {"key": "b", "value": b""}]
     assert [row["headers"] for row in rows] == [told, None]
@@ -161,7 +161,7 @@ def test_start_end_and_partitions(client: ottla.Client, filled: str, case: str) 
 def test_several_topics(
     client: ottla.Client, producer: ottla.Producer, filled: str, single: str
 ) -> None:
-    producer.send(single, "other").result(5)
+    producer.send(single, "other").result(30)
     table = read_table(ottla.scan([filled, single], client, partitions=[0]))
     assert table.num_rows == 11
     assert set(table["topic"].to_pylist()) == {filled, single}
@@ -172,7 +172,7 @@ def test_what_comes_later_is_not_read(
     client: ottla.Client, producer: ottla.Producer, filled: str
 ) -> None:
     scan = ottla.scan(filled, client)
-    producer.send(filled, "later", partition=0).result(5)
+    producer.send(filled, "later", partition=0).result(30)
     assert values(scan) == expected(ALL)
 
 
@@ -183,7 +183,7 @@ def test_empty_topic(client: ottla.Client, topic: str) -> None:
 
 
 def test_batches_are_bounded(client: ottla.Client, producer: ottla.Producer, single: str) -> None:
-    producer.send_batch(single, ["x" * 100] * 5_000).result(10)
+    producer.send_batch(single, ["x" * 100] * 5_000).result(30)
     rows = [len(batch) for batch in ottla.scan(single, client, max_rows=100)]
     assert sum(rows) == 5_000
     assert max(rows) <= 100
@@ -270,9 +270,9 @@ def test_data_loss_may_be_skipped_and_is_logged(
 
 def test_beyond_the_end(mock_cluster: MockCluster, client: ottla.Client, filled: str) -> None:
     with pytest.raises(errors.TimeoutError, match="the log ends at 10"):
-        list(ottla.scan(filled, client, start=0, end=15, partitions=[0], timeout=2))
+        list(ottla.scan(filled, client, start=0, end=15, partitions=[0], timeout=3))
     with pytest.raises(errors.DataLossError):
-        list(ottla.scan(filled, client, start=12, end=15, partitions=[0], timeout=0.5))
+        list(ottla.scan(filled, client, start=12, end=15, partitions=[0], timeout=30))
 
 
 WRONG: list[tuple[dict[str, Any], type, str]] = [
@@ -312,7 +312,7 @@ def test_wrong_arguments_are_told(
 
 def test_unknown_topic_times_out(client: ottla.Client) -> None:
     with pytest.raises(errors.UnknownTopicError, match="nowhere"):
-        ottla.scan("nowhere", client, timeout=0.3)
+        ottla.scan("nowhere", client, timeout=3)
 
 
 def test_without_a_client(mock_cluster: MockCluster, filled: str) -> None:

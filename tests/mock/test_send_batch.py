@@ -56,7 +56,7 @@ def test_values(
     given = PLAIN[form]() if callable(PLAIN[form]) else PLAIN[form]
     sent = producer.send_batch(single, given)
     assert len(sent) == 4
-    assert sent.result(10) == 4
+    assert sent.result(30) == 4
     assert sent.done()
     assert sent.errors() == []
     assert pairs(mock_cluster, single) == [(None, value) for value in VALUES]
@@ -84,7 +84,7 @@ def test_values_with_keys(
     mock_cluster: MockCluster, producer: ottla.Producer, single: str, form: str
 ) -> None:
     given, keys = KEYED[form]
-    assert producer.send_batch(single, given, keys).result(10) == 4
+    assert producer.send_batch(single, given, keys).result(30) == 4
     assert pairs(mock_cluster, single) == list(zip(KEYS, VALUES, strict=True))
 
 
@@ -92,8 +92,8 @@ def test_keys_choose_partitions(
     mock_cluster: MockCluster, producer: ottla.Producer, topic: str
 ) -> None:
     keys = [f"key-{i}" for i in range(100)]
-    producer.send_batch(topic, keys, keys).result(10)
-    producer.send_batch(topic, pa.array(keys), pa.array(keys)).result(10)
+    producer.send_batch(topic, keys, keys).result(30)
+    producer.send_batch(topic, pa.array(keys), pa.array(keys)).result(30)
     rows = read_rows(ottla.scan(topic, mock_cluster.bootstrap))
     assert len(rows) == 200
     assert all(row["partition"] == ottla.partition_for_key(row["key"], 3) for row in rows)
@@ -113,7 +113,7 @@ def test_all_columns_of_a_table(
             "value": pa.array([b"1", b"2", None], pa.binary()),
         }
     )
-    assert producer.send_batch(topic, table).result(10) == 3
+    assert producer.send_batch(topic, table).result(30) == 3
     rows = read_rows(ottla.scan(topic, mock_cluster.bootstrap, include_headers=True))
     told = sorted(rows, key=lambda row: (row["value"] is None, row["value"]))
     assert [r["value"] for r in told] == [b"1", b"2", None]
@@ -129,19 +129,19 @@ def test_timestamps_of_every_unit(
 ) -> None:
     when = datetime(2024, 1, 2, 3, 4, 5, tzinfo=timezone.utc)
     table = pa.table({"value": ["x"], "timestamp": pa.array([when], pa.timestamp(unit, "UTC"))})
-    producer.send_batch(single, table).result(10)
+    producer.send_batch(single, table).result(30)
     assert read_rows(ottla.scan(single, mock_cluster.bootstrap))[0]["timestamp"] == when
 
 
 def test_a_scan_can_be_sent(
     mock_cluster: MockCluster, producer: ottla.Producer, topic: str
 ) -> None:
-    producer.send_batch(topic, ["a", "b"], ["k", "l"], headers=[[("h", b"1")], None]).result(10)
+    producer.send_batch(topic, ["a", "b"], ["k", "l"], headers=[[("h", b"1")], None]).result(30)
     mock_cluster.create_topic("copy", partitions=3)
     scan = ottla.scan(topic, mock_cluster.bootstrap, include_headers=True)
-    assert producer.send_batch("copy", scan).result(10) == 2
+    assert producer.send_batch("copy", scan).result(30) == 2
     for batch in ottla.scan(topic, mock_cluster.bootstrap):
-        producer.send_batch("copy", batch).result(10)
+        producer.send_batch("copy", batch).result(30)
     columns = ["key", "value", "timestamp", "headers", "partition"]
     read = [
         read_table(ottla.scan(name, mock_cluster.bootstrap, columns=columns)).to_pylist()
@@ -162,7 +162,7 @@ def test_lists_with_everything(
         timestamps=[5, None, datetime(2024, 1, 1, tzinfo=timezone.utc)],
         partitions=[2, None, 1],
     )
-    assert sent.result(10) == 3
+    assert sent.result(30) == 3
     rows = {
         r["value"]: r
         for r in read_rows(ottla.scan(topic, mock_cluster.bootstrap, include_headers=True))
@@ -271,14 +271,14 @@ def test_what_is_wrong_is_told_before_anything_is_sent(
     arguments, kind, words = WRONG[case]
     with pytest.raises(kind, match=words):
         producer.send_batch(single, **arguments)
-    producer.flush(5)
+    producer.flush(60)
     assert mock_cluster.end_offset(single, 0) == 0
 
 
 def test_numpy_values_are_buffers(
     mock_cluster: MockCluster, producer: ottla.Producer, single: str
 ) -> None:
-    producer.send_batch(single, [np.array([1, 2], np.uint8), memoryview(b"x")]).result(10)
+    producer.send_batch(single, [np.array([1, 2], np.uint8), memoryview(b"x")]).result(30)
     assert pairs(mock_cluster, single) == [(None, b"\x01\x02"), (None, b"x")]
 
 
@@ -305,8 +305,8 @@ def test_a_bad_record_fails_alone(
     with pytest.raises(
         errors.ConfigError, match=r"2 of 4 records failed, the first at index 1.*max.request"
     ):
-        sent.result(10)
-    (first, second) = sent.errors(10)
+        sent.result(30)
+    (first, second) = sent.errors(60)
     assert first[:2] == (1, 1)
     assert second[:2] == (2, 1)
     assert isinstance(first[2], errors.ConfigError)
@@ -317,7 +317,7 @@ def test_a_bad_record_fails_alone(
 def test_where_the_rows_were_written(
     mock_cluster: MockCluster, producer: ottla.Producer, topic: str
 ) -> None:
-    producer.send_batch(topic, ["x"] * 7, partitions=[0, 0, 0, 1, 1, 2, 2]).result(10)
+    producer.send_batch(topic, ["x"] * 7, partitions=[0, 0, 0, 1, 1, 2, 2]).result(30)
     # Rows that take turns among partitions still are one entry for each.
     partitions = [0, 1, 2, 0, 1, 0]
     sent = producer.send_batch(topic, ["y"] * 6, partitions=partitions)
@@ -342,14 +342,14 @@ def test_partial_failure_tells_the_indices(
     mock_cluster.inject(Fault.error("INVALID_RECORD"), api="Produce", topic=topic, partition=1)
     partitions = [0] * 5 + [1] * 3 + [2] * 2 + [1] * 4
     sent = producer.send_batch(topic, ["x"] * 14, partitions=partitions)
-    told = sent.errors(10)
+    told = sent.errors(60)
     failed = [index for first, count, _ in told for index in range(first, first + count)]
     assert failed == [5, 6, 7, 10, 11, 12, 13]
     for _, _, error in told:
         assert isinstance(error, errors.BrokerError)
         assert error.context["partition"] == 1
     with pytest.raises(errors.BrokerError, match="7 of 14 records failed, the first at index 5"):
-        sent.result(10)
+        sent.result(30)
     assert mock_cluster.end_offset(topic, 0) == 5
     assert mock_cluster.end_offset(topic, 2) == 2
 
@@ -363,15 +363,18 @@ def test_full_buffer_holds_back_and_goes_on(
     with ottla.Producer(mock_cluster.bootstrap, config) as producer:
         sent = producer.send_batch(single, pa.array(values) if arrow else values)
         assert producer.buffered_bytes <= 50_000
-        assert sent.result(20) == 5_000
+        assert sent.result(60) == 5_000
     rows = read_rows(ottla.scan(single, mock_cluster.bootstrap))
     assert [row["value"].decode() for row in rows] == values
 
 
 @pytest.mark.parametrize("arrow", [False, True])
 def test_full_buffer_times_out(mock_cluster: MockCluster, single: str, arrow: bool) -> None:
-    producer = ottla.Producer(mock_cluster.bootstrap, buffer_memory=20_000, max_block_ms=200)
-    producer.send(single, "first").result(5)
+    client = ottla.Client(mock_cluster.bootstrap, buffer_memory=20_000, max_block_ms=200)
+    # Or the first would have no more time to be looked up in.
+    client.cluster([single])
+    producer = ottla.Producer(client)
+    producer.send(single, "first").result(30)
     mock_cluster.inject(Fault.silence(), api="Produce")
     values = ["x" * 1000] * 100
     with pytest.raises(
@@ -380,6 +383,7 @@ def test_full_buffer_times_out(mock_cluster: MockCluster, single: str, arrow: bo
         producer.send_batch(single, pa.array(values) if arrow else values)
     with pytest.raises(errors.TimeoutError):
         producer.close(0)
+    client.close()
 
 
 def test_batch_result_times_out(mock_cluster: MockCluster, single: str) -> None:
@@ -390,13 +394,13 @@ def test_batch_result_times_out(mock_cluster: MockCluster, single: str) -> None:
             sent.result(0.1)
         with pytest.raises(errors.TimeoutError):
             sent.errors(timeout=0)
-        producer.flush(10)
+        producer.flush(60)
         assert sent.result() == 2
 
 
 def test_closed_producer_refuses(mock_cluster: MockCluster, single: str) -> None:
     with ottla.Producer(mock_cluster.bootstrap) as producer:
-        producer.send(single, "v").result(5)
+        producer.send(single, "v").result(30)
     for values in (["a"], pa.array(["a"])):
         with pytest.raises(errors.ClosedError, match="closed"):
             producer.send_batch(single, values)
@@ -424,7 +428,7 @@ def test_a_column_that_no_record_has_is_named(producer: ottla.Producer, single: 
 def test_what_was_read_can_be_sent_as_it_is(
     mock_cluster: MockCluster, producer: ottla.Producer, single: str
 ) -> None:
-    producer.send_batch(single, VALUES, KEYS).result(10)
+    producer.send_batch(single, VALUES, KEYS).result(30)
     columns = [
         "key",
         "value",
@@ -436,12 +440,12 @@ def test_what_was_read_can_be_sent_as_it_is(
         "headers",
     ]
     table = read_table(ottla.scan(single, mock_cluster.bootstrap, columns=columns))
-    assert producer.send_batch(single, table).result(10) == 4
+    assert producer.send_batch(single, table).result(30) == 4
     assert pairs(mock_cluster, single) == 2 * list(zip(KEYS, VALUES, strict=True))
 
 
 def test_partitions_and_offsets_of_rows(producer: ottla.Producer, topic: str) -> None:
-    producer.send_batch(topic, ["before"] * 5, partitions=[0, 0, 1, 2, 2]).result(10)
+    producer.send_batch(topic, ["before"] * 5, partitions=[0, 0, 1, 2, 2]).result(30)
     # The fourth is refused at once, the others are in three batches.
     sent = producer.send_batch(topic, ["x"] * 6, partitions=[0, 1, 0, 7, 2, 0])
     assert pa.array(sent.partitions()).to_pylist() == [0, 1, 0, None, 2, 0]
@@ -466,7 +470,7 @@ def test_rows_that_take_turns_find_their_offsets_and_their_failures(
         values = [b"%d" % i for i in range(3000)]
         columns = {"value": pa.array(values), "partition": pa.array(turns, pa.int32())}
         sent = producer.send_batch(topic, pa.record_batch(columns))
-        refused = [(first, many) for first, many, _ in sent.errors(10)]
+        refused = [(first, many) for first, many, _ in sent.errors(60)]
         assert refused == [(i, 1) for i in range(0, 3000, 50)]
         chosen = pa.array(sent.partitions()).to_pylist()
         assert chosen == [None if i % 50 == 0 else turns[i] for i in range(3000)]
@@ -492,12 +496,12 @@ def test_an_error_tells_what_the_broker_said_last_and_whether_it_may_be_written(
     """Partition, index, the last broker error, and whether the records may be in the log."""
     code = "NOT_ENOUGH_REPLICAS_AFTER_APPEND" if delivered else "NOT_ENOUGH_REPLICAS"
     with ottla.Producer(
-        mock_cluster.bootstrap, linger_ms=0, delivery_timeout_ms=1000, request_timeout_ms=500
+        mock_cluster.bootstrap, linger_ms=0, delivery_timeout_ms=3000, request_timeout_ms=2500
     ) as producer:
-        producer.send_batch(topic, ["x"] * 3, partitions=[0, 1, 2]).result(10)
+        producer.send_batch(topic, ["x"] * 3, partitions=[0, 1, 2]).result(30)
         mock_cluster.inject(Fault.error(code), api="Produce", topic=topic, partition=1)
         sent = producer.send_batch(topic, ["a", "b", "c", "d"], partitions=[0, 1, 2, 1])
-        failed = sent.errors(20)
+        failed = sent.errors(60)
         assert [(first, count) for first, count, _ in failed] == [(1, 1), (3, 1)]
         for first, _, error in failed:
             assert isinstance(error, errors.TimeoutError)

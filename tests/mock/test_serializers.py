@@ -87,7 +87,7 @@ def test_lists_are_serialized_before_anything_is_sent(
     mock_cluster: MockCluster, single: str
 ) -> None:
     with ottla.Producer(mock_cluster.bootstrap, value_serializer=serializers.json) as producer:
-        assert producer.send_batch(single, [1, [2], None], keys=["a", "b", "c"]).result(10) == 3
+        assert producer.send_batch(single, [1, [2], None], keys=["a", "b", "c"]).result(30) == 3
         with pytest.raises(errors.SerializationError, match="the value at index 1") as told:
             producer.send_batch(single, [1, object()])
         assert told.value.context == {"topic": single, "field": "value", "index": 1}
@@ -103,7 +103,7 @@ def test_a_partitioner_of_ones_own_sees_what_was_serialized(
 
     with ottla.Producer(mock_cluster.bootstrap, key_serializer=str, partitioner=choose) as producer:
         assert producer.send(topic, b"v", 7).partition == 1
-        producer.send_batch(topic, [b"v"] * 3, keys=[3, 4, 5]).result(10)
+        producer.send_batch(topic, [b"v"] * 3, keys=[3, 4, 5]).result(30)
     rows = read_rows(ottla.scan(topic, mock_cluster.bootstrap))
     assert sorted((row["partition"], row["key"]) for row in rows) == [
         (0, b"3"),

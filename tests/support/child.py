@@ -30,9 +30,10 @@ class Ended:
     code: int
     output: str
     seconds: float
+    """From its start; with an interrupt, from that."""
 
 
-def run_child(program: str, timeout: float = 30) -> Ended:
+def run_child(program: str, timeout: float = 120) -> Ended:
     """Run a program to its end; one that hangs fails the test with what it said until then."""
     started = time.monotonic()
     done = subprocess.run(
@@ -61,7 +62,6 @@ def interrupt_child(
     assert child.stdout is not None
     with child, child.stdout:
         said = ""
-        started = time.monotonic()
         try:
             while ready not in said:
                 line = child.stdout.readline()
@@ -73,12 +73,31 @@ def interrupt_child(
             # The child tells when its wait ended: the end of Python is not what is measured.
             line = child.stdout.readline()
             reacted = time.monotonic() - pressed
-            killer = threading.Timer(20, child.kill)
+            killer = threading.Timer(60, child.kill)
             killer.start()
             rest = child.stdout.read()
             code = child.wait()
             killer.cancel()
-            return Ended(code, said + line + rest, time.monotonic() - started), reacted
+            return Ended(code, said + line + rest, time.monotonic() - pressed), reacted
         except BaseException:
             child.kill()
             raise
+
+
+def quickest_reaction(program: str, within: float, code: int | None = None) -> list[Ended]:
+    """Interrupt a program that says `interrupted` then; fail if it never does so in that time.
+
+    The quickest of some children counts, for a machine may stand still during any of them; how
+    they end holds for all.
+    """
+    ended: list[Ended] = []
+    times: list[float] = []
+    while not times or min(times) >= within:
+        assert len(times) < 5, f"{times} seconds, not one below {within}"
+        child, reacted = interrupt_child(program)
+        assert child.output.endswith("interrupted\n"), child.output
+        assert code in (None, child.code)
+        times.append(reacted)
+        ended.append(child)
+    print(f"Ctrl-C: {min(times) * 1000:.0f} ms")
+    return ended

@@ -37,7 +37,7 @@ class Ended:
 
 
 def ottla(
-    *arguments: str, stdin: bytes = b"", timeout: float = 60, env: Mapping[str, str] | None = None
+    *arguments: str, stdin: bytes = b"", timeout: float = 150, env: Mapping[str, str] | None = None
 ) -> Ended:
     """Run a command to its end."""
     done = subprocess.run(
@@ -53,7 +53,7 @@ def ottla(
 
 
 @contextmanager
-def running(*arguments: str, timeout: float = 60) -> Iterator[subprocess.Popen[bytes]]:
+def running(*arguments: str, timeout: float = 150) -> Iterator[subprocess.Popen[bytes]]:
     """Run a command beside the test; one that does not end is killed, and fails the test."""
     process = subprocess.Popen(
         [sys.executable, "-c", _DEFAULT_SIGINT, *arguments],

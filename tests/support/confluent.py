@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from confluent_kafka import Consumer, Message, Producer, TopicPartition
 
-_PATIENCE = 60.0
+_PATIENCE = 180.0
 
 
 def consumer(bootstrap: str) -> Consumer:
@@ -36,7 +36,7 @@ def read_all(
         assigned = []
         for partition in partitions:
             where = TopicPartition(topic, partition)
-            low, high = reader.get_watermark_offsets(where, timeout=20)
+            low, high = reader.get_watermark_offsets(where, timeout=60)
             if low < high:
                 ends[partition] = high
                 assigned.append(TopicPartition(topic, partition, low))

@@ -11,7 +11,7 @@ from typing import Any
 
 import ottla
 
-SOON = 30.0
+SOON = 120.0
 
 
 class AsyncTwin:
@@ -23,7 +23,7 @@ class AsyncTwin:
 
     def run(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
         """Wait for something, for a while at most."""
-        return self.loop.run_until_complete(asyncio.wait_for(coroutine, 60))
+        return self.loop.run_until_complete(asyncio.wait_for(coroutine, 150))
 
     def __getattr__(self, name: str) -> Any:
         attribute = getattr(self.consumer, name)

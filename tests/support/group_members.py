@@ -20,7 +20,7 @@ import confluent_kafka
 import ottla
 from tests.support.kafka_cluster import KafkaCluster
 
-_PATIENCE = 30.0
+_PATIENCE = 120.0
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,9 @@ from confluent_kafka import KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]  # not in its __all__
 from confluent_kafka.cimpl import NewTopic
 
-_PATIENCE = 30.0
+# Of one answer, and of a state: CI's machines are slow, and stand still now and then.
+_ANSWER = 20.0
+_PATIENCE = 120.0
 
 
 class ClusterTimeoutError(AssertionError):
@@ -33,7 +35,7 @@ class KafkaAdmin:
 
     def brokers(self) -> dict[int, str | None]:
         """The racks of the brokers that are alive, by id."""
-        nodes = self._client.describe_cluster(request_timeout=5).result().nodes
+        nodes = self._client.describe_cluster(request_timeout=_ANSWER).result().nodes
         return {node.id: node.rack for node in nodes}
 
     def create_topic(
@@ -45,20 +47,20 @@ class KafkaAdmin:
     ) -> None:
         """Create a topic and wait until each partition has a leader and its full ISR."""
         topic = NewTopic(name, partitions, replication, config=dict(config or {}))
-        self._client.create_topics([topic], operation_timeout=20)[name].result()
+        self._client.create_topics([topic], operation_timeout=60)[name].result()
         for partition in range(partitions):
             self.wait_for_isr(name, partition, replication)
 
     def create_topic_led_by(self, name: str, leaders: Sequence[int]) -> None:
         """Create a topic without copies: partition 0 on the first of these brokers, and so on."""
         topic = NewTopic(name, len(leaders), replica_assignment=[[leader] for leader in leaders])
-        self._client.create_topics([topic], operation_timeout=20)[name].result()
+        self._client.create_topics([topic], operation_timeout=60)[name].result()
         for partition in range(len(leaders)):
             self.wait_for_isr(name, partition, 1)
 
     def delete_topic(self, name: str) -> None:
         """Delete a topic and wait until it has gone."""
-        self._client.delete_topics([name], operation_timeout=20)[name].result()
+        self._client.delete_topics([name], operation_timeout=60)[name].result()
         wait_until(
             lambda: not any(self._partitions(name, view) for view in self._live()),
             lambda: f"{name} is still there",
@@ -67,7 +69,7 @@ class KafkaAdmin:
     def delete_records(self, topic: str, partition: int, before: int) -> None:
         """Delete what lies before an offset, as retention would."""
         where = TopicPartition(topic, partition, before)
-        for done in self._client.delete_records([where], operation_timeout=20).values():
+        for done in self._client.delete_records([where], operation_timeout=60).values():
             done.result()
 
     def leader_of(self, topic: str, partition: int = 0) -> int:
@@ -84,8 +86,16 @@ class KafkaAdmin:
         """The high watermark: the offset that the next record gets."""
         where = TopicPartition(topic, partition)
         latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
-        answer = self._client.list_offsets({where: latest}, request_timeout=10)
-        return int(answer[where].result().offset)
+        found: list[int] = []
+
+        def told() -> bool:
+            answer = self._client.list_offsets({where: latest}, request_timeout=_ANSWER)
+            found.append(int(answer[where].result().offset))
+            return True
+
+        # Whoever led the partition a moment ago may be asked first.
+        wait_until(told, lambda: f"the end of {topic}-{partition} is not told")
+        return found[0]
 
     def wait_for_isr(
         self, topic: str, partition: int = 0, size: int = 3, timeout: float = _PATIENCE
@@ -115,7 +125,9 @@ class KafkaAdmin:
 
     def members(self) -> set[int]:
         """The brokers that all live brokers know as alive."""
-        views = [set(self._view(view).list_topics(timeout=5).brokers) for view in self._live()]
+        views = [
+            set(self._view(view).list_topics(timeout=_ANSWER).brokers) for view in self._live()
+        ]
         return set.intersection(*views) if views else set()
 
     def _states(self, topic: str, partition: int) -> list[tuple[int, set[int]]]:
@@ -123,7 +135,7 @@ class KafkaAdmin:
         return [self._partitions(topic, v).get(partition, nothing) for v in self._live()]
 
     def _partitions(self, topic: str, view: str) -> dict[int, tuple[int, set[int]]]:
-        metadata = self._view(view).list_topics(topic, timeout=5).topics.get(topic)
+        metadata = self._view(view).list_topics(topic, timeout=_ANSWER).topics.get(topic)
         if metadata is None or metadata.error is not None:
             return {}
         return {p.id: (p.leader, set(p.isrs)) for p in metadata.partitions.values()}

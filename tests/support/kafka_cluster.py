@@ -63,7 +63,7 @@ class KafkaCluster(KafkaAdmin):
         config: Config | None = None,
         racks: Sequence[str] = ("rack-a", "rack-b", "rack-c"),
         jvm: Sequence[str] = _SHORT_LIVED,
-        start_timeout: float = 90,
+        start_timeout: float = 240,
         release: str = CURRENT,
         hosts: Sequence[Host] = (Host(),),
     ) -> None:
@@ -192,7 +192,7 @@ class KafkaCluster(KafkaAdmin):
         if dead:
             self._wait_for_all()
 
-    def run_tool(self, main: str, *arguments: str, stdin: str = "", timeout: float = 60) -> str:
+    def run_tool(self, main: str, *arguments: str, stdin: str = "", timeout: float = 240) -> str:
         """Run a Java command of kafka-tools, such as org.apache.kafka.tools.TopicCommand."""
         done = subprocess.run(
             self._tool(main, *arguments),

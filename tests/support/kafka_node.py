@@ -92,7 +92,7 @@ class KafkaNode:
             os.killpg(self._process.pid, signal.SIGKILL)
         self._reap()
 
-    def shut_down(self, timeout: float = 30) -> None:
+    def shut_down(self, timeout: float = 90) -> None:
         """SIGTERM: the broker moves its leaders away first."""
         if self._process is not None and self._process.poll() is None:
             self._process.terminate()

@@ -25,7 +25,7 @@ _EXECUTOR = "CoarseGrainedExecutorBackend"
 class SparkCluster:
     """`with SparkCluster(workers=2) as cluster: ...`; a driver connects to `cluster.url`."""
 
-    def __init__(self, workers: int = 2, cores: int = 2, start_timeout: float = 90) -> None:
+    def __init__(self, workers: int = 2, cores: int = 2, start_timeout: float = 240) -> None:
         self._workers, self._cores = workers, cores
         self._start_timeout = start_timeout
         (port,) = free_ports(1)

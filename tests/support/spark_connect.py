@@ -34,7 +34,7 @@ _CONFIG = {
 class SparkConnect:
     """`with SparkConnect() as server: ...`; a client connects to `server.remote`."""
 
-    def __init__(self, start_timeout: float = 120) -> None:
+    def __init__(self, start_timeout: float = 300) -> None:
         (self._port,) = free_ports(1)
         self.remote = f"sc://127.0.0.1:{self._port}"
         self._start_timeout = start_timeout
