@@ -21,7 +21,6 @@ use ottla_mock::{Fault, Match, MockCluster, MockConfig, Reaction};
 use ottla_protocol::ApiKey;
 use parking_lot::Mutex;
 use support::*;
-use tokio::time::Instant;
 
 /// TLS's answer to bytes that are not TLS: an alert.
 const TLS_ALERT: &[u8] = &[0x15, 3, 3, 0, 2, 2, 10];
@@ -53,7 +52,7 @@ async fn one_good_server_among_bad_ones_is_enough() {
     let mut all: Vec<String> = bad_servers().await.into_iter().map(|(server, ..)| server).collect();
     all.push(good);
     for seed in 0..4 {
-        let started = Instant::now();
+        let started = Stopwatch::start();
         let client = connect(&all.join(","), seed, SOON).await.expect("a client");
         assert_eq!(client.snapshot().brokers.len(), 3);
         assert!(started.elapsed() < ms(3000), "seed {seed}: {:?}", started.elapsed());
@@ -65,9 +64,9 @@ async fn one_good_server_among_bad_ones_is_enough() {
 async fn when_all_are_bad_one_error_names_each_address_phase_and_cause_in_time() {
     let bad = bad_servers().await;
     let list: Vec<&str> = bad.iter().map(|(server, ..)| server.as_str()).collect();
-    let started = Instant::now();
-    let error = connect(&list.join(","), 1, ms(1500)).await.expect_err("nothing to connect to");
-    assert!(started.elapsed() < ms(2500), "{:?}", started.elapsed());
+    let started = Stopwatch::start();
+    let error = connect(&list.join(","), 1, ms(5000)).await.expect_err("nothing to connect to");
+    assert!(started.elapsed() < ms(6000), "{:?}", started.elapsed());
     assert_eq!(error.kind(), Kind::Bootstrap, "{error}");
     let words = error.to_string();
     for (server, phase, cause) in &bad {
@@ -84,9 +83,9 @@ async fn a_single_silent_server_fails_in_its_time_with_its_phase() {
         std::future::pending().await
     });
     let address = silent.await.to_string();
-    let started = Instant::now();
-    let error = connect(&address, 1, ms(300)).await.expect_err("no metadata");
-    assert!(started.elapsed() < ms(1000));
+    let started = Stopwatch::start();
+    let error = connect(&address, 1, ms(3000)).await.expect_err("no metadata");
+    assert!(started.elapsed() < ms(3700));
     assert!(error.to_string().contains("Metadata") && error.to_string().contains(&address), "{error}");
 }
 
@@ -98,7 +97,7 @@ async fn a_black_hole_delays_the_next_server_only_a_little() {
     network.black_holes.lock().push(hole);
     let servers = format!("192.0.2.1:9092,{}", cluster.brokers()[0].address);
     for seed in 0..3 {
-        let started = Instant::now();
+        let started = Stopwatch::start();
         let connected = Client::connect(config(&servers, &[]), environment(&network, seed), SOON);
         soon(connected).await.expect("a client");
         assert!(started.elapsed() < ms(1500), "{:?}", started.elapsed());
@@ -149,7 +148,7 @@ async fn of_three_servers_two_are_dead() {
     network.black_holes.lock().push(silent);
     let servers = format!("{refusing},{silent},{}", cluster.brokers()[0].address);
     for seed in 0..6 {
-        let started = Instant::now();
+        let started = Stopwatch::start();
         let connected = Client::connect(config(&servers, &[]), environment(&network, seed), SOON);
         assert_eq!(soon(connected).await.expect("a client").snapshot().brokers.len(), 3);
         assert!(started.elapsed() < ms(1500), "{:?}", started.elapsed());
@@ -281,7 +280,7 @@ async fn brokers_that_say_nothing_are_given_up_for_the_list() {
     let client = soon(Client::connect(config, environment(&network, 1), SOON)).await.unwrap();
     // PATIENCE between two brokers is a second: only one is asked before the time is over.
     cluster.inject(Fault::once(Match::api(ApiKey::Metadata), Reaction::Silence));
-    let started = Instant::now();
+    let started = Stopwatch::start();
     soon(client.refresh(client.snapshot().generation, Want::Known)).await.expect("metadata");
     assert!(started.elapsed() < SOON / 2, "long before request.timeout.ms");
     assert_eq!(network.resolved.lock().iter().filter(|name| *name == "seed").count(), 2);

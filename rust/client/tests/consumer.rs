@@ -353,7 +353,7 @@ async fn what_is_fetched_ahead_is_bounded() {
     let consumer = consumer(&cluster, &[0, 1, 2, 3], &bounds).await;
     soon(consumer.poll(Instant::now() + SOON)).await.expect("ready");
     // A slow application: nothing is asked for beyond the bound.
-    tokio::time::sleep(ms(300)).await;
+    quiet(&cluster, ms(300)).await;
     let pieces = consumer.take_pieces(usize::MAX);
     let bytes: usize = pieces.iter().map(|piece| piece.records.len()).sum();
     // A broker sends a batch of up to 16 KB more than it was asked for.

@@ -45,7 +45,7 @@ impl Reader {
         let base = [
             ("auto.offset.reset", "earliest"),
             ("group.id", "g"),
-            ("session.timeout.ms", "2000"),
+            ("session.timeout.ms", "6000"),
             ("heartbeat.interval.ms", "50"),
             ("auto.commit.interval.ms", "50"),
         ];
@@ -236,11 +236,11 @@ async fn a_commit_that_comes_too_late_says_so_and_the_member_joins_again() {
 async fn an_application_that_polls_too_seldom_is_told_and_goes_on() {
     let cluster = cluster(1).await;
     fill(&cluster, 1, 20).await;
-    let slow = [("max.poll.interval.ms", "300"), ("enable.auto.commit", "false")];
+    let slow = [("max.poll.interval.ms", "2500"), ("enable.auto.commit", "false")];
     let mut reader = [Reader::join(&cluster, &slow).await];
     until_polled(&mut reader, |reader| rows(reader) >= 20).await;
     until(|| cluster.members("g").is_empty()).await;
-    let error = soon(reader[0].consumer.commit(None, ms(500))).await.expect_err("left");
+    let error = soon(reader[0].consumer.commit(None, SOON)).await.expect_err("left");
     assert!(error.to_string().contains("max.poll.interval.ms"), "{error}");
     until_polled(&mut reader, |reader| reader[0].changes.contains(&"lost")).await;
     // Nothing was committed: all of it once more.

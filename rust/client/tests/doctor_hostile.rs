@@ -22,7 +22,6 @@ use support::*;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::net::tcp::OwnedReadHalf;
-use tokio::time::Instant;
 
 /// Of each round; every phase has a quarter of it.
 const TIMEOUT: Duration = Duration::from_millis(600);
@@ -118,7 +117,7 @@ async fn rounds(cluster: &MockCluster, pairs: &[(&str, &str)], count: u64) {
         seeds.store(seed, Ordering::SeqCst);
         let config = config(&middle.to_string(), pairs);
         let question = Question { topic: Some("t".to_owned()), group: Some("g".to_owned()) };
-        let started = Instant::now();
+        let started = Stopwatch::start();
         let looking = examine(config, Environment::default(), question, TIMEOUT);
         let facts = soon(looking).await.unwrap_or_else(|error| panic!("seed {seed}: {error}"));
         assert!(started.elapsed() < TIMEOUT + Duration::from_secs(4), "seed {seed}: {:?}", started.elapsed());

@@ -14,16 +14,15 @@ use ottla_client::environment::Environment;
 use support::*;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-use tokio::time::Instant;
 
-const TIMEOUT: Duration = Duration::from_millis(3200);
+const TIMEOUT: Duration = Duration::from_millis(10_000);
 const TLS: &[(&str, &str)] = &[("security.protocol", "SSL")];
 const HTTP: &[u8] = b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n";
 const TLS_ALERT: &[u8] = &[0x15, 3, 3, 0, 2, 2, 40];
 
 /// The step at which a port fails, and how.
 async fn fails(port: SocketAddr, pairs: &[(&str, &str)]) -> (Check, Failure) {
-    let started = Instant::now();
+    let started = Stopwatch::start();
     let config = config(&port.to_string(), pairs);
     let facts = soon(examine(config, Environment::default(), Question::default(), TIMEOUT)).await.unwrap();
     // Each phase has a quarter; the rest is the machine's.

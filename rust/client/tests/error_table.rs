@@ -17,7 +17,7 @@ use support::*;
 use tokio::time::{Duration, Instant};
 
 /// A session that is soon over: who joins under a new id waits for the end of the old one's.
-const CLASSIC: &[(&str, &str)] = &[("heartbeat.interval.ms", "50"), ("session.timeout.ms", "1000")];
+const CLASSIC: &[(&str, &str)] = &[("heartbeat.interval.ms", "50"), ("session.timeout.ms", "3000")];
 const CONSUMER: &[(&str, &str)] = &[("group.protocol", "consumer")];
 
 async fn ten() -> MockCluster {

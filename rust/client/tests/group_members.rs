@@ -52,9 +52,9 @@ async fn members_share_the_partitions_and_take_over_from_those_who_leave() {
 #[tokio::test]
 async fn heartbeats_do_not_wait_for_the_application() {
     for protocol in [CLASSIC, CONSUMER] {
-        let groups = GroupConfig { consumer_session_timeout: ms(500), ..fast() };
+        let groups = GroupConfig { consumer_session_timeout: ms(2_500), ..fast() };
         let cluster = group_cluster(groups).await;
-        let quick = [("session.timeout.ms", "500"), ("heartbeat.interval.ms", "50")];
+        let quick = [("session.timeout.ms", "2500"), ("heartbeat.interval.ms", "50")];
         let pairs: Vec<_> =
             if protocol == CLASSIC { [protocol].into_iter().chain(quick).collect() } else { vec![protocol] };
         let mut one = Member::join(&cluster, &pairs).await;
@@ -63,10 +63,10 @@ async fn heartbeats_do_not_wait_for_the_application() {
         let started = std::time::Instant::now();
         let api = if protocol == CLASSIC { ApiKey::Heartbeat } else { ApiKey::ConsumerGroupHeartbeat };
         cluster.clear_requests();
-        until(|| started.elapsed() > ms(2_000)).await;
+        until(|| started.elapsed() > ms(5_500)).await;
         assert!(cluster.request_count(None, api) > 20, "{}", cluster.request_count(None, api));
         assert_eq!(one.group.member(), before);
-        assert!(one.group.try_change().is_none(), "four sessions later it is still a member");
+        assert!(one.group.try_change().is_none(), "two sessions later it is still a member");
     }
 }
 
@@ -131,17 +131,17 @@ async fn who_is_thrown_out_has_lost_its_partitions_and_joins_again() {
 async fn who_does_not_poll_leaves_and_comes_back() {
     for protocol in [CLASSIC, CONSUMER] {
         let cluster = group_cluster(fast()).await;
-        let mut one = Member::join(&cluster, &[protocol, ("max.poll.interval.ms", "300")]).await;
+        let mut one = Member::join(&cluster, &[protocol, ("max.poll.interval.ms", "2500")]).await;
         settled(&mut [&mut one], &[("t", 6)]).await;
         {
             let _polling = one.group.polling();
             let started = std::time::Instant::now();
-            until(|| started.elapsed() > ms(1_500)).await;
+            until(|| started.elapsed() > ms(4_000)).await;
             assert_eq!(cluster.members("g").len(), 1, "who waits in a poll does poll");
         }
         until(|| cluster.members("g").is_empty()).await;
         let why = one.group.why_left().expect("a reason");
-        assert!(why.contains("max.poll.interval.ms (300 ms)"), "{why}");
+        assert!(why.contains("max.poll.interval.ms (2500 ms)"), "{why}");
         one.poll();
         assert_eq!((one.lost, one.owned.len()), (1, 0));
         settled(&mut [&mut one], &[("t", 6)]).await;
@@ -364,7 +364,7 @@ async fn leaving_does_not_wait_behind_a_join_that_waits_for_others() {
     let two = Member::join(&cluster, &[CLASSIC, ("client.id", "two")]).await;
     until(|| cluster.members("g").len() == 2).await;
     until(|| cluster.group("g").expect("a group").state == "PreparingRebalance").await;
-    let started = std::time::Instant::now();
+    let started = Stopwatch::start();
     soon(two.group.leave(SOON)).await.expect("told");
     assert!(started.elapsed() < ms(2_000), "{:?}", started.elapsed());
     until(|| cluster.members("g").len() == 1).await;

@@ -166,11 +166,11 @@ async fn a_duplicate_is_written_even_if_nobody_knows_where() {
 #[tokio::test]
 async fn an_expired_batch_that_may_be_in_the_log_keeps_its_number() {
     let cluster = cluster(1).await;
-    let pairs = [("linger.ms", "0"), ("request.timeout.ms", "400"), ("delivery.timeout.ms", "400")];
+    let pairs = [("linger.ms", "0"), ("request.timeout.ms", "3000"), ("delivery.timeout.ms", "3000")];
     let producer = producer(&cluster, &pairs).await;
     offset_of(&send(&producer, 0, "0").await).await.expect("written");
     // Written late: what follows finds out.
-    cluster.inject(on_produce(Reaction::Delay(ms(600))));
+    cluster.inject(on_produce(Reaction::Delay(ms(4500))));
     let error = offset_of(&send(&producer, 0, "1").await).await.expect_err("too late");
     assert!(error.is_maybe_done() && error.kind() == Kind::Timeout, "{error}");
     until(|| written(&cluster).len() == 2).await;

@@ -147,7 +147,7 @@ async fn a_failed_refresh_fails_for_all_who_waited() {
     let client = client(&cluster, &pairs).await;
     cluster.inject(Fault::new(Match::any(), Reaction::Silence));
     let stale = client.snapshot().generation;
-    let started = tokio::time::Instant::now();
+    let started = Stopwatch::start();
     let refreshes: Vec<_> = (0..10)
         .map(|_| {
             let client = client.clone();
@@ -167,7 +167,7 @@ async fn a_silent_broker_delays_a_refresh_only_a_little() {
     let client = client(&cluster, &[]).await;
     let asked = cluster.requests().last().unwrap().broker;
     cluster.inject(Fault::new(Match::any().broker(asked), Reaction::Silence));
-    let started = tokio::time::Instant::now();
+    let started = Stopwatch::start();
     soon(client.refresh(client.snapshot().generation, Want::Known)).await.expect("metadata");
     assert!(started.elapsed() < ms(2500), "{:?}", started.elapsed());
 }
@@ -210,7 +210,7 @@ async fn connecting_is_shared_and_survives_callers_who_give_up() {
     let client = client(&cluster, &[]).await;
     let used = client.connections()[0].broker;
     let other = (1..=3).find(|id| *id != used).unwrap();
-    cluster.inject(Fault::new(Match::api(ApiKey::ApiVersions).broker(other), Reaction::Delay(ms(200))));
+    cluster.inject(Fault::new(Match::api(ApiKey::ApiVersions).broker(other), Reaction::Delay(ms(2500))));
     let route = ottla_client::Route::Broker(other);
     let given_up = tokio::time::timeout(ms(50), client.connection(route)).await;
     assert!(given_up.is_err());
@@ -233,12 +233,12 @@ async fn closing_a_client_ends_what_waits_and_all_connections() {
     let cluster = cluster(1).await;
     let client = client(&cluster, &[]).await;
     cluster.inject(Fault::new(Match::api(ApiKey::ListOffsets), Reaction::Disconnect(When::AfterHandling)));
-    cluster.inject(Fault::new(Match::api(ApiKey::Metadata), Reaction::Delay(ms(5000))));
+    cluster.inject(Fault::new(Match::api(ApiKey::Metadata), Reaction::Delay(ms(60_000))));
     let (waiting, stale) = (client.clone(), client.snapshot().generation);
     let waiting = tokio::spawn(async move { waiting.refresh(stale, Want::Known).await });
     tokio::time::sleep(ms(50)).await;
     client.close();
-    let ended = tokio::time::timeout(ms(1000), waiting).await.expect("at once").unwrap();
+    let ended = tokio::time::timeout(ms(15_000), waiting).await.expect("at once").unwrap();
     assert_eq!(ended.expect_err("closed").kind(), Kind::Closed);
     assert!(client.connection(ottla_client::Route::Any).await.is_err());
 }
@@ -248,7 +248,7 @@ async fn a_topic_that_nobody_uses_is_forgotten_and_one_in_use_is_not() {
     let mock = cluster(1).await;
     mock.create_topic(TopicSpec::new("idle")).unwrap();
     let mut config = config(&mock.bootstrap(), &[("metadata.max.age.ms", "100")]);
-    config.metadata_max_idle = ms(250);
+    config.metadata_max_idle = ms(2500);
     let client = soon(Client::connect(config, Environment::default(), SOON)).await.unwrap();
     let names: [Arc<str>; 2] = ["t".into(), "idle".into()];
     soon(client.topics(&names, false, SOON)).await.unwrap();

@@ -31,7 +31,7 @@ async fn every_acks_writes_and_tells_where() {
 #[tokio::test]
 async fn linger_gathers_and_batch_size_cuts() {
     let cluster = cluster(1).await;
-    let lingering = producer(&cluster, &[("linger.ms", "150")]).await;
+    let lingering = producer(&cluster, &[("linger.ms", "3000")]).await;
     let started = Instant::now();
     let mut sent = Vec::new();
     for n in 0..50 {
@@ -40,7 +40,7 @@ async fn linger_gathers_and_batch_size_cuts() {
     for (n, delivery) in (0..).zip(&sent) {
         assert_eq!(offset_of(delivery).await.expect("written"), n);
     }
-    assert!(started.elapsed() >= ms(140), "{:?}", started.elapsed());
+    assert!(started.elapsed() >= ms(2900), "{:?}", started.elapsed());
     assert_eq!(cluster.request_count(None, PRODUCE), 1);
 
     cluster.clear_requests();
@@ -78,19 +78,19 @@ async fn batches_of_many_partitions_share_requests() {
 #[tokio::test]
 async fn a_full_buffer_blocks_for_max_block_and_takes_nothing() {
     let cluster = cluster(1).await;
-    let pairs = [("buffer.memory", "3000"), ("max.block.ms", "200"), ("linger.ms", "0")];
+    let pairs = [("buffer.memory", "3000"), ("max.block.ms", "2500"), ("linger.ms", "0")];
     let producer = producer(&cluster, &pairs).await;
-    let slow = cluster.inject(Fault::new(Match::api(PRODUCE), Reaction::Delay(ms(600))));
+    let slow = cluster.inject(Fault::new(Match::api(PRODUCE), Reaction::Delay(ms(7_000))));
     let value = "x".repeat(900);
     let mut sent = Vec::new();
     for _ in 0..3 {
         sent.push(send(&producer, 0, &value).await);
     }
-    let started = Instant::now();
+    let watch = Stopwatch::start();
     let error = soon(producer.send("t", Some(0), &record(value.as_bytes()))).await.expect_err("full");
     assert_eq!(error.kind(), Kind::Timeout);
     assert!(error.message().contains("buffer.memory"), "{error}");
-    assert!((ms(190)..ms(400)).contains(&started.elapsed()), "{:?}", started.elapsed());
+    watch.assert_within(ms(2490), ms(2800));
     // Waiting and giving up, over and over, takes nothing.
     for _ in 0..20 {
         let record = record(value.as_bytes());
@@ -110,7 +110,7 @@ async fn a_full_buffer_blocks_for_max_block_and_takes_nothing() {
 #[tokio::test]
 async fn nothing_lingers_while_somebody_waits_for_room() {
     let cluster = cluster(2).await;
-    let pairs = [("buffer.memory", "2500"), ("linger.ms", "60000"), ("max.block.ms", "3000")];
+    let pairs = [("buffer.memory", "2500"), ("linger.ms", "60000"), ("max.block.ms", "15000")];
     let producer = producer(&cluster, &pairs).await;
     let value = "x".repeat(900);
     for n in 0..8 {
@@ -154,11 +154,11 @@ async fn unknown_topics_and_partitions_fail_within_max_block() {
     let config = MockConfig { auto_create_topics: false, ..Default::default() };
     let cluster = MockCluster::start(config).await.unwrap();
     cluster.create_topic(TopicSpec::new("t").partitions(2)).unwrap();
-    let producer = producer(&cluster, &[("max.block.ms", "200")]).await;
-    let started = Instant::now();
+    let producer = producer(&cluster, &[("max.block.ms", "3000")]).await;
+    let watch = Stopwatch::start();
     let error = soon(producer.send("nope", None, &record(b"x"))).await.expect_err("no topic");
     assert_eq!(error.kind(), Kind::UnknownTopic, "{error}");
-    assert!(started.elapsed() < ms(600));
+    watch.assert_within(ms(0), ms(3500));
     let error = soon(producer.send("t", Some(2), &record(b"x"))).await.expect_err("no partition");
     assert!(error.message().contains("partition 2 does not exist"), "{error}");
     let error = soon(producer.send("bad name!", None, &record(b"x"))).await.expect_err("not a name");
@@ -240,8 +240,8 @@ async fn bytes_of_an_expired_batch_are_not_reused_while_the_socket_has_them() {
     let cluster = cluster(1).await;
     let pairs = [
         ("linger.ms", "0"),
-        ("request.timeout.ms", "1500"),
-        ("delivery.timeout.ms", "1500"),
+        ("request.timeout.ms", "4500"),
+        ("delivery.timeout.ms", "4500"),
         ("batch.size", "4000000"),
         ("max.request.size", "4000000"),
         ("send.buffer.bytes", "4096"),
@@ -249,7 +249,7 @@ async fn bytes_of_an_expired_batch_are_not_reused_while_the_socket_has_them() {
     ];
     let producer = producer(&cluster, &pairs).await;
     // The broker does not read on, so that the socket is stuck in the middle of the batch.
-    let slow = Fault::once(Match::api(PRODUCE), Reaction::Delay(ms(1700)));
+    let slow = Fault::once(Match::api(PRODUCE), Reaction::Delay(ms(5100)));
     cluster.inject(slow);
     send(&producer, 0, "first").await;
     until(|| cluster.request_count(None, PRODUCE) == 1).await;
@@ -281,17 +281,15 @@ async fn an_idle_or_leaderless_producer_leaves_the_brokers_alone() {
     assert!((1..=15).contains(&asked), "{asked} requests for metadata in 600 ms");
     cluster.start_broker(leader).await.unwrap();
     assert_eq!(offset_of(&delivery).await.expect("written"), 1);
-    tokio::time::sleep(ms(200)).await;
-    cluster.clear_requests();
-    tokio::time::sleep(ms(300)).await;
-    assert_eq!(cluster.requests().len(), 0, "nothing to do, nothing asked");
+    // Nothing to do, nothing asked.
+    quiet(&cluster, ms(300)).await;
 }
 
 #[tokio::test]
 async fn a_full_buffer_is_told_without_waiting_to_those_who_try() {
     let cluster = cluster(1).await;
     let producer = producer(&cluster, &[("buffer.memory", "1000"), ("linger.ms", "0")]).await;
-    cluster.inject(Fault::new(Match::api(PRODUCE), Reaction::Delay(ms(300))));
+    cluster.inject(Fault::new(Match::api(PRODUCE), Reaction::Delay(ms(3_000))));
     let target = soon(producer.target("t", producer.blocks_until())).await.unwrap();
     let value = [b'x'; 700];
     assert!(matches!(producer.try_send(&target, None, &record(&value)), Ok(Sent::Accepted(_))));

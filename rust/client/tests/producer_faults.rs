@@ -136,12 +136,12 @@ async fn a_broker_that_stops_loses_nothing_and_comes_back() {
 #[tokio::test]
 async fn an_answer_later_than_request_timeout_is_not_waited_for() {
     let cluster = cluster(1).await;
-    let pairs = [("linger.ms", "0"), ("request.timeout.ms", "150"), ("delivery.timeout.ms", "5000")];
+    let pairs = [("linger.ms", "0"), ("request.timeout.ms", "150"), ("delivery.timeout.ms", "60000")];
     let producer = producer(&cluster, &pairs).await;
     cluster.inject(Fault::once(Match::api(PRODUCE), Reaction::Delay(ms(400))));
-    let started = Instant::now();
+    let watch = Stopwatch::start();
     offset_of(&send(&producer, 0, "a").await).await.expect("written");
-    assert!((ms(150)..ms(2000)).contains(&started.elapsed()), "{:?}", started.elapsed());
+    watch.assert_within(ms(150), ms(2000));
     // The broker goes on with what it had read, and knows it when it comes again.
     tokio::time::sleep(ms(500)).await;
     assert_eq!(log(&cluster, "t", 0).len(), 1);
@@ -149,6 +149,10 @@ async fn an_answer_later_than_request_timeout_is_not_waited_for() {
 
 #[tokio::test]
 async fn a_throttle_is_honoured_and_an_absurd_one_capped() {
+    calmly(throttles).await;
+}
+
+async fn throttles() {
     let cluster = cluster(1).await;
     let producer = producer(&cluster, &[("linger.ms", "0"), ("request.timeout.ms", "400")]).await;
     cluster.inject(Fault::once(Match::api(PRODUCE), Reaction::Throttle(200)));
@@ -167,6 +171,10 @@ async fn a_throttle_is_honoured_and_an_absurd_one_capped() {
 /// Regression: a batch on its way outlived its time by a whole request.
 #[tokio::test]
 async fn delivery_timeout_bounds_what_is_in_flight_too() {
+    calmly(delivery_time_ends_in_flight).await;
+}
+
+async fn delivery_time_ends_in_flight() {
     let cluster = cluster(1).await;
     let pairs = [("linger.ms", "0"), ("request.timeout.ms", "600"), ("delivery.timeout.ms", "700")];
     let producer = producer(&cluster, &pairs).await;
@@ -189,9 +197,9 @@ async fn delivery_timeout_bounds_what_is_in_flight_too() {
 #[tokio::test]
 async fn what_expires_on_its_first_way_names_the_broker() {
     let cluster = cluster(1).await;
-    let pairs = [("linger.ms", "0"), ("request.timeout.ms", "300"), ("delivery.timeout.ms", "300")];
+    let pairs = [("linger.ms", "0"), ("request.timeout.ms", "3000"), ("delivery.timeout.ms", "3000")];
     let producer = producer(&cluster, &pairs).await;
-    cluster.inject(Fault::new(Match::api(PRODUCE), Reaction::Delay(ms(5_000))));
+    cluster.inject(Fault::new(Match::api(PRODUCE), Reaction::Delay(ms(12_000))));
     let error = offset_of(&send(&producer, 0, "a").await).await.expect_err("too late");
     assert_eq!(error.kind(), Kind::Timeout, "{error}");
     assert_eq!(error.context().broker, cluster.leader("t", 0), "{error}");
@@ -202,24 +210,25 @@ async fn what_expires_on_its_first_way_names_the_broker() {
 async fn what_expires_in_the_queue_says_why_and_that_it_was_not_written() {
     let cluster = MockCluster::start(Default::default()).await.unwrap();
     cluster.create_topic(TopicSpec::new("t").partitions(2).replication(1)).unwrap();
-    // Tried at 0 and about 200 ms, so that nothing is in flight when the time is over.
+    // Tried at 0 and about 2 s, so that nothing is in flight when the time is over.
     let pairs = [
         ("linger.ms", "0"),
-        ("retry.backoff.ms", "200"),
-        ("request.timeout.ms", "200"),
-        ("delivery.timeout.ms", "300"),
+        ("retry.backoff.ms", "2000"),
+        ("retry.backoff.max.ms", "2000"),
+        ("request.timeout.ms", "2000"),
+        ("delivery.timeout.ms", "3000"),
     ];
     let producer = producer(&cluster, &pairs).await;
     offset_of(&send(&producer, 0, "a").await).await.expect("written");
     let refused = Match::api(PRODUCE).topic("t").partition(1);
     cluster.inject(Fault::new(refused, Reaction::Error(ErrorCode::NotEnoughReplicas)));
     cluster.stop_broker(cluster.leader("t", 0).unwrap()).await.unwrap();
-    let started = Instant::now();
+    let watch = Stopwatch::start();
     let (leaderless, refused) = (send(&producer, 0, "b").await, send(&producer, 1, "c").await);
     let error = offset_of(&leaderless).await.expect_err("no leader");
     assert!(!error.is_maybe_done() && error.kind() == Kind::Timeout, "{error}");
     let error = offset_of(&refused).await.expect_err("refused");
-    assert!(started.elapsed() < ms(1500), "{:?}", started.elapsed());
+    watch.assert_within(ms(2900), ms(6000));
     assert!(!error.is_maybe_done(), "{error}");
     assert_eq!(error.code(), Some(ErrorCode::NotEnoughReplicas), "{error}");
     assert!(log(&cluster, "t", 1).is_empty());
@@ -233,7 +242,7 @@ async fn what_expires_in_the_queue_says_why_and_that_it_was_not_written() {
 async fn unanswered_records_fail_when_the_connection_dies_before_it_has_them() {
     let cluster = cluster(1).await;
     let pairs =
-        [("acks", "0"), ("linger.ms", "0"), ("request.timeout.ms", "200"), ("delivery.timeout.ms", "400")];
+        [("acks", "0"), ("linger.ms", "0"), ("request.timeout.ms", "2500"), ("delivery.timeout.ms", "3000")];
     let producer = producer(&cluster, &pairs).await;
     offset_of(&send(&producer, 0, "a").await).await.expect("sent");
     until(|| log(&cluster, "t", 0).len() == 1).await;

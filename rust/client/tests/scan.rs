@@ -11,7 +11,6 @@ use ottla_client::{Client, Error, Kind};
 use ottla_mock::{Fault, Match, MockCluster, Reaction};
 use ottla_protocol::{ApiKey, ErrorCode};
 use support::*;
-use tokio::time::Instant;
 
 const FETCH: ApiKey = ApiKey::Fetch;
 
@@ -19,7 +18,7 @@ const OPTIONS: ScanOptions = ScanOptions {
     fail_on_data_loss: true,
     read_committed: false,
     max_bytes: 1 << 20,
-    timeout: std::time::Duration::from_secs(5),
+    timeout: std::time::Duration::from_secs(20),
 };
 
 fn range(partition: i32, start: i64, end: i64) -> Range {
@@ -197,14 +196,14 @@ async fn what_never_comes_ends_the_scan_in_time_and_what_comes_late_is_read() {
     let cluster = cluster(1).await;
     fill(&cluster, 0, 10, &[]).await;
     let client = client(&cluster, &[("fetch.max.wait.ms", "50")]).await;
-    let short = ScanOptions { timeout: ms(300), ..OPTIONS };
+    let short = ScanOptions { timeout: ms(3000), ..OPTIONS };
     let mut scan = Scan::start(client.clone(), vec![range(0, 0, 20)], short);
     assert_eq!(wanted(&soon(scan.next()).await.unwrap().expect("what is there")).len(), 10);
-    let started = Instant::now();
+    let started = Stopwatch::start();
     let error = soon(scan.next()).await.unwrap().expect_err("the rest never comes");
     assert_eq!(error.kind(), Kind::Timeout, "{error}");
     assert!(error.message().contains("the log ends at 10"), "{error}");
-    assert!(started.elapsed() < ms(1000));
+    assert!(started.elapsed() < ms(4000));
     assert!(soon(scan.next()).await.is_none());
 
     let mut scan = Scan::start(client, vec![range(0, 10, 20)], OPTIONS);
@@ -221,7 +220,7 @@ async fn what_never_comes_ends_the_scan_in_time_and_what_comes_late_is_read() {
 async fn unknown_topics_partitions_and_rights_are_errors() {
     let cluster = cluster(1).await;
     let client = client(&cluster, &[]).await;
-    let short = ScanOptions { timeout: ms(200), ..OPTIONS };
+    let short = ScanOptions { timeout: ms(3000), ..OPTIONS };
     for (topic, partition) in [("nope", 0), ("t", 7)] {
         let ranges = vec![Range { partition: (topic.into(), partition), start: 0, end: 1 }];
         let error = read(&client, ranges, short).await.expect_err("unknown");
@@ -239,19 +238,16 @@ async fn a_slow_reader_holds_the_brokers_back_and_dropping_ends_the_task() {
     fill(&cluster, 0, 300, &[]).await;
     let client = client(&cluster, &[]).await;
     cluster.clear_requests();
-    let options = ScanOptions { max_bytes: 100, timeout: ms(300), ..OPTIONS };
+    let options = ScanOptions { max_bytes: 100, timeout: ms(2500), ..OPTIONS };
     let mut scan = Scan::start(client, vec![range(0, 0, 300)], options);
     soon(scan.next()).await.unwrap().expect("read");
     // Longer than the time-out: waiting for the reader is not a lack of progress.
-    tokio::time::sleep(ms(500)).await;
+    tokio::time::sleep(ms(3000)).await;
     let asked = cluster.request_count(None, FETCH);
     assert!(asked <= 6, "{asked} fetches for one chunk that was taken");
     soon(scan.next()).await.unwrap().expect("still alive");
     drop(scan);
-    tokio::time::sleep(ms(50)).await;
-    let asked = cluster.request_count(None, FETCH);
-    tokio::time::sleep(ms(100)).await;
-    assert_eq!(cluster.request_count(None, FETCH), asked);
+    quiet(&cluster, ms(200)).await;
 }
 
 #[tokio::test]

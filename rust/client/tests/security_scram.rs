@@ -80,7 +80,7 @@ fn iterations_are_bounded_before_any_hashing() {
         let started = Instant::now();
         let words = refusal(&format!("r={NONCE}x,s=W22ZaJ0SNY7soEsUEjb6gQ==,i={iterations}"));
         assert!(words.contains("iterations") && words.contains("4096 to 1000000"), "{words}");
-        assert!(started.elapsed() < Duration::from_millis(500));
+        assert!(started.elapsed() < Duration::from_secs(3));
     }
 }
 

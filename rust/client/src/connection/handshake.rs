@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicI32;
 
 use parking_lot::Mutex;
-use tokio::sync::{Notify, Semaphore, mpsc};
+use tokio::sync::{Notify, Semaphore, mpsc, watch};
 use tokio::time::{Duration, Instant, timeout, timeout_at};
 
 use super::authenticate::SaslInfo;
@@ -144,6 +144,7 @@ fn start(opened: Opened, sasl: SaslInfo, environment: &Environment) -> Arc<Conne
         apis,
         settings,
         throttled: Mutex::default(),
+        renewal: watch::Sender::new(None),
         task,
     });
     reauthenticate::start(&connection, &sasl, environment);

@@ -31,7 +31,7 @@ use ottla_protocol::header::{self, RequestHeader};
 use ottla_protocol::wire::{Frame, Reader};
 use ottla_protocol::{ApiKey, Request, WireError};
 use parking_lot::Mutex;
-use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, mpsc, oneshot, watch};
 use tokio::task::AbortHandle;
 use tokio::time::{Duration, Instant, sleep_until};
 
@@ -143,6 +143,8 @@ pub struct Connection {
     settings: Settings,
     /// Until then the broker wants no requests (KIP-219).
     throttled: Mutex<Option<Instant>>,
+    /// From then on nothing is sent before the session is renewed; `None`: it does not end.
+    renewal: watch::Sender<Option<Instant>>,
     task: AbortHandle,
 }
 
@@ -276,11 +278,17 @@ impl Connection {
         if let Some(until) = throttled {
             sleep_until(until).await;
         }
-        let turn = Arc::clone(&self.in_flight).acquire_owned().await;
-        let turn = turn.map_err(|_| self.shared.lost("closed"))?;
-        match self.cause_of_death() {
-            None => Ok(Turn(turn)),
-            Some(cause) => Err(cause),
+        loop {
+            let turn = Arc::clone(&self.in_flight).acquire_owned().await;
+            let turn = turn.map_err(|_| self.shared.lost("closed"))?;
+            if let Some(cause) = self.cause_of_death() {
+                return Err(cause);
+            }
+            if !reauthenticate::is_due(self) {
+                return Ok(Turn(turn));
+            }
+            drop(turn);
+            reauthenticate::renewed(self).await;
         }
     }
 

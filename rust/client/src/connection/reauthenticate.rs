@@ -2,7 +2,9 @@
 //!
 //! Invariant: no request is lost or refused by it. New requests wait while those in flight are
 //! answered and the exchange runs, then go on; the broker works off one request of a connection at
-//! a time anyway, so this costs them little more than the exchange itself. A refusal ends the
+//! a time anyway, so this costs them little more than the exchange itself. Nothing is sent between
+//! the moment when the exchange is due and its end, however late its task gets to run: a broker ends
+//! a connection whose session is over at the first request that is no exchange. A refusal ends the
 //! connection with its cause.
 
 use std::sync::{Arc, Weak};
@@ -23,8 +25,23 @@ const SHORTEST: Duration = Duration::from_millis(100);
 pub(super) fn start(connection: &Arc<Connection>, sasl: &SaslInfo, environment: &Environment) {
     if let Some(lifetime) = sasl.lifetime {
         let due = due(lifetime, environment);
+        connection.renewal.send_replace(Some(due));
         // Ends with the connection: see `watch`.
         tokio::spawn(watch(Arc::downgrade(connection), due, environment.clone()));
+    }
+}
+
+/// Whether the session has to be renewed before anything else is sent.
+pub(super) fn is_due(connection: &Connection) -> bool {
+    connection.renewal.borrow().is_some_and(|due| due <= Instant::now())
+}
+
+/// Waits until the session is renewed, or the connection has ended.
+pub(super) async fn renewed(connection: &Connection) {
+    let mut renewal = connection.renewal.subscribe();
+    tokio::select! {
+        _ = renewal.wait_for(|due| due.is_none_or(|due| due > Instant::now())) => {}
+        () = connection.outgoing.closed() => {}
     }
 }
 
@@ -44,8 +61,10 @@ async fn watch(connection: Weak<Connection>, mut due: Instant, environment: Envi
             Ok(SaslInfo { lifetime, .. }) => {
                 connection.settings.metrics.reauthenticated.count();
                 tracing::debug!(target: "ottla.connection", address = %connection.address(), "authenticated again");
-                match lifetime {
-                    Some(lifetime) => due = self::due(lifetime, &environment),
+                let next = lifetime.map(|lifetime| self::due(lifetime, &environment));
+                connection.renewal.send_replace(next);
+                match next {
+                    Some(next) => due = next,
                     None => return,
                 }
             }
