@@ -46,17 +46,24 @@ class KafkaAdmin:
         config: Mapping[str, str] | None = None,
     ) -> None:
         """Create a topic and wait until each partition has a leader and its full ISR."""
-        topic = NewTopic(name, partitions, replication, config=dict(config or {}))
-        self._client.create_topics([topic], operation_timeout=60)[name].result()
+        self._create(NewTopic(name, partitions, replication, config=dict(config or {})))
         for partition in range(partitions):
             self.wait_for_isr(name, partition, replication)
 
     def create_topic_led_by(self, name: str, leaders: Sequence[int]) -> None:
         """Create a topic without copies: partition 0 on the first of these brokers, and so on."""
-        topic = NewTopic(name, len(leaders), replica_assignment=[[leader] for leader in leaders])
-        self._client.create_topics([topic], operation_timeout=60)[name].result()
+        self._create(NewTopic(name, len(leaders), replica_assignment=[[it] for it in leaders]))
         for partition in range(len(leaders)):
             self.wait_for_isr(name, partition, 1)
+
+    def _create(self, topic: NewTopic) -> None:
+        created = self._client.create_topics([topic], operation_timeout=60)[topic.topic]
+        try:
+            created.result()
+        except KafkaException as error:
+            # It asks again when a broker was too slow to answer, and had made it by then.
+            if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
+                raise
 
     def delete_topic(self, name: str) -> None:
         """Delete a topic and wait until it has gone."""
