@@ -1,4 +1,4 @@
-//! A whole batch goes into the columns at once, a part of one record by record: to the same rows.
+//! Records go into the columns many at once, or one by one: to the same rows.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a failed test is a panic")]
 
 use arrow_array::RecordBatch;
@@ -66,16 +66,34 @@ fn rows_are_the_same_one_by_one() {
             // A start within the first batch has each of its records looked at.
             let parts = decode(columns, &blob, 501, DecoderConfig::default());
             assert_eq!(parts, [whole.slice(1, rows + more - 1)]);
-            // Where a chunk may end within the batch, each record is counted.
-            let config = DecoderConfig { max_rows: 37, ..DecoderConfig::default() };
-            let mut at = 0;
-            for part in decode(columns, &blob, 500, config) {
-                assert_eq!(part, whole.slice(at, part.num_rows()));
-                at += part.num_rows();
+            // A chunk may end within a batch, by its rows, its bytes, or either.
+            for (max_rows, target_bytes) in [(37, 1 << 20), (1 << 20, 3000), (50, 100), (1 << 20, 1)] {
+                let config = DecoderConfig { max_rows, target_bytes, ..DecoderConfig::default() };
+                let mut at = 0;
+                for part in decode(columns, &blob, 500, config) {
+                    assert!(part.num_rows() <= max_rows);
+                    assert_eq!(part, whole.slice(at, part.num_rows()));
+                    at += part.num_rows();
+                }
+                assert_eq!(at, rows + more);
             }
-            assert_eq!(at, rows + more);
         }
     }
+}
+
+/// Where a batch ends is reckoned from the mean size of the records: exact where all are alike.
+#[test]
+fn batches_end_at_their_target() {
+    let mut builder = BatchBuilder::new(0);
+    for _ in 0..10_000 {
+        builder.append(1000, None, Some(&[7; 1000]), &[]).unwrap();
+    }
+    let mut compressor = Compressor::new(Compression::None).unwrap();
+    let blob = builder.finish(&Stamp::default(), &mut compressor).unwrap();
+    let config = DecoderConfig { target_bytes: 1 << 20, ..DecoderConfig::default() };
+    let rows: Vec<usize> = decode(&Column::ALL, &blob, 0, config).iter().map(RecordBatch::num_rows).collect();
+    // 1049 values of 1000 bytes are the first to hold a mebibyte.
+    assert_eq!(rows, [[1049; 9].as_slice(), &[559]].concat());
 }
 
 /// What nobody asked for leaves no trace in the batches after it.

@@ -1,8 +1,8 @@
 //! The batch that is being filled.
 //!
 //! Invariant: the bytes of all columns together stay within 31 bits, so that no offset overflows:
-//! [`Chunk::push`] counts each row before it is pushed, and [`Chunk::push_all`] is only called when
-//! [`Chunk::has_room`] for everything.
+//! [`Chunk::push`] counts each row before it is pushed, and [`Chunk::push_all`] what all rows take that are
+//! left.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -125,29 +125,56 @@ impl Chunk {
         }
     }
 
-    /// Whether so many rows, encoded in so many bytes, surely leave the batch unfinished.
-    pub(super) fn has_room(&self, rows: usize, encoded: usize) -> bool {
-        let growth = if self.headers.is_some() { headers::GROWTH } else { 1 };
-        let bytes = encoded.saturating_mul(growth);
-        self.rows.saturating_add(rows) < self.max_rows && self.bytes.saturating_add(bytes) < self.target_bytes
+    /// Whether all records that are encoded in so many bytes surely fit into an empty batch.
+    pub(super) fn can_hold(encoded: usize) -> bool {
+        encoded.saturating_mul(headers::GROWTH) <= MAX_BYTES
     }
 
-    /// Appends all records, for which there is room.
+    /// Appends all records, which [`Chunk::can_hold`], finishing batches on the way.
     pub(super) fn push_all(
         &mut self,
         records: &mut Records<'_>,
         pushed: &mut Pushed,
+        ready: &mut VecDeque<DecodedBatch>,
+    ) -> Result<(), DecodeCause> {
+        while let left @ 1.. = records.at_most() {
+            match self.room(left, records.encoded_len().unwrap_or(0)) {
+                0 => self.cut(pushed.next_offset, ready)?,
+                rows => self.push_some(records, rows, pushed)?,
+            }
+        }
+        // Nothing, or what is wrong with the bytes that are left over.
+        records.try_for_each(|record| self.push(&record?, pushed, ready))
+    }
+
+    /// How many of so many rows, encoded in so many bytes, go into this batch: by their mean size.
+    fn room(&self, rows: usize, encoded: usize) -> usize {
+        if self.rows > 0 && !Self::can_hold(self.bytes.saturating_add(encoded)) {
+            return 0;
+        }
+        let mean = (encoded / rows.max(1)).max(1);
+        let wanted = self.target_bytes.saturating_sub(self.bytes).div_ceil(mean);
+        rows.min(self.max_rows.saturating_sub(self.rows)).min(wanted)
+    }
+
+    /// Appends the next rows.
+    fn push_some(
+        &mut self,
+        records: &mut Records<'_>,
+        rows: usize,
+        pushed: &mut Pushed,
     ) -> Result<(), RecordError> {
-        self.fill_rows(records.at_most(), pushed, |rows| {
+        self.fill_rows(rows, pushed, |rows| {
             // Where no record is plain, looking for one each time would cost more than it gives.
             let mut others = 1;
-            loop {
+            while rows.left() > 0 {
                 others = if records.plain(rows) > 0 { 1 } else { MOST_OTHERS.min(2 * others) };
-                for _ in 0..others {
+                for _ in 0..others.min(rows.left()) {
                     let Some(record) = records.next() else { return Ok(()) };
                     rows.push(&record?);
                 }
             }
+            Ok(())
         })
     }
 

@@ -34,8 +34,9 @@ pub const DEFAULT_TARGET_BYTES: usize = 4 << 20;
 pub struct DecoderConfig {
     /// No batch has more rows.
     pub max_rows: usize,
-    /// A batch is finished once its columns of keys, values and headers hold so many bytes: it is
-    /// larger by one record at most.
+    /// A batch is finished once its columns of keys, values and headers hold about so many bytes: how
+    /// many records that takes is told from the mean of those in their record batch, of which it is
+    /// larger by no more than the whole.
     pub target_bytes: usize,
     /// The limit for one decompressed record batch.
     pub max_decompressed: usize,
@@ -230,9 +231,9 @@ impl ArrowDecoder {
         // The reader has checked that a batch's records lie within it.
         let inside =
             batch.magic() == 2 && range.start <= batch.base_offset() && batch.last_offset() < range.end;
-        // Nearly always: the whole batch is wanted, and the end of this chunk is far.
-        if inside && records.encoded_len().is_some_and(|bytes| chunk.has_room(records.at_most(), bytes)) {
-            return chunk.push_all(&mut records, pushed).map_err(DecodeCause::from);
+        // Nearly always: the whole batch is wanted.
+        if inside && records.encoded_len().is_some_and(Chunk::can_hold) {
+            return chunk.push_all(&mut records, pushed, ready);
         }
         for record in records {
             let record = record?;

@@ -44,6 +44,11 @@ pub(super) struct BytesRows<'a> {
 }
 
 impl Rows<'_> {
+    /// How many more there is room for.
+    pub(super) fn left(&self) -> usize {
+        self.offsets.len().saturating_sub(self.count)
+    }
+
     /// Appends any record.
     pub(super) fn push(&mut self, record: &RecordRef<'_>) {
         let row = self.count;
@@ -65,7 +70,7 @@ impl Rows<'_> {
 impl PlainSink for Rows<'_> {
     #[inline(always)]
     fn take<'r, R: PlainRun<'r>>(&mut self, records: &mut R) -> usize {
-        let range = self.count..self.count + records.left();
+        let range = self.count..self.count + self.left().min(records.left());
         let offsets = self.offsets.get_mut(range.clone()).unwrap_or_default();
         let timestamps = self.timestamps.get_mut(range.clone()).unwrap_or_default();
         let (mut keys, key_ends) = self.key.run::<KEY_PAD>(range.clone(), R::KEY);
