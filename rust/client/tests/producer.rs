@@ -233,6 +233,27 @@ async fn dropping_a_producer_completes_every_promise() {
     assert!(!waiting.is_maybe_done() && waiting.kind() == Kind::Closed, "{waiting}");
 }
 
+/// Regression: requests that `close` had aborted failed their records a moment after it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_promise_has_ended_when_close_returns() {
+    let cluster = cluster(6).await;
+    cluster.inject(Fault::new(Match::api(PRODUCE), Reaction::Silence));
+    for _ in 0..100 {
+        cluster.clear_requests();
+        let producer = producer(&cluster, &[("linger.ms", "0")]).await;
+        let mut sent = Vec::new();
+        for partition in 0..6 {
+            sent.push(send(&producer, partition, "x").await);
+        }
+        until(|| cluster.request_count(None, PRODUCE) > 0).await;
+        soon(producer.close(ms(0))).await.expect_err("not written");
+        for delivery in &sent {
+            let error = delivery.result().expect("ended").expect_err("not acknowledged");
+            assert_eq!(error.kind(), Kind::Closed, "{error}");
+        }
+    }
+}
+
 /// Lesson of CVE-2026-35554: what is handed to a connection cannot change under it, even if its
 /// batch has expired and the memory is wanted for others.
 #[tokio::test]

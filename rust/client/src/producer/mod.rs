@@ -79,6 +79,9 @@ impl Target {
     }
 }
 
+/// How long `close` waits for requests that it has aborted.
+const ABORTED: Duration = Duration::from_secs(5);
+
 /// A producer. Dropping it fails what is unsent; [`Producer::close`] waits for it first.
 #[derive(Debug)]
 pub struct Producer {
@@ -312,8 +315,15 @@ impl Producer {
         self.stop();
         let ended = self.ended.lock().take();
         if let Some(ended) = ended {
-            // It was aborted: what it had on its way fails as it is dropped.
+            // It was aborted, and its requests with it: what they carry fails as they are dropped,
+            // each by a worker of the runtime.
             let _ = ended.await;
+            let dropped = async {
+                for completion in self.shared.accumulator.incomplete() {
+                    completion.wait().await;
+                }
+            };
+            let _ = timeout_at(Instant::now() + ABORTED, dropped).await;
         }
         flushed
     }
