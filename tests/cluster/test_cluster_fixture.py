@@ -46,7 +46,7 @@ def test_killed_leader_is_replaced_and_returns(
     kafka.kill(old)
     started = time.monotonic()
     assert kafka.wait_for_new_leader(topic, 0, old) != old
-    assert time.monotonic() - started < 15
+    assert time.monotonic() - started < 45
     assert kafka.members() == {1, 2, 3} - {old}
     kafka.restart(old)
     kafka.wait_for_isr(topic, 0, 3)
@@ -75,8 +75,8 @@ def test_brokers_never_outlive_their_owner(number: signal.Signals) -> None:
     with owner, owner.stdout:
         pid, directory = owner.stdout.readline().split()
         owner.send_signal(number)
-        owner.wait(20)
-    deadline = time.monotonic() + 20
+        owner.wait(60)
+    deadline = time.monotonic() + 60
     while (_runs(int(pid)) or Path(directory).exists()) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not _runs(int(pid))
@@ -102,7 +102,7 @@ from tests.support.kafka_cluster import KafkaCluster
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a suite in the background ignores it
 kafka = KafkaCluster(brokers=1).start()
 print(kafka.nodes[1].pid, kafka.directory, flush=True)
-time.sleep(60)
+time.sleep(300)
 """
 
 

@@ -109,7 +109,7 @@ def test_members_come_and_go(brokers: Brokers, kind: Any, protocol: str) -> None
     everyone = [(topic, partition) for partition in range(3)]
 
     def until_shared(*members: Any) -> None:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + SOON
         while sorted(p for member in members for p in member.assignment()) != everyone or not all(
             member.assignment() for member in members
         ):

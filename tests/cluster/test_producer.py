@@ -82,7 +82,7 @@ def test_offsets_of_rows_are_where_they_are(brokers: Brokers) -> None:
         values = pa.array([f"value {number}" for number in range(5000)])
         sent = producer.send_batch(topic, values, pa.array([f"{n % 97}" for n in range(5000)]))
         partitions = pa.array(sent.partitions()).to_pylist()
-        offsets = pa.array(sent.offsets(60)).to_pylist()
+        offsets = pa.array(sent.offsets(120)).to_pylist()
     found = places(brokers, topic)
     assert len(found) == 5000
     told = zip(partitions, offsets, values.to_pylist(), strict=True)
@@ -98,7 +98,7 @@ for number in range(1000):
     producer.send({topic!r}, str(number), partition=number % 2)
 sys.exit(17)
 """,
-        timeout=60,
+        timeout=150,
     )
     assert ended.code == 17, ended.output
     assert sorted(places(brokers, topic).values()) == sorted(str(n).encode() for n in range(1000))
@@ -118,7 +118,7 @@ def test_java_reads_what_serializers_write(
     said = kafka.run_tool(
         "org.apache.kafka.tools.consumer.ConsoleConsumer",
         *("--bootstrap-server", kafka.bootstrap, "--topic", topic, "--from-beginning"),
-        *("--max-messages", str(len(numbers)), "--timeout-ms", "30000"),
+        *("--max-messages", str(len(numbers)), "--timeout-ms", "120000"),
         *("--formatter-property", "print.key=true"),
         *("--formatter-property", "key.separator=,"),
         "--formatter-property",

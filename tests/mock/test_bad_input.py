@@ -8,6 +8,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -234,14 +235,19 @@ def test_configuration_is_checked_before_connecting(maker: str) -> None:
 
 def test_unknown_topic_within_the_time(mock_cluster: MockCluster) -> None:
     with ottla.Client(mock_cluster.bootstrap) as client:
-        for call in (
+        calls: tuple[Callable[[], object], ...] = (
             lambda: client.cluster(["nowhere"], timeout=3),
             lambda: ottla.scan("nowhere", client, timeout=3),
             lambda: list(client.scan([("nowhere", 0, 0, 1)], timeout=3)),
             lambda: client.list_offsets({("nowhere", 0): "earliest"}, timeout=3),
-        ):
-            error = fails(call, errors.UnknownTopicError, "nowhere", 3)
-            assert error.context["topic"] == "nowhere"
+        )
+
+        def refused(call: Callable[[], object]) -> errors.KafkaError:
+            return fails(call, errors.UnknownTopicError, "nowhere", 3)
+
+        with ThreadPoolExecutor(len(calls)) as pool:
+            for error in pool.map(refused, calls):
+                assert error.context["topic"] == "nowhere"
 
 
 def test_a_cluster_that_went_away(mock_cluster: MockCluster, topic: str) -> None:

@@ -32,7 +32,9 @@ def kind(request: pytest.FixtureRequest) -> Any:
 def consumer(kind: Any, mock_cluster: MockCluster, topic: str) -> Iterator[Any]:
     """A consumer of three partitions, from their beginning."""
     assert topic == T
-    with kind(mock_cluster.bootstrap, auto_offset_reset="earliest") as consumer:
+    # Who changes from records to columns waits for the fetch that is under way.
+    config = {"auto_offset_reset": "earliest", "fetch_max_wait_ms": 20}
+    with kind(mock_cluster.bootstrap, **config) as consumer:
         consumer.assign(ALL)
         yield consumer
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import json
 import subprocess
+import tempfile
 import threading
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -39,8 +41,10 @@ class JavaConsumer:
         if instance is not None:
             command += ["--group-instance-id", instance]
         self.consumed = 0
+        self._said: deque[str] = deque(maxlen=20)
+        self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115 (closed by close)
         self._process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+            command, stdout=subprocess.PIPE, stderr=self._errors, text=True
         )
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
@@ -49,9 +53,16 @@ class JavaConsumer:
         assert self._process.stdout is not None
         with self._process.stdout as lines:
             for line in lines:
+                self._said.append(line)
                 event: dict[str, Any] = json.loads(line)
                 if event["name"] == "records_consumed":
                     self.consumed += event["count"]
+
+    def story(self) -> str:
+        """How it is, and what it said last."""
+        self._errors.seek(0)
+        last = "".join([*self._said, self._errors.read()[-4000:]])
+        return f"{self._process.args}\nended with {self._process.poll()}, and said\n{last}"
 
     def close(self) -> None:
         """As by a service manager: SIGTERM."""
@@ -61,6 +72,7 @@ class JavaConsumer:
         finally:
             self._process.kill()
             self._reader.join(PATIENCE)
+            self._errors.close()
 
 
 @contextmanager
@@ -70,6 +82,9 @@ def java_consumer(
     consumer = JavaConsumer(cluster, protocol, instance)
     try:
         yield consumer
+    except BaseException:
+        print(consumer.story())
+        raise
     finally:
         consumer.close()
 

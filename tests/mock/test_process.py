@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from tests.support.child import run_child
@@ -96,8 +98,10 @@ time.sleep(0.5)
 say("leaving")
 sys.exit(21)
 """
-    for _ in range(2):
-        ended = run_child(program)
+    # At the same time, since most of it is waiting.
+    with ThreadPoolExecutor(2) as pool:
+        children = list(pool.map(run_child, [program] * 2))
+    for ended in children:
         assert "leaving" in ended.output, ended.output
         assert ended.code == 21, ended.output
         assert ended.seconds < 50

@@ -29,13 +29,13 @@ class Agent:
         self, bootstrap: str, topic: str, config: dict[str, Any], count: int = 30
     ) -> dict[str, Any]:
         """Write to all partitions, read all back; what was found, and where connections went."""
-        with ottla.Client(bootstrap, config, timeout=20) as client:
-            partitions = len(client.cluster([topic], timeout=20).topics[topic].partitions)
+        with ottla.Client(bootstrap, config, timeout=60) as client:
+            partitions = len(client.cluster([topic], timeout=60).topics[topic].partitions)
             with ottla.Producer(client) as producer:
                 values = [f"{bootstrap} {i}" for i in range(count)]
                 spread = [i % partitions for i in range(count)]
-                written = producer.send_batch(topic, values, partitions=spread).result(30)
-            found = read_table(ottla.scan(topic, client, timeout=20))["value"].to_pylist()
+                written = producer.send_batch(topic, values, partitions=spread).result(120)
+            found = read_table(ottla.scan(topic, client, timeout=60))["value"].to_pylist()
             return {
                 "written": written,
                 "read": sum(value.decode() in set(values) for value in found),
@@ -45,20 +45,20 @@ class Agent:
 
     def open(self, bootstrap: str, config: dict[str, Any]) -> dict[str, Any]:
         """Connect, for the jobs that follow."""
-        self.client = ottla.Client(bootstrap, config, timeout=20)
+        self.client = ottla.Client(bootstrap, config, timeout=60)
         self.producer = ottla.Producer(self.client)
         return _view(self.client)
 
     def leaders(self, topic: str) -> dict[str, Any]:
         """Look up a topic."""
         assert self.client is not None
-        found = self.client.cluster([topic], timeout=20).topics[topic].partitions
+        found = self.client.cluster([topic], timeout=60).topics[topic].partitions
         return {"leaders": [found[i].leader for i in sorted(found)]}
 
     def send(self, topic: str, partition: int) -> dict[str, Any]:
         """Write one record and wait for what became of it."""
         assert self.producer is not None
-        told = self.producer.send(topic, "sent", partition=partition).result(60)
+        told = self.producer.send(topic, "sent", partition=partition).result(120)
         return {"offset": told.offset}
 
     def lose(self, topic: str, partition: int, broker: int) -> dict[str, Any]:
@@ -67,7 +67,7 @@ class Agent:
         assert self.producer is not None
         before = self._states()[broker]
         self.promise = self.producer.send(topic, "lost", partition=partition)
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 120
         while self._states()[broker] == before:
             assert time.monotonic() < deadline, "the connection did not end"
             time.sleep(0.02)
@@ -76,7 +76,7 @@ class Agent:
     def delivered(self) -> dict[str, Any]:
         """Wait for the record that `lose` sent."""
         assert self.promise is not None
-        return {"offset": self.promise.result(60).offset}
+        return {"offset": self.promise.result(120).offset}
 
     def close(self) -> dict[str, Any]:
         """Let go of what `open` made."""

@@ -75,7 +75,7 @@ def test_internal_addresses_behind_nat_fail_and_name_the_address(
     assert networked_kafka.nodes[leaders[0]].address in answer["message"]
     assert answer["context"]["phase"] == "TCP"
     assert answer["context"]["broker"] == leaders[0]
-    assert answer["seconds"] < 10
+    assert answer["seconds"] < 40
 
 
 @pytest.mark.parametrize(
@@ -96,13 +96,14 @@ def test_advertised_addresses_of_no_use_are_named(
     assert answer.get("error") == "TimeoutError", answer
     assert where.format(leader) in answer["message"]
     assert answer["context"]["phase"] == phase
-    assert answer["seconds"] < 10
+    assert answer["seconds"] < 40
 
 
 def test_one_address_for_all_brokers(meet: Meet, topic: str) -> None:
     """A VIP in front of all brokers: each connection may end at any of them, and none is lost."""
     place = meet("one_address_for_all")
-    opened = place.agent.do("open", bootstrap=place.bootstrap, config=IMPATIENT)
+    patient = {**IMPATIENT, "request.timeout.ms": 4000, "delivery.timeout.ms": 5000}
+    opened = place.agent.do("open", bootstrap=place.bootstrap, config=patient)
     assert opened.get("brokers") == {str(i): f"kafka.ottla.test:{VIP}" for i in IDS}, opened
     for partition in range(BROKERS):
         answer = place.agent.do("send", topic=topic, partition=partition)
@@ -110,4 +111,4 @@ def test_one_address_for_all_brokers(meet: Meet, topic: str) -> None:
         if "offset" not in answer:
             assert answer["error"] == "TimeoutError"
             assert "NOT_LEADER_OR_FOLLOWER" in answer["message"]
-        assert answer["seconds"] < 10
+        assert answer["seconds"] < 40

@@ -12,11 +12,11 @@ from tests.support.network import Network
 pytestmark = [pytest.mark.cluster, pytest.mark.network, pytest.mark.fault]
 
 Meet = Callable[[str], Place]
-REQUEST_TIMEOUT = 2.0
+REQUEST_TIMEOUT = 4.0
 CONFIG = {
     "request.timeout.ms": int(REQUEST_TIMEOUT * 1000),
-    "socket.connection.setup.timeout.ms": 1000,
-    "delivery.timeout.ms": 6000,
+    "socket.connection.setup.timeout.ms": 3000,
+    "delivery.timeout.ms": 12_000,
 }
 
 
@@ -36,7 +36,7 @@ def test_one_broker_in_a_black_hole_harms_no_other(
             assert answer["context"]["phase"] == "TCP"
         else:
             assert answer.get("offset") == 0, answer
-            assert answer["seconds"] < 5
+            assert answer["seconds"] < 10, "less than it takes to give up the other"
     network.heal()
     answer = place.agent.do("send", topic=topic, partition=leaders.index(2))
     assert "offset" in answer, answer
@@ -46,7 +46,7 @@ def test_half_open_connections_are_found_by_the_request_timeout(
     meet: Meet, topic: str, network: Network
 ) -> None:
     place = meet("external_names")
-    config = {**CONFIG, "delivery.timeout.ms": 30_000}
+    config = {**CONFIG, "delivery.timeout.ms": 120_000}
     place.agent.do("open", bootstrap=place.bootstrap, config=config)
     leader = place.agent.do("leaders", topic=topic)["leaders"][1]
     assert "offset" in place.agent.do("send", topic=topic, partition=1)
@@ -58,7 +58,7 @@ def test_half_open_connections_are_found_by_the_request_timeout(
     assert state != "connected"
     assert "no answer to Produce" in why, lost
     # Not by TCP, which would take minutes.
-    assert REQUEST_TIMEOUT - 0.1 < lost["seconds"] < REQUEST_TIMEOUT + 4
+    assert REQUEST_TIMEOUT - 0.1 < lost["seconds"] < REQUEST_TIMEOUT + 25
     network.heal()
     # The record goes to its partition over a new connection.
     assert place.agent.do("delivered").get("offset") == 1

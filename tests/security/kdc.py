@@ -51,7 +51,7 @@ class KeyDistributionCenter:
             capture_output=True,
             text=True,
             env=environment,
-            timeout=30,
+            timeout=120,
             check=False,
         )
         if done.returncode != 0:
@@ -97,7 +97,7 @@ class KeyDistributionCenter:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.STDOUT,
         )
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         while time.monotonic() < deadline:
             with socket.socket() as probe:
                 if probe.connect_ex(("127.0.0.1", self.port)) == 0:

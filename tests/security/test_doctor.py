@@ -33,7 +33,7 @@ def credentials(
 def diagnose(secured: SecuredKafka, listener: str, protocol: str, **config: Any) -> Report:
     given = {**config, "security.protocol": protocol}
     # By address: a system may have one or two for localhost.
-    return ottla.diagnose(secured.at(listener, "127.0.0.1"), given, timeout=40)
+    return ottla.diagnose(secured.at(listener, "127.0.0.1"), given, timeout=120)
 
 
 def check(secured: SecuredKafka, name: str, report: Report, **texts: str) -> None:

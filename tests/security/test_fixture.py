@@ -25,7 +25,7 @@ def members(bootstrap: str, config: dict[str, Any]) -> int:
     client = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0, **config})
     if "oauth_cb" in config:
         client.poll(0.5)  # tokens are asked for in here
-    return len(client.list_topics(timeout=8).brokers)
+    return len(client.list_topics(timeout=60).brokers)
 
 
 @pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"])

@@ -16,10 +16,12 @@ from tests.support.child import Ended, run_child
 from tests.support.kafka_cluster import KafkaCluster
 from tests.support.kafka_node import KafkaNode
 from tests.support.ports import free_ports
+from tests.support.stopwatch import calmly
 
 pytestmark = [pytest.mark.cluster, pytest.mark.kerberos]
 
-REAUTHENTICATE_MS = 3000
+# At most 95 % of a session pass before it is renewed: what is left is the machine's.
+REAUTHENTICATE_MS = 6000
 _SMALL = ("-Xmx384m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 
 
@@ -44,7 +46,7 @@ bootstrap, topic = {self.bootstrap!r}, {topic!r}
 config = {{"security.protocol": "SASL_PLAINTEXT", "sasl.kerberos.service.name": "kafka"}}
 config |= {config}
 """
-        return run_child(prelude + program, timeout=90)
+        return run_child(prelude + program, timeout=300)
 
 
 @pytest.fixture(scope="module")
@@ -81,9 +83,9 @@ def realm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Realm]:
 
 
 WRITE_AND_READ = """
-with ottla.Client(bootstrap, config, timeout=20) as client:
+with ottla.Client(bootstrap, config, timeout=60) as client:
     with ottla.Producer(client) as producer:
-        assert producer.send_batch(topic, ["a", "b"]).result(20) == 2
+        assert producer.send_batch(topic, ["a", "b"]).result(60) == 2
     from tests.support.arrow import values
 
     say(*[value.decode() for value in values(ottla.scan(topic, client))])
@@ -92,10 +94,10 @@ with ottla.Client(bootstrap, config, timeout=20) as client:
 REFUSED = """
 started = time.monotonic()
 try:
-    ottla.Client(bootstrap, config, timeout=20)
+    ottla.Client(bootstrap, config, timeout=60)
 except ottla.errors.KafkaError as error:
     say(type(error).__name__, error.context.get("phase"), error)
-    assert time.monotonic() - started < 15, "not at once"
+    assert time.monotonic() - started < 30, "not at once"
 """
 
 
@@ -120,20 +122,24 @@ def test_a_key(realm: Realm, form: str) -> None:
 
 def test_the_session_is_renewed(realm: Realm) -> None:
     program = f"""
-with ottla.Client(bootstrap, config, linger_ms=0, timeout=20) as client:
+with ottla.Client(bootstrap, config, linger_ms=0, timeout=60) as client:
     with ottla.Producer(client) as producer:
-        until, sent = time.monotonic() + {2.5 * REAUTHENTICATE_MS / 1000}, 0
+        until, sent = time.monotonic() + {2.2 * REAUTHENTICATE_MS / 1000}, 0
         while time.monotonic() < until:
-            assert producer.send(topic, str(sent)).result(10).offset == sent
+            assert producer.send(topic, str(sent)).result(60).offset == sent
             sent += 1
             time.sleep(0.02)
     renewed = client.metrics()["successful-reauthentication-total"]
     say(renewed >= 2, client.metrics()["connection-creation-total"])
 """
-    ended = realm.client(program, cache=realm.kdc.kinit("alice", realm.keytab))
-    assert ended.code == 0, ended.output
-    # The first connection is made to find the cluster, and is the broker's then.
-    assert ended.output == "True 1.0\n"
+
+    def renew() -> None:
+        ended = realm.client(program, cache=realm.kdc.kinit("alice", realm.keytab))
+        assert ended.code == 0, ended.output
+        # The first connection is made to find the cluster, and is the broker's then.
+        assert ended.output == "True 1.0\n"
+
+    calmly(renew)
 
 
 def test_without_a_ticket(realm: Realm) -> None:

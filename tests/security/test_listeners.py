@@ -21,11 +21,11 @@ def use(secured: SecuredKafka, bootstrap: str, config: dict[str, Any]) -> None:
     """Write to all partitions and read it back, all through one listener."""
     topic = f"secured-{uuid.uuid4().hex[:8]}"
     secured.create_topic(topic)
-    with ottla.Client(bootstrap, config, timeout=20) as client:
+    with ottla.Client(bootstrap, config, timeout=60) as client:
         with ottla.Producer(client) as producer:
             sent = [f"{i}".encode() for i in range(20)]
             spread = [i % 2 for i in range(20)]
-            assert producer.send_batch(topic, sent, partitions=spread).result(20) == 20
+            assert producer.send_batch(topic, sent, partitions=spread).result(60) == 20
         assert sorted(values(ottla.scan(topic, client))) == sorted(sent)  # type: ignore[type-var]
         # The broker told where to go on, and it was this listener.
         assert {c.address.split()[0] for c in client.connections()} == {bootstrap}

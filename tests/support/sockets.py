@@ -16,10 +16,12 @@ def established(remote_ports: Container[int]) -> list[tuple[int, int]]:
             mine.add(str(fd.readlink()))
         except FileNotFoundError:  # closed meanwhile
             continue
-    found = []
+    # By inode: the kernel writes its list piece by piece, and what comes or goes meanwhile may have
+    # it tell of one connection twice.
+    found = {}
     for line in Path("/proc/self/net/tcp").read_text().splitlines()[1:]:
         words = line.split()
         local, remote = (int(word.rpartition(":")[2], 16) for word in words[1:3])
         if words[3] == _ESTABLISHED and remote in remote_ports and f"socket:[{words[9]}]" in mine:
-            found.append((local, remote))
-    return found
+            found[words[9]] = (local, remote)
+    return list(found.values())
