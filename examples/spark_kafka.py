@@ -46,6 +46,8 @@ def main() -> None:
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.driver.bindAddress", "127.0.0.1")
         .config("spark.python.unix.domain.socket.enabled", "true")
+        # As many as two cores have a use for; the default of 200 is for clusters.
+        .config("spark.sql.shuffle.partitions", "2")
         .getOrCreate()
     )
     ottla.spark.register(spark)

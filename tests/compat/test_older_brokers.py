@@ -32,7 +32,7 @@ def test_largest_timestamp_needs_kafka_3(brokers: Brokers) -> None:
     topic = brokers.create_topic()
     with ottla.Client(brokers.bootstrap) as client:
         with ottla.Producer(client) as producer:
-            producer.send_batch(topic, ["a", "b", "c"], timestamps=[1, 3, 2]).result(10)
+            producer.send_batch(topic, ["a", "b", "c"], timestamps=[1, 3, 2]).result(60)
         if brokers.release == "kafka-2.8":
             with pytest.raises(errors.BrokerError, match=r"up to 6; .* needs 7 \(Kafka 3.0\)"):
                 client.list_offsets({(topic, 0): "max_timestamp"})
@@ -46,7 +46,7 @@ def test_the_doctor_finds_all_well_and_names_the_release(brokers: Brokers) -> No
         # A topic that was just made is not known to all brokers at once, and the doctor asks all.
         with ottla.Client(address) as client:
             client.cluster([topic], timeout=30)
-    report = ottla.diagnose(brokers.bootstrap, topic=topic, group="doctor", timeout=60)
+    report = ottla.diagnose(brokers.bootstrap, topic=topic, group="doctor", timeout=120)
     assert report.ok, str(report)
     addresses = [broker.endpoint.addresses[0] for broker in report.facts.brokers]
     assert {address.release for address in addresses} == {brokers.release.removeprefix("kafka-")}

@@ -15,7 +15,7 @@ from tests.support.consumers import KINDS, places, read
 
 pytestmark = pytest.mark.cluster
 
-SOON = 60.0
+SOON = 120.0
 
 
 @pytest.fixture(params=KINDS)

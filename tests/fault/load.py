@@ -91,7 +91,7 @@ class Reader(threading.Thread):
             self._client,
             start=self._positions,
             columns=["partition", "offset"],
-            timeout=60,
+            timeout=150,
         )
         table = read_table(scan)
         for partition, offset in zip(
@@ -110,15 +110,18 @@ class Census(threading.Thread):
         self._ports = ports
         self.stop = threading.Event()
         self.most_connections: Counter[int] = Counter()
+        self.at_most: dict[int, list[int]] = {}
         self.threads: Counter[int] = Counter()
 
     def run(self) -> None:
         """Look until told to stop."""
         while not self.stop.wait(0.05):
             self.threads[len(list(Path("/proc/self/task").iterdir()))] += 1
-            counts = Counter(port for _, port in established(self._ports))
-            for port, count in counts.items():
-                self.most_connections[port] = max(self.most_connections[port], count)
+            now = established(self._ports)
+            for port, count in Counter(port for _, port in now).items():
+                if count > self.most_connections[port]:
+                    self.most_connections[port] = count
+                    self.at_most[port] = [local for local, remote in now if remote == port]
 
 
 def main(bootstrap: str, topic: str, partitions: int, milliseconds: int) -> dict[str, Any]:
@@ -145,7 +148,7 @@ def main(bootstrap: str, topic: str, partitions: int, milliseconds: int) -> dict
         census.stop.set()
         unknown = writer.finish()
         reader.stop.set()
-        reader.join(90)
+        reader.join(200)
         if reader.error is None and not reader.is_alive():
             reader.read_on()
     return {
@@ -157,6 +160,7 @@ def main(bootstrap: str, topic: str, partitions: int, milliseconds: int) -> dict
         "read": reader.found,
         "read_error": reader.error,
         "connections": dict(census.most_connections),
+        "local_ports": census.at_most,
         "threads": dict(census.threads),
     }
 

@@ -30,12 +30,14 @@ def test_one_of_three_bootstrap_servers_is_alive(
     topic = kafka_topic()
     refusing = f"127.0.0.1:{free_ports(1)[0]}"
     alive = kafka.nodes[2].address
+    # Who waits for the silent one waits for a minute.
+    config = {"socket.connection.setup.timeout.ms": 60_000, "request.timeout.ms": 60_000}
     # Shuffled anew each time, so that the dead come first in most of them.
     for servers in ([refusing, silent, alive], [alive, silent, refusing]) * 4:
         started = time.monotonic()
-        with ottla.Client(",".join(servers)) as client:
+        with ottla.Client(",".join(servers), config, timeout=100) as client:
             assert set(client.cluster([topic]).brokers) == {1, 2, 3}
-        assert time.monotonic() - started < 5
+        assert time.monotonic() - started < 30
 
 
 def test_brokers_that_moved_are_found_again_through_the_bootstrap_list() -> None:
@@ -51,13 +53,13 @@ def test_brokers_that_moved_are_found_again_through_the_bootstrap_list() -> None
             ottla.Producer(client) as producer,
         ):
             for partition in range(3):
-                assert producer.send("moved", "a", partition=partition).result(30).offset == 0
+                assert producer.send("moved", "a", partition=partition).result(120).offset == 0
             kafka.move(future)
             after = {node.address for node in kafka.nodes.values()}
             assert not before & after
             for partition in range(3):
                 # At least once: the brokers may have gone with an answer on its way.
-                offset = producer.send("moved", "b", partition=partition).result(60).offset
+                offset = producer.send("moved", "b", partition=partition).result(120).offset
                 assert offset is not None
                 assert offset >= 1
             assert {f"{b.host}:{b.port}" for b in client.cluster().brokers.values()} == after

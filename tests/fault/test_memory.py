@@ -38,7 +38,7 @@ def test_memory_stays_within_the_buffer_while_brokers_are_slow(mock_cluster: Moc
         + f"""
 producer = ottla.Producer({mock_cluster.bootstrap!r}, buffer_memory={BUFFER}, max_block_ms=60_000)
 values = [b"x" * 1_000] * 1_000
-producer.send_batch("slow", values[:10]).result(30)
+producer.send_batch("slow", values[:10]).result(120)
 before, most, full = resident(), 0, 0
 until, sent = time.monotonic() + 8, 0
 while time.monotonic() < until:
@@ -50,7 +50,7 @@ say(full, most, sent)
 # How the records end is not what this is about.
 os._exit(0)
 """,
-        timeout=60,
+        timeout=150,
     )
     assert ended.code == 0, ended.output
     full, most, sent = map(int, ended.output.split())
@@ -79,26 +79,26 @@ def test_a_full_buffer_is_a_clear_error_after_max_block_ms(
     topic = kafka_topic(3)
     config = {"buffer.memory": 1 << 20, "max.block.ms": 1_500, "linger.ms": 0}
     with ottla.Producer(kafka.bootstrap, config) as producer:
-        producer.send(topic, b"first").result(30)
+        producer.send(topic, b"first").result(120)
         for node in kafka.nodes.values():
             node.pause()
         accepted, error, waited = fill(producer, topic)
         for node in kafka.nodes.values():
             node.resume()
-        assert 1.5 <= waited < 15, f"blocked for {waited:.1f} s"
+        assert 1.5 <= waited < 60, f"blocked for {waited:.1f} s"
         message = str(error)
         assert "buffer.memory" in message, message
         assert "max.block.ms" in message, message
         # What was taken before is written, and what was not is not.
         assert 500 < len(accepted) < 1_100, len(accepted)
         for delivery in accepted:
-            delivery.result(60)
+            delivery.result(150)
     written = sum(kafka.end_offset(topic, partition) for partition in range(3))
     assert written == 1 + len(accepted)
 
 
 @pytest.mark.cluster
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(1200)
 def test_nothing_leaks_over_twenty_million_records(
     kafka: KafkaCluster, kafka_topic: TopicFactory
 ) -> None:
@@ -112,7 +112,7 @@ with ottla.Producer({kafka.bootstrap!r}, compression_type="lz4") as producer:
     def send(records):
         for _ in range(records // len(values)):
             delivery = producer.send_batch({topic!r}, values)
-        producer.flush(120)
+        producer.flush(300)
         assert delivery.errors() == []
     # The allocator has found its size by then.
     send(8_000_000)
@@ -120,7 +120,7 @@ with ottla.Producer({kafka.bootstrap!r}, compression_type="lz4") as producer:
     send(12_000_000)
     say(resident() - before)
 """,
-        timeout=380,
+        timeout=1100,
     )
     assert ended.code == 0, ended.output
     grown = int(ended.output)

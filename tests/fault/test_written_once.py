@@ -68,8 +68,10 @@ def read(kafka: KafkaCluster, topic: str) -> Iterator[tuple[bytes, int]]:
         "org.apache.kafka.tools.consumer.ConsoleConsumer",
         *("--bootstrap-server", kafka.bootstrap, "--topic", topic, "--from-beginning"),
         *("--formatter-property", "print.key=true", "--formatter-property", "key.separator= "),
-        *("--timeout-ms", "8000"),
-        timeout=180,
+        # It ends with the last record; more than those that are there would be a time-out.
+        *("--max-messages", str(sum(kafka.end_offset(topic, p) for p in range(PARTITIONS)))),
+        *("--timeout-ms", "120000"),
+        timeout=400,
     )
     for line in text.splitlines():
         key, _, value = line.partition(" ")
@@ -88,7 +90,7 @@ def kill_until_done(kafka: KafkaCluster, topics: list[str], writers: list[Future
                 wait_until(
                     lambda t=topic, p=partition, b=broker: kafka.leader_of(t, p) not in (b, -1),
                     lambda t=topic, p=partition: f"{t}-{p} has no other leader",
-                    60,
+                    120,
                 )
         kafka.restart(broker)
         # Whoever dies next leaves two behind that have everything.

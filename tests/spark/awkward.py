@@ -74,25 +74,31 @@ def compact(kafka: KafkaCluster, topic: str) -> None:
             with client.scan([(topic, 0, 0, 301)], columns=["offset"]) as scan:
                 return sum(batch.num_rows for batch in scan)
 
-        wait_until(lambda: left() == 8, lambda: f"{left()} records are left", 90)
+        wait_until(lambda: left() == 8, lambda: f"{left()} records are left", 240)
 
 
 @contextlib.contextmanager
 def transactions(kafka: KafkaCluster, name: str) -> Iterator[Callable[..., None]]:
     """Writes transactions: `write(topic, values, end)` with end "commit", "abort" or "leave"."""
     producer = confluent_kafka.Producer(
-        {"bootstrap.servers": kafka.bootstrap, "transactional.id": name, "log_level": 0}
+        {
+            "bootstrap.servers": kafka.bootstrap,
+            "transactional.id": name,
+            # What is left open stays so, however long the reading takes.
+            "transaction.timeout.ms": 600_000,
+            "log_level": 0,
+        }
     )
-    producer.init_transactions(30)
+    producer.init_transactions(120)
 
     def write(topic: str, values: list[str], end: str) -> None:
         producer.begin_transaction()
         for i, value in enumerate(values):
             producer.produce(topic, value, partition=i % 2)
-        producer.flush(30)
+        producer.flush(120)
         if end == "commit":
-            producer.commit_transaction(30)
+            producer.commit_transaction(120)
         elif end == "abort":
-            producer.abort_transaction(30)
+            producer.abort_transaction(120)
 
     yield write

@@ -62,7 +62,7 @@ def stream(spark: SparkSession, source: dict[str, str], directory: str) -> list[
         .trigger(availableNow=True)
         .start()
     )
-    assert query.awaitTermination(120)
+    assert query.awaitTermination(300)
     options = {**source, "subscribe": "connect-2"}
     copied = spark.read.format("ottla").options(**options).load().count()
     progress = query.lastProgress

@@ -20,7 +20,8 @@ from pyspark.sql import SparkSession
 
 import ottla.spark
 
-PATIENCE = 90
+# Brokers are killed and started meanwhile.
+PATIENCE = 500
 
 
 def main() -> None:

@@ -69,7 +69,7 @@ class Streams:
     def run(self, source: str, name: str, **options: str) -> Run:
         """Read what there is, and end."""
         query, rows, batches = self.start(source, name, **options)
-        assert query.awaitTermination(90)
+        assert query.awaitTermination(300)
         ends = {p.batchId: json.loads(p.sources[0].endOffset) for p in query.recentProgress}
         return Run(sorted(rows), [ends[number] for number in batches])
 
@@ -86,8 +86,10 @@ class Streams:
 
 
 def produce(kafka: KafkaCluster, topic: str, *counts: int, timestamp: int | None = None) -> None:
-    """So many records to partition 0, to partition 1, and so on."""
-    with ottla.Producer(kafka.bootstrap) as producer:
+    """So many records to partition 0, to partition 1, and so on; one batch each."""
+    # It is sent when the producer is closed, and not while it is still being filled: of two
+    # batches, a trigger may see one.
+    with ottla.Producer(kafka.bootstrap, linger_ms=60_000) as producer:
         for partition, count in enumerate(counts):
             times = None if timestamp is None else [timestamp + i * 1000 for i in range(count)]
             producer.send_batch(

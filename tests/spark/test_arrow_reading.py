@@ -134,7 +134,7 @@ def test_small_partitions_share_tasks(
     with ottla.Producer(kafka.bootstrap) as producer:
         producer.send_batch(
             topic, ["x" * 100] * 6000, partitions=[i % 60 for i in range(6000)]
-        ).result(30)
+        ).result(120)
     frame = read(spark, kafka, topic)
     # About 2000 offsets for each of the three brokers, and at most so many a task.
     assert 3 <= frame.rdd.getNumPartitions() <= 6

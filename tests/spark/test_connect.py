@@ -17,7 +17,7 @@ from tests.support.spark_connect import SparkConnect
 pytestmark = [pytest.mark.spark, pytest.mark.cluster, pytest.mark.slow]
 
 
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(900)
 def test_a_client_of_spark_connect(kafka: KafkaCluster, tmp_path: Path) -> None:
     for number in range(3):
         kafka.create_topic(f"connect-{number}", partitions=2)
@@ -31,7 +31,7 @@ def test_a_client_of_spark_connect(kafka: KafkaCluster, tmp_path: Path) -> None:
             env=dict(os.environ),
             capture_output=True,
             text=True,
-            timeout=240,
+            timeout=540,
             check=False,
         )
         assert done.returncode == 0, done.stderr[-4000:] + server.log

@@ -34,7 +34,7 @@ def test_the_example_runs() -> None:
         },
         capture_output=True,
         text=True,
-        timeout=150,
+        timeout=540,
         check=False,
     )
     assert done.returncode == 0, done.stderr[-4000:]

@@ -167,7 +167,7 @@ def test_secrets_appear_nowhere_that_spark_prints(
         .trigger(availableNow=True)
         .start()
     )
-    assert query.awaitTermination(60)
+    assert query.awaitTermination(300)
     with contextlib.redirect_stdout(printed):
         query.explain(extended=True)
     printed.write(str(query.lastProgress) + str(query.status) + repr(query))

@@ -63,7 +63,7 @@ def test_executors_and_brokers_killed(kafka: KafkaCluster, tmp_path: Path) -> No
                     assert driver.poll() is None, log.read_text()[-4000:]
                     return (tmp_path / name).exists()
 
-                wait_until(there, lambda: f"no {name}", 150)
+                wait_until(there, lambda: f"no {name}", 400)
 
             until("read-under-way")
             kafka.kill(kafka.leader_of("source"))

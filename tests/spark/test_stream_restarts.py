@@ -67,7 +67,7 @@ class Load(threading.Thread):
         try:
             while not self._ended.wait(0.05):
                 each = [partition for partition in range(self.partitions) for _ in range(20)]
-                self._producer.send_batch(TOPIC, ["x"] * len(each), partitions=each).result(60)
+                self._producer.send_batch(TOPIC, ["x"] * len(each), partitions=each).result(150)
                 self.sent += len(each)
         except ottla.errors.KafkaError as error:
             self.error = error
@@ -84,7 +84,7 @@ class Load(threading.Thread):
 
     def stop(self) -> None:
         self._ended.set()
-        self.join(90)
+        self.join(200)
         self._producer.close()
         self._client.close()
         assert self.error is None, self.error
@@ -128,7 +128,7 @@ def test_each_offset_exactly_once(spark: SparkSession, kafka: KafkaCluster, tmp_
             wait_until(
                 lambda q=query, b=before: q.exception() is not None or len(sink) > b + 1,
                 lambda: "no micro-batch",
-                90,
+                300,
             )
             if restart == 1:
                 admin = AdminClient({"bootstrap.servers": kafka.bootstrap})
@@ -147,7 +147,7 @@ def test_each_offset_exactly_once(spark: SparkSession, kafka: KafkaCluster, tmp_
     finally:
         load.stop()
     last = start(availableNow=True)
-    assert last.awaitTermination(120)
+    assert last.awaitTermination(300)
 
     seen = sorted(row for rows in sink.values() for row in rows)
     ends = [kafka.end_offset(TOPIC, partition) for partition in range(4)]

@@ -102,7 +102,7 @@ def test_a_live_stream(streams: Streams, kafka: KafkaCluster, kafka_topic: Topic
             assert query.exception() is None, query.exception()
             return condition()
 
-        wait_until(checked, lambda: f"{len(rows)} rows; {query.lastProgress}", 60)
+        wait_until(checked, lambda: f"{len(rows)} rows; {query.lastProgress}", 240)
 
     try:
         # It starts at the end, and what it started with is its first progress.

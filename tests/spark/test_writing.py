@@ -178,7 +178,12 @@ def test_a_partition_that_does_not_exist_and_records_that_are_too_large(
         frame = spark.sql(f"SELECT {columns}")
         refused(
             lambda source, frame=frame: write(
-                frame, source, kafka, topic=topic, kafka__max__block__ms="2000"
+                # For as long, Java looks for the topic, and then for the partition.
+                frame,
+                source,
+                kafka,
+                topic=topic,
+                kafka__max__block__ms="6000",
             ),
             ["partition" if "partition" in columns else "large"],
             together=False,
@@ -208,7 +213,7 @@ def test_written_from_foreach_batch(
         write(rows, "ottla", kafka, topic=target)
         reported.append(ottla.spark.write(rows, {**servers, "topic": target}).records)
         with_client = ottla.spark.producer({"bootstrap.servers": kafka.bootstrap})
-        with_client.send(target, f"{number}").result(30)
+        with_client.send(target, f"{number}").result(120)
 
     query = (
         spark.readStream.format("ottla")
@@ -219,7 +224,7 @@ def test_written_from_foreach_batch(
         .trigger(availableNow=True)
         .start()
     )
-    assert query.awaitTermination(90)
+    assert query.awaitTermination(300)
     assert reported == [10]
     assert kafka.end_offset(target) == 21
 
@@ -252,7 +257,7 @@ def test_a_stream_written(
             .trigger(availableNow=True)
             .start()
         )
-        assert query.awaitTermination(60)
+        assert query.awaitTermination(300)
 
     run()
     reports = read_reports(str(report))
