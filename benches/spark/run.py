@@ -20,15 +20,14 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from statistics import median
 
+from benches.spark.cold import WAYS, first_rows
 from benches.spark.cpu import tree_cpu
 from benches.spark.scenarios import MANY, Way, ways
 from benches.spark.session import fill, session
 
 COLD = "first row of a cold session"
-# What a cold session is counted from: the start of its process, where all pay for what they load.
-_STARTED = time.time()
 # Runs of each way that are not counted.
 _WARM_UP = 2
 
@@ -61,10 +60,7 @@ def main() -> int:
     parser.add_argument("--json", type=Path)
     parser.add_argument("--only", default="", help="scenarios whose name has this in it")
     parser.add_argument("--child", metavar="BOOTSTRAP", help=argparse.SUPPRESS)
-    parser.add_argument("--cold", metavar="SOURCE", help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if options.cold:
-        return _first_row(options.child, options.cold)
     if options.child:
         return _measure(options.child, options)
     from tests.support.kafka_cluster import LONG_LIVED, KafkaCluster
@@ -78,6 +74,17 @@ def main() -> int:
 
 
 def _measure(bootstrap: str, options: argparse.Namespace) -> int:
+    best: list[Result] = []
+    if options.only != COLD:
+        best += _warm(bootstrap, options)
+    if options.only in COLD:
+        best += _cold(bootstrap, options.repeat)
+        _record(best, options.json)
+    print(render(best))
+    return 0
+
+
+def _warm(bootstrap: str, options: argparse.Namespace) -> list[Result]:
     spark = session()
     best: list[Result] = []
     for scenario, some in itertools.groupby(
@@ -87,11 +94,7 @@ def _measure(bootstrap: str, options: argparse.Namespace) -> int:
             best += _scenario(list(some), options.repeat)
             _record(best, options.json)
     spark.stop()
-    if options.only in COLD:
-        best += _cold(bootstrap, options.repeat)
-        _record(best, options.json)
-    print(render(best))
-    return 0
+    return best
 
 
 def _record(results: list[Result], path: Path | None) -> None:
@@ -124,44 +127,20 @@ def _median(results: list[Result], value: Callable[[Result], float]) -> Result:
 
 
 def _cold(bootstrap: str, repeat: int) -> list[Result]:
-    """Seconds from the start of a new process to its first row, and how much of it a read took."""
-    names = {"kafka": "connector, defaults", "ottla": "ottla", "read_arrow": "ottla, read_arrow"}
-    runs: dict[str, list[Result]] = {name: [] for name in names.values()}
-    command = [sys.executable, "-m", "benches.spark.run", "--child", bootstrap]
-    for _ in range(repeat):
-        for source, name in names.items():
-            done = subprocess.run(
-                [*command, "--cold", source], check=True, capture_output=True, text=True
-            )
-            told = json.loads(done.stdout.splitlines()[-1])
-            of_session = told.pop("of_session")
-            runs[name].append(Result(COLD, name, 1, **told))
-            print(
-                f"  {COLD}: {name}: {told['seconds']:.2f} s, of which from the session on "
-                f"{of_session:.2f} s",
-                flush=True,
-            )
+    """Seconds from the start of a new process to its first row."""
+    runs: dict[str, list[Result]] = {name: [] for name in WAYS}
+    of_session: dict[str, list[float]] = {name: [] for name in WAYS}
+    for name, row in first_rows(bootstrap, repeat):
+        runs[name].append(Result(COLD, name, 1, row.seconds, row.jvm, row.python))
+        of_session[name].append(row.of_session)
+        print(
+            f"  {COLD}: {name}: {row.seconds:.2f} s, of which from the session on "
+            f"{row.of_session:.2f} s; CPU {row.jvm:.1f} s JVM, {row.python:.1f} s Python",
+            flush=True,
+        )
+    for name, seconds in of_session.items():
+        print(f"  {COLD}: {name}: median from the session on {median(seconds):.2f} s")
     return [_median(results, lambda result: result.seconds) for results in runs.values()]
-
-
-def _first_row(bootstrap: str, source: str) -> int:
-    spark: Any = session()
-    clock = time.perf_counter()
-    options = {"kafka.bootstrap.servers": bootstrap, "subscribe": "bytes-100"}
-    if source == "read_arrow":
-        import ottla.spark
-
-        frame = ottla.spark.read_arrow(spark, options)
-    else:
-        frame = spark.read.format(source).options(**options).load()
-    rows = frame.limit(1).collect()
-    of_session, seconds = time.perf_counter() - clock, time.time() - _STARTED
-    assert len(rows) == 1
-    jvm, python = tree_cpu()
-    spark.stop()
-    told = {"seconds": seconds, "of_session": of_session, "jvm": jvm, "python": python}
-    print(json.dumps(told))
-    return 0
 
 
 def render(results: list[Result]) -> str:

@@ -12,19 +12,20 @@ SMALL_PARTITIONS = 1000
 RECORDS_A_SMALL_PARTITION = 100
 
 
-def session(master: str = "local[2]") -> Any:
-    """A session with Spark's own connector and with ottla."""
+def session(master: str = "local[2]", *, connector: bool = True, ottla: bool = True) -> Any:
+    """A session with the jars of Spark's own connector, and with ottla registered."""
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     from pyspark.sql import SparkSession
 
-    import ottla.spark
-    from tests.support.jars import spark_connector
+    builder: Any = SparkSession.builder
+    if connector:
+        from tests.support.jars import spark_connector
 
+        builder = builder.config("spark.jars", spark_connector())
     made = (
-        SparkSession.builder.master(master)
+        builder.master(master)
         .appName("ottla-bench")
-        .config("spark.jars", spark_connector())
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.driver.host", "127.0.0.1")
@@ -40,7 +41,10 @@ def session(master: str = "local[2]") -> Any:
         .getOrCreate()
     )
     made.sparkContext.setLogLevel("ERROR")
-    ottla.spark.register(made)
+    if ottla:
+        from ottla.spark import register
+
+        register(made)
     return made
 
 
