@@ -7,7 +7,6 @@ one works. Invariant: what not every program needs is loaded when it is first as
 the doctor before all, for Spark imports this in several short-lived processes.
 """
 
-import importlib
 import logging
 from typing import TYPE_CHECKING
 
@@ -42,6 +41,7 @@ from ottla._core import (
     partitions_for_keys,
 )
 from ottla.errors import KafkaError
+from ottla.loading import load_later
 
 if TYPE_CHECKING:
     from ottla import deserializers, interceptors, serializers
@@ -91,31 +91,27 @@ __all__ = [
     "serializers",
 ]
 
-# What is loaded on first use: a name and the module that has it, or a module.
-_LATER = {
-    "AsyncConsumer": "async_consumer",
-    "Metrics": "metrics",
-    "ProducerMetrics": "metrics",
-    "TopicMetrics": "metrics",
-    "diagnose": "doctor",
-    "scan": "scanning",
-}
-_MODULES = {*_LATER.values(), "deserializers", "interceptors", "serializers"}
-
 if not TYPE_CHECKING:  # it would make every name one that exists
-
-    def __getattr__(name: str) -> object:
-        if name in _MODULES:
-            return importlib.import_module(f"{__name__}.{name}")
-        if name not in _LATER:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        found = getattr(importlib.import_module(f"{__name__}.{_LATER[name]}"), name)
-        globals()[name] = found
-        return found
-
-    def __dir__() -> list[str]:
-        return sorted({*globals(), *_LATER, *_MODULES})
-
+    __getattr__, __dir__ = load_later(
+        __name__,
+        {
+            "AsyncConsumer": "async_consumer",
+            "Metrics": "metrics",
+            "ProducerMetrics": "metrics",
+            "TopicMetrics": "metrics",
+            "diagnose": "doctor",
+            "scan": "scanning",
+        },
+        {
+            "async_consumer",
+            "deserializers",
+            "doctor",
+            "interceptors",
+            "metrics",
+            "scanning",
+            "serializers",
+        },
+    )
 
 # A library leaves it to the program what to do with its log.
 logging.getLogger(__name__).addHandler(logging.NullHandler())

@@ -9,8 +9,9 @@ each of which imports what it needs before the first row comes.
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING
+
+from ottla.loading import load_later
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -35,30 +36,22 @@ __all__ = [
     "write",
 ]
 
-_LATER = {
-    "Lag": "stream_lag",
-    "OttlaDataSource": "source",
-    "PartitionWritten": "write_report",
-    "WriteReport": "write_report",
-    "client": "clients",
-    "lag": "stream_lag",
-    "producer": "clients",
-    "read_arrow": "arrow_reading",
-    "read_reports": "write_report",
-    "write": "write_report",
-}
-
 if not TYPE_CHECKING:  # it would make every name one that exists
-
-    def __getattr__(name: str) -> object:
-        if name not in _LATER:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        found = getattr(importlib.import_module(f"{__name__}.{_LATER[name]}"), name)
-        globals()[name] = found
-        return found
-
-    def __dir__() -> list[str]:
-        return sorted({*globals(), *_LATER})
+    __getattr__, __dir__ = load_later(
+        __name__,
+        {
+            "Lag": "stream_lag",
+            "OttlaDataSource": "source",
+            "PartitionWritten": "write_report",
+            "WriteReport": "write_report",
+            "client": "clients",
+            "lag": "stream_lag",
+            "producer": "clients",
+            "read_arrow": "arrow_reading",
+            "read_reports": "write_report",
+            "write": "write_report",
+        },
+    )
 
 
 def register(spark: SparkSession) -> None:
