@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 
 def load_later(
-    package: str, names: Mapping[str, str], modules: Container[str] = ()
+    package: str, names: Mapping[str, str], modules: Collection[str] = ()
 ) -> tuple[Callable[[str], object], Callable[[], Iterable[str]]]:
     """Make a package's ``__getattr__`` and ``__dir__``.
 
@@ -28,4 +28,4 @@ def load_later(
         namespace[name] = found
         return found
 
-    return get, lambda: sorted({*namespace, *names})
+    return get, lambda: sorted({*namespace, *names, *modules})

@@ -211,7 +211,7 @@ def test_a_task_loads_nothing_that_plans_or_writes() -> None:
     partition = tasks.RangesPartition((OffsetRange("t", 0, 0, 4),))
     needed = pickle.dumps((source.reader(source.schema()), partition))
     assert loaded_by(f"import pickle; pickle.loads({needed!r})") == {
-        *("ottla", "ottla._core", "ottla.errors", "ottla.spark"),
+        *("ottla", "ottla._core", "ottla.errors", "ottla.loading", "ottla.spark"),
         *("ottla.spark.clients", "ottla.spark.ranges", "ottla.spark.schema", "ottla.spark.tasks"),
     }
 
