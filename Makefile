@@ -39,11 +39,11 @@ check-test check-demo: check-%:
 
 test-rust: oracle ## the Rust tests alone
 	$(STEP) 'cargo test'
-	@cargo test --locked --workspace --exclude ottla-python $(CARGO_TEST_ARGS)
+	@cargo test --locked --workspace --exclude ottla-python --exclude ottla-benches $(CARGO_TEST_ARGS)
 
 test-python: $(EXTENSION) .venv/dev.stamp jars network kerberos ## the Python tests alone
 	$(STEP) 'pytest'
-	@$(PY) -m pytest $(PYTEST_ARGS)
+	@$(PY) $(if $(PYTEST_ARGS),-m pytest $(PYTEST_ARGS),-m tests.support.halves)
 
 build: $(EXTENSION) ## the Python extension, into .venv
 

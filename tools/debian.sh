@@ -17,10 +17,11 @@ if ((EUID != 0)) || ! command -v apt-get >/dev/null; then
   exit 0
 fi
 printf '\n==> installing %s\n' "${missing[*]}"
-install() { DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "${missing[@]}" >/dev/null; }
+# A machine that has just started may be installing something of its own.
+install() { DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=120 install -y --no-install-recommends "${missing[@]}" >/dev/null; }
 for attempt in 1 2 3; do
   # The package lists may be missing, or older than what the mirrors keep.
-  if install || { apt-get update >/dev/null && install; }; then exit 0; fi
+  if install || { apt-get -o DPkg::Lock::Timeout=120 update >/dev/null && install; }; then exit 0; fi
   echo "  attempt $attempt failed" >&2
   sleep $((attempt * 2))
 done

@@ -52,8 +52,22 @@ check_java() {
   fi
 }
 
+# Brokers on a full disk die, an hour after the start and without a word of the disk.
+check_disk() {
+  local directory=$1 megabytes=$2 what=$3 free
+  shift 3
+  free=$(df -Pm "$directory" | awk 'NR == 2 { print $4 }')
+  # What is there already needs no more room.
+  if (($#)); then megabytes=$((megabytes - $({ du -smc "$@" 2>/dev/null || true; } | tail -n 1 | cut -f 1))); fi
+  if ((free < megabytes)); then
+    missing+=("$megabytes MB free for $what in $directory, where $free are: make room, or see 'make clean'")
+  fi
+}
+
 check_test() {
   check_java
+  check_disk . 10500 "what is built" target .venv .ottla-build
+  check_disk "${TMPDIR:-/tmp}" 3000 "what the brokers of the tests write (TMPDIR says where)"
   if ! command -v mvn >/dev/null; then
     missing+=("Maven, which fetches the brokers: 'apt install maven', 'brew install maven', or https://maven.apache.org")
   fi

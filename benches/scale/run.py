@@ -40,7 +40,8 @@ def main() -> int:
     parser.add_argument("--small", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child:
-        print(json.dumps(measure(*options.child, options.partitions)))
+        large, small = options.child
+        print(json.dumps(measure(large, small, options.partitions)))
         return 0
     if options.small:
         with MockCluster(brokers=3) as cluster:
@@ -97,7 +98,8 @@ def measure(large: str, small: str, partitions: int) -> dict[str, str]:
         name = name_of(0)
         producer.send(name, b"warm", partition=0).result(60)
         figures |= describe("latency of a record, nothing else", latencies(producer, name))
-        stop, refreshed = threading.Event(), []
+        stop = threading.Event()
+        refreshed: list[float] = []
         refresher = threading.Thread(target=refresh, args=(client, stop, refreshed.append))
         refresher.start()
         under = latencies(producer, name)

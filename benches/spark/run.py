@@ -1,9 +1,9 @@
 """``format("ottla")`` beside Spark's own connector: the same topics, the same session, one table.
 
-    python -m benches.spark.run [--records 3000000] [--repeat 3] [--json FILE] [--only TEXT]
+    python -m benches.spark.run [--records 3000000] [--repeat 5] [--json FILE] [--only TEXT]
 
 Counted are the CPU seconds of Spark's whole process tree (driver, JVM, Python workers), without the
-brokers, which the parent process runs. Ways of a scenario take turns, after runs that are not
+brokers, which the parent process runs. Ways of a scenario take turns, after rounds that are not
 counted, in which the JVM compiles what it runs; the median of the rounds is shown. "hand-over
 alone" gives Spark ready-made batches of the same rows, or throws away what it hands over: what is
 above it is ottla's own share. Cold sessions are processes of their own.
@@ -28,8 +28,8 @@ from benches.spark.scenarios import MANY, Way, ways
 from benches.spark.session import fill, session
 
 COLD = "first row of a cold session"
-# Runs of each way that are not counted.
-_WARM_UP = 2
+# Rounds that are not counted: with fewer the JVM's compiler is much of what is measured.
+_WARM_UP = 8
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Result:
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--records", type=int, default=3_000_000)
-    parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--json", type=Path)
     parser.add_argument("--only", default="", help="scenarios whose name has this in it")
     parser.add_argument("--child", metavar="BOOTSTRAP", help=argparse.SUPPRESS)
@@ -155,9 +155,12 @@ def render(results: list[Result]) -> str:
             jvm, python = (f"{part / r.records * 1e6:.2f}" for part in (r.jvm, r.python))
             of_time = scenario in (COLD, MANY)
             times = r.seconds / theirs.seconds if of_time else r.per_million / theirs.per_million
-            cpu = [f"{r.per_million:.2f}", jvm, python, f"{r.rate:,.0f}"]
+            # Where it is about time, ways take so long that Spark ends idle Python processes
+            # meanwhile, and what those had used is lost to whoever counts.
+            cpu = ["", "", ""] if of_time else [f"{r.per_million:.2f}", jvm, python]
+            rate = "" if scenario == COLD else f"{r.rate:,.0f}"
             lines.append(
-                f"| {scenario} | {r.name} | {' | '.join([''] * 4 if scenario == COLD else cpu)} | "
+                f"| {scenario} | {r.name} | {' | '.join([*cpu, rate])} | "
                 f"{r.seconds:.2f} | {'' if r.records < theirs.records else f'{times:.2f}'} |"
             )
     return "\n".join(lines)

@@ -21,6 +21,8 @@ TUNED_SINK = {"kafka.linger.ms": "20", "kafka.batch.size": "500000"}
 # Without it the connector waits half a second at each partition: what its consumer asked for beyond
 # the last record of the one before is answered only then, and the next one's records after it.
 NO_WAIT = {"kafka.fetch.max.wait.ms": "10"}
+# With a limit of bytes Spark adds up those of a batch at each of its rows.
+NO_LIMIT = str(2**31 - 1)
 MANY = "1,000 small partitions"
 Frame = Callable[[], Any]
 TWO = "value binary, offset bigint"
@@ -72,6 +74,7 @@ def ways(spark: Any, bootstrap: str, records: int) -> Iterator[Way]:
     for name, frame in frames.items():
         yield Way("read 100 B, all columns", name, records, partial(run, frame))
     frames = {
+        "connector, defaults": lambda: read("kafka", small).select("value", "offset"),
         "connector, tuned": lambda: read("kafka", small, **TUNED).select("value", "offset"),
         "ottla": lambda: read("ottla", small, TWO),
         "hand-over alone": lambda: ready(TWO),
@@ -123,8 +126,8 @@ def _transformed(
         for batch in batches:
             yield pa.record_batch([pc.binary_length(batch["value"])], names=["bytes"])
 
-    def theirs() -> None:
-        noop(read("kafka", topic, **TUNED).select("value").mapInArrow(lengths, "bytes int"))
+    def theirs(**tuned: str) -> None:
+        noop(read("kafka", topic, **tuned).select("value").mapInArrow(lengths, "bytes int"))
 
     def ours() -> None:
         noop(
@@ -137,8 +140,10 @@ def _transformed(
             )
         )
 
-    yield Way("read + mapInArrow", "connector, tuned", records, theirs)
-    yield Way("read + mapInArrow", "ottla, read_arrow", records, ours)
+    scenario = "read + mapInArrow"
+    yield Way(scenario, "connector, defaults", records, theirs)
+    yield Way(scenario, "connector, tuned", records, partial(theirs, **TUNED))
+    yield Way(scenario, "ottla, read_arrow", records, ours)
 
 
 def _written(spark: Any, servers: dict[str, str], records: int) -> Iterator[Way]:
@@ -150,8 +155,21 @@ def _written(spark: Any, servers: dict[str, str], records: int) -> Iterator[Way]
         writer = frame.write.format(source).mode("append")
         writer.options(**servers, topic="sink", **more).save()
 
+    def without_limit(source: str) -> None:
+        limit = "spark.sql.execution.arrow.maxBytesPerBatch"
+        usual = spark.conf.get(limit)
+        spark.conf.set(limit, NO_LIMIT)
+        try:
+            write(source)
+        finally:
+            spark.conf.set(limit, usual)
+
     scenario = "sink, key + 100 B"
     yield Way(scenario, "connector, defaults", records, lambda: write("kafka"))
     yield Way(scenario, "connector, tuned", records, lambda: write("kafka", **TUNED_SINK))
     yield Way(scenario, "ottla", records, lambda: write("ottla"))
+    yield Way(scenario, "ottla, maxBytesPerBatch off", records, lambda: without_limit("ottla"))
     yield Way(scenario, "hand-over alone", records, lambda: write("thrown_away"))
+    yield Way(
+        scenario, "hand-over, maxBytesPerBatch off", records, lambda: without_limit("thrown_away")
+    )

@@ -10,6 +10,12 @@ from typing import Any
 PARTITIONS = 12
 SMALL_PARTITIONS = 1000
 RECORDS_A_SMALL_PARTITION = 100
+# Nobody reads what sinks write, and all rounds of it would fill a disk.
+SOON_DELETED = {
+    "retention.bytes": "20000000",
+    "segment.bytes": "20000000",
+    "file.delete.delay.ms": "1000",
+}
 
 
 def session(master: str = "local[2]", *, connector: bool = True, ottla: bool = True) -> Any:
@@ -65,8 +71,9 @@ def fill(kafka: Any, records: int) -> None:
                 sent += len(some)
             producer.flush()
 
-        for topic in ("bytes-100", "bytes-1000", "sink"):
+        for topic in ("bytes-100", "bytes-1000"):
             kafka.create_topic(topic, PARTITIONS, 1)
+        kafka.create_topic("sink", PARTITIONS, 1, SOON_DELETED)
         send("bytes-100", 100, records, PARTITIONS, 100)
         send("bytes-1000", 1000, records // 4, PARTITIONS, 100)
         kafka.create_topic("small", SMALL_PARTITIONS, 1)

@@ -1,10 +1,10 @@
 """ottla: a topology-aware Apache Kafka client.
 
 ``Client`` knows the cluster, ``Producer`` writes, ``Consumer`` reads, ``scan`` reads a bounded part
-of a topic as Arrow, ``ottla.testing`` runs a cluster in the process, ``ottla.spark`` reads from
-PySpark. Nothing starts at import; what is made before a fork refuses to work after it, and a new
-one works. Invariant: what not every program needs is loaded when it is first asked for, asyncio and
-the doctor before all, for Spark imports this in several short-lived processes.
+of a topic as Arrow, ``ottla.testing`` runs a cluster in the process, ``ottla.spark`` reads and
+writes in PySpark. Nothing starts at import; what is made before a fork refuses to work after it,
+and a new one works. Invariant: what not every program needs is loaded when it is first asked for,
+asyncio and the doctor before all, for Spark imports this in several short-lived processes.
 """
 
 import logging
@@ -44,7 +44,15 @@ from ottla.errors import KafkaError
 from ottla.loading import load_later
 
 if TYPE_CHECKING:
-    from ottla import deserializers, interceptors, serializers
+    from ottla import (
+        assignors,
+        deserializers,
+        interceptors,
+        partitioners,
+        serializers,
+        spark,
+        testing,
+    )
     from ottla.async_consumer import AsyncConsumer
     from ottla.doctor import diagnose
     from ottla.metrics import Metrics, ProducerMetrics, TopicMetrics
@@ -81,14 +89,18 @@ __all__ = [
     "Topic",
     "TopicMetrics",
     "__version__",
+    "assignors",
     "deserializers",
     "diagnose",
     "errors",
     "interceptors",
     "partition_for_key",
+    "partitioners",
     "partitions_for_keys",
     "scan",
     "serializers",
+    "spark",
+    "testing",
 ]
 
 if not TYPE_CHECKING:  # it would make every name one that exists
@@ -103,13 +115,17 @@ if not TYPE_CHECKING:  # it would make every name one that exists
             "scan": "scanning",
         },
         {
+            "assignors",
             "async_consumer",
             "deserializers",
             "doctor",
             "interceptors",
             "metrics",
+            "partitioners",
             "scanning",
             "serializers",
+            "spark",
+            "testing",
         },
     )
 

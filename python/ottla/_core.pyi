@@ -639,7 +639,7 @@ class Delivery:
             KafkaError: it failed; ``maybe_done`` tells whether it may have been written.
         """
 
-    def exception(self, timeout: float | None = None) -> BaseException | None:
+    def exception(self, timeout: float | None = None) -> KafkaError | None:
         """Wait, and return why the record failed, or None if it was written."""
 
 @final
@@ -653,7 +653,7 @@ class BatchDelivery:
     def result(self, timeout: float | None = None) -> int:
         """Wait for all, and return how many there are, or raise the first failure."""
 
-    def errors(self, timeout: float | None = None) -> list[tuple[int, int, BaseException]]:
+    def errors(self, timeout: float | None = None) -> list[tuple[int, int, KafkaError]]:
         """Wait for all, and return what failed: index of the first record, how many, why.
 
         The errors have ``context["index"]``, that of the first, tell with ``maybe_done`` whether
@@ -691,7 +691,7 @@ class AsyncBatchDelivery:
     def result(self, timeout: float | None = None) -> Future[int]:
         """How many there are, once all are acknowledged, or else the first failure."""
 
-    def errors(self, timeout: float | None = None) -> Future[list[tuple[int, int, BaseException]]]:
+    def errors(self, timeout: float | None = None) -> Future[list[tuple[int, int, KafkaError]]]:
         """What failed, once all is known: index of the first record, how many, why."""
 
     def partitions(self) -> Array:
@@ -1405,6 +1405,7 @@ class AsyncConsumerBase(ConsumerBase):
     def _take_columns(self) -> RecordBatch | None: ...
     def _begin(self, change: RebalanceChange) -> Future[None]: ...
     def _callback(self, change: RebalanceChange) -> Callable[..., object] | None: ...
+    def _settle(self, change: RebalanceChange) -> Future[None]: ...
     def _finish(self, change: RebalanceChange) -> None: ...
     def _leaving(self) -> RebalanceChange | None: ...
     def _unsubscribe(self) -> None: ...

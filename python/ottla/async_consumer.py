@@ -197,6 +197,7 @@ class AsyncConsumer(AsyncConsumerBase):
                 called = callback(self, change.partitions)
                 if inspect.isawaitable(called):
                     await called
+            await self._settle(change)
         finally:
             self._finish(change)
 

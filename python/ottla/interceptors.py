@@ -59,7 +59,7 @@ class ProducerInterceptor:
         """
         return record
 
-    def on_acknowledgement(self, metadata: RecordMetadata, error: KafkaError | None) -> None:
+    def on_acknowledgement(self, metadata: RecordMetadata, error: BaseException | None) -> None:
         """Called once when it is known what became of a record, before its ``on_delivery``, on the
         same thread; or by ``send``, if the record was refused there.
 
@@ -97,7 +97,7 @@ class _Told:
         if self._on_delivery is not None:
             self._on_delivery(error, metadata)
 
-    def refused(self, error: KafkaError | None, metadata: RecordMetadata) -> None:
+    def refused(self, error: BaseException | None, metadata: RecordMetadata) -> None:
         """Tell the interceptors alone: whoever has sent the record is told by an exception."""
         self._chain.call("on_acknowledgement", metadata, error)
 

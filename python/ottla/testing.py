@@ -77,6 +77,15 @@ class Fault:
         return cls({"error": name})
 
     @classmethod
+    def error_after_append(cls, name: str) -> Fault:
+        """Append a Produce request's records, and answer with an error code all the same.
+
+        So does a leader that lost its place while it waited for its followers
+        (``NOT_LEADER_OR_FOLLOWER``). Requests of other APIs pass unharmed.
+        """
+        return cls({"error_after_append": name})
+
+    @classmethod
     def disconnect(cls, when: Literal["before", "after"] = "before") -> Fault:
         """Close the connection before the request is applied, or after: its answer is lost."""
         return cls({"disconnect": when})

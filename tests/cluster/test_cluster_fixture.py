@@ -66,6 +66,23 @@ def test_java_tools_run(kafka: KafkaCluster, kafka_topic: Callable[..., str]) ->
         kafka.run_tool("org.apache.kafka.tools.TopicCommand", *server, "--describe", "--topic", "x")
 
 
+def test_what_can_not_be_healed_is_given_up() -> None:
+    with KafkaCluster(brokers=1) as cluster:
+        cluster.kill(1)
+        usual = cluster.nodes[1].properties["log.dirs"]
+        cluster.nodes[1].properties["log.dirs"] = "/dev/null/no-directory"
+        for _ in range(2):
+            with pytest.raises(RuntimeError, match="broker 1 ended while starting"):
+                cluster.heal()
+        cluster.nodes[1].properties["log.dirs"] = usual
+        # Once more would do, but a suite that waits for each of its tests does not end in time.
+        started = time.monotonic()
+        with pytest.raises(RuntimeError, match="broker 1 ended while starting"):
+            cluster.heal()
+        assert time.monotonic() - started < 1
+        assert cluster.nodes[1].pid is None
+
+
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 def test_brokers_never_outlive_their_owner(number: signal.Signals) -> None:
     owner = subprocess.Popen(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import partial
 
 import pyarrow as pa
 import pytest
@@ -35,7 +36,7 @@ class Counting(ProducerInterceptor):
         return record
 
     def on_acknowledgement(
-        self, metadata: ottla.RecordMetadata, error: errors.KafkaError | None
+        self, metadata: ottla.RecordMetadata, error: BaseException | None
     ) -> None:
         assert error is None
         self.heard.add((metadata.partition, metadata.offset))
@@ -44,6 +45,10 @@ class Counting(ProducerInterceptor):
 def test_callbacks_tell_each_record_in_order(brokers: Brokers) -> None:
     topic = brokers.create_topic(partitions=3)
     called: list[tuple[int, int, int | None]] = []
+
+    def note(number: int, error: errors.KafkaError | None, where: ottla.RecordMetadata) -> None:
+        called.append((number, where.partition, where.offset))
+
     counting = Counting()
     with ottla.Producer(
         brokers.bootstrap,
@@ -57,9 +62,7 @@ def test_callbacks_tell_each_record_in_order(brokers: Brokers) -> None:
                 topic,
                 str(number),
                 partition=number % 3,
-                on_delivery=lambda error, where, number=number: called.append(
-                    (number, where.partition, where.offset)
-                ),
+                on_delivery=partial(note, number),
             )
         producer.flush()
         metrics = producer.metrics()

@@ -38,9 +38,10 @@ def test_members_share_hand_over_and_repeat_nothing(
 ) -> None:
     topic = brokers.create_topic(partitions=3)
     everything = [(topic, partition) for partition in range(3)]
+    group = f"group-of-{topic}"
     config = {
         "topics": [topic],
-        "group_id": f"group-of-{topic}",
+        "group_id": group,
         "partition_assignment_strategy": assignor,
         "auto_offset_reset": "earliest",
         "heartbeat_interval_ms": 500,
@@ -77,7 +78,7 @@ def test_members_share_hand_over_and_repeat_nothing(
     # Each once: what changed hands had been committed.
     assert sorted(seen) == [(partition, n) for partition in range(3) for n in range(30)]
     with ottla.Admin(brokers.bootstrap) as admin:
-        offsets = admin.list_consumer_group_offsets(config["group_id"])
+        offsets = admin.list_consumer_group_offsets(group)
     assert set(offsets.values()) == {30}
 
 

@@ -47,11 +47,11 @@ def test_kill_the_leader_while_producing(kafka: KafkaCluster, kafka_topic: Topic
     count, moment = 150_000, threading.Event()
     killer = kill_after(kafka, victim, moment)
     promises: list[ottla.Delivery] = []
-    called: list[list[tuple[int, int | None, BaseException | None]]] = [
+    called: list[list[tuple[int, int | None, errors.KafkaError | None]]] = [
         [] for _ in range(PARTITIONS)
     ]
 
-    def note(number: int, error: BaseException | None, told: ottla.RecordMetadata) -> None:
+    def note(number: int, error: errors.KafkaError | None, told: ottla.RecordMetadata) -> None:
         called[number % PARTITIONS].append((number, told.offset, error))
 
     config = {
@@ -76,7 +76,7 @@ def test_kill_the_leader_while_producing(kafka: KafkaCluster, kafka_topic: Topic
         assert not kafka.nodes[victim].pid
         producer.flush(200)
     acknowledged: dict[tuple[int, int], bytes] = {}
-    failed: list[BaseException] = []
+    failed: list[errors.KafkaError] = []
     for i, promise in enumerate(promises):
         assert promise.done()
         error = promise.exception()
@@ -143,10 +143,11 @@ def test_kill_the_leader_while_sending_batches(
         for index in range(first, first + length)
         if str(error)
     }
-    found = Counter(
-        m.value().decode()
-        for m in confluent.read_all(kafka.bootstrap, topic, range(PARTITIONS)).values()
-    )
+    found: set[str] = set()
+    for message in confluent.read_all(kafka.bootstrap, topic, range(PARTITIONS)).values():
+        value = message.value()
+        assert value is not None
+        found.add(value.decode())
     missing = {row for rows, _ in sent for row in rows if row not in found}
     assert missing <= failed, f"{len(missing - failed)} acknowledged records are lost"
     assert not failed

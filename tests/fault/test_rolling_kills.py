@@ -114,7 +114,8 @@ def test_each_broker_is_killed_in_turn(kafka: KafkaCluster, kafka_topic: TopicFa
         )
     java_longest = max(standstill for _, _, _, standstill in java_report)
     assert max(report["longest"]) * 1000 <= 2 * java_longest
-    # One data connection and at most one to a coordinator; not a thread more or less.
+    # One connection for data, however often a broker comes and goes, and another one while the
+    # bootstrap list is asked; not a thread more or less.
     print(f"connections {report['connections']}, threads {report['threads']}")
     assert set(map(int, report["connections"])) == {node.port for node in kafka.nodes.values()}
     assert max(report["connections"].values()) <= 2, report["local_ports"]

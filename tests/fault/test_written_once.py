@@ -78,6 +78,14 @@ def read(kafka: KafkaCluster, topic: str) -> Iterator[tuple[bytes, int]]:
         yield key.encode(), int(value)
 
 
+def wait_for_another_leader(kafka: KafkaCluster, topic: str, partition: int, dead: int) -> None:
+    wait_until(
+        lambda: kafka.leader_of(topic, partition) not in (dead, -1),
+        lambda: f"{topic}-{partition} has no other leader",
+        120,
+    )
+
+
 def kill_until_done(kafka: KafkaCluster, topics: list[str], writers: list[Future[Report]]) -> int:
     """Kill one broker after the other, each when the one before is back; how many were killed."""
     killed = 0
@@ -87,11 +95,7 @@ def kill_until_done(kafka: KafkaCluster, topics: list[str], writers: list[Future
         killed += 1
         for topic in topics:
             for partition in range(PARTITIONS):
-                wait_until(
-                    lambda t=topic, p=partition, b=broker: kafka.leader_of(t, p) not in (b, -1),
-                    lambda t=topic, p=partition: f"{t}-{p} has no other leader",
-                    120,
-                )
+                wait_for_another_leader(kafka, topic, partition, broker)
         kafka.restart(broker)
         # Whoever dies next leaves two behind that have everything.
         for topic in topics:

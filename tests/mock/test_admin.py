@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 import ottla
@@ -26,6 +28,7 @@ def test_topics_are_made_and_deleted(mock_cluster: MockCluster) -> None:
 def test_what_is_wrong_is_told(mock_cluster: MockCluster) -> None:
     with ottla.Admin(mock_cluster.bootstrap) as admin:
         admin.create_topic("t")
+        call: Callable[[], object]
         for call in (
             lambda: admin.create_topic("t"),
             lambda: admin.create_topic("x", partitions=0),

@@ -85,7 +85,7 @@ def test_connecting_is_awaited_and_fails_with_the_typed_error() -> None:
 def test_without_a_running_loop_it_says_so(mock_cluster: MockCluster) -> None:
     client = AsyncClient(mock_cluster.bootstrap)
     with pytest.raises(RuntimeError, match="no running event loop"):
-        client.cluster()  # type: ignore[unused-awaitable]
+        client.cluster()
 
 
 def test_many_at_once_and_from_loops_of_several_threads(

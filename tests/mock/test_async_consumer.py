@@ -7,9 +7,8 @@ import asyncio
 import random
 import threading
 import time
-from collections.abc import Coroutine
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -17,16 +16,11 @@ import pytest
 import ottla
 from ottla import AsyncConsumer, errors
 from ottla.testing import MockCluster
-from tests.support import loops
 from tests.support.child import quickest_reaction
+from tests.support.loops import run
 from tests.support.stopwatch import Stopwatch
 
-R = TypeVar("R")
 ALL = [("orders", 0), ("orders", 1), ("orders", 2)]
-
-
-def run(coroutine: Coroutine[Any, Any, R]) -> R:
-    return loops.run(coroutine, 300)
 
 
 def fill(cluster: MockCluster, count: int) -> None:
@@ -73,7 +67,7 @@ def test_cancelled_polls_lose_nothing(mock_cluster: MockCluster, topic: str) -> 
                     return
 
         # Who changes from records to columns waits for the fetch that is under way.
-        config = {"auto_offset_reset": "earliest", "fetch_max_wait_ms": 10}
+        config: dict[str, Any] = {"auto_offset_reset": "earliest", "fetch_max_wait_ms": 10}
         async with AsyncConsumer(mock_cluster.bootstrap, **config) as consumer:
             consumer.assign(ALL)
             while len(seen) < 6000:

@@ -127,9 +127,15 @@ def test_one_good_server_is_enough(mock_cluster: MockCluster) -> None:
             assert len(client.cluster().brokers) == 3
 
 
+class Silent(http.server.BaseHTTPRequestHandler):
+    """Python's own, which tells standard error nothing of its requests."""
+
+    def log_message(self, format: str, *args: Any) -> None:
+        pass
+
+
 def test_http_server() -> None:
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), http.server.BaseHTTPRequestHandler)
-    server.RequestHandlerClass.log_message = lambda *_: None  # type: ignore[assignment, method-assign]
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Silent)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
     thread.start()
     try:

@@ -295,6 +295,9 @@ def test_configuration_from_files_and_arguments(
         (["topology", "--config", "/nowhere/at/all"], "/nowhere/at/all"),
         (["produce", "localhost:1", "-t", "t", "-D", ""], "-D"),
         (["consume", "localhost:1", "-t", "t", "-f", "%x"], "%x does not exist"),
+        (["consume", "localhost:1", "-t", "t", "-c", "-1"], "-c/--count: expected a number"),
+        (["produce", "localhost:1", "-t", "t", "-c", "-1"], "-c/--count: expected a number"),
+        (["consume", "localhost:1", "-t", "t", "-c", "ten"], "0 or more, got 'ten'"),
         (["nonsense"], "invalid choice"),
     ],
 )
@@ -328,6 +331,7 @@ def test_watching_prints_events_as_they_happen(mock_cluster: MockCluster, topic:
     with running(*command) as process:
         assert process.stdout is not None
         assert process.stderr is not None
+        output = process.stdout
         # Until the first event is seen, it is not known that the watch has begun.
         told: list[dict[str, object]] = []
         leaders = itertools.cycle([2, 3, 1])
@@ -335,10 +339,9 @@ def test_watching_prints_events_as_they_happen(mock_cluster: MockCluster, topic:
         def wait_for(kind: str, act: Callable[[], None]) -> dict[str, object]:
             while not any(event["kind"] == kind for event in told):
                 act()
-                ready, _, _ = select.select([process.stdout], [], [], 0.5)
+                ready, _, _ = select.select([output], [], [], 0.5)
                 if ready:
-                    assert process.stdout is not None
-                    told.append(json.loads(process.stdout.readline()))
+                    told.append(json.loads(output.readline()))
             return next(event for event in told if event["kind"] == kind)
 
         def move() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import pytest
 
@@ -22,7 +23,7 @@ def lines() -> list[str]:
     return [" ".join(chosen.choices(_WORDS, k=40)) for _ in range(1500)]
 
 
-def batch_size(cluster: MockCluster, topic: str, **config: object) -> float:
+def batch_size(cluster: MockCluster, topic: str, **config: Any) -> float:
     """The bytes of a batch of these lines, which is read again."""
     cluster.create_topic(topic, partitions=1)
     with ottla.Producer(
@@ -73,7 +74,7 @@ def test_lz4s_default_level_is_the_fast_one_and_the_others_search(
 def test_a_level_that_a_codec_has_not_is_refused(
     mock_cluster: MockCluster, codec: str, levels: tuple[int, int]
 ) -> None:
-    key = f"compression_{codec}_level"
     for level in levels:
+        config: dict[str, Any] = {f"compression_{codec}_level": level}
         with pytest.raises(errors.ConfigError, match=f"compression.{codec}.level"):
-            ottla.Producer(mock_cluster.bootstrap, compression_type=codec, **{key: level})
+            ottla.Producer(mock_cluster.bootstrap, compression_type=codec, **config)

@@ -7,7 +7,7 @@ import json
 import pickle
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pyarrow as pa
@@ -83,7 +83,7 @@ def test_a_record_has_all_that_was_sent(mock_cluster: MockCluster, consumer: Any
     assert pickle.loads(pickle.dumps(first)) == first
     assert repr(tombstone).startswith("Record(topic='orders', partition=1, offset=1, timestamp=18")
     with pytest.raises(AttributeError):
-        first.offset = 5
+        first.offset = 5  # type: ignore[misc]
 
 
 @pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4", "zstd"])
@@ -229,6 +229,7 @@ def test_what_cannot_be_deserialized_stays_the_next_record(
     ) as consumer:
         consumer.assign([(topic, 0)])
         assert [record.value for record in read(consumer, 2)] == ["0", "1"]
+        way: Callable[[], object]
         for way in (lambda: consumer.poll(timeout=SOON), lambda: next(consumer)):
             with pytest.raises(errors.SerializationError) as raised:
                 way()
@@ -272,6 +273,7 @@ def test_without_a_position_and_a_policy_the_program_is_asked(
 def test_calls_that_do_not_fit_are_refused(
     kind: Any, mock_cluster: MockCluster, consumer: Any
 ) -> None:
+    call: Callable[[], object]
     for call in (
         lambda: consumer.seek("other", 0, 5),
         lambda: consumer.pause((T, 7)),
@@ -297,13 +299,13 @@ def test_calls_that_do_not_fit_are_refused(
     for wrong in (T, [T], [(T,)], [(0, T)]):
         with pytest.raises(TypeError, match=r"expected \(topic, partition\)"):
             consumer.assign(wrong)
-    for wrong_call in (
+    for call in (
         lambda: consumer.subscribe(T),
         lambda: consumer.subscribe([T], on_lost=5),
         lambda: consumer.pause([(T, 0)]),
     ):
         with pytest.raises(TypeError):
-            wrong_call()
+            call()
     with kind(mock_cluster.bootstrap, group_id="g") as other:
         with pytest.raises(errors.StateError, match="subscribe to topics or assign"):
             other.poll()

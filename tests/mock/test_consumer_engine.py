@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ctypes
 import time
+from typing import Any
 
 import pytest
 
@@ -47,7 +48,7 @@ def test_twelve_leaders_take_one_connection_each_and_one_for_the_coordinator() -
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])
 def test_heartbeats_are_on_time_while_answers_are_huge_and_the_gil_is_held(protocol: str) -> None:
     api = {"classic": "Heartbeat", "consumer": "ConsumerGroupHeartbeat"}[protocol]
-    config = {"session_timeout_ms": 6000, "heartbeat_interval_ms": 100}
+    config: dict[str, Any] = {"session_timeout_ms": 6000, "heartbeat_interval_ms": 100}
     with MockCluster(brokers=1, group_session_timeout=6) as cluster:
         cluster.create_topic("t", 1, replication=1)
         value = bytes(1_000_000)

@@ -227,6 +227,31 @@ def test_a_commit_that_is_refused_raises(mock_cluster: MockCluster, member: Any)
         assert raised.value.name == "UNKNOWN_MEMBER_ID"
 
 
+def test_commits_of_a_callback_go_out_before_the_next_reader_begins(
+    mock_cluster: MockCluster, member: Any
+) -> None:
+    # Regression: what was queued was not waited for, so the next reader began before it, and was
+    # overtaken by it later.
+    mock_cluster.inject(Fault.delay(0.03), api="OffsetCommit")
+    told: list[Any] = []
+
+    def hand_over(consumer: Any, partitions: list[tuple[str, int]]) -> None:
+        for n in range(1, 11):
+            offsets = dict.fromkeys(partitions, n)
+            consumer.commit_async(offsets, lambda error, _: told.append(error))
+
+    with member(enable_auto_commit=False) as first:
+        first.subscribe(["orders"], on_revoked=hand_over)
+        until(lambda: first.assignment() == ALL, first)
+        with member(enable_auto_commit=False) as second:
+            second.subscribe(["orders"])
+            until(lambda: second.assignment(), first, second)
+            committed = mock_cluster.committed("g")
+            assert {committed[partition] for partition in second.assignment()} == {10}
+        until(lambda: len(told) >= 10, first)
+    assert set(told) == {None}
+
+
 def test_async_commits_are_told_in_order_by_a_later_call(
     mock_cluster: MockCluster, topic: str, kind: Any
 ) -> None:

@@ -16,7 +16,7 @@ from ottla.testing import Fault, MockCluster
 from tests.support import loops
 from tests.support.arrow import read_rows
 
-Heard = tuple[ottla.RecordMetadata, errors.KafkaError | None]
+Heard = tuple[ottla.RecordMetadata, BaseException | None]
 
 
 class Listening(ProducerInterceptor):
@@ -34,7 +34,7 @@ class Listening(ProducerInterceptor):
         return replace(record, headers=[*(record.headers or ()), ("by", self.name)])
 
     def on_acknowledgement(
-        self, metadata: ottla.RecordMetadata, error: errors.KafkaError | None
+        self, metadata: ottla.RecordMetadata, error: BaseException | None
     ) -> None:
         self.threads.add(threading.current_thread().name)
         self.heard.append((metadata, error))
@@ -50,7 +50,7 @@ class Broken(ProducerInterceptor):
         raise ZeroDivisionError("on_send")
 
     def on_acknowledgement(
-        self, metadata: ottla.RecordMetadata, error: errors.KafkaError | None
+        self, metadata: ottla.RecordMetadata, error: BaseException | None
     ) -> None:
         raise ZeroDivisionError("on_acknowledgement")
 

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
+import ottla
+from ottla.testing import MockCluster
 from tests.support.child import interrupt_child, quickest_reaction
+from tests.support.loops import run
 
 # The goal is 0.1 s; the machine may be busy with other tests.
 SLACK = 0.5
@@ -111,6 +116,102 @@ except KeyboardInterrupt:
 """
     )
     quickest_reaction(program, SLACK, code=7)
+
+
+def test_ctrl_c_in_a_deserializer_is_not_lost() -> None:
+    # Regression: with records at hand that were made before, poll returned them and forgot about
+    # the Ctrl-C, which, unlike what a record is to blame for, does not come again.
+    program = """
+cluster = MockCluster(brokers=1)
+cluster.create_topic("t", partitions=1)
+for _ in range(30):
+    cluster.append("t", 0, [b"v"] * 100)
+def slow(data):
+    until = time.perf_counter() + 0.001
+    while time.perf_counter() < until:
+        pass
+    return data
+config = {"auto_offset_reset": "earliest", "value_deserializer": slow}
+consumer = ottla.Consumer(cluster.bootstrap, **config)
+consumer.assign([("t", 0)])
+try:
+    say("waiting")
+    seen = 0
+    while seen < 3000:
+        seen += len(consumer.poll(1))
+    say("swallowed")
+except KeyboardInterrupt:
+    say("interrupted")
+    os._exit(7)
+"""
+    quickest_reaction(program, SLACK, code=7)
+
+
+class Interrupted:
+    """A deserializer that is interrupted some of the times that it is called."""
+
+    def __init__(self, how: type[BaseException], *at: int) -> None:
+        self.how, self.at, self.calls = how, at, 0
+
+    def __call__(self, data: bytes) -> bytes:
+        """Give the bytes, or raise."""
+        self.calls += 1
+        if self.calls in self.at:
+            raise self.how
+        return data
+
+
+@pytest.mark.parametrize("how", [KeyboardInterrupt, SystemExit])
+@pytest.mark.parametrize("kind", ["sync", "asyncio"])
+def test_a_deserializer_that_is_interrupted_loses_no_record(
+    mock_cluster: MockCluster, topic: str, kind: str, how: type[BaseException]
+) -> None:
+    # Regression: as above. What was made until then is made again by the next poll.
+    for partition in range(3):
+        mock_cluster.append(topic, partition, [b"v"] * 5)
+    config: dict[str, Any] = {
+        "auto_offset_reset": "earliest",
+        # Each record is made once at least, so that these calls come.
+        "value_deserializer": Interrupted(how, 2, 9, 15),
+    }
+    all_places = [(partition, offset) for partition in range(3) for offset in range(5)]
+    seen: list[tuple[int, int]] = []
+    interrupts = 0
+
+    def note(records: list[ottla.Record]) -> None:
+        seen.extend((record.partition, record.offset) for record in records)
+
+    def handed_out() -> list[int]:
+        return [sum(at == partition for at, _ in seen) for partition in range(3)]
+
+    def sync() -> None:
+        nonlocal interrupts
+        with ottla.Consumer(mock_cluster.bootstrap, **config) as consumer:
+            consumer.assign([(topic, partition) for partition in range(3)])
+            while len(seen) < 15:
+                try:
+                    note(consumer.poll(1))
+                except how:
+                    interrupts += 1
+                assert [consumer.position(topic, p) for p in range(3)] == handed_out()
+
+    async def asynchronous() -> None:
+        nonlocal interrupts
+        async with ottla.AsyncConsumer(mock_cluster.bootstrap, **config) as consumer:
+            consumer.assign([(topic, partition) for partition in range(3)])
+            while len(seen) < 15:
+                try:
+                    note(await consumer.poll(1))
+                except how:
+                    interrupts += 1
+                assert [await consumer.position(topic, p) for p in range(3)] == handed_out()
+
+    if kind == "sync":
+        sync()
+    else:
+        run(asynchronous())
+    assert interrupts == 3
+    assert sorted(seen) == all_places
 
 
 def test_ctrl_c_unhandled_ends_the_program() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from collections.abc import Sequence
 
 import pytest
 
@@ -32,7 +33,9 @@ def test_shapes(brokers: int, racks: list[str] | None) -> None:
         with ottla.Client(cluster.bootstrap) as client:
             known = client.cluster(["t"])
             assert len(known.topics["t"].partitions) == 4
-            want = ["rack-a", "rack-b", "rack-c"] if racks is None else racks or [None]
+            want: Sequence[str | None] = (
+                ["rack-a", "rack-b", "rack-c"] if racks is None else racks or [None]
+            )
             assert [b.rack for b in known.brokers.values()] == [
                 want[i % len(want)] for i in range(brokers)
             ]

@@ -7,6 +7,7 @@ import random
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -38,7 +39,7 @@ def test_each_is_called_once_in_order(producer: ottla.Producer, single: str) -> 
             single,
             b"v",
             timestamp=number,
-            on_delivery=lambda error, where, number=number: callback(number, error, where),
+            on_delivery=partial(callback, number),
         )
     producer.flush()
     assert [number for number, _, _ in called] == list(range(5000))
@@ -53,6 +54,10 @@ def test_each_is_told_once_whatever_happens_to_the_connection(
 ) -> None:
     """Answers and requests that are lost, leaders that say no, batches that are refused."""
     told: dict[int, list[tuple[int, bool, int | None]]] = {0: [], 1: [], 2: []}
+
+    def note(number: int, error: errors.KafkaError | None, where: ottla.RecordMetadata) -> None:
+        told[where.partition].append((number, error is None, where.offset))
+
     chosen = random.Random(11)
     with ottla.Producer(
         mock_cluster.bootstrap, linger_ms=0, batch_size=200, request_timeout_ms=20_000
@@ -72,9 +77,7 @@ def test_each_is_told_once_whatever_happens_to_the_connection(
                 topic,
                 b"v" * 40,
                 partition=number % 3,
-                on_delivery=lambda error, where, number=number: told[where.partition].append(
-                    (number, error is None, where.offset)
-                ),
+                on_delivery=partial(note, number),
             )
         producer.flush()
     for partition, records in told.items():

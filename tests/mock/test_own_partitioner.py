@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -140,12 +141,15 @@ def test_what_is_no_partition_is_an_error_and_nothing_is_sent(
 
 
 def test_too_few_or_null_partitions_are_errors(mock_cluster: MockCluster, wide: str) -> None:
+    def returned(answer: Any, _: list[int]) -> Any:
+        return answer
+
     for answer, words in (
         ([0], "1 partitions for 2 keys"),
         (pa.array([0, None], pa.int32()), "a null"),
         (pa.array(["a", "b"]), "an array of Utf8"),
     ):
-        column = ByColumn(lambda _, answer=answer: answer)
+        column = ByColumn(partial(returned, answer))
         with (
             producing(mock_cluster, column) as producer,
             pytest.raises(errors.ConfigError, match=words),

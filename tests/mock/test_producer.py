@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
@@ -269,7 +270,7 @@ def test_unknown_topic_times_out() -> None:
         MockCluster(auto_create_topics=False) as cluster,
         ottla.Producer(cluster.bootstrap, max_block_ms=3000) as producer,
     ):
-        sends = [
+        sends: list[Callable[[], object]] = [
             lambda: producer.send("nowhere", "v"),
             lambda: producer.send_batch("nowhere", ["v"]),
         ]

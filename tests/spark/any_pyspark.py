@@ -60,6 +60,7 @@ def main() -> None:
                 admin.create_topic(name, 3)
         batches(spark, kafka, topic)
         streams(spark, kafka, topic, copy, Path(directory))
+        replays(spark, kafka, topic, Path(directory) / "replays")
     spark.stop()
     print(f"PySpark {pyspark.__version__}: all is well")
 
@@ -135,6 +136,32 @@ def streams(
             expect(ottla.spark.lag(run(option, **{option: "1000"}).lastProgress).total, 0)
         else:
             refused(lambda o=option: run(o, **{o: "1000"}), [option, "4.2", pyspark.__version__])
+
+
+def replays(spark: SparkSession, kafka: dict[str, str], topic: str, checkpoint: Path) -> None:
+    """Have the sink fail in a query's first micro-batch, and start it again when there is more."""
+
+    def start(sink: Any) -> Any:
+        return (
+            spark.readStream.format("ottla")
+            .options(**kafka, subscribe=topic, startingOffsets="latest")
+            .load()
+            .writeStream.foreachBatch(sink)
+            .option("checkpointLocation", str(checkpoint))
+            .start()
+        )
+
+    def fails(batch: Any, number: int) -> None:
+        raise RuntimeError("the sink fails")
+
+    refused(lambda: start(fails).awaitTermination(120), ["the sink fails"])
+    rows = spark.range(ROWS).selectExpr("CAST(id AS STRING) AS value")
+    ottla.spark.write(rows, {**kafka, "topic": topic})
+    seen: dict[int, int] = {}
+    query = start(lambda batch, number: seen.update({number: batch.count()}))
+    query.processAllAvailable()
+    query.stop()
+    expect(sum(seen.values()), ROWS)
 
 
 def refused(act: Any, words: list[str]) -> None:

@@ -25,7 +25,7 @@ COMPACTED = {
 }
 # For records of ten megabytes; what sends them needs as much.
 LARGE = {"max.message.bytes": "12000000"}
-LARGE_PRODUCER = {"max_request_size": 12_000_000, "buffer_memory": 64_000_000}
+LARGE_PRODUCER: dict[str, Any] = {"max_request_size": 12_000_000, "buffer_memory": 64_000_000}
 
 Headers = list[tuple[str, bytes | None]]
 

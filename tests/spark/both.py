@@ -70,11 +70,15 @@ def same_error(
     refused(lambda source: load(spark, source, kafka, **options).count(), words)
 
 
-def refused(act: Callable[[str], object], words: list[str], *, together: bool = True) -> None:
-    """With either source it is an error that has these words in it, in any case.
+def refused(
+    act: Callable[[str], object], words: list[str] | dict[str, list[str]], *, together: bool = True
+) -> None:
+    """With either source it is an error that has these words in it, or its own, in any case.
 
     Not ``together`` for writes: Spark finds sinks in Python by the session of the thread.
     """
+
+    assert words, "without a word any error would do"
 
     def message(source: str) -> str:
         with pytest.raises((PySparkException, Py4JJavaError)) as caught:
@@ -83,4 +87,5 @@ def refused(act: Callable[[str], object], words: list[str], *, together: bool = 
 
     messages = at_once(message) if together else list(map(message, SOURCES))
     for source, text in zip(SOURCES, messages, strict=True):
-        assert [word for word in words if word.lower() not in text] == [], f"{source}: {text}"
+        expected = words if isinstance(words, list) else words[source]
+        assert [word for word in expected if word.lower() not in text] == [], f"{source}: {text}"

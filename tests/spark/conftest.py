@@ -12,6 +12,7 @@ import pytest
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from tests.spark.fake_client import FakeClient
     from tests.spark.streams import Streams
     from tests.support.kafka_cluster import KafkaCluster
 
@@ -55,3 +56,14 @@ def streams(spark: SparkSession, kafka: KafkaCluster, tmp_path: Path) -> Streams
     from tests.spark.streams import Streams
 
     return Streams(spark, kafka, tmp_path)
+
+
+@pytest.fixture
+def stream_client(monkeypatch: pytest.MonkeyPatch) -> FakeClient:
+    """What planners of streams ask: a topic of two partitions, to start with."""
+    from ottla.spark import stream_planner
+    from tests.spark.fake_client import FakeClient
+
+    fake = FakeClient({("t", 0): (0, 100), ("t", 1): (10, 30)})
+    monkeypatch.setattr(stream_planner, "client_for", lambda *_, **__: fake)
+    return fake

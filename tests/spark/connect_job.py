@@ -16,15 +16,19 @@ from pyspark.sql import SparkSession
 
 import ottla
 import ottla.spark
-from ottla.spark import udf
+from ottla.spark import redaction, udf
+
+CANARY = "canary-key"
 
 
 def main() -> None:
     remote, bootstrap, directory = sys.argv[1:]
     spark = SparkSession.builder.remote(remote).getOrCreate()
-    # The server finds the format by itself; this is harmless.
-    ottla.spark.register(spark)
-    kafka = {"kafka.bootstrap.servers": bootstrap}
+    # The server finds the format by itself; this is harmless, and has it hide more.
+    for _ in range(2):
+        ottla.spark.register(spark)
+    hidden = [spark.conf.get(setting) for setting in (redaction.SETTING, redaction.OF_REQUESTS)]
+    kafka = {"kafka.bootstrap.servers": bootstrap, **secrets()}
     rows = spark.range(1000).selectExpr("CAST(id AS STRING) AS key", "CAST(id AS STRING) AS value")
     rows.write.format("ottla").mode("append").options(**kafka, topic="connect-0").save()
     source = {**kafka, "subscribe": "connect-0"}
@@ -34,6 +38,7 @@ def main() -> None:
         "read": frame.selectExpr("count(*)", "sum(CAST(CAST(key AS STRING) AS BIGINT))").collect(),
         "stream": stream(spark, source, directory),
         "wrong": wrong(spark, kafka),
+        "hidden": hidden,
     }
     config = {"bootstrap.servers": bootstrap}
     found["partitions"] = (
@@ -48,6 +53,12 @@ def main() -> None:
     spark.stop()
 
 
+def secrets() -> dict[str, str]:
+    """Secrets that are of no effect here, one as long as keys are, and one with quotes in it."""
+    key = "\n".join(["-----BEGIN PRIVATE KEY-----", *[CANARY * 6] * 60])
+    return {"kafka.ssl.keystore.key": key, "kafka.sasl.password": f'a"b\\c{CANARY}'}
+
+
 def stream(spark: SparkSession, source: dict[str, str], directory: str) -> list[int]:
     """Copy the topic by a stream; what the target holds, and how far the stream was behind."""
     query = (
@@ -56,7 +67,7 @@ def stream(spark: SparkSession, source: dict[str, str], directory: str) -> list[
         .load()
         .select("value")
         .writeStream.format("ottla")
-        .options(**{"kafka.bootstrap.servers": source["kafka.bootstrap.servers"]})
+        .options(**{name: value for name, value in source.items() if name != "subscribe"})
         .option("topic", "connect-2")
         .option("checkpointLocation", str(Path(directory, "checkpoint")))
         .trigger(availableNow=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
 
@@ -48,9 +48,12 @@ class FakeOffset:
 class FakeScan:
     batches: list[pa.RecordBatch]
     closed: bool = False
+    error: Exception | None = None
 
     def __iter__(self) -> Iterator[core.ArrowArray]:
-        return iter(self.batches)
+        yield from self.batches
+        if self.error is not None:
+            raise self.error
 
     def __enter__(self) -> FakeScan:
         return self
@@ -75,7 +78,13 @@ class FakeClient:
     scans: list[FakeScan] = field(default_factory=list)
     asked: list[dict[str, object]] = field(default_factory=list)
     timeouts: list[float | None] = field(default_factory=list)
+    # How long list_offsets may wait.
+    patience: list[float | None] = field(default_factory=list)
     slow_cluster: bool = False
+    # What happens before one answer after the other to list_offsets.
+    meanwhile: list[Callable[[], object]] = field(default_factory=list)
+    # Topics that are listed, but gone before they are looked up.
+    listed_last: set[str] = field(default_factory=set)
 
     def cluster(
         self,
@@ -98,14 +107,20 @@ class FakeClient:
         return cluster
 
     def list_topics(self) -> list[str]:
-        return sorted({topic for topic, _ in self.logs})
+        listed = sorted({topic for topic, _ in self.logs} | self.listed_last)
+        self.listed_last.clear()
+        return listed
 
     def list_offsets(
         self,
         spec: Mapping[TopicPartition, str | int],
         *,
         isolation_level: str = "read_uncommitted",
+        timeout: float | None = None,
     ) -> Mapping[TopicPartition, core.Offset]:
+        self.patience.append(timeout)
+        if self.meanwhile:
+            self.meanwhile.pop(0)()
         if self.failures:
             raise self.failures.pop(0)
         self.isolation.add(isolation_level)
@@ -125,7 +140,10 @@ class FakeClient:
         *,
         columns: Sequence[str] | None = None,
         include_headers: bool = False,
+        max_rows: int = 50_000,
+        target_bytes: int = 4 << 20,
         fail_on_data_loss: bool = True,
+        timeout: float | None = None,
     ) -> core.Scan:
         assert columns is not None
         self.asked.append(

@@ -22,6 +22,8 @@ import ottla.spark
 
 # Brokers are killed and started meanwhile.
 PATIENCE = 500
+WRITERS = 24
+ROWS_A_BATCH = 500
 
 
 def main() -> None:
@@ -40,7 +42,7 @@ def main() -> None:
         .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
         .config("spark.sql.shuffle.partitions", "4")
         # Small, so that a task that is held has not got all of its rows.
-        .config("spark.sql.execution.arrow.maxRecordsPerBatch", "500")
+        .config("spark.sql.execution.arrow.maxRecordsPerBatch", str(ROWS_A_BATCH))
         .config("spark.python.unix.domain.socket.enabled", "true")
         .getOrCreate()
     )
@@ -56,8 +58,9 @@ def main() -> None:
     spark.stop()
 
 
-def gate(directory: str, name: str) -> Any:
-    """A function for mapInArrow that stops each task at its second batch until it is told."""
+def gate(directory: str, name: str, pause: float = 0) -> Any:
+    """A function for mapInArrow that stops each task at its second batch until it is told, and
+    waits for ``pause`` seconds before each batch."""
     patience = PATIENCE
 
     def held(batches: Any) -> Any:
@@ -69,6 +72,7 @@ def gate(directory: str, name: str) -> Any:
                     if time.monotonic() > deadline:
                         raise TimeoutError(f"nobody said {name}-go-on")
                     time.sleep(0.05)
+            time.sleep(pause)
             yield batch
 
     return held
@@ -105,9 +109,14 @@ def workers(spark: SparkSession, bootstrap: str) -> list[list[int]]:
 def write(
     spark: SparkSession, options: dict[str, str], directory: str, rows: int
 ) -> dict[str, int]:
-    numbers = spark.range(0, rows, 1, 24).mapInArrow(gate(directory, "write"), "id bigint")
+    # Each task writes for a second at least.
+    slow = gate(directory, "write", WRITERS * ROWS_A_BATCH / rows)
+    numbers = spark.range(0, rows, 1, WRITERS).mapInArrow(slow, "id bigint")
     frame = numbers.selectExpr("CAST(id AS STRING) AS key", "repeat('v', 100) AS value")
+    spark.sparkContext.setJobGroup("write", "rows to the target")
     report = ottla.spark.write(frame, {**options, "topic": "target", "kafka.linger.ms": "5"})
+    Path(directory, "written").touch()
+    run_again = failed_tasks(spark, "write")
     back = spark.read.format("ottla").schema("key binary").options(**options, subscribe="target")
     keys = back.load().selectExpr("CAST(CAST(key AS STRING) AS BIGINT) AS id")
     row = keys.selectExpr(
@@ -116,7 +125,15 @@ def write(
         "min(id) AS low",
         "max(id) AS high",
     ).collect()[0]
-    return {"reported": report.records, **row.asDict()}
+    return {"reported": report.records, "run_again": run_again, **row.asDict()}
+
+
+def failed_tasks(spark: SparkSession, group: str) -> int:
+    """How many tasks of a group of jobs Spark had to run again."""
+    tracker = spark.sparkContext.statusTracker()
+    jobs = [tracker.getJobInfo(number) for number in tracker.getJobIdsForGroup(group)]
+    stages = [tracker.getStageInfo(number) for job in jobs if job for number in job.stageIds]
+    return sum(stage.numFailedTasks for stage in stages if stage)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,11 +12,13 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewPartitions
 
 import ottla
+from ottla.spark.checkpoint import nested_offsets, offsets_of
 from tests.spark.both import at_once, refused
+from tests.support.kafka_admin import wait_until
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-    from pyspark.sql.streaming import StreamingQuery
+    from pyspark.sql.streaming.query import StreamingQuery
 
     from tests.support.kafka_cluster import KafkaCluster
 
@@ -40,6 +43,8 @@ class Streams:
     directory: Path
     # The first three say which record it is, so that rows have an order.
     columns: tuple[str, ...] = COLUMNS
+    # Then the sink takes the rows of a micro-batch, and fails before that is committed.
+    sink_fails: bool = False
 
     def start(
         self, source: str, name: str, trigger: dict[str, Any] | None = None, **options: str
@@ -57,6 +62,8 @@ class Streams:
         def keep(batch: Any, number: int) -> None:
             rows.extend(tuple(row) for row in batch.collect())
             batches.append(number)
+            if self.sink_fails:
+                raise RuntimeError("the sink fails")
 
         query = (
             frame.writeStream.foreachBatch(keep)
@@ -68,9 +75,13 @@ class Streams:
 
     def run(self, source: str, name: str, **options: str) -> Run:
         """Read what there is, and end."""
-        query, rows, batches = self.start(source, name, **options)
+        query, rows, batches = self.start(source, name, None, **options)
         assert query.awaitTermination(300)
-        ends = {p.batchId: json.loads(p.sources[0].endOffset) for p in query.recentProgress}
+        ends = {
+            # Without where the query started, which is ours.
+            p.batchId: nested_offsets(offsets_of(json.loads(p.sources[0].endOffset)))
+            for p in query.recentProgress
+        }
         return Run(sorted(rows), [ends[number] for number in batches])
 
     def same(self, name: str, **options: str) -> Run:
@@ -80,9 +91,21 @@ class Streams:
         assert ours.rows == theirs.rows
         return ours
 
-    def same_error(self, name: str, words: list[str], **options: str) -> None:
+    def same_error(
+        self, name: str, words: list[str] | dict[str, list[str]], **options: str
+    ) -> None:
         """Both sources refuse, when the query is built, started or run."""
         refused(lambda source: self.run(source, name, **options), words)
+
+
+def until(query: StreamingQuery, condition: Callable[[], bool], what: Callable[[], object]) -> None:
+    """Wait for what a query that runs is to bring about; if it fails, so does this."""
+
+    def checked() -> bool:
+        assert query.exception() is None, query.exception()
+        return condition()
+
+    wait_until(checked, lambda: f"{what()}; {query.lastProgress}", 240)
 
 
 def produce(kafka: KafkaCluster, topic: str, *counts: int, timestamp: int | None = None) -> None:

@@ -74,6 +74,18 @@ def test_read_arrow(spark: SparkSession, kafka: KafkaCluster, events: str) -> No
     assert sorted(row.half for row in frame.collect()) == [i // 2 for i in range(3000)]
 
 
+def test_read_arrow_takes_numbers_and_booleans_as_spark_does(
+    spark: SparkSession, kafka: KafkaCluster, events: str
+) -> None:
+    frame = ottla.spark.read_arrow(
+        spark,
+        {**options_of(kafka, events), "minPartitions": 6, "includeHeaders": True},
+    )
+    assert frame.columns[-1] == "headers"
+    assert frame.rdd.getNumPartitions() == 6
+    assert frame.count() == 3000
+
+
 def test_read_arrow_refuses_what_the_format_refuses(
     spark: SparkSession, kafka: KafkaCluster, events: str
 ) -> None:
@@ -135,11 +147,8 @@ def test_small_partitions_share_tasks(
         producer.send_batch(
             topic, ["x" * 100] * 6000, partitions=[i % 60 for i in range(6000)]
         ).result(120)
-    frame = read(spark, kafka, topic)
-    # About 2000 offsets for each of the three brokers, and at most so many a task.
-    assert 3 <= frame.rdd.getNumPartitions() <= 6
-    rows = frame.select("partition", "offset").collect()
-    assert sorted(map(tuple, rows)) == [(p, o) for p in range(60) for o in range(100)]
+    # As many as with Spark's connector, where they are not very many.
+    assert read(spark, kafka, topic).rdd.getNumPartitions() == 60
     by_bytes = read(spark, kafka, topic, targetBytesPerPartition="24000")
     # Some 110 bytes a record: two partitions of a broker at a time.
     assert 25 <= by_bytes.rdd.getNumPartitions() <= 40
@@ -147,6 +156,15 @@ def test_small_partitions_share_tasks(
     cut = read(spark, kafka, topic, targetBytesPerPartition="6000")
     assert 110 <= cut.rdd.getNumPartitions() <= 140
     assert cut.count() == 6000
+    many = kafka_topic(partitions=200, replication=1)
+    with ottla.Producer(kafka.bootstrap) as producer:
+        numbers = [i % 200 for i in range(1000)]
+        producer.send_batch(many, ["x"] * 1000, partitions=numbers).result(120)
+    frame = read(spark, kafka, many)
+    # Of each broker's three partitions at a time.
+    assert 64 <= frame.rdd.getNumPartitions() <= 70
+    rows = frame.select("partition", "offset").collect()
+    assert sorted(map(tuple, rows)) == [(p, o) for p in range(200) for o in range(5)]
 
 
 def test_partition_for_and_leader_for(

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from ottla.spark.redaction import HIDDEN, IN_REQUESTS
+from tests.spark.connect_job import CANARY
 from tests.support.jars import REPOSITORY
 from tests.support.kafka_cluster import KafkaCluster
 from tests.support.spark_connect import SparkConnect
@@ -21,7 +23,11 @@ pytestmark = [pytest.mark.spark, pytest.mark.cluster, pytest.mark.slow]
 def test_a_client_of_spark_connect(kafka: KafkaCluster, tmp_path: Path) -> None:
     for number in range(3):
         kafka.create_topic(f"connect-{number}", partitions=2)
-    with SparkConnect() as server:
+    events = tmp_path / "events"
+    events.mkdir()
+    with SparkConnect(
+        {"spark.eventLog.enabled": "true", "spark.eventLog.dir": f"file://{events}"}
+    ) as server:
         done = subprocess.run(
             [
                 *(sys.executable, "-m", "tests.spark.connect_job"),
@@ -35,7 +41,13 @@ def test_a_client_of_spark_connect(kafka: KafkaCluster, tmp_path: Path) -> None:
             check=False,
         )
         assert done.returncode == 0, done.stderr[-4000:] + server.log
+    # The server's event log has each request, and what it ran, without a secret.
+    logged = "".join(file.read_text() for file in events.rglob("*") if file.is_file())
+    assert "statementText" in logged
+    assert "connect-0" in logged
+    assert CANARY not in logged
     found = json.loads(done.stdout.splitlines()[-1])
+    assert found["hidden"] == [f"(?:(?i)url)|{HIDDEN}", IN_REQUESTS]
     # It was Connect's session, not one with a JVM of its own.
     assert found["kind"] == "pyspark.sql.connect.session"
     assert found["read"] == [[1000, 499_500]]

@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -13,6 +14,7 @@ import pyspark
 import pytest
 
 from benches.spark.chart import chart
+from benches.spark.run import Result
 from tests.support.jars import REPOSITORY
 from tests.support.spark_home import spark_home
 
@@ -68,14 +70,10 @@ def test_compiled_archives_are_imported_as_bytecode(tmp_path: Path) -> None:
 
 
 def test_the_chart_shows_each_way_by_its_figure() -> None:
-    figures = {"records": 2_000_000, "seconds": 3.0}
     ways = [("connector, tuned", 1.5, 0.0), ("ottla", 0.6, 0.4), ("hand-over alone", 0.5, 0.1)]
-    recorded = [
-        {"scenario": "read & count", "name": name, "jvm": jvm, "python": python, **figures}
-        for name, jvm, python in ways
-    ]
-    recorded.append({**recorded[0], "scenario": "first row", "records": 1})
-    drawn = ET.fromstring(chart(recorded))
+    results = [Result("read & count", name, 2_000_000, 3.0, jvm, py) for name, jvm, py in ways]
+    results.append(replace(results[0], scenario="first row", records=1))
+    drawn = ET.fromstring(chart(results))
     words = [text.text for text in drawn.iter(f"{SVG}text")][1:]
     assert words == [
         *("read & count", "connector, tuned", "0.75", "ottla", "0.50"),

@@ -1,13 +1,10 @@
-"""Parity where logs are awkward: transactions, huge records, retention under way; and secrets."""
+"""Parity where logs are awkward: transactions, huge records, retention under way."""
 
 from __future__ import annotations
 
-import contextlib
-import io
 import os
 import zlib
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
@@ -37,7 +34,9 @@ def load(
     )
 
 
-def same(spark: SparkSession, kafka: KafkaCluster, topic: str, **options: str) -> list[tuple]:
+def same(
+    spark: SparkSession, kafka: KafkaCluster, topic: str, **options: str
+) -> list[tuple[Any, ...]]:
     """What both read, as (partition, offset, length and checksum of the value)."""
     theirs, ours = at_once(
         lambda source: sorted(
@@ -132,54 +131,3 @@ def test_retention_under_way(
         with pytest.raises((PySparkException, Py4JJavaError)) as caught:
             read(source, startingOffsets=f'{{"{topic}":{{"0":55}}}}')
         assert f"{topic}-0" in str(caught.value)
-
-
-SECRET = "hunter2-" + "s3cret"
-
-
-def test_secrets_appear_nowhere_that_spark_prints(
-    spark: SparkSession, kafka: KafkaCluster, kafka_topic: TopicFactory, tmp_path: Path
-) -> None:
-    topic = kafka_topic()
-    with ottla.Producer(kafka.bootstrap) as producer:
-        producer.send_batch(topic, ["x"] * 10)
-    # Settings of SASL are of no effect on these listeners, and are carried along all the same.
-    secrets = {
-        "kafka.sasl.password": SECRET,
-        "kafka.sasl.username": "alice",
-        "kafka.ssl.key.password": SECRET,
-        "kafka.sasl.jaas.config": f'x.PlainLoginModule required username="a" password="{SECRET}";',
-    }
-    base = {"kafka.bootstrap.servers": kafka.bootstrap, **secrets}
-    printed = io.StringIO()
-    frame = spark.read.format("ottla").options(**base, subscribe=topic).load()
-    with contextlib.redirect_stdout(printed):
-        for mode in ("simple", "extended", "codegen", "cost", "formatted"):
-            frame.explain(mode=mode)
-    printed.write(frame._jdf.queryExecution().toString() + repr(frame))
-    assert frame.count() == 10
-    stream = spark.readStream.format("ottla").options(**base, subscribe=topic).load()
-    query = (
-        stream.select("value")
-        .writeStream.format("ottla")
-        .options(**base, topic=topic)
-        .option("checkpointLocation", str(tmp_path / "checkpoint"))
-        .trigger(availableNow=True)
-        .start()
-    )
-    assert query.awaitTermination(300)
-    with contextlib.redirect_stdout(printed):
-        query.explain(extended=True)
-    printed.write(str(query.lastProgress) + str(query.status) + repr(query))
-    for file in (tmp_path / "checkpoint").rglob("*"):
-        if file.is_file():
-            printed.write(file.read_bytes().decode(errors="replace"))
-    for options in ({"topic": "a b c", "kafka.max.block.ms": "500"}, {"nonsense": "x"}):
-        with pytest.raises(PySparkException) as caught:
-            frame.select("value").write.format("ottla").mode("append").options(
-                **base, **options
-            ).save()
-        printed.write(str(caught.value))
-    text = printed.getvalue()
-    assert "ottla" in text
-    assert SECRET not in text

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from ottla.errors import ConfigError
+from ottla.spark.checkpoint import nested_offsets, offsets_of
 from ottla.spark.offsets import (
     EARLIEST,
     LATEST,
@@ -16,9 +17,7 @@ from ottla.spark.offsets import (
     SpecificOffsets,
     SpecificTimestamps,
     check_batch_limits,
-    nested_offsets,
     offset_limit,
-    offsets_of,
     parse_offsets,
     parse_timestamps,
     show_all,

@@ -215,7 +215,7 @@ WRONG: list[tuple[dict[str, str], list[str]]] = [
     ({**ALL, "startingOffsets": "first"}, ["topicA", "first"]),
     ({**ALL, "startingTimestamp": "soon"}, ["soon"]),
     ({**ALL, "startingTimestamp": str(EPOCH * 2)}, ["parity-events-", str(EPOCH * 2)]),
-    ({**ALL, "startingOffsetsByTimestampStrategy": "maybe", "startingTimestamp": "1"}, []),
+    ({**ALL, "startingOffsetsByTimestampStrategy": "maybe", "startingTimestamp": "1"}, ["maybe"]),
     (
         {
             **ALL,
@@ -240,7 +240,7 @@ WRONG: list[tuple[dict[str, str], list[str]]] = [
     ({**ALL, "fetchOffset.retryIntervalMs": "soon"}, ["soon"]),
     ({**ALL, "startingOffsetsByTimestamp": "soon"}, ["soon"]),
     ({**ALL, "startingOffsetsByTimestamp": per_partition(1)}, ["parity-events-1"]),
-    ({**ALL, "startingOffsetsByTimestampStrategy": "maybe"}, []),
+    ({**ALL, "startingOffsetsByTimestampStrategy": "maybe"}, ["maybe"]),
     ({**ALL, "endingTimestamp": "soon"}, ["soon"]),
     ({**ALL, "endingOffsets": "last"}, ["last"]),
     ({**ALL, "endingOffsets": per_partition(1)}, ["parity-events-1"]),

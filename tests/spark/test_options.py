@@ -7,15 +7,16 @@ import pickle
 import pytest
 
 from ottla.errors import ConfigError
+from ottla.spark import OttlaDataSource
 from ottla.spark.offsets import EARLIEST, LATEST, Everywhere
+from ottla.spark.option_values import Value
 from ottla.spark.options import (
     BATCH_OPTIONS,
     GENERAL_OPTIONS,
     STREAM_OPTIONS,
     parse_batch,
-    parse_source,
 )
-from ottla.spark.sink_options import SINK_OPTIONS
+from ottla.spark.sink_options import SINK_OPTIONS, parse_sink
 from ottla.spark.subscription import Assign, Subscribe, SubscribePattern
 from tests.support.jars import REPOSITORY
 
@@ -140,6 +141,22 @@ def test_unknown_option_names_the_nearest(name: str, nearest: str) -> None:
     assert f"did you mean {nearest}?" in message
 
 
+@pytest.mark.parametrize("given", [{}, {"provider": "ottla"}])
+def test_what_spark_gives_of_a_permanent_table_points_to_a_view(given: dict[str, str]) -> None:
+    for parse in (parse_batch, parse_sink):
+        with pytest.raises(ConfigError, match=r"permanent table .* CREATE TEMPORARY VIEW"):
+            parse(given)
+
+
+def test_numbers_and_booleans_are_what_their_texts_are() -> None:
+    given: dict[str, Value] = {**BASE, "minPartitions": 4, "includeHeaders": True}
+    read = parse_batch(given).source
+    assert (read.min_partitions, read.include_headers) == (4, True)
+    assert not parse_batch({**BASE, "failOnDataLoss": False}).source.fail_on_data_loss
+    with pytest.raises(ConfigError, match="minPartitions must be a text, a whole number or"):
+        parse_batch({**BASE, "minPartitions": None})  # type: ignore[dict-item]
+
+
 def test_unknown_option_without_a_neighbour() -> None:
     assert "start with kafka." in refusal({**BASE, "zzz": "x"})
 
@@ -180,10 +197,51 @@ def test_group_options_have_no_effect_and_say_so() -> None:
     assert [w.split()[1] for w in options.warnings] == ["kafka.group.id", "groupIdPrefix"]
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("startingOffsets", "{bad"),
+        ("startingOffsets", '{"t":{"0":-3}}'),
+        ("startingTimestamp", "soon"),
+        ("startingOffsetsByTimestamp", "soon"),
+        ("endingOffsets", "last"),
+        ("endingTimestamp", "soon"),
+        ("endingOffsetsByTimestamp", "soon"),
+        ("pushFilters", "maybe"),
+        ("maxBytesPerTrigger", "1k"),
+        ("commitGroupId", " "),
+        ("kafka.bogus", "1"),
+    ],
+)
+def test_what_makes_no_sense_to_batches_or_streams_is_told_at_load(name: str, value: str) -> None:
+    # All that Spark asks for at load() is the schema.
+    with pytest.raises(ConfigError, match=name):
+        OttlaDataSource({**BASE, name: value}).schema()
+
+
 def test_the_common_part_leaves_batch_rules_to_batches() -> None:
-    for name in BATCH_OPTIONS:
-        parse_source({**BASE, name: "not checked here"})
-    parse_source({**BASE, "startingOffsets": "latest"})
+    schema = OttlaDataSource(BASE).schema()
+    for name, value in (
+        ("startingOffsets", "latest"),
+        ("endingOffsets", "earliest"),
+        ("endingTimestamp", "5"),
+        ("pushFilters", "true"),
+        ("maxTriggerDelay", "no time at all"),
+    ):
+        assert OttlaDataSource({**BASE, name: value}).schema() == schema
+
+
+def test_unknown_settings_of_kafka_are_refused_with_what_was_meant() -> None:
+    for parse in (parse_batch, parse_sink):
+        options = {"kafka.bootstrap.servers": "broker:9092", "topic": "t"}
+        given = options if parse is parse_sink else BASE
+        with pytest.raises(ConfigError, match=r"option kafka\.lingr\.ms: .*mean linger\.ms\?"):
+            parse({**given, "kafka.lingr.ms": "hunter2"})
+        with pytest.raises(ConfigError, match=r"option kafka\.sasl\.paswort: ") as caught:
+            parse({**given, "kafka.sasl.paswort": "hunter2"})
+        assert "hunter2" not in str(caught.value)
+        # Known to Java's clients, without effect here; and another client's name of a setting.
+        parse({**given, "kafka.metric.reporters": "x", "kafka.partitioner": "murmur2_random"})
 
 
 def test_secrets_show_nowhere() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Mapping
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import pytest
@@ -13,10 +13,10 @@ from pyspark.sql import datasource as d
 from ottla.errors import ConfigError
 from ottla.spark.batch_reader import batch_reader
 from ottla.spark.options import SourceOptions, parse_batch
-from ottla.spark.packing import SMALL, Task, pack
+from ottla.spark.packing import SMALL, SMALL_BYTES, TASKS_LEFT, Estimate, Task, pack
 from ottla.spark.planning import plan_batch
 from ottla.spark.pushdown import Bounds, push
-from ottla.spark.ranges import OffsetRange
+from ottla.spark.ranges import OffsetRange, split_ranges
 from ottla.spark.schema import full_schema
 from tests.spark.fake_client import FakeClient
 
@@ -42,29 +42,48 @@ def sizes(tasks: list[Task]) -> list[list[int]]:
     return [[piece.size for piece in task] for task in tasks]
 
 
-def test_small_ranges_share_a_task() -> None:
-    assert sizes(pack(ranges(*[500] * 5), source(), nobody)) == [[500] * 4, [500]]
-    assert sizes(pack(ranges(SMALL, 1, 10**6, 1), source(), nobody)) == [[SMALL], [10**6], [1, 1]]
+def even(size: float) -> Estimate:
+    return lambda pieces: {piece.topic_partition: size for piece in pieces}
+
+
+def test_few_ranges_have_a_task_each_as_with_sparks_source() -> None:
+    assert sizes(pack(ranges(*[1] * TASKS_LEFT), source(), nobody)) == [[1]] * TASKS_LEFT
     assert pack([], source(), nobody) == []
+    # Many that are large anyway: nobody asks how large.
+    assert len(pack(ranges(*[SMALL] * 500), source(), nobody)) == 500
 
 
-def test_a_shared_task_asks_one_broker() -> None:
-    tasks = pack(ranges(*[10] * 9, leaders=3), source(), nobody)
-    assert [{piece.leader for piece in task} for task in tasks] == [{"b:0"}, {"b:1"}, {"b:2"}]
+def test_very_many_small_ranges_share_tasks() -> None:
+    tasks = pack(ranges(*[100] * 1000, leaders=3), source(), even(100))
+    assert TASKS_LEFT <= len(tasks) <= TASKS_LEFT + 6
+    assert {len({piece.leader for piece in task}) for task in tasks} == {1}
+    # Large ones among them stay alone, and shared tasks stay small.
+    mixed = pack(ranges(*[SMALL, 10**6, 3] * 500), source(), even(100))
+    together = [task for task in mixed if len(task) > 1]
+    assert together
+    assert all(sum(piece.size for piece in task) <= SMALL for task in together)
+    assert len(mixed) == 1000 + len(together)
+
+
+def test_records_that_are_large_share_no_task() -> None:
+    given = ranges(*[80] * 999, leaders=3)
+    assert len(pack(given, source(), even(10_000_000))) == 999
+    assert sizes(pack(given, source(), even(SMALL_BYTES / 240))) == [[80] * 3] * 333
 
 
 @pytest.mark.parametrize("option", ["minPartitions", "maxRecordsPerPartition"])
 def test_who_says_how_many_tasks_gets_them(option: str) -> None:
-    assert sizes(pack(ranges(1, 1, 1), source(**{option: "2"}), nobody)) == [[1], [1], [1]]
+    given = ranges(*[1] * 500)
+    assert len(pack(given, source(**{option: "2"}), nobody)) == 500
 
 
 def test_tasks_of_so_many_bytes() -> None:
-    chosen = source(targetBytesPerPartition="10000", minPartitions="1")
+    chosen = source(targetBytesPerPartition="10000")
     assert sizes(pack(ranges(250, 100, 30, 30, 30, 50), chosen, heavy)) == [
         [83],
-        [83],
-        [100],
         [84],
+        [100],
+        [83],
         [30, 30, 30],
         [50],
     ]
@@ -72,14 +91,39 @@ def test_tasks_of_so_many_bytes() -> None:
     assert sizes(pack(ranges(3), tiny, heavy)) == [[1], [1], [1]]
 
 
+def planned(log: int, **options: str) -> list[list[int]]:
+    """What is planned of one partition with so many records of a hundred bytes each."""
+    named = source(targetBytesPerPartition=str(100 << 20), **options)
+    cut = split_ranges(
+        ranges(log),
+        min_partitions=named.min_partitions,
+        max_records_per_partition=named.max_records_per_partition,
+    )
+    return sizes(pack(cut, named, heavy))
+
+
+def test_bytes_undo_neither_of_sparks_own_options() -> None:
+    assert planned(100_000) == [[100_000]]
+    assert planned(100_000, maxRecordsPerPartition="100") == [[100]] * 1000
+    assert planned(100_000, minPartitions="40") == [[2_500]] * 40
+
+
 def test_nothing_is_lost_or_repeated() -> None:
     rng = random.Random(3)
     for _ in range(300):
-        given = ranges(*(rng.randrange(1, 5000) for _ in range(20)), leaders=rng.randrange(1, 5))
-        chosen = source()
+        given = ranges(
+            *(rng.randrange(1, 5000) for _ in range(rng.choice([20, 200]))),
+            leaders=rng.randrange(1, 5),
+        )
+        chosen, bound = source(), None
         if rng.random() < 0.5:
-            chosen = source(targetBytesPerPartition=str(rng.randrange(1000, 10**6)))
+            if rng.random() < 0.5:
+                bound = 6000
+            most = {} if bound is None else {"maxRecordsPerPartition": str(bound)}
+            chosen = source(targetBytesPerPartition=str(rng.randrange(1000, 10**6)), **most)
         tasks = pack(given, chosen, heavy)
+        if bound is not None:
+            assert all(sum(piece.size for piece in task) <= bound for task in tasks)
         assert all(tasks)
         covered = sorted((p.partition, o) for task in tasks for p in task for o in (p.start, p.end))
         ends = {p.partition: (p.start, p.end) for p in given}
@@ -141,12 +185,25 @@ def test_timestamps_bound_from_below_and_are_filtered_again() -> None:
         ]
         assert (partition, end) == (0, 100)
         assert start in (59, 60)
-    for kind in (d.LessThan, d.LessThanOrEqual):
-        bounds, back = push([kind(("timestamp",), moment)])
+    for from_above in (d.LessThan, d.LessThanOrEqual):
+        bounds, back = push([from_above(("timestamp",), moment)])
         assert (bounds, len(back)) == (Bounds(), 1)
     # Without a time zone nobody knows which moment is meant.
     naive = datetime(2020, 1, 1)  # noqa: DTZ001
     assert push([d.GreaterThan(("timestamp",), naive)])[0] == Bounds()
+
+
+@pytest.mark.parametrize("milliseconds", [-(10**12), -1, 0, 1])
+def test_a_bound_that_is_not_after_1970_bounds_nothing(milliseconds: int) -> None:
+    # Records may be older, and where a log is asked for a time of 0 or less it names none of them.
+    moment = datetime(1970, 1, 1, tzinfo=timezone.utc) + timedelta(milliseconds=milliseconds)
+    for kind in (d.GreaterThan, d.GreaterThanOrEqual, d.EqualTo, d.EqualNullSafe):
+        bounds, back = push([kind(("timestamp",), moment)])
+        assert (bounds, len(back)) == (Bounds(), 1)
+    # Beside a later one it takes nothing back.
+    later = datetime.fromtimestamp(0.060, timezone.utc)
+    filters: list[d.Filter] = [d.GreaterThan(("timestamp",), m) for m in (moment, later, moment)]
+    assert push(filters)[0] == Bounds(since=59)
 
 
 def test_filters_that_an_older_pyspark_would_not_push(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import logging
-import os
 import pickle
 import subprocess
 import sys
-from collections.abc import Mapping
 
 import pyarrow as pa
 import pytest
@@ -16,7 +14,7 @@ from pyspark.sql.types import StructType
 
 from ottla import errors
 from ottla.errors import ConfigError, DataLossError, KafkaError, UnknownTopicError
-from ottla.spark import OttlaDataSource, batch_reader, clients, core, planning, tasks
+from ottla.spark import OttlaDataSource, batch_reader, planning, tasks
 from ottla.spark.batch_reader import BatchReader
 from ottla.spark.options import parse_batch
 from ottla.spark.ranges import OffsetRange
@@ -95,6 +93,21 @@ def test_a_slow_cluster_gets_the_time_that_the_options_give_it() -> None:
     assert client.timeouts[2:] == [1.5]
 
 
+def test_a_topic_of_a_pattern_that_goes_while_a_batch_is_planned() -> None:
+    client = log_of((3, 10))
+    client.listed_last = {"t-gone"}
+    options = {"subscribePattern": "^t", "fetchOffset__retryIntervalMs": "0"}
+    assert ends(plan(client, **options)) == [("t", 0, 3, 10)]
+    client.logs["t-going", 0] = (0, 5)
+    client.meanwhile = [lambda: client.logs.pop(("t-going", 0))]
+    assert ends(plan(client, **options)) == [("t", 0, 3, 10)]
+    # One that was named is missed.
+    client.logs["u", 0] = (0, 5)
+    client.meanwhile = [lambda: client.logs.pop(("u", 0))]
+    with pytest.raises(UnknownTopicError):
+        plan(client, subscribe="t,u", fetchOffset__retryIntervalMs="0")
+
+
 def test_specific_offsets_and_sentinels() -> None:
     client = log_of((3, 10), (3, 10))
     got = plan(
@@ -153,11 +166,11 @@ def test_end_beyond_the_log_never_waits(caplog: pytest.LogCaptureFixture) -> Non
     assert plan(client, startingOffsets=start, endingOffsets=beyond, failOnDataLoss="false") == []
 
 
-def test_splitting_keeps_the_hint() -> None:
+def test_splitting_keeps_the_hint_and_where_a_read_starts() -> None:
     got = plan(log_of((0, 10)), minPartitions="2")
     assert got == [
         OffsetRange("t", 0, 0, 5, "one:9092", True),
-        OffsetRange("t", 0, 5, 10, "one:9092"),
+        OffsetRange("t", 0, 5, 10, "one:9092", True),
     ]
 
 
@@ -209,11 +222,13 @@ def test_reader_yields_batches_in_sparks_schema(monkeypatch: pytest.MonkeyPatch)
 def test_a_task_loads_nothing_that_plans_or_writes() -> None:
     source = OttlaDataSource({"kafka.bootstrap.servers": "b:1", "subscribe": "t"})
     partition = tasks.RangesPartition((OffsetRange("t", 0, 0, 4),))
-    needed = pickle.dumps((source.reader(source.schema()), partition))
-    assert loaded_by(f"import pickle; pickle.loads({needed!r})") == {
-        *("ottla", "ottla._core", "ottla.errors", "ottla.loading", "ottla.spark"),
-        *("ottla.spark.clients", "ottla.spark.ranges", "ottla.spark.schema", "ottla.spark.tasks"),
-    }
+    for reader in (source.reader(source.schema()), source.streamReader(source.schema())):
+        needed = pickle.dumps((reader, partition))
+        assert loaded_by(f"import pickle; pickle.loads({needed!r})") == {
+            *("ottla", "ottla._core", "ottla.errors", "ottla.loading", "ottla.spark"),
+            *("ottla.spark.clients", "ottla.spark.ranges", "ottla.spark.schema"),
+            *("ottla.spark.tasks", "ottla.stderr_log"),
+        }
 
 
 def test_a_schema_loads_nothing_that_reads_or_writes() -> None:
@@ -261,36 +276,3 @@ def test_partitions_show_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:
     reader = reader_of(log_of((0, 4)), monkeypatch, **{"kafka.sasl.password": "hunter2"})
     assert "hunter2" not in repr(reader.partitions()) + repr(reader)
     assert isinstance(reader.partitions()[0], RangesPartition)
-
-
-def test_one_client_per_process_and_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[str | None] = []
-
-    def connect(config: Mapping[str, str], hint: str | None) -> core.Client:
-        made.append(hint)
-        return log_of((0, 1))
-
-    monkeypatch.setattr(clients, "_connect", connect)
-    monkeypatch.setattr(clients, "_clients", type(clients._clients)())
-    first = clients.client_for({"bootstrap.servers": "b:1"}, hint="one:9092")
-    assert clients.client_for({"bootstrap.servers": "b:1"}, hint="two:9092") is first
-    assert clients.client_for({"bootstrap.servers": "c:1"}) is not first
-    assert made == ["one:9092", None]
-    for number in range(20):
-        clients.client_for({"bootstrap.servers": f"d:{number}"})
-    assert len(clients._clients) == clients._MAX_CLIENTS
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork()")
-@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # other tests leave threads
-def test_a_client_is_not_used_after_fork(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(clients, "_connect", lambda *_: log_of((0, 1)))
-    config = {"bootstrap.servers": "b:1"}
-    parents = clients.client_for(config)
-    child = os.fork()
-    if child == 0:
-        fresh = clients.client_for(config) is not parents
-        kept = any(held.client is parents for held in clients._inherited)
-        os._exit(0 if fresh and kept else 1)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-    assert clients.client_for(config) is parents

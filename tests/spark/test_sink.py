@@ -1,21 +1,17 @@
-"""Writing against a fake producer: options, columns, topics, what a task reports, what fails it."""
+"""Writing against a fake producer: columns, topics, what a task reports, what fails it."""
 
 from __future__ import annotations
 
 import logging
 import pickle
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 from pyspark.sql.types import (
-    ArrayType,
-    BinaryType,
-    DataType,
-    DoubleType,
-    IntegerType,
     LongType,
     Row,
     StringType,
@@ -30,9 +26,7 @@ from ottla.spark.sink_options import parse_sink
 from ottla.spark.sink_schema import by_topic
 from ottla.spark.write_report import PartitionWritten, TaskWritten, read_reports
 from ottla.spark.writer import BatchWriter, RowStreamWriter, stream_writer
-
-BASE = {"kafka.bootstrap.servers": "b:1"}
-TO = {**BASE, "topic": "t"}
+from tests.spark.sink_schemas import BASE, TO, schema
 
 
 @dataclass
@@ -82,121 +76,14 @@ def producer(monkeypatch: pytest.MonkeyPatch) -> FakeProducer:
     return fake
 
 
-def headers_of(key: DataType) -> ArrayType:
-    return ArrayType(StructType([StructField("key", key), StructField("value", BinaryType())]))
-
-
-TYPES: dict[str, DataType] = {
-    "binary": BinaryType(),
-    "string": StringType(),
-    "int": IntegerType(),
-    "bigint": LongType(),
-    "double": DoubleType(),
-    "headers": headers_of(StringType()),
-    "headers-by-bytes": headers_of(BinaryType()),
-}
-
-
-def schema(text: str) -> StructType:
-    """`"value binary, partition int"` as a schema; Spark's own parser needs a session."""
-    columns = [column.split() for column in text.split(", ")]
-    return StructType([StructField(name, TYPES[kind]) for name, kind in columns])
-
-
 def batch_writer(text: str, **options: str) -> BatchWriter:
     made = OttlaDataSource({**BASE, **options}).writer(schema(text), overwrite=False)
     assert isinstance(made, BatchWriter)
     return made
 
 
-def rows(**columns: list[object]) -> pa.RecordBatch:
+def rows(**columns: Sequence[object]) -> pa.RecordBatch:
     return pa.RecordBatch.from_pydict(columns)
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"topic": "t"}, ["kafka.bootstrap.servers", "must be set"]),
-        ({**TO, "subscribe": "x"}, ["'subscribe'", "did you mean topic?"]),
-        ({**TO, "includetimestamps": "true"}, ["did you mean includeTimestamp?"]),
-        ({**TO, "includeTimestamp": "1"}, ["includeTimestamp", "true or false"]),
-        ({**TO, "includeHeaders": "1"}, ["includeHeaders", "true or false"]),
-        ({**BASE, "topic": " "}, ["topic", "empty"]),
-        ({**TO, "kafka.key.serializer": "x"}, ["kafka.key.serializer", "not supported"]),
-        ({**TO, "kafka.value.serializer": "x"}, ["kafka.value.serializer", "not supported"]),
-        ({**TO, "kafka.transactional.id": "x"}, ["kafka.transactional.id", "at-least-once"]),
-    ],
-)
-def test_wrong_options(options: dict[str, str], words: list[str]) -> None:
-    with pytest.raises(ConfigError) as caught:
-        parse_sink(options)
-    assert [word for word in words if word not in str(caught.value)] == []
-
-
-def test_options() -> None:
-    options = parse_sink(
-        {
-            **BASE,
-            "Topic": " t ",
-            "includetimestamp": "TRUE",
-            "reportpath": "/r",
-            "includeHeaders": "true",
-            "checkpointLocation": "/c",
-            "kafka.linger.ms": "5",
-            "kafka.sasl.password": "hunter2",
-        }
-    )
-    assert (options.topic, options.include_timestamp, options.report_path) == ("t", True, "/r")
-    assert options.kafka["linger.ms"] == "5"
-    assert "hunter2" not in repr(options)
-
-
-def test_batches_are_large_unless_the_options_say_otherwise() -> None:
-    bulk = {"batch.size": "500000", "linger.ms": "100"}
-    assert parse_sink(TO).kafka == {"bootstrap.servers": "b:1", **bulk}
-    small = parse_sink({**TO, "kafka.Batch.Size": "16384"}).kafka
-    assert small == {"bootstrap.servers": "b:1", **bulk, "batch.size": "16384"}
-
-
-@pytest.mark.parametrize(
-    ("columns", "options", "words"),
-    [
-        ("key binary", {"topic": "t"}, ["'value' not found", "key"]),
-        ("value binary", {}, ["topic", "required"]),
-        ("value binary, topic int", {}, ["'topic'", "int", "must be string"]),
-        ("value int", {"topic": "t"}, ["'value'", "int", "must be string or binary"]),
-        ("value binary, key double", {"topic": "t"}, ["'key'", "double", "string or binary"]),
-        ("value binary, partition bigint", {"topic": "t"}, ["'partition'", "bigint", "be int"]),
-        ("value binary, headers string", {"topic": "t"}, ["'headers'", "array<struct<key:string"]),
-        (
-            "value binary, headers headers-by-bytes",
-            {"topic": "t"},
-            ["'headers'", "must be"],
-        ),
-        ("value binary", {"topic": "t", "includeTimestamp": "true"}, ["no column 'timestamp'"]),
-        (
-            "value binary, timestamp bigint",
-            {"topic": "t", "includeTimestamp": "true"},
-            ["'timestamp'", "bigint", "must be timestamp"],
-        ),
-    ],
-)
-def test_wrong_schemas(columns: str, options: dict[str, str], words: list[str]) -> None:
-    source = OttlaDataSource({**BASE, **options})
-    for make in (
-        lambda: source.writer(schema(columns), overwrite=False),
-        lambda: source.streamWriter(schema(columns), overwrite=False),
-    ):
-        with pytest.raises(ConfigError) as caught:
-            make()
-        assert [word for word in words if word not in str(caught.value)] == []
-
-
-def test_overwrite_is_refused_in_a_batch_and_appends_in_a_stream() -> None:
-    source = OttlaDataSource(TO)
-    with pytest.raises(ConfigError, match="overwrite"):
-        source.writer(schema("value binary"), overwrite=True)
-    source.streamWriter(schema("value binary"), overwrite=True)
 
 
 def test_the_topic_option_wins_and_other_columns_are_left_out() -> None:

@@ -41,6 +41,11 @@ def fill(kafka: KafkaCluster) -> list[list[int]]:
     return expected
 
 
+def written(kafka: KafkaCluster) -> int:
+    """How many records are in the topic that is written to."""
+    return sum(kafka.end_offset("target", partition) for partition in range(PARTITIONS))
+
+
 @pytest.mark.timeout(1500)
 def test_executors_and_brokers_killed(kafka: KafkaCluster, tmp_path: Path) -> None:
     expected = fill(kafka)
@@ -73,8 +78,11 @@ def test_executors_and_brokers_killed(kafka: KafkaCluster, tmp_path: Path) -> No
             until("write-under-way")
             assert killed not in spark.executors()
             kafka.heal()
-            kafka.kill(kafka.leader_of("target"))
             (tmp_path / "write-go-on").touch()
+            # A broker goes while tasks write to it: what is on its way is resolved.
+            wait_until(lambda: written(kafka) > ROWS // 5, lambda: "nothing is written", 400)
+            kafka.kill(kafka.leader_of("target"))
+            assert not (tmp_path / "written").exists(), "too late"
             output, _ = driver.communicate(timeout=1200)
         finally:
             driver.kill()
@@ -93,8 +101,10 @@ def test_executors_and_brokers_killed(kafka: KafkaCluster, tmp_path: Path) -> No
     assert all(len(clients) == 1 for clients in by_worker.values())
     assert len(by_worker) <= 20 < len(found["workers"])
     assert max(max(counts) for counts in opened.values()) <= 6
-    # Nothing is lost. What is more than once is of tasks that Spark ran again: here of none.
-    written = found["written"]
-    assert (written["different"], written["low"], written["high"]) == (ROWS, 0, ROWS - 1)
-    assert written["reported"] == ROWS
-    print(f"{written['records'] - ROWS} of {ROWS} rows written more than once")
+    # Nothing is lost, and nothing is there twice but by tasks that Spark ran again.
+    rows = found["written"]
+    assert (rows["different"], rows["low"], rows["high"]) == (ROWS, 0, ROWS - 1)
+    assert rows["reported"] == ROWS
+    twice = rows["records"] - ROWS
+    assert twice == 0 or rows["run_again"] > 0, rows
+    print(f"{twice} of {ROWS} rows more than once, {rows['run_again']} tasks run again")

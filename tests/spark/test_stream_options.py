@@ -128,7 +128,7 @@ def test_options(
     assert (len(run.rows), len(run.ends)) == (rows, batches)
 
 
-WRONG: list[tuple[dict[str, str], list[str]]] = [
+WRONG: list[tuple[dict[str, str], list[str] | dict[str, list[str]]]] = [
     ({"endingOffsets": "latest"}, ["ending", "not valid in", "stream"]),
     ({"endingOffsetsByTimestamp": at(1, 1, 1, 1)}, ["ending", "not valid in", "stream"]),
     ({"startingOffsets": at(0)}, ["stream-events-3"]),
@@ -141,7 +141,7 @@ WRONG: list[tuple[dict[str, str], list[str]]] = [
     ({"startingOffsets": at(-1, -2, 0)}, ["stream-events-3"]),
     ({"startingTimestamp": "soon"}, ["soon"]),
     ({"startingOffsetsByTimestamp": "soon"}, ["soon"]),
-    ({"startingOffsetsByTimestampStrategy": "maybe"}, []),
+    ({"startingOffsetsByTimestampStrategy": "maybe"}, ["maybe"]),
     ({"minOffsetsPerTrigger": "few"}, ["few"]),
     ({"maxRecordsPerPartition": "0"}, ["maxRecordsPerPartition"]),
     ({"failOnDataLoss": "maybe"}, ["maybe"]),
@@ -152,17 +152,41 @@ WRONG: list[tuple[dict[str, str], list[str]]] = [
     ({"assign": '{"stream-events":[0]}'}, ["only one of", "subscribe", "assign"]),
     ({"subscribe": ""}, ["subscribe"]),
     ({"subscribePattern": "x"}, ["only one of", "subscribe"]),
-    # Spark's stream says no more than that it could not construct a client.
-    ({"kafka.isolation.level": "maybe"}, ["kafka"]),
+    ({"kafka.isolation.level": "maybe"}, ["isolation", "level", "maybe"]),
     ({"kafka.auto.offset.reset": "latest"}, ["auto.offset.reset", "not supported"]),
-    ({"kafka.bootstrap.servers": ""}, ["kafka"]),
+    (
+        {"kafka.bootstrap.servers": ""},
+        # Spark's says no more.
+        {"kafka": ["failed to create", "client"], "ottla": ["kafka.bootstrap.servers must be set"]},
+    ),
 ]
 
 
 @pytest.mark.parametrize(("options", "words"), WRONG)
-def test_errors(streams: Streams, events: str, options: dict[str, str], words: list[str]) -> None:
+def test_errors(
+    streams: Streams,
+    events: str,
+    options: dict[str, str],
+    words: list[str] | dict[str, list[str]],
+) -> None:
     base = {"subscribe": events, "fetchOffset.retryIntervalMs": "10"}
     streams.same_error("errors", words, **base | options)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"assign": "stream-events"}, ["assign"]),
+        ({"assign": '{"stream-events":0}'}, ["topicA"]),
+        ({"subscribePattern": " "}, ["pattern", "empty"]),
+        ({"subscribePattern": "stream-[even"}, ["stream-[even"]),
+        ({}, ["subscribe", "assign", "subscribePattern"]),
+    ],
+)
+def test_subscriptions_that_make_no_sense(
+    streams: Streams, options: dict[str, str], words: list[str]
+) -> None:
+    streams.same_error("subscriptions", words, **options)
 
 
 def test_an_end_by_timestamp_is_refused_too(streams: Streams, events: str) -> None:

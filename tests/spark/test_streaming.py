@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import pytest
 from pyspark.errors import StreamingQueryException
 
 import ottla
-import ottla.spark
 from tests.conftest import TopicFactory
 from tests.spark.streams import Streams, add_partitions, produce
-from tests.support.kafka_admin import wait_until
 
 if TYPE_CHECKING:
     from tests.support.kafka_cluster import KafkaCluster
@@ -83,46 +79,6 @@ def test_topics_deleted_and_made_anew(
     kafka.delete_topic(topic)
     produce(kafka, other, 5)
     assert len(streams.same("made-anew", **options).rows) == 5
-
-
-def test_a_live_stream(streams: Streams, kafka: KafkaCluster, kafka_topic: TopicFactory) -> None:
-    topic = kafka_topic(partitions=2)
-    produce(kafka, topic, 3, 3)
-    query, rows, _ = streams.start(
-        "ottla",
-        "live",
-        {"processingTime": "100 milliseconds"},
-        subscribe=topic,
-        minOffsetsPerTrigger="50",
-        maxTriggerDelay="1h",
-    )
-
-    def until(condition: Callable[[], bool]) -> None:
-        def checked() -> bool:
-            assert query.exception() is None, query.exception()
-            return condition()
-
-        wait_until(checked, lambda: f"{len(rows)} rows; {query.lastProgress}", 240)
-
-    try:
-        # It starts at the end, and what it started with is its first progress.
-        until(lambda: query.lastProgress is not None)
-        # Each time in one batch: of two, a trigger between them would hold the second back.
-        produce(kafka, topic, 40)
-        until(lambda: query.lastProgress.sources[0].latestOffset is not None)
-        time.sleep(1)
-        # The first trigger is never held back, but this one is.
-        held = len(rows)
-        assert held in (0, 40)
-        produce(kafka, topic, 0, 60)
-        until(lambda: len(rows) == 100)
-        until(lambda: ottla.spark.lag(query.lastProgress).total == 0)
-        add_partitions(kafka, topic, 3)
-        produce(kafka, topic, 0, 0, 60)
-        until(lambda: len(rows) == 160)
-        assert sorted(row[2] for row in rows if row[1] == 2) == list(range(60))
-    finally:
-        query.stop()
 
 
 def test_bytes_a_trigger(streams: Streams, kafka: KafkaCluster, kafka_topic: TopicFactory) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +33,37 @@ AWKWARD: list[Any] = [
     (None, None, [], 0),
     (b"", b"", None, 1),
     (b"\x00\xff", "grüße ✓".encode() * 1000, [("naïve ✓", b"\x00")], None),
+]
+
+# What both sinks refuse, in batches and in streams.
+REFUSALS: list[tuple[str, dict[str, str], list[str]]] = [
+    ("CAST(id AS STRING) AS key", {"topic": "t"}, ["value", "not found"]),
+    ("CAST(id AS STRING) AS value", {}, ["topic", "option", "required"]),
+    ("id AS value", {"topic": "t"}, ["value", "bigint", "string", "binary"]),
+    ("'v' AS value, id AS key", {"topic": "t"}, ["key", "bigint", "string", "binary"]),
+    ("'v' AS value, id AS topic", {}, ["topic", "bigint", "string"]),
+    ("'v' AS value, id AS partition", {"topic": "t"}, ["partition", "bigint", "int"]),
+    ("'v' AS value, 'h' AS headers", {"topic": "t"}, ["headers", "string", "array"]),
+    ("'v' AS value, CAST(NULL AS STRING) AS topic", {}, ["topic", "null"]),
+    (
+        "'v' AS value",
+        {"topic": "t", "kafka__key__serializer": "x"},
+        ["key.serializer", "not supported"],
+    ),
+    (
+        "'v' AS value",
+        {"topic": "t", "kafka__value__serializer": "x"},
+        ["value.serializer", "not supported"],
+    ),
+    ("'v' AS value", {"topic": "t", "kafka__bootstrap__servers": ""}, ["bootstrap.servers"]),
+    ("'v' AS value", {"topic": "t", "kafka__acks": "9"}, ["acks", "9"]),
+    ("'v' AS value", {"topic": "t", "kafka__compression__type": "zip"}, ["zip"]),
+    ("'v' AS value", {"topic": "t", "kafka__linger__ms": "soon"}, ["linger.ms", "soon"]),
+    (
+        "'v' AS value",
+        {"topic": "no-such-topic", "kafka__max__block__ms": "1000"},
+        ["no-such-topic"],
+    ),
 ]
 
 
@@ -127,38 +159,7 @@ def test_a_topic_copied_keeps_partitions_and_if_wished_timestamps(
     assert all(row.timestamp.year > 2020 for row in times)
 
 
-@pytest.mark.parametrize(
-    ("columns", "options", "words"),
-    [
-        ("CAST(id AS STRING) AS key", {"topic": "t"}, ["value", "not found"]),
-        ("CAST(id AS STRING) AS value", {}, ["topic", "option", "required"]),
-        ("id AS value", {"topic": "t"}, ["value", "bigint", "string", "binary"]),
-        ("'v' AS value, id AS key", {"topic": "t"}, ["key", "bigint", "string", "binary"]),
-        ("'v' AS value, id AS topic", {}, ["topic", "bigint", "string"]),
-        ("'v' AS value, id AS partition", {"topic": "t"}, ["partition", "bigint", "int"]),
-        ("'v' AS value, 'h' AS headers", {"topic": "t"}, ["headers", "string", "array"]),
-        ("'v' AS value, CAST(NULL AS STRING) AS topic", {}, ["topic", "null"]),
-        (
-            "'v' AS value",
-            {"topic": "t", "kafka__key__serializer": "x"},
-            ["key.serializer", "not supported"],
-        ),
-        (
-            "'v' AS value",
-            {"topic": "t", "kafka__value__serializer": "x"},
-            ["value.serializer", "not supported"],
-        ),
-        ("'v' AS value", {"topic": "t", "kafka__bootstrap__servers": ""}, ["bootstrap.servers"]),
-        ("'v' AS value", {"topic": "t", "kafka__acks": "9"}, ["acks", "9"]),
-        ("'v' AS value", {"topic": "t", "kafka__compression__type": "zip"}, ["zip"]),
-        ("'v' AS value", {"topic": "t", "kafka__linger__ms": "soon"}, ["linger.ms", "soon"]),
-        (
-            "'v' AS value",
-            {"topic": "no-such-topic", "kafka__max__block__ms": "1000"},
-            ["no-such-topic"],
-        ),
-    ],
-)
+@pytest.mark.parametrize(("columns", "options", "words"), REFUSALS)
 def test_the_same_refusals(
     spark: SparkSession,
     kafka: KafkaCluster,
@@ -174,17 +175,15 @@ def test_a_partition_that_does_not_exist_and_records_that_are_too_large(
     spark: SparkSession, kafka: KafkaCluster, kafka_topic: TopicFactory
 ) -> None:
     topic = kafka_topic(config={"max.message.bytes": "20000"})
+
+    def attempt(frame: DataFrame, source: str) -> None:
+        # For as long, Java looks for the topic, and then for the partition.
+        write(frame, source, kafka, topic=topic, kafka__max__block__ms="6000")
+
     for columns in ("'v' AS value, CAST(9 AS INT) AS partition", "repeat('v', 30000) AS value"):
         frame = spark.sql(f"SELECT {columns}")
         refused(
-            lambda source, frame=frame: write(
-                # For as long, Java looks for the topic, and then for the partition.
-                frame,
-                source,
-                kafka,
-                topic=topic,
-                kafka__max__block__ms="6000",
-            ),
+            partial(attempt, frame),
             ["partition" if "partition" in columns else "large"],
             together=False,
         )
@@ -264,8 +263,8 @@ def test_a_stream_written(
     assert [r.batch_id for r in reports] == [0, 1, 2]
     assert [r.records for r in reports] == [800, 800, 400]
     assert json.loads(report.read_text().splitlines()[0])["partitions"].keys() == {target}
-    values = sorted(int(row.value) for row in read(spark, kafka, target).collect())
-    assert values == list(range(2000))
+    numbers = sorted(int(row.value) for row in read(spark, kafka, target).collect())
+    assert numbers == list(range(2000))
     # Nothing new: no batch, no row.
     run()
     assert read(spark, kafka, target).count() == 2000

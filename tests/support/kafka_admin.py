@@ -130,10 +130,10 @@ class KafkaAdmin:
         )
         return self.leader_of(topic, partition)
 
-    def members(self) -> set[int]:
+    def members(self, timeout: float = _ANSWER) -> set[int]:
         """The brokers that all live brokers know as alive."""
         views = [
-            set(self._view(view).list_topics(timeout=_ANSWER).brokers) for view in self._live()
+            set(self._view(view).list_topics(timeout=timeout).brokers) for view in self._live()
         ]
         return set.intersection(*views) if views else set()
 

@@ -40,6 +40,7 @@ OLDER = ("kafka-3.9", *ZOOKEEPER_RELEASES)
 # Many short-lived JVMs on few cores; a benchmark wants LONG_LIVED.
 _SHORT_LIVED = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 LONG_LIVED = ("-Xms1g", "-Xmx1g", "-XX:+UseG1GC")
+_ATTEMPTS_TO_HEAL = 2
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,7 @@ class KafkaCluster(KafkaAdmin):
         self.directory = Path(tempfile.mkdtemp(prefix="ottla-kafka-"))
         self.servers: list[KafkaNode] = []
         self.nodes: dict[int, KafkaNode] = {}
+        self._not_healed: list[RuntimeError] = []
         jvm = [*jvm, *self._jvm()]
         if release in ZOOKEEPER_RELEASES:
             self._place_with_zookeeper(brokers, racks, jvm)
@@ -183,14 +185,25 @@ class KafkaCluster(KafkaAdmin):
         self._wait_for_all()
 
     def heal(self) -> None:
-        """Bring back whatever a test stopped."""
+        """Bring back whatever a test stopped.
+
+        What can't be brought back twice is given up (a full disk, say), so that all other tests
+        fail at once and with its reason, and do not each wait for it.
+        """
+        if len(self._not_healed) >= _ATTEMPTS_TO_HEAL:
+            raise self._not_healed[0]
         for node in self.nodes.values():
             node.resume()
         dead = [node for node in self.nodes.values() if node.pid is None]
         for node in dead:
             node.start()
-        if dead:
-            self._wait_for_all()
+        try:
+            if dead:
+                self._wait_for_all()
+        except RuntimeError as error:
+            self._not_healed.append(error)
+            raise
+        self._not_healed.clear()
 
     def run_tool(self, main: str, *arguments: str, stdin: str = "", timeout: float = 240) -> str:
         """Run a Java command of kafka-tools, such as org.apache.kafka.tools.TopicCommand."""
@@ -248,7 +261,8 @@ class KafkaCluster(KafkaAdmin):
             for node_id in wanted:
                 if self.nodes[node_id].pid is None:
                     raise self._failure(node_id, "ended while starting")
-            return wanted <= self.members()
+            # Not longer: meanwhile nobody sees that the one who is asked has ended.
+            return wanted <= self.members(timeout=5)
 
         try:
             wait_until(alive, lambda: f"alive are {sorted(self.members())}", self._start_timeout)

@@ -9,6 +9,6 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 
-def run(coroutine: Coroutine[Any, Any, T], timeout: float = 150) -> T:
+def run(coroutine: Coroutine[Any, Any, T], timeout: float = 300) -> T:
     """Run a coroutine on a loop of its own; one that hangs fails the test."""
     return asyncio.run(asyncio.wait_for(coroutine, timeout))

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 
@@ -25,6 +26,7 @@ _CONFIG = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.ui.enabled": "false",
+    "spark.eventLog.compress": "false",
     "spark.sql.shuffle.partitions": "2",
     # Short queries: what the second compiler gains is less than what it costs.
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
@@ -34,7 +36,8 @@ _CONFIG = {
 class SparkConnect:
     """`with SparkConnect() as server: ...`; a client connects to `server.remote`."""
 
-    def __init__(self, start_timeout: float = 300) -> None:
+    def __init__(self, config: Mapping[str, str] | None = None, start_timeout: float = 300) -> None:
+        self._config = dict(config or {})
         (self._port,) = free_ports(1)
         self.remote = f"sc://127.0.0.1:{self._port}"
         self._start_timeout = start_timeout
@@ -49,7 +52,8 @@ class SparkConnect:
     def start(self) -> SparkConnect:
         """Start the server, and wait until it takes connections."""
         home = Path(spark_home())
-        config = _CONFIG | {"spark.connect.grpc.binding.port": str(self._port)}
+        port = {"spark.connect.grpc.binding.port": str(self._port)}
+        config = _CONFIG | port | self._config
         settings = [part for item in config.items() for part in ("--conf", "=".join(item))]
         with (self._directory / "log").open("wb") as log:
             self._process = subprocess.Popen(

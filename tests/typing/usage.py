@@ -25,7 +25,7 @@ def producing(bootstrap: str) -> None:
         producer.send("t", memoryview(b"v"), headers={"h": "x"}, timestamp=datetime(2024, 1, 1))  # noqa: DTZ001
         metadata: ottla.RecordMetadata = delivery.result(timeout=1.5)
         offset: int | None = metadata.offset
-        error: BaseException | None = delivery.exception()
+        error: errors.KafkaError | None = delivery.exception()
         count: int = producer.send_batch(
             "t", ["a", None], [b"k", None], partitions=[0, None]
         ).result()

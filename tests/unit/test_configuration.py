@@ -96,7 +96,7 @@ def test_an_unknown_key_names_the_nearest(given: str, meant: str) -> None:
         make({given: "1"})
     if "." not in given:
         with pytest.raises(errors.ConfigError, match=rf"did you mean {meant}"):
-            make(**{given: "1"})
+            make(None, **{given: "1"})
 
 
 def test_nothing_far_fetched_is_named() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def test_the_configuration_page_is_current():
+def test_the_configuration_page_is_current() -> None:
     spec = importlib.util.spec_from_file_location(
         "config_table", ROOT / "tools" / "config_table.py"
     )

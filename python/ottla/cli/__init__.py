@@ -11,6 +11,7 @@ Exit codes: 0; 1 if something failed; 2 for wrong arguments or configuration; 13
 from __future__ import annotations
 
 import argparse
+import logging
 import os
 import signal
 import sys
@@ -19,6 +20,7 @@ from collections.abc import Sequence
 import ottla
 from ottla.cli import consume, doctor, produce, topology, watch
 from ottla.errors import ConfigError, KafkaError
+from ottla.stderr_log import show_warnings
 
 _COMMANDS = (topology, doctor, produce, consume, watch)
 
@@ -33,6 +35,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     for command in _COMMANDS:
         command.add(commands)
     arguments = parser.parse_args(argv)
+    # Such as that records were gone and are left out: the output would look complete.
+    show_warnings(logging.Formatter("ottla: %(message)s"))
     try:
         code: int = arguments.run(arguments)
         sys.stdout.flush()

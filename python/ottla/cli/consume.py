@@ -13,7 +13,7 @@ from typing import Any
 
 from ottla import Client
 from ottla.cli.formats import Format, Record, compile_format, unescape
-from ottla.cli.options import add_cluster, connect
+from ottla.cli.options import add_cluster, connect, count
 from ottla.errors import ConfigError, UnknownTopicError
 
 _COLUMNS = ["key", "value", "topic", "partition", "offset", "timestamp", "headers"]
@@ -41,7 +41,7 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
     parser.add_argument(
         "-o", "--offset", action="append", help="where to start (beginning); see below"
     )
-    parser.add_argument("-c", "--count", type=int, help="end after this many records")
+    parser.add_argument("-c", "--count", type=count, help="end after this many records")
     parser.add_argument("-e", "--exit", action="store_true", help="end at the end of the topic")
     parser.add_argument("-f", "--format", help="how to print a record; see below")
     parser.add_argument("-K", "--key-delimiter", help="print the key too, with this behind it")

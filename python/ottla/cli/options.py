@@ -37,6 +37,13 @@ def add_cluster(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def count(text: str) -> int:
+    """Return the argument of -c; below 0 there is nothing that it could mean."""
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"expected a number of records, 0 or more, got {text!r}")
+    return int(text)
+
+
 def configuration(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return the configuration of a command.
 

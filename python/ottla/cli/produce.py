@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 
 from ottla import Delivery, Producer
 from ottla.cli.formats import unescape
-from ottla.cli.options import add_cluster, configuration
+from ottla.cli.options import add_cluster, configuration, count
 from ottla.errors import ConfigError, KafkaError
 
 _CHUNK = 1 << 16
@@ -42,7 +42,7 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
     )
     parser.add_argument("-Z", "--null", action="store_true", help="send empty parts as null")
     parser.add_argument("-z", "--compression", help="gzip, snappy, lz4 or zstd")
-    parser.add_argument("-c", "--count", type=int, help="end after this many records")
+    parser.add_argument("-c", "--count", type=count, help="end after this many records")
     parser.add_argument("-F", "--file", type=Path, action="append", help="a file as one record")
     parser.add_argument("-v", "--verbose", action="store_true", help="say what was written")
     parser.set_defaults(run=run)

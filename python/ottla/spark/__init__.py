@@ -16,6 +16,7 @@ from ottla.loading import load_later
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from ottla.spark import udf
     from ottla.spark.arrow_reading import read_arrow
     from ottla.spark.clients import client, producer
     from ottla.spark.source import OttlaDataSource
@@ -33,6 +34,7 @@ __all__ = [
     "read_arrow",
     "read_reports",
     "register",
+    "udf",
     "write",
 ]
 
@@ -51,17 +53,23 @@ if not TYPE_CHECKING:  # it would make every name one that exists
             "read_reports": "write_report",
             "write": "write_report",
         },
+        {"udf"},
     )
 
 
 def register(spark: SparkSession) -> None:
-    """Make ``format("ottla")`` known to this session.
+    """Make ``format("ottla")`` known to this session, and have Spark hide all secrets in options.
 
-    Sessions that can import ``pyspark_ottla`` know it already; calling this is then harmless.
+    Sessions that can import ``pyspark_ottla`` know the format already. What Spark then shows in
+    plans is ``kafka.ssl.keystore.key``, a private key by a name that its own pattern does not find:
+    this extends the session's ``spark.sql.redaction.options.regex``.
     """
     from pyspark.errors import PySparkException
 
+    from ottla.spark.redaction import hide_secrets
     from ottla.spark.source import OttlaDataSource
+
+    hide_secrets(spark)
 
     try:
         spark.dataSource.register(OttlaDataSource)

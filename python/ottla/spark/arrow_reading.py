@@ -14,6 +14,7 @@ from pyspark.sql.types import StructType
 
 from ottla.errors import ConfigError
 from ottla.spark.batch_reader import plan_tasks
+from ottla.spark.option_values import Value
 from ottla.spark.options import parse_batch
 from ottla.spark.packing import Task
 from ottla.spark.schema import check_schema, full_schema
@@ -28,7 +29,7 @@ Batches = Iterator["pa.RecordBatch"]
 
 def read_arrow(
     spark: SparkSession,
-    options: Mapping[str, str],
+    options: Mapping[str, Value],
     *,
     columns: StructType | str | None = None,
     transform: Callable[[Batches], Batches] | None = None,
@@ -38,7 +39,7 @@ def read_arrow(
 
     Args:
         spark: the session.
-        options: those of ``format("ottla")``.
+        options: those of ``format("ottla")``; numbers and booleans as such or as texts.
         columns: the columns to read, as for ``.schema(…)`` there: any choice and order.
         transform: takes an iterator of ``pyarrow.RecordBatch`` and yields others, as the function
             of ``mapInArrow``; called once a task.

@@ -25,6 +25,7 @@ from ottla.spark.pushdown import Bounds, push
 from ottla.spark.record_sizes import RecordSizes
 from ottla.spark.schema import check_schema
 from ottla.spark.tasks import RangesPartition, RangesReader
+from ottla.stderr_log import show_warnings
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -39,8 +40,7 @@ def plan_tasks(options: BatchOptions, bounds: Bounds | None = None) -> list[Task
     for warning in options.warnings:
         log.warning(warning)
     ranges = plan_batch(client_for(source.kafka), options, bounds or Bounds())
-    sizes = RecordSizes(source.kafka, fail_on_data_loss=source.fail_on_data_loss)
-    return pack(ranges, source, sizes.of)
+    return pack(ranges, source, RecordSizes(source.kafka).of)
 
 
 class BatchReader(DataSourceReader):
@@ -60,6 +60,7 @@ class BatchReader(DataSourceReader):
 
     def partitions(self) -> Sequence[InputPartition]:
         """Plan on the driver; the leader of each range goes with it as a hint."""
+        show_warnings()
         return [RangesPartition(task) for task in plan_tasks(self._options, self._bounds)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:

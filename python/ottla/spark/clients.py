@@ -2,18 +2,21 @@
 
 Called on the driver and by readers and writers in Python workers. Invariant: a client, and its
 producer, is used only in the process that made it; one inherited through ``fork()`` is neither used
-nor destroyed.
+nor destroyed. Who connects holds up only those who want the same client.
 """
 
 from __future__ import annotations
 
 import gc
 import os
+import sys
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
+
+from ottla.stderr_log import show_warnings
 
 if TYPE_CHECKING:
     import ottla
@@ -29,10 +32,12 @@ _Key = tuple[int, frozenset[tuple[str, str]]]
 
 @dataclass
 class _Held:
-    """A client, and the producer that shares its connections once there is one."""
+    """A client once it is connected, and the producer that shares its connections."""
 
-    client: Client
+    client: Client | None = None
     producer: Producer | None = None
+    # Held while either is made.
+    lock: threading.Lock = field(default_factory=threading.Lock)
 
 
 _clients: OrderedDict[_Key, _Held] = OrderedDict()
@@ -47,8 +52,9 @@ def client_for(config: Mapping[str, str], hint: str | None = None) -> Client:
     ``hint`` is the address of one more broker that is likely to answer; it takes part only when
     the client has to be made, so tasks with different hints share one client.
     """
-    with _lock:
-        return _hold(config, hint).client
+    held = _hold(config)
+    with held.lock:
+        return _connected(held, config, hint)
 
 
 def client(config: Mapping[str, str]) -> ottla.Client:
@@ -64,20 +70,22 @@ def client(config: Mapping[str, str]) -> ottla.Client:
         BootstrapError: no server could be used.
         ConfigError: a key or a value is wrong.
     """
+    _show_warnings_in_a_task()
     return cast("ottla.Client", client_for(config))
 
 
 def producer(config: Mapping[str, str]) -> ottla.Producer:
     """The producer on the connections of ``client(config)``; flush it before a task ends."""
+    _show_warnings_in_a_task()
     return cast("ottla.Producer", producer_for(config))
 
 
 def producer_for(config: Mapping[str, str]) -> Producer:
     """The producer of this process for this configuration; whoever uses it flushes it."""
-    with _lock:
-        held = _hold(config, None)
+    held = _hold(config)
+    with held.lock:
         if held.producer is None:
-            held.producer = _produce(held.client)
+            held.producer = _produce(_connected(held, config, None))
         return held.producer
 
 
@@ -94,16 +102,28 @@ def settle_worker() -> None:
         gc.freeze()
 
 
-def _hold(config: Mapping[str, str], hint: str | None) -> _Held:
+def _show_warnings_in_a_task() -> None:
+    # The driver is the user's own program, and the log there is its own.
+    pyspark = sys.modules.get("pyspark")
+    if pyspark is not None and pyspark.TaskContext.get() is not None:
+        show_warnings()
+
+
+def _hold(config: Mapping[str, str]) -> _Held:
     key = (os.getpid(), frozenset(config.items()))
-    held = _clients.get(key)
-    if held is None:
-        held = _clients[key] = _Held(_connect(config, hint))
+    with _lock:
+        held = _clients.setdefault(key, _Held())
+        _clients.move_to_end(key)
         while len(_clients) > _MAX_CLIENTS:
             # Dropped, not closed: a task under way may still use it.
             _clients.popitem(last=False)
-    _clients.move_to_end(key)
     return held
+
+
+def _connected(held: _Held, config: Mapping[str, str], hint: str | None) -> Client:
+    if held.client is None:
+        held.client = _connect(config, hint)
+    return held.client
 
 
 def _produce(client: Client) -> Producer:

@@ -107,8 +107,12 @@ class Client(Protocol):
         spec: Mapping[TopicPartition, str | int],
         *,
         isolation_level: str = "read_uncommitted",
+        timeout: float | None = None,
     ) -> Mapping[TopicPartition, Offset]:
-        """The offsets at ``"earliest"``, ``"latest"`` or a timestamp in milliseconds."""
+        """The offsets at ``"earliest"``, ``"latest"`` or a timestamp in milliseconds.
+
+        A partition that does not appear within ``timeout`` seconds is an ``UnknownTopicError``.
+        """
 
     def scan(
         self,
@@ -116,9 +120,16 @@ class Client(Protocol):
         *,
         columns: Sequence[str] | None = None,
         include_headers: bool = False,
+        max_rows: int = 50_000,
+        target_bytes: int = 4 << 20,
         fail_on_data_loss: bool = True,
+        timeout: float | None = None,
     ) -> Scan:
-        """Read ranges of (topic, partition, start, end) in the columns and order wished."""
+        """Read ranges of (topic, partition, start, end) in the columns and order wished.
+
+        A batch is of so many rows or so many bytes at most. Without progress for ``timeout``
+        seconds it fails.
+        """
 
 
 class BatchDelivery(Protocol):

@@ -128,23 +128,6 @@ def parse_partitions(option: str, text: str) -> frozenset[TopicPartition]:
     return frozenset(found)
 
 
-def nested_offsets(offsets: Mapping[TopicPartition, int]) -> dict[str, dict[str, int]]:
-    """The connector's shape, in a fixed order: Spark compares offsets as strings."""
-    nested: dict[str, dict[str, int]] = {}
-    for (topic, partition), offset in sorted(offsets.items()):
-        nested.setdefault(topic, {})[str(partition)] = offset
-    return nested
-
-
-def offsets_of(nested: Mapping[str, Mapping[str, int]]) -> dict[TopicPartition, int]:
-    """The offsets in what ``nested_offsets`` made, as it comes back from Spark's checkpoint."""
-    return {
-        (topic, int(partition)): offset
-        for topic, partitions in nested.items()
-        for partition, offset in partitions.items()
-    }
-
-
 def show(partition: TopicPartition) -> str:
     """Kafka's usual way to write a partition: ``orders-3``."""
     return f"{partition[0]}-{partition[1]}"

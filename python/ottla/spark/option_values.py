@@ -18,6 +18,22 @@ BOOTSTRAP = "kafka.bootstrap.servers"
 INT32_MAX = 2**31 - 1
 INT64_MAX = 2**63 - 1
 
+Value = str | int | bool
+"""What programs may give for an option, as with Spark's own ``option()``."""
+
+# Spark hands these to the sink of a stream as well, for which they mean nothing.
+QUERY_OPTIONS = (
+    "checkpointLocation",
+    "queryName",
+    "asyncProgressTrackingEnabled",
+    "asyncProgressTrackingCheckpointIntervalMs",
+    "asyncProgressTrackingOverrideSinkSupportCheck",
+)
+_OF_QUERIES = {name.lower(): name for name in QUERY_OPTIONS}
+
+# All that Spark hands over of a permanent table, if anything.
+_OF_TABLES = "provider"
+
 _UNITS = {
     "": 1e-3,
     "us": 1e-6,
@@ -30,9 +46,22 @@ _UNITS = {
 }
 
 
-def lowered(options: Mapping[str, str]) -> dict[str, str]:
-    """The options by lower-case name: Spark's names have no case."""
-    return {name.lower(): value for name, value in options.items()}
+def lowered(options: Mapping[str, Value]) -> dict[str, str]:
+    """The options by lower-case name, for Spark's names have no case; with values as texts.
+
+    Spark makes them that already; here come those of programs that call ottla themselves.
+    """
+    return {name.lower(): _text(name, value) for name, value in options.items()}
+
+
+def _text(name: str, value: Value) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int):
+        return str(value)
+    raise ConfigError(f"option {name} must be a text, a whole number or a boolean")
 
 
 def check_names(
@@ -41,12 +70,23 @@ def check_names(
     """Refuse an option that is neither known nor Kafka's, and name the one that was meant.
 
     ``meant`` says what writers of another client's options would reach for, where spelling alone
-    does not tell.
+    does not tell. What is Spark's own and belongs elsewhere is told so.
     """
+    if not values or _OF_TABLES in values:
+        raise ConfigError(
+            "no options have come: Spark hands a Python source none of those of a permanent table "
+            "(CREATE TABLE … USING ottla, saveAsTable); read through CREATE TEMPORARY VIEW … USING "
+            "ottla OPTIONS (…), and write with save()"
+        )
     names = {name.lower(): name for name in known}
     for name in values:
         if name in names or name.startswith(KAFKA_PREFIX):
             continue
+        if name in _OF_QUERIES:
+            raise ConfigError(
+                f"option {_OF_QUERIES[name]} is of a streaming query, which takes it from "
+                "writeStream: it has no meaning here"
+            )
         nearest = (meant or {}).get(name) or next(
             (names[match] for match in difflib.get_close_matches(name, names, n=1)), None
         )
@@ -66,7 +106,21 @@ def kafka_config(values: Mapping[str, str], refused: Mapping[str, str]) -> dict[
             raise ConfigError(f"option kafka.{name} is not supported: {reason}")
     if not config.get("bootstrap.servers", "").strip():
         raise ConfigError(f"option {BOOTSTRAP} must be set, for example to host1:9092,host2:9092")
+    _check_keys(config)
     return config
+
+
+def _check_keys(config: Mapping[str, str]) -> None:
+    import ottla
+    from ottla._core import config_rows
+
+    known = {name for name, *_ in config_rows()}
+    for name in config.keys() - known:
+        # The client knows more: what has no effect, and other names. Making one starts nothing.
+        try:
+            ottla.AsyncClient("localhost:9092", {name: config[name]})
+        except ConfigError as error:
+            raise ConfigError(f"option {KAFKA_PREFIX}{name}: {error}") from None
 
 
 def flag(values: Mapping[str, str], name: str, *, default: bool) -> bool:

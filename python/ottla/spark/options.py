@@ -22,6 +22,7 @@ from ottla.spark.offsets import (
 from ottla.spark.option_values import (
     BOOTSTRAP,
     INT32_MAX,
+    Value,
     check_names,
     duration,
     flag,
@@ -133,7 +134,7 @@ class StreamOptions:
     commit_group_id: str | None = None
 
 
-def parse_batch(options: Mapping[str, str]) -> BatchOptions:
+def parse_batch(options: Mapping[str, Value]) -> BatchOptions:
     """Everything a batch read needs, or a ConfigError that names the option at fault."""
     values = lowered(options)
     source = parse_source(values)
@@ -175,6 +176,7 @@ def parse_source(options: Mapping[str, str]) -> SourceOptions:
     check_names(values, (*GENERAL_OPTIONS, *BATCH_OPTIONS, *STREAM_OPTIONS), _MEANT)
     kafka, warnings = _without_group(kafka_config(values, _REFUSED), values)
     _check_trigger_limits(values)
+    _check_forms(values)
     # Checked for its form alone: no wait here is without a deadline of the client's own.
     number(values, "kafkaConsumer.pollTimeoutMs", minimum=0)
     return SourceOptions(
@@ -211,6 +213,16 @@ def _check_trigger_limits(values: Mapping[str, str]) -> None:
         raise ConfigError(
             f"minOffsetsPerTrigger ({least}) is higher than maxOffsetsPerTrigger ({most})"
         )
+
+
+def _check_forms(values: Mapping[str, str]) -> None:
+    # What readers look at again: which of them it will be is not known yet, and a value that makes
+    # no sense to either is told at load(). A delay is not here, for batches pass over any.
+    offset_limit(values, "starting", Everywhere(LATEST))
+    offset_limit(values, "ending", Everywhere(LATEST))
+    flag(values, "pushFilters", default=False)
+    number(values, "maxBytesPerTrigger")
+    text_of(values, "commitGroupId")
 
 
 def _latest_on_no_match(values: Mapping[str, str]) -> bool:

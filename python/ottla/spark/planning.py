@@ -28,6 +28,7 @@ from ottla.spark.offsets import (
 from ottla.spark.options import BatchOptions, SourceOptions
 from ottla.spark.pushdown import Bounds
 from ottla.spark.ranges import OffsetRange, split_ranges
+from ottla.spark.subscription import APPEARS_WITHIN
 
 log = logging.getLogger(__name__)
 
@@ -54,11 +55,14 @@ def retrying(source: SourceOptions, ask: Callable[[], T]) -> T:
     for attempt in range(1, source.offset_attempts + 1):
         try:
             return ask()
-        except (TimeoutError, UnknownTopicError):
+        except TimeoutError:
             # The client has tried until its deadline, which another attempt would only double.
             raise
         except KafkaError as error:
-            if attempt == source.offset_attempts or not error.retriable:
+            # A topic that was named has been waited for; of a pattern, one was deleted since.
+            is_gone = isinstance(error, UnknownTopicError)
+            may_pass = source.subscription.finds if is_gone else error.retriable
+            if attempt == source.offset_attempts or not may_pass:
                 raise
             log.warning("asking for offsets failed at attempt %d, trying again: %s", attempt, error)
             time.sleep(source.offset_retry_interval)
@@ -161,8 +165,23 @@ def look_up(
     """The offsets at ``"earliest"``, ``"latest"`` or a timestamp; -1 where no record is as late."""
     if not spec:
         return {}
-    answer = client.list_offsets(dict(spec), isolation_level=source.isolation_level)
-    return {partition: answer[partition].offset for partition in spec}
+
+    def ask(timeout: float | None = None) -> Offsets:
+        answer = client.list_offsets(
+            dict(spec), isolation_level=source.isolation_level, timeout=timeout
+        )
+        return {partition: answer[partition].offset for partition in spec}
+
+    if not source.subscription.finds:
+        return ask()
+    try:
+        # One of the topics found may be gone by now, and is not waited for as one that was named.
+        return ask(source.topic_timeout)
+    except TimeoutError:
+        if source.topic_timeout < APPEARS_WITHIN:
+            raise
+        # It is the cluster that is slow: calls may take longer.
+        return ask()
 
 
 def _resolve(offset: int, earliest: int, latest: int) -> int:

@@ -110,5 +110,8 @@ def _by_timestamp(bounds: Bounds, kind: str, value: datetime) -> tuple[Bounds, b
     # later ones may be older. So this bounds from below alone, and Spark filters again.
     if kind not in ("EqualTo", "EqualNullSafe", "GreaterThan", "GreaterThanOrEqual"):
         return None
-    since = max(int(value.timestamp() * 1000) - 1, 0)
+    since = int(value.timestamp() * 1000) - 1
+    if since <= 0:
+        # Records may be older than 1970, and a log looks for none that is: all may match.
+        return bounds, False
     return replace(bounds, since=max(bounds.since or 0, since)), False

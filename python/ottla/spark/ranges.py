@@ -20,8 +20,8 @@ class OffsetRange:
     """The offsets of one partition from ``start`` up to, not including, ``end``.
 
     ``leader`` is the address (``host:port``) of the partition's leader when the range was
-    planned: a hint that saves a bootstrap, never more. ``floats``: it starts wherever the log does
-    when it is read, so that records deleted until then are no loss.
+    planned: a hint that saves a bootstrap, never more. ``floats``: it is of a read from wherever
+    the log starts when its task gets there, so that records deleted until then are no loss.
     """
 
     topic: str
@@ -87,6 +87,5 @@ def cut_range(piece: OffsetRange, parts: int) -> Iterator[OffsetRange]:
     for part in range(parts):
         end = start + (piece.end - start) // (parts - part)
         if end > start:
-            floats = piece.floats and start == piece.start
-            yield replace(piece, start=start, end=end, floats=floats)
+            yield replace(piece, start=start, end=end)
         start = end

@@ -10,7 +10,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ottla.spark.option_values import BOOTSTRAP, check_names, flag, kafka_config, lowered, text_of
+from ottla.spark.option_values import (
+    BOOTSTRAP,
+    QUERY_OPTIONS,
+    check_names,
+    flag,
+    kafka_config,
+    lowered,
+    text_of,
+)
 
 SINK_OPTIONS = (
     BOOTSTRAP,
@@ -19,9 +27,7 @@ SINK_OPTIONS = (
     "reportPath",
     # Without effect: headers are written if their column is there, as by Spark's sink.
     "includeHeaders",
-    # Spark's own, which it hands to the sink of a stream as well.
-    "checkpointLocation",
-    "queryName",
+    *QUERY_OPTIONS,
 )
 
 _MEANT = {

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Iterable
 
-from ottla.errors import DataLossError, UnknownTopicError
+from ottla.errors import DataLossError
 from ottla.spark.admission import Delay, at_most_bytes, at_most_offsets
 from ottla.spark.clients import client_for
-from ottla.spark.core import Client
+from ottla.spark.core import Client, TopicPartition
 from ottla.spark.group_progress import GroupProgress
-from ottla.spark.offsets import EARLIEST, LATEST, show, show_all
+from ottla.spark.offsets import EARLIEST, LATEST, SpecificOffsets, show, show_all
 from ottla.spark.options import StreamOptions
 from ottla.spark.packing import Task, pack
 from ottla.spark.planning import Offsets, Resolver, look_up, retrying
@@ -33,15 +34,15 @@ class StreamPlanner:
         self._options = options
         self._source = options.source
         self._leaders: Leaders = {}
+        self._told: set[str] = set()
         self._initial: Offsets | None = None
+        self._initially_latest: set[TopicPartition] = set()
         self._newest: Offsets | None = None
         self._target: Offsets | None = None
-        self._sizes = RecordSizes(
-            self._source.kafka, fail_on_data_loss=self._source.fail_on_data_loss
-        )
+        self._sizes = RecordSizes(self._source.kafka)
         self._progress = None
         if options.commit_group_id is not None:
-            self._progress = GroupProgress(options.commit_group_id)
+            self._progress = GroupProgress(options.commit_group_id, time.monotonic)
         self._delay = None
         if options.min_offsets_per_trigger is not None:
             self._delay = Delay(
@@ -53,24 +54,50 @@ class StreamPlanner:
         """What the log held when it was last asked."""
         return self._newest
 
-    def initial(self) -> Offsets:
-        """Where a new query starts; the same however often it is asked."""
-        if self._initial is None:
-            for warning in self._source.warnings:
-                log.warning(warning)
-            self._initial = retrying(self._source, self._find_initial)
-        return self._initial
+    def first_batch(self, *, everything: bool) -> tuple[Offsets, Offsets]:
+        """Where a new query starts, and the end of its first micro-batch, for the same partitions.
 
-    def latest(self) -> Offsets:
-        """The end of what can be read now, or of what could when a bounded run began."""
+        Those that come between the one look and the other wait for the second micro-batch.
+        """
+        start = self._initial_offsets()
+        end = self.end_of_batch(start, everything=everything)
+        both = start.keys() & end.keys()
+        return {p: start[p] for p in both}, {p: end[p] for p in both}
+
+    def unsettled_start(self, end: Offsets) -> Offsets:
+        """Where a first micro-batch starts whose checkpoint does not say it: as the options do."""
+        start = {p: offset for p, offset in self._initial_offsets().items() if p in end}
+        if moved := self._initially_latest & start.keys():
+            self._lose(
+                f"the checkpoint does not say where the query started, and the latest offsets of "
+                f"{show_all(moved)} are others by now"
+            )
+            start |= {partition: end[partition] for partition in moved}
+        return start
+
+    def latest(self, known: Offsets) -> Offsets:
+        """The end of what can be read now, or of what could when a bounded run began.
+
+        ``known`` is what was read already.
+        """
+        newest = self._find_newest() if self._target is None else self._target
+        # A broker that has just become a leader may tell less than was read already; a log that
+        # was really cut goes on doing so.
+        for _ in range(self._source.offset_attempts):
+            if all(newest.get(partition, offset) >= offset for partition, offset in known.items()):
+                break
+            time.sleep(self._source.offset_retry_interval)
+            newest = self._find_newest()
         if self._target is not None:
-            return self._target
-        self._newest = retrying(self._source, self._find_newest)
-        return self._newest
+            self._target = newest
+        self._newest = newest
+        return newest
 
-    def end_of_batch(self, start: Offsets) -> Offsets:
-        """The end of a micro-batch from ``start``, within the limits of the options."""
-        newest = self._not_behind(start, self.latest())
+    def end_of_batch(self, start: Offsets, *, everything: bool = False) -> Offsets:
+        """The end of a micro-batch from ``start``: within the limits of the options, or not."""
+        newest = self.latest(start)
+        if everything:
+            return newest
         begin = self._with_new(start, newest)
         # A run that ends when all is read must not wait for more.
         if self._target is None and self._delay and self._delay.holds_back(begin, newest):
@@ -79,15 +106,23 @@ class StreamPlanner:
         if (limit := self._options.max_offsets_per_trigger) is not None:
             end = at_most_offsets(begin, end, limit)
         if (limit := self._options.max_bytes_per_trigger) is not None:
-            there = self._ranges(begin, end)
-            per_offset = self._sizes.of(there)
-            end = at_most_bytes(begin, end, limit, per_offset)
+            end = self._within_bytes(begin, end, limit)
         return end
+
+    def _within_bytes(self, begin: Offsets, newest: Offsets, limit: int) -> Offsets:
+        per_offset = self._sizes.of(self._ranges(begin, newest))
+        end = at_most_bytes(begin, newest, limit, per_offset)
+        if end == newest:
+            return newest
+        # Records that are gone weigh nothing: a query far behind retention would otherwise go
+        # through them limit by limit, and tell of each what was lost.
+        first = self._earliest(begin)
+        there = {p: min(max(o, first.get(p, o)), newest[p]) for p, o in begin.items()}
+        return at_most_bytes(there, newest, limit, per_offset)
 
     def fix_target(self) -> None:
         """From now on the log is taken to end where it ends now (Trigger.AvailableNow)."""
-        self._target = retrying(self._source, self._find_newest)
-        self._newest = self._target
+        self._newest = self._target = self._find_newest()
 
     def publish(self, offsets: Offsets) -> None:
         """Show that everything before these offsets is processed, if the options name a group."""
@@ -118,45 +153,67 @@ class StreamPlanner:
         )
         return pack(ranges, self._source, self._sizes.of)
 
+    def _initial_offsets(self) -> Offsets:
+        if self._initial is None:
+            for warning in self._source.warnings:
+                log.warning(warning)
+            self._initial = retrying(self._source, self._find_initial)
+        return self._initial
+
     def _find_initial(self) -> Offsets:
         client = self._client()
         leaders = self._find(client)
         resolver = Resolver(client, self._source, leaders.keys())
         found = resolver.sentinels("starting", self._options.start)
+        given = found.copy() if isinstance(self._options.start, SpecificOffsets) else {}
+        self._initially_latest = {p for p, offset in found.items() if offset == LATEST}
         for sentinel, word in ((EARLIEST, "earliest"), (LATEST, "latest")):
             wanted = {p: word for p, offset in found.items() if offset == sentinel}
             found |= look_up(client, self._source, wanted)
-        return found
+        # The end of a bounded run was found before: what has come since is for the next run.
+        ends = self._target or {}
+        return {
+            p: offset if given.get(p, LATEST) >= 0 else min(offset, ends.get(p, offset))
+            for p, offset in found.items()
+        }
 
     def _find_newest(self) -> Offsets:
-        client = self._client()
-        return look_up(client, self._source, dict.fromkeys(self._find(client), "latest"))
+        def ask() -> Offsets:
+            client = self._client()
+            return look_up(client, self._source, dict.fromkeys(self._find(client), "latest"))
+
+        return retrying(self._source, ask)
 
     def _find(self, client: Client) -> Leaders:
-        self._leaders = self._source.subscription.find(client, self._source.topic_timeout)
+        self._leaders = self._source.subscription.find(
+            client, self._source.topic_timeout, self._warn_once
+        )
         return self._leaders
 
-    def _not_behind(self, start: Offsets, newest: Offsets) -> Offsets:
-        # A broker that has just become a leader may tell less than was read already; a log that
-        # was really cut goes on doing so.
-        for _ in range(self._source.offset_attempts):
-            if self._target is not None or all(
-                newest.get(partition, offset) >= offset for partition, offset in start.items()
-            ):
-                break
-            time.sleep(self._source.offset_retry_interval)
-            newest = self.latest()
-        return newest
+    def _warn_once(self, words: str, *about: object) -> None:
+        # Partitions are looked up at each trigger, many times a second; only what is new is told.
+        if (text := words % about) not in self._told:
+            self._told.add(text)
+            log.warning("%s", text)
 
     def _with_new(self, start: Offsets, end: Offsets) -> Offsets:
-        """The start, with that of partitions that came since: new ones are read from the first."""
-        added = dict.fromkeys(end.keys() - start.keys(), "earliest")
-        try:
-            found = look_up(self._client(), self._source, added)
-        except UnknownTopicError:
-            # Planned before a restart, and gone now.
-            found = {}
-        return {p: offset for p, offset in start.items() if p in end} | found
+        """The start, with that of partitions that came since: new ones are read from the first.
+
+        Those that are gone again, as of a plan that was made before a restart, are left out.
+        """
+        kept = {p: offset for p, offset in start.items() if p in end}
+        added = end.keys() - start.keys()
+        return kept | self._earliest(added) if added else kept
+
+    def _earliest(self, wanted: Iterable[TopicPartition]) -> Offsets:
+        """Where the logs start, of the partitions that are still there."""
+
+        def ask() -> Offsets:
+            client = self._client()
+            there = self._find(client).keys() & set(wanted)
+            return look_up(client, self._source, dict.fromkeys(there, "earliest"))
+
+        return retrying(self._source, ask)
 
     def _ranges(self, begin: Offsets, end: Offsets) -> list[OffsetRange]:
         return [

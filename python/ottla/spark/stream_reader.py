@@ -1,31 +1,40 @@
 """The readers of streams, one for what each version of PySpark offers.
 
 Made by ``source``; Spark keeps one in a process of its own for the query's offsets, and pickles
-others to the tasks. Invariant: what is pickled holds options alone; the planner, with its client
-and what it remembers, is made on first use and stays in its process.
+others to the tasks, as the ``RangesReader`` that these need. Invariant: what is pickled holds
+options alone; the planner, with its client and what it remembers, is made on first use and stays in
+its process.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+import copy
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import pyspark
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType
 
 from ottla.errors import ConfigError
-from ottla.spark.offsets import nested_offsets, offsets_of
+from ottla.spark.checkpoint import (
+    UNSETTLED,
+    Json,
+    first_end,
+    nested_offsets,
+    offsets_of,
+    settled_start,
+)
 from ottla.spark.options import StreamOptions
+from ottla.spark.planning import Offsets
 from ottla.spark.schema import check_schema
 from ottla.spark.stream_planner import StreamPlanner
-from ottla.spark.tasks import RangesPartition, read_ranges
+from ottla.spark.tasks import RangesPartition, RangesReader
+from ottla.stderr_log import show_warnings
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql.streaming.datasource import ReadLimit
-
-Json = dict[str, Any]
 
 
 class PlainStreamReader(DataSourceStreamReader):
@@ -33,22 +42,40 @@ class PlainStreamReader(DataSourceStreamReader):
 
     def __init__(self, options: StreamOptions, schema: StructType) -> None:
         check_schema(schema)
+        source = options.source
         self._options = options
-        self._schema = schema
+        self._of_task = RangesReader(
+            source.kafka, schema, fail_on_data_loss=source.fail_on_data_loss
+        )
         self._planner: StreamPlanner | None = None
+        self._last: Json | None = None
 
     def initialOffset(self) -> Json:  # noqa: N802 (Spark's name)
-        """Where a new query starts."""
-        return nested_offsets(self.planner.initial())
+        """Where a new query starts: settled with its first micro-batch, and asked for again."""
+        return UNSETTLED
 
     def latestOffset(self) -> Json:  # type: ignore[override]  # noqa: N802 (as it was in 4.0)
         """Where the next micro-batch ends."""
-        return nested_offsets(self.planner.latest())
+        if self._last is None:
+            # The first micro-batch; or a run that Spark bounds by itself, if told to, for which it
+            # asks before it tells of the checkpoint. Then it passes over where the query started.
+            return first_end(*self.planner.first_batch(everything=True))
+        end = self.planner.latest(done := offsets_of(self._last))
+        # What was planned last is done when Spark asks for more.
+        self.planner.publish(done)
+        return self._last if end == done else nested_offsets(end)
 
     def partitions(self, start: Json, end: Json) -> Sequence[InputPartition]:
-        """The tasks of a micro-batch."""
-        tasks = self.planner.plan(offsets_of(start), offsets_of(end))
+        """The tasks of a micro-batch; of none, after a restart, with the last end for both."""
+        self._last = end
+        tasks = self.planner.plan(self._begin(start, end), offsets_of(end))
         return [RangesPartition(task) for task in tasks]
+
+    def _begin(self, start: Json, end: Json) -> Offsets:
+        if start != UNSETTLED:
+            return offsets_of(start)
+        settled = settled_start(end)
+        return self.planner.unsettled_start(offsets_of(end)) if settled is None else settled
 
     def commit(self, end: Json) -> None:
         """Show that a micro-batch is done; not called for the last one, which the next shows."""
@@ -56,24 +83,18 @@ class PlainStreamReader(DataSourceStreamReader):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Yield the records of one task."""
-        if isinstance(partition, RangesPartition):
-            source = self._options.source
-            yield from read_ranges(
-                source.kafka,
-                self._schema,
-                partition.ranges,
-                fail_on_data_loss=source.fail_on_data_loss,
-            )
+        return self._of_task.read(partition)
 
     @property
     def planner(self) -> StreamPlanner:
         """The one planner of this process and query."""
         if self._planner is None:
+            show_warnings()
             self._planner = StreamPlanner(self._options)
         return self._planner
 
-    def __getstate__(self) -> Mapping[str, object]:
-        return {**vars(self), "_planner": None}
+    def __reduce__(self) -> tuple[Callable[[RangesReader], RangesReader], tuple[RangesReader]]:
+        return copy.copy, (self._of_task,)
 
 
 try:
@@ -106,14 +127,18 @@ else:
 
         def latestOffset(self, start: Json, limit: ReadLimit) -> Json:  # type: ignore[override]  # noqa: N802
             """Where the next micro-batch ends."""
-            done = offsets_of(start)
-            if isinstance(limit, ReadAllAvailable):
-                end = self.planner.latest()
+            everything = isinstance(limit, ReadAllAvailable)
+            if start == UNSETTLED:
+                done, end = self.planner.first_batch(everything=everything)
+                told = first_end(done, end)
             else:
-                end = self.planner.end_of_batch(done)
+                done = offsets_of(start)
+                end = self.planner.end_of_batch(done, everything=everything)
+                # Only with the same text does Spark see that there is nothing to do.
+                told = start if end == done else nested_offsets(end)
             # What a micro-batch starts with is in the checkpoint.
             self.planner.publish(done)
-            return nested_offsets(end)
+            return told
 
         def reportLatestOffset(self) -> Json | None:  # noqa: N802 (Spark's name)
             """What the log held at the last trigger, for the query's progress."""

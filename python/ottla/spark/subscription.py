@@ -9,8 +9,9 @@ from __future__ import annotations
 import logging
 import re
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 from ottla.errors import ConfigError
 from ottla.spark.core import Broker, Client, Cluster, TopicPartition
@@ -27,19 +28,23 @@ APPEARS_WITHIN = 5.0
 Leaders = dict[TopicPartition, str | None]
 """Each partition to read, with the address of its leader if it has one."""
 
+Warn = Callable[..., None]
+"""What is told of partitions that are not read, as to ``logging``: words, and what they are of."""
+
 
 @dataclass(frozen=True)
 class Assign:
     """Exactly these partitions."""
 
+    finds: ClassVar[bool] = False
     chosen: frozenset[TopicPartition]
 
-    def find(self, client: Client, timeout: float) -> Leaders:
+    def find(self, client: Client, timeout: float, warn: Warn = log.warning) -> Leaders:
         """Ask the cluster for the partitions that this names; topics must appear in time."""
-        found = _partitions_of(client, {topic for topic, _ in self.chosen}, timeout)
+        found = _partitions_of(client, {topic for topic, _ in self.chosen}, timeout, warn)
         if missing := self.chosen - found.keys():
             # Spark's source passes over these without a word.
-            log.warning("assigned partitions that do not exist are not read: %s", show_all(missing))
+            warn("assigned partitions that do not exist are not read: %s", show_all(missing))
         return {
             partition: leader for partition, leader in found.items() if partition in self.chosen
         }
@@ -49,25 +54,28 @@ class Assign:
 class Subscribe:
     """Every partition of these topics."""
 
+    finds: ClassVar[bool] = False
     topics: tuple[str, ...]
 
-    def find(self, client: Client, timeout: float) -> Leaders:
+    def find(self, client: Client, timeout: float, warn: Warn = log.warning) -> Leaders:
         """Ask the cluster for the partitions that this names; topics must appear in time."""
-        return _partitions_of(client, set(self.topics), timeout)
+        return _partitions_of(client, set(self.topics), timeout, warn)
 
 
 @dataclass(frozen=True)
 class SubscribePattern:
     """Every partition of the topics in whose name the pattern is found."""
 
+    # Topics are found, not named: that one is gone again is no error, and to look anew helps.
+    finds: ClassVar[bool] = True
     pattern: str
 
-    def find(self, client: Client, timeout: float) -> Leaders:
+    def find(self, client: Client, timeout: float, warn: Warn = log.warning) -> Leaders:
         """Ask the cluster for the partitions that this names; topics must appear in time."""
         # Found anywhere in the name, as in Spark's source: anchor with ^ and $ to match it whole.
         wanted = re.compile(self.pattern).search
         topics = {name for name in client.list_topics() if wanted(name)}
-        return _partitions_of(client, topics, timeout)
+        return _partitions_of(client, topics, timeout, warn)
 
 
 Subscription = Assign | Subscribe | SubscribePattern
@@ -109,7 +117,7 @@ def _pattern(value: str) -> str:
     return value
 
 
-def _partitions_of(client: Client, topics: set[str], timeout: float) -> Leaders:
+def _partitions_of(client: Client, topics: set[str], timeout: float, warn: Warn) -> Leaders:
     if not topics:
         return {}
     cluster = _look_up(client, sorted(topics), timeout)
@@ -117,7 +125,7 @@ def _partitions_of(client: Client, topics: set[str], timeout: float) -> Leaders:
     for name in sorted(topics):
         topic = cluster.topics[name]
         if topic.internal:
-            log.warning("topic %s is internal to Kafka and is not read", name)
+            warn("topic %s is internal to Kafka and is not read", name)
             continue
         for number, partition in sorted(topic.partitions.items()):
             found[name, number] = _address(cluster.brokers, partition.leader)

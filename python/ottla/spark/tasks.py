@@ -6,26 +6,22 @@ plans. Invariant: a read that is abandoned half-way (``limit``) leaves no scan r
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from itertools import groupby
 from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
-from ottla.errors import UnknownTopicError
 from ottla.spark.clients import client_for, settle_worker
 from ottla.spark.ranges import OffsetRange
 from ottla.spark.schema import arrow_schema, conform
+from ottla.stderr_log import show_warnings
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from ottla.spark.core import Client
-
-log = logging.getLogger(__name__)
 
 
 class RangesPartition(InputPartition):
@@ -37,7 +33,7 @@ class RangesPartition(InputPartition):
 
 
 class RangesReader(DataSourceReader):
-    """All that a task needs of the reader of a batch: how to read the ranges that it is given."""
+    """All that a task needs of a reader: how to read the ranges that it is given."""
 
     def __init__(
         self, kafka: Mapping[str, str], schema: StructType, *, fail_on_data_loss: bool
@@ -68,18 +64,19 @@ def read_ranges(
     """Yield the records of the ranges; those of one partition in order."""
     import pyarrow as pa
 
+    show_warnings()
     expected = arrow_schema(schema)
     client = client_for(kafka, hint=ranges[0].leader)
-    there = [_settled(client, ranges)] if fail_on_data_loss else _still_there(client, ranges)
-    for some in there:
-        with client.scan(
-            [(piece.topic, piece.partition, piece.start, piece.end) for piece in some],
-            columns=expected.names,
-            include_headers="headers" in expected.names,
-            fail_on_data_loss=fail_on_data_loss,
-        ) as scan:
-            for batch in scan:
-                yield conform(pa.record_batch(batch), expected)
+    if fail_on_data_loss:
+        ranges = _settled(client, ranges)
+    with client.scan(
+        [(piece.topic, piece.partition, piece.start, piece.end) for piece in ranges],
+        columns=expected.names,
+        include_headers="headers" in expected.names,
+        fail_on_data_loss=fail_on_data_loss,
+    ) as scan:
+        for batch in scan:
+            yield conform(pa.record_batch(batch), expected)
     # Now everything is imported that a task needs, and no row waits for it.
     settle_worker()
 
@@ -94,18 +91,3 @@ def _settled(client: Client, ranges: tuple[OffsetRange, ...]) -> tuple[OffsetRan
         else piece
         for piece in ranges
     )
-
-
-def _still_there(
-    client: Client, ranges: tuple[OffsetRange, ...]
-) -> Iterator[tuple[OffsetRange, ...]]:
-    from ottla.spark.subscription import APPEARS_WITHIN
-
-    # A topic that is gone is data loss too, and must not take the others with it.
-    for topic, some in groupby(sorted(ranges, key=lambda r: r.topic), key=lambda r: r.topic):
-        try:
-            client.cluster([topic], timeout=APPEARS_WITHIN)
-        except UnknownTopicError:
-            log.warning("topic %s is gone, and the records to be read with it", topic)
-        else:
-            yield tuple(some)

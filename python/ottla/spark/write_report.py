@@ -22,6 +22,8 @@ from ottla.spark.core import TopicPartition
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+    from ottla.spark.option_values import Value
+
 
 @dataclass(frozen=True)
 class PartitionWritten:
@@ -89,7 +91,7 @@ def read_reports(path: str) -> list[WriteReport]:
     return [_report(line) for line in Path(path).read_text(encoding="utf-8").splitlines()]
 
 
-def write(frame: DataFrame, options: Mapping[str, str]) -> WriteReport:
+def write(frame: DataFrame, options: Mapping[str, Value]) -> WriteReport:
     """Write a frame as ``frame.write.format("ottla")`` does, and return what was written.
 
     ``options`` are those of the format. The report comes through a file on the driver's machine, so

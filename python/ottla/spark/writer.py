@@ -32,6 +32,7 @@ from ottla.spark.write_report import (
     added_up,
     append_report,
 )
+from ottla.stderr_log import show_warnings
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -51,6 +52,7 @@ class Sink:
 
     def write_task(self, batches: Iterator[pa.RecordBatch]) -> TaskWritten:
         """Write all rows; returns when each is acknowledged, or raises the first failure."""
+        show_warnings()
         producer = producer_for(self._options.kafka)
         # Now everything is imported that a task needs.
         settle_worker()
@@ -77,6 +79,7 @@ class Sink:
 
     def give_up(self, messages: Messages) -> None:
         """Say what a write that failed leaves behind."""
+        show_warnings()
         done = sum(message is not None for message in messages)
         log.warning(
             "the write failed; what %d of its %d tasks wrote, and a part of the others', is in the "

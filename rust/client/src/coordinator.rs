@@ -7,6 +7,8 @@
 //! old answer never makes forget what was found after it. Requests go on a lane of their own, so that
 //! a heartbeat never waits behind a fetch's long poll.
 
+mod lanes;
+
 use std::collections::HashMap;
 use std::future::Future;
 use std::sync::Arc;
@@ -125,13 +127,6 @@ impl Coordinator {
     ) -> Result<R::Response> {
         let answer = self.connection.request_within(request, version, timeout).await;
         answer.map_err(|error| self.heed(error))
-    }
-
-    /// Whether it still owes an answer on this connection: it works off one request at a time, and a
-    /// JoinGroup may take as long as the group's members do.
-    #[must_use]
-    pub fn is_busy(&self) -> bool {
-        self.connection.in_flight() > 0
     }
 
     /// Holds back requests for as long as the broker asked.

@@ -47,4 +47,3 @@ pub use config::Config;
 pub use coordinator::{Coordinator, CoordinatorKind};
 pub use error::{Error, Kind, Result};
 pub use list_offsets::{ListedOffset, OffsetSpec, TopicPartition};
-pub use offset_for_leader_epoch::EpochEnd;

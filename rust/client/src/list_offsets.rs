@@ -1,6 +1,7 @@
 //! ListOffsets: where partitions start and end, and where a timestamp lies in them.
 //!
-//! Invariant: no partition is left out of the result (`ask_leaders.rs`).
+//! Invariant: no partition is left out of the result (`ask_leaders.rs`), but of what one broker says by
+//! itself.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -65,10 +66,21 @@ impl Client {
         timeout: Duration,
     ) -> Result<HashMap<TopicPartition, ListedOffset>> {
         self.ask_leaders("listing offsets", wanted, timeout, |client, broker, part, snapshot| async move {
-            let request = build_request(&part, read_committed, &snapshot);
-            send_request(&client, broker, &request).await
+            client.list_offsets_of(broker, &part, read_committed, &snapshot).await
         })
         .await
+    }
+
+    /// What one broker says of what it leads: one request, and nothing is tried again.
+    pub(crate) async fn list_offsets_of(
+        &self,
+        broker: i32,
+        part: &Part<OffsetSpec>,
+        read_committed: bool,
+        snapshot: &Snapshot,
+    ) -> Result<Answers<ListedOffset>> {
+        let request = build_request(part, read_committed, snapshot);
+        send_request(self, broker, &request).await
     }
 }
 

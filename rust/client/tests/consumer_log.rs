@@ -274,15 +274,23 @@ async fn a_position_in_a_topic_that_is_gone_means_nothing_in_the_new_one() {
 
 #[tokio::test]
 async fn what_was_read_of_a_topic_that_is_gone_is_not_committed_to_the_new_one() {
-    let cluster = ten().await;
-    let pairs = [("group.id", "g"), ("enable.auto.commit", "false"), ("metadata.max.age.ms", "100000")];
-    let consumer = consumer(&cluster, &pairs).await;
-    assert_eq!(read(&consumer, 10, 500).await.len(), 10);
-    // Nothing is fetched meanwhile that would find out.
-    consumer.pause(&[tp()], true).unwrap();
-    cluster.delete_topic("t").unwrap();
-    cluster.create_topic(TopicSpec::new("t")).unwrap();
+    // Each with a consumer of its own: the first refusal has the fetcher look at the new topic, and an
+    // offset that is named after that is the new one's.
     for named in [None, Some([(tp(), Committed { offset: 10, ..Committed::default() })].into())] {
+        let cluster = ten().await;
+        let pairs = [
+            ("group.id", "g"),
+            ("enable.auto.commit", "false"),
+            ("metadata.max.age.ms", "100000"),
+            // The fetch under way would find out, too, when its time is over.
+            ("fetch.max.wait.ms", "20000"),
+        ];
+        let consumer = consumer(&cluster, &pairs).await;
+        assert_eq!(read(&consumer, 10, 500).await.len(), 10);
+        // Nothing is fetched meanwhile that would find out.
+        consumer.pause(&[tp()], true).unwrap();
+        cluster.delete_topic("t").unwrap();
+        cluster.create_topic(TopicSpec::new("t")).unwrap();
         let error = soon(consumer.commit(named, SOON)).await.expect_err("another topic");
         assert_eq!(error.code(), Some(ErrorCode::UnknownTopicId), "{error}");
         assert_eq!(cluster.committed("g", "t", 0), None);

@@ -179,6 +179,54 @@ async fn a_commit_of_an_earlier_epoch_waits_for_the_next_one() {
     assert_eq!(cluster.committed("g", "t", 0).map(|committed| committed.offset), Some(10));
 }
 
+/// What a member does about a code in OffsetFetch's answer: it asks again, as who it is by then.
+///
+/// Regression: such a code, above all STALE_MEMBER_EPOCH while others came and went, was raised to the
+/// application, by a poll of a member that had only just been given its partitions.
+#[tokio::test]
+async fn who_is_refused_its_committed_offsets_asks_again_and_reads_on() {
+    use ErrorCode as E;
+    let cases = [
+        (CLASSIC, E::StaleMemberEpoch, None),
+        (CLASSIC, E::UnknownMemberId, Some("lost")),
+        (CLASSIC, E::IllegalGeneration, Some("lost")),
+        (CLASSIC, E::RebalanceInProgress, Some("revoked")),
+        (CONSUMER, E::StaleMemberEpoch, None),
+        (CONSUMER, E::UnknownMemberId, Some("lost")),
+        (CONSUMER, E::FencedMemberEpoch, Some("lost")),
+        (CONSUMER, E::IllegalGeneration, Some("lost")),
+        (CONSUMER, E::RebalanceInProgress, Some("lost")),
+    ];
+    for (protocol, code, told) in cases {
+        let cluster = ten().await;
+        let fault = refuse(&cluster, ApiKey::OffsetFetch, code);
+        let mut member = Member::join(&cluster, protocol, &[]).await;
+        let changes: Vec<_> = ["assigned"].into_iter().chain(told).chain(told.map(|_| "assigned")).collect();
+        member.until(|member| member.offsets.len() == 10 && member.changes == changes).await;
+        assert_eq!(cluster.fault_hits(fault), 1, "{protocol:?} {code:?}");
+        assert_eq!(member.offsets, (0..10).collect::<Vec<_>>(), "{protocol:?} {code:?}");
+
+        soon(member.consumer.commit(None, SOON)).await.expect("a member");
+        let fault = refuse(&cluster, ApiKey::OffsetFetch, code);
+        let found = soon(member.consumer.committed(vec![("t".into(), 0)], SOON)).await;
+        let found = found.unwrap_or_else(|error| panic!("{protocol:?} {code:?}: {error}"));
+        assert_eq!(found[&("t".into(), 0)].as_ref().map(|committed| committed.offset), Some(10));
+        assert_eq!(cluster.fault_hits(fault), 1, "{protocol:?} {code:?}");
+    }
+}
+
+/// What is for ever about a member ends in its time.
+#[tokio::test]
+async fn asking_for_committed_offsets_ends_in_its_time() {
+    let cluster = ten().await;
+    let mut member = Member::join(&cluster, CONSUMER, &[]).await;
+    member.until(|member| member.offsets.len() == 10).await;
+    let stale = Reaction::Error(ErrorCode::StaleMemberEpoch);
+    cluster.inject(Fault::new(Match::api(ApiKey::OffsetFetch), stale));
+    let error = soon(member.consumer.committed(vec![("t".into(), 0)], ms(300))).await.expect_err("never");
+    assert_eq!((error.kind(), error.code()), (Kind::Timeout, Some(ErrorCode::StaleMemberEpoch)), "{error}");
+}
+
 /// What only the application can mend reaches it, and is not tried again by itself.
 #[tokio::test]
 async fn what_is_fatal_reaches_the_application() {

@@ -171,6 +171,35 @@ fn leaving_waits_until_everything_is_given_up() {
     }
 }
 
+/// Regression: while a member waited for its application to give everything up, the epoch that a
+/// heartbeat's answer brought was ignored. The next heartbeat named the epoch before, so that the
+/// coordinator fenced a member whose application was still working, and refused its last commit.
+#[test]
+fn who_leaves_takes_a_new_epoch_and_no_partitions() {
+    let mut bench = member(&[]);
+    bench.member.unsubscribe(bench.now);
+    assert!(bench.poll().is_empty());
+    // Another member has gone, and this one is to have all.
+    hear(&mut bench, fine(2, Some(&[(1, &[0, 1, 2, 3])])));
+    learn(&mut bench);
+    assert_eq!(bench.member.member().generation, 2, "for what the application commits");
+    assert_eq!(hear(&mut bench, fine(2, None)).0.member_epoch, 2);
+    let (gone, actions) = bench.revoke();
+    assert_eq!(gone, partitions(&["t-0", "t-1"]), "nothing new is taken up");
+    let (ticket, last) = beating(&actions);
+    assert_eq!(last.member_epoch, -1);
+    assert!(bench.answer(ticket, fine(-1, None)).is_empty());
+    assert!(bench.member.is_idle());
+
+    // The goodbye is on its way: what comes late is nobody's.
+    let mut bench = member(&[]);
+    let (ticket, _) = beating(&bench.next().1);
+    bench.member.unsubscribe(bench.now);
+    bench.revoke();
+    bench.answer(ticket, fine(2, None));
+    assert_eq!(bench.member.member().generation, 1);
+}
+
 #[test]
 fn leaving_now_waits_for_nobody_and_tries_again() {
     let mut bench = member(&[]);

@@ -4,43 +4,20 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail")]
 
+#[path = "support/numbered.rs"]
+mod numbered;
 mod support;
 
+use numbered::*;
 use ottla_client::Kind;
-use ottla_client::producer::{Delivery, Producer};
 use ottla_mock::{Fault, Match, MockCluster, Reaction, TopicSpec, When};
 use ottla_protocol::{ApiKey, ErrorCode};
 use support::*;
 
 const PRODUCE: ApiKey = ApiKey::Produce;
 
-/// A batch for each record.
-const SINGLE: [(&str, &str); 2] = [("linger.ms", "0"), ("batch.size", "1")];
-
 fn on_produce(reaction: Reaction) -> Fault {
     Fault::once(Match::api(PRODUCE), reaction)
-}
-
-async fn send_all(producer: &Producer, values: impl IntoIterator<Item = i32>) -> Vec<Delivery> {
-    let mut sent = Vec::new();
-    for value in values {
-        sent.push(send(producer, 0, &value.to_string()).await);
-    }
-    sent
-}
-
-/// Epoch and first number of each batch of the log.
-fn numbers(cluster: &MockCluster) -> Vec<(i16, i32)> {
-    let view = cluster.partition_log("t", 0).unwrap();
-    view.batches.iter().map(|batch| (batch.producer_epoch, batch.base_sequence)).collect()
-}
-
-fn written(cluster: &MockCluster) -> Vec<String> {
-    log(cluster, "t", 0).into_iter().map(|(_, value)| value).collect()
-}
-
-fn texts(values: impl IntoIterator<Item = i32>) -> Vec<String> {
-    values.into_iter().map(|value| value.to_string()).collect()
 }
 
 #[tokio::test]

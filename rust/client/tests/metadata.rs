@@ -73,6 +73,54 @@ fn a_leader_epoch_never_goes_back() {
     assert!(!cache.process_leader("t", 0, 9, 8, &Default::default()), "a leader without an address");
 }
 
+/// A topic of which an answer has these partitions, led by their epochs.
+fn partitions(id: Uuid, of: &[(i32, i32)]) -> MetadataResponseTopic {
+    let one = |&(partition_index, leader_epoch)| MetadataResponsePartition {
+        partition_index,
+        leader_epoch,
+        leader_id: 1,
+        ..Default::default()
+    };
+    MetadataResponseTopic { partitions: of.iter().map(one).collect(), ..topic("t", id, 1, 0) }
+}
+
+fn leaders(snapshot: &Snapshot) -> Vec<(i32, i32, i32)> {
+    let topic = snapshot.topic("t").expect("the topic");
+    topic.partitions.iter().map(|p| (p.index, p.leader, p.leader_epoch)).collect()
+}
+
+/// Regression: a broker that lagged behind took an added partition away again.
+#[test]
+fn partitions_are_never_taken_away_under_one_id() {
+    let (cache, _all) = cache();
+    take_in(&cache, vec![partitions(T, &[(0, 5), (1, 5), (2, 5)])]);
+    let late = take_in(&cache, vec![partitions(T, &[(0, 6)])]);
+    assert_eq!(leaders(&late), [(0, 1, 6), (1, 1, 5), (2, 1, 5)]);
+    let late = take_in(&cache, vec![partitions(T, &[(2, 7), (0, 6)])]);
+    assert_eq!(leaders(&late), [(0, 1, 6), (1, 1, 5), (2, 1, 7)], "from the middle neither");
+    let anew = take_in(&cache, vec![partitions(Uuid([2; 16]), &[(0, 0)])]);
+    assert_eq!(leaders(&anew), [(0, 1, 0)], "another topic of this name has its own");
+}
+
+/// Regression: the partitions behind one that was left out were taken for others, and records went to
+/// those.
+#[test]
+fn a_partition_that_is_left_out_keeps_its_place() {
+    let (cache, _all) = cache();
+    let gap = take_in(&cache, vec![partitions(T, &[(2, 5), (0, 5)])]);
+    assert_eq!(leaders(&gap), [(0, 1, 5), (1, -1, -1), (2, 1, 5)]);
+    assert_eq!(gap.partition("t", 2).map(|partition| partition.index), Some(2));
+    assert_eq!(leaders(&take_in(&cache, vec![partitions(T, &[(0, 5), (1, 0), (2, 5)])]))[1], (1, 1, 0));
+}
+
+/// Regression: memory was taken by the highest number of a partition that a broker had told.
+#[test]
+fn numbers_of_partitions_are_in_proportion_to_their_count() {
+    let (cache, _all) = cache();
+    let hostile = [(0, 5), (i32::MAX, 5), (500_000_000, 5), (-1, 5), (i32::MIN, 5), (0, 4)];
+    assert_eq!(leaders(&take_in(&cache, vec![partitions(T, &hostile)])), [(0, 1, 5)]);
+}
+
 /// Regression: an answer of a broker too old to tell ids made the epochs start over.
 #[test]
 fn only_another_id_starts_the_epochs_over() {

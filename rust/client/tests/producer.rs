@@ -9,9 +9,10 @@ mod support;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use ottla_client::Kind;
 use ottla_client::producer::{Producer, Sent};
+use ottla_client::{Kind, Route};
 use ottla_mock::{Fault, Match, MockCluster, MockConfig, Reaction, TopicSpec};
+use ottla_protocol::messages::create_partitions::{CreatePartitionsRequest, CreatePartitionsTopic};
 use ottla_protocol::{ApiKey, ErrorCode};
 use support::*;
 use tokio::time::Instant;
@@ -165,6 +166,57 @@ async fn unknown_topics_and_partitions_fail_within_max_block() {
     assert!(error.to_string().contains("bad name!"), "{error}");
 }
 
+/// Regression: small records took whatever room was released, and a large one got none in `max.block.ms`.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_waits_longest_for_room_is_served_first() {
+    let cluster = cluster(1).await;
+    let pairs = [("linger.ms", "0"), ("buffer.memory", "100000"), ("max.block.ms", "60000")];
+    let producer = Arc::new(producer(&cluster, &pairs).await);
+    offset_of(&send(&producer, 0, "first").await).await.expect("written");
+    cluster.inject(Fault::new(Match::api(PRODUCE), Reaction::Delay(ms(20))));
+    let small = |producer: Arc<Producer>| async move {
+        loop {
+            producer.send("t", Some(0), &record(&[0; 1_000])).await.expect("room, before long");
+        }
+    };
+    let senders: Vec<_> = (0..8).map(|_| tokio::spawn(small(Arc::clone(&producer)))).collect();
+    until(|| producer.buffered() > 95_000).await;
+    let large = [1; 80_000];
+    // Who gives up waiting leaves what it got to the others.
+    let given_up = tokio::time::timeout(ms(1), producer.send("t", Some(0), &record(&large))).await;
+    assert!(given_up.is_err(), "there was room at once");
+    for _ in 0..3 {
+        let sent = tokio::time::timeout(ms(10_000), producer.send("t", Some(0), &record(&large))).await;
+        offset_of(&sent.expect("in turn").expect("accepted")).await.expect("written");
+    }
+    for sender in senders {
+        sender.abort();
+        assert!(sender.await.expect_err("it never ends").is_cancelled());
+    }
+    soon(producer.flush(SOON)).await.expect("flushed");
+    assert_eq!(producer.buffered(), 0);
+}
+
+/// Regression: a partition that was added a moment ago was refused until the metadata's next refresh.
+#[tokio::test]
+async fn a_partition_that_was_just_added_is_written_to() {
+    let cluster = cluster(1).await;
+    let producer = producer(&cluster, &[("linger.ms", "0")]).await;
+    offset_of(&send(&producer, 0, "a").await).await.expect("written");
+    let topic = CreatePartitionsTopic { name: "t".to_owned(), count: 3, assignments: None };
+    let request = CreatePartitionsRequest { topics: vec![topic], ..Default::default() };
+    soon(producer.client().send(Route::Broker(cluster.controller()), &request, 3)).await.expect("added");
+    offset_of(&send(&producer, 2, "b").await).await.expect("written");
+    assert_eq!(log(&cluster, "t", 2), [(0, "b".to_owned())]);
+    // One that does not exist is not asked for with each record.
+    let before = cluster.request_count(None, ApiKey::Metadata);
+    for _ in 0..20 {
+        let error = soon(producer.send("t", Some(3), &record(b"x"))).await.expect_err("no partition");
+        assert!(error.message().contains("partition 3 does not exist"), "{error}");
+    }
+    assert!(cluster.request_count(None, ApiKey::Metadata) <= before + 2);
+}
+
 #[tokio::test]
 async fn a_record_too_large_fails_alone() {
     let cluster = cluster(1).await;
@@ -212,7 +264,7 @@ async fn close_writes_what_it_can_and_fails_the_rest_with_a_reason() {
     let error = bad.result().expect("known once close has returned").expect_err("not written");
     assert!(!error.is_maybe_done() || log(&cluster, "t", 1).is_empty(), "{error}");
     let target = producer.known_target("t").unwrap();
-    let late = producer.try_send(&target, Some(0), &record(b"late")).expect_err("closed");
+    let late = producer.try_send(&target, Some(0), &record(b"late"), None).expect_err("closed");
     assert_eq!(late.kind(), Kind::Closed);
     soon(producer.flush(SOON)).await.expect("nothing to wait for");
     soon(producer.close(SOON)).await.expect("again");
@@ -313,12 +365,14 @@ async fn a_full_buffer_is_told_without_waiting_to_those_who_try() {
     cluster.inject(Fault::new(Match::api(PRODUCE), Reaction::Delay(ms(3_000))));
     let target = soon(producer.target("t", producer.blocks_until())).await.unwrap();
     let value = [b'x'; 700];
-    assert!(matches!(producer.try_send(&target, None, &record(&value)), Ok(Sent::Accepted(_))));
-    let Ok(Sent::Full(bytes)) = producer.try_send(&target, None, &record(&value)) else { panic!("full") };
+    assert!(matches!(producer.try_send(&target, None, &record(&value), None), Ok(Sent::Accepted(_))));
+    let Ok(Sent::Full(bytes)) = producer.try_send(&target, None, &record(&value), None) else {
+        panic!("full")
+    };
     let error = soon(producer.room_for(bytes, Instant::now())).await.expect_err("the call's time is over");
     assert_eq!(error.kind(), Kind::Timeout);
     soon(producer.room_for(bytes, producer.blocks_until())).await.expect("room after the first is written");
-    assert!(matches!(producer.try_send(&target, None, &record(&value)), Ok(Sent::Accepted(_))));
+    assert!(matches!(producer.try_send(&target, None, &record(&value), None), Ok(Sent::Accepted(_))));
 }
 
 #[tokio::test]

@@ -19,7 +19,7 @@ use support::*;
 /// Sends records through one appender, which must accept them all.
 fn append(producer: &Producer, records: &[(Option<i32>, Record<'_>)]) -> Vec<Delivery> {
     let target = producer.known_target("t").unwrap();
-    let mut appender = producer.appender(&target);
+    let mut appender = producer.appender(&target, None);
     let mut sent = Vec::new();
     for (partition, record) in records {
         match appender.send(*partition, record).expect("accepted") {
@@ -80,7 +80,7 @@ async fn what_fails_fails_alone_and_gives_its_room_back() {
     append(&producer, &[(None, record(&small))]);
     let one = producer.buffered();
     assert!((100..200).contains(&one), "{one} bytes for one record: what was taken ahead is given back");
-    let mut appender = producer.appender(&target);
+    let mut appender = producer.appender(&target, None);
     let error = appender.send(None, &record(&large)).expect_err("too large");
     assert_eq!(error.kind(), Kind::Config);
     let error = appender.send(Some(7), &record(&small)).expect_err("no such partition");
@@ -111,7 +111,7 @@ async fn threads_that_send_at_once_lose_nothing() {
             let (producer, target) = (Arc::clone(&producer), Arc::clone(&target));
             tokio::task::spawn_blocking(move || {
                 for round in 0..50_usize {
-                    let mut appender = producer.appender(&target);
+                    let mut appender = producer.appender(&target, None);
                     for n in 0..100_usize {
                         // All ways of choosing, so that threads hold what others want.
                         let partition = ((n + thread) % 3 == 0).then_some((n % 2) as i32);

@@ -194,6 +194,37 @@ async fn delivery_time_ends_in_flight() {
     until(|| producer.buffered() == 0).await;
 }
 
+/// Regression: records behind five requests on their way were told a whole request too late, since
+/// another partition's had the next deadline that was looked at.
+#[tokio::test]
+async fn delivery_timeout_bounds_what_waits_behind_others() {
+    let cluster = MockCluster::start(Default::default()).await.unwrap();
+    cluster.create_topic(TopicSpec::new("t").partitions(2).replication(1)).unwrap();
+    let pairs = [
+        ("linger.ms", "0"),
+        ("batch.size", "1"),
+        ("request.timeout.ms", "1500"),
+        ("delivery.timeout.ms", "2000"),
+    ];
+    let producer = producer(&cluster, &pairs).await;
+    for partition in 0..2 {
+        offset_of(&send(&producer, partition, "first").await).await.expect("written");
+    }
+    cluster.inject(Fault::new(Match::api(PRODUCE), Reaction::Silence));
+    for _ in 0..5 {
+        send(&producer, 0, "on its way").await;
+    }
+    tokio::time::sleep(ms(100)).await;
+    let watch = Stopwatch::start();
+    let behind = send(&producer, 0, "behind").await;
+    tokio::time::sleep(ms(1700)).await;
+    // The first of the five goes again, until 3 s. This one's time ends later still.
+    send(&producer, 1, "other").await;
+    let error = offset_of(&behind).await.expect_err("too late");
+    watch.assert_within(ms(1990), ms(2700));
+    assert_eq!((error.kind(), error.is_maybe_done()), (Kind::Timeout, false), "{error}");
+}
+
 #[tokio::test]
 async fn what_expires_on_its_first_way_names_the_broker() {
     let cluster = cluster(1).await;

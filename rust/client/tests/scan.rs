@@ -6,9 +6,9 @@
 
 mod support;
 
-use ottla_client::consumer::{Range, Scan, ScanOptions};
+use ottla_client::consumer::{Gap, Range, Scan, ScanOptions};
 use ottla_client::{Client, Error, Kind};
-use ottla_mock::{Fault, Match, MockCluster, Reaction};
+use ottla_mock::{Fault, Match, MockCluster, Reaction, TopicSpec};
 use ottla_protocol::{ApiKey, ErrorCode};
 use support::*;
 
@@ -189,6 +189,40 @@ async fn what_is_gone_ends_the_scan_or_is_skipped_as_asked() {
     let error = read(&client, vec![range(0, 70, 90)], OPTIONS).await.expect_err("beyond the end");
     assert_eq!(error.kind(), Kind::DataLoss, "{error}");
     assert!(read(&client, vec![range(0, 70, 90)], lenient).await.expect("nothing").is_empty());
+}
+
+#[tokio::test]
+async fn a_topic_that_is_gone_takes_no_other_with_it_unless_that_is_an_error() {
+    let cluster = cluster(1).await;
+    let create = || cluster.create_topic(TopicSpec::new("gone")).unwrap();
+    create();
+    fill(&cluster, 0, 10, &[]).await;
+    let client = client(&cluster, &[("fetch.max.wait.ms", "50")]).await;
+    let of_gone = || Range { partition: ("gone".into(), 0), start: 0, end: 4 };
+    let lenient = ScanOptions { fail_on_data_loss: false, ..OPTIONS };
+    let gap = Gap { partition: ("gone".into(), 0), from: 0, to: 4 };
+
+    // Under way: nothing has come of it yet.
+    let mut scan = Scan::start(client.clone(), vec![of_gone(), range(0, 0, 10)], lenient);
+    assert_eq!(wanted(&soon(scan.next()).await.unwrap().expect("what is there")).len(), 10);
+    cluster.delete_topic("gone").unwrap();
+    assert!(soon(scan.next()).await.is_none());
+    assert_eq!(scan.take_gaps(), std::slice::from_ref(&gap));
+
+    // Before, to a client that remembers it, and to one that has never heard of it.
+    create();
+    soon(client.topics(&["gone".into()], false, SOON)).await.expect("known");
+    cluster.delete_topic("gone").unwrap();
+    for client in [client.clone(), support::client(&cluster, &[]).await] {
+        let mut scan = Scan::start(client, vec![of_gone(), range(0, 0, 10)], lenient);
+        assert_eq!(wanted(&soon(scan.next()).await.unwrap().expect("what is there")).len(), 10);
+        assert!(soon(scan.next()).await.is_none());
+        assert_eq!(scan.take_gaps(), std::slice::from_ref(&gap));
+    }
+
+    let short = ScanOptions { timeout: ms(3000), ..OPTIONS };
+    let error = read(&client, vec![of_gone(), range(0, 0, 10)], short).await.expect_err("gone");
+    assert_eq!(error.kind(), Kind::UnknownTopic, "{error}");
 }
 
 #[tokio::test]

@@ -5,6 +5,7 @@
 
 mod support;
 
+use ottla_client::Client;
 use ottla_client::consumer::{Range, Scan, ScanOptions};
 use ottla_mock::MockCluster;
 use ottla_protocol::ApiKey;
@@ -31,7 +32,10 @@ async fn filled() -> MockCluster {
 
 /// Reads everything as a client in rack-b (broker 2); `meanwhile` comes after the first chunk.
 async fn read(cluster: &MockCluster, meanwhile: impl AsyncFnOnce()) {
-    let client = client(cluster, &[("client.rack", "rack-b")]).await;
+    read_with(client(cluster, &[("client.rack", "rack-b")]).await, meanwhile).await;
+}
+
+async fn read_with(client: Client, meanwhile: impl AsyncFnOnce()) {
     let range = Range { partition: ("t".into(), 0), start: 0, end: COUNT };
     let mut scan = Scan::start(client, vec![range], OPTIONS);
     let mut meanwhile = Some(meanwhile);
@@ -69,4 +73,21 @@ async fn a_replica_that_fell_behind_is_left() {
     let cluster = filled().await;
     read(&cluster, async || cluster.lag_replica("t", 0, 2, Some(1)).expect("lags")).await;
     assert!(cluster.request_count(Some(1), ApiKey::Fetch) > 1);
+}
+
+/// Regression: a replica that the metadata had not got was passed over, and the leader asked again at
+/// once, which only named it again, until the scan's time was over.
+#[tokio::test]
+async fn a_replica_that_has_just_come_back_is_found() {
+    let cluster = filled().await;
+    cluster.stop_broker(2).await.expect("stopped");
+    let client = client(&cluster, &[("client.rack", "rack-b")]).await;
+    // It knows two brokers by now.
+    soon(client.topics(&["t".into()], false, SOON)).await.expect("a topic");
+    cluster.start_broker(2).await.expect("started");
+    let started = Stopwatch::start();
+    read_with(client, async || {}).await;
+    assert!(started.elapsed() < ms(2000));
+    assert!(cluster.request_count(Some(1), ApiKey::Fetch) < 10, "the leader had no rest");
+    assert!(cluster.request_count(Some(2), ApiKey::Fetch) > 10);
 }

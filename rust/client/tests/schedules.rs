@@ -1,4 +1,4 @@
-//! Proves, for random schedules of sends and faults (errors, lost requests and answers, delays,
+//! Proves, for random schedules of sends and faults (errors, also after the append, lost requests and answers, delays,
 //! leaders that move, brokers that stop): every acknowledged record is in the log at the offset
 //! told, in order per partition; a record that failed without "maybe" is not in the log; with
 //! idempotence no record is in the log twice or before one that was sent earlier; every promise
@@ -31,15 +31,23 @@ const CODES: [ErrorCode; 9] = [
     ErrorCode::TopicAuthorizationFailed,
 ];
 
+/// What a leader says that has appended already.
+const AFTER_APPEND: [ErrorCode; 3] = [
+    ErrorCode::NotLeaderOrFollower,
+    ErrorCode::UnknownTopicOrPartition,
+    ErrorCode::NotEnoughReplicasAfterAppend,
+];
+
 fn fault(random: &mut fastrand::Rng) -> Fault {
     let produce = Match::api(ApiKey::Produce).skip(random.u64(..3));
     let partial = produce.clone().topic("t").partition(random.i32(0..PARTITIONS));
-    match random.u8(..8) {
+    match random.u8(..10) {
         0..3 => Fault::once(partial, Reaction::Error(CODES[random.usize(..CODES.len())])),
         3 => Fault::once(produce, Reaction::Disconnect(When::BeforeHandling)),
         4 => Fault::once(produce, Reaction::Disconnect(When::AfterHandling)),
         5 => Fault::once(produce, Reaction::Delay(ms(random.u64(1..400)))),
         6 => Fault::once(produce, Reaction::TruncateFrame),
+        7 | 8 => Fault::once(partial, Reaction::ErrorAfterAppend(AFTER_APPEND[random.usize(..3)])),
         _ => Fault::once(Match::api(ApiKey::Metadata), Reaction::Delay(ms(random.u64(1..100)))),
     }
 }

@@ -261,8 +261,15 @@ fn stores_that_cannot_be_used_are_refused_with_what_to_do() {
     for (bytes, what) in [(&[0xFE, 0xED, 0xFE, 0xED, 0, 0][..], "JKS"), (&[0x30, 0x82, 1, 1, 0], "PKCS#12")] {
         let file = std::env::temp_dir().join(format!("ottla-store-{}-{what}", std::process::id()));
         std::fs::write(&file, bytes).unwrap();
-        let words = refused(&[("ssl.truststore.location", file.to_str().unwrap())]);
-        assert!(words.contains(what) && words.contains("keytool"), "{words}");
+        let path = file.to_str().unwrap();
+        for store in ["ssl.truststore", "ssl.keystore"] {
+            let (location, password) = (format!("{store}.location"), format!("{store}.password"));
+            // With its password, as Java's are given, too.
+            for pairs in [&[(&*location, path)][..], &[(&*location, path), (&*password, "hunter2")]] {
+                let words = refused(pairs);
+                assert!(words.contains(what) && words.contains("keytool"), "{words}");
+            }
+        }
         std::fs::remove_file(file).unwrap();
     }
     assert!(refused(&[("ssl.truststore.certificates", "nothing")]).contains("no certificate"));

@@ -209,6 +209,7 @@ fn serve_once<R: Serve>(
             pending: waiting.pending,
             checked: waiting.checked,
             errors: &plan.errors,
+            late_errors: &plan.late_errors,
             corrupt: plan.corrupt.as_ref().map(|(_, on)| on),
             corrupted: false,
             changed: false,

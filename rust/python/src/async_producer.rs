@@ -10,7 +10,6 @@ use ottla_client::producer::{Producer as Core, Sent};
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use tokio::time::Instant;
 
 use crate::asyncio::{self, LastLoop, Promise, start};
 use crate::awaited::Groups;
@@ -42,11 +41,6 @@ pub(crate) struct AsyncProducer {
     timeout: Duration,
     /// The client was made for this producer and goes with it.
     own_client: bool,
-}
-
-/// What is left of a time that began then.
-fn left(began: Instant, timeout: Duration) -> Duration {
-    timeout.saturating_sub(began.elapsed())
 }
 
 #[pymethods]
@@ -118,14 +112,16 @@ impl AsyncProducer {
     ) -> PyResult<Bound<'py, PyAny>> {
         let Parts { core, groups, .. } = self.parts.get()?;
         let given = Given { topic, values, keys, headers, timestamps, partitions };
-        let mut rows = Rows::new(py, &given, &self.hooks)?.owned()?;
+        let rows = Rows::new(py, &given, &self.hooks)?;
+        let highest = rows.highest_partition();
+        let mut rows = rows.owned()?;
         let (core, topic) = (Arc::clone(core), Arc::<str>::from(topic));
         let told =
             Told { topic: Arc::clone(&topic), groups: Arc::clone(groups), mailbox: asyncio::mailbox(py)? };
         let custom = self.hooks.partitioner.clone();
         let work = async move {
             let deadline = core.blocks_until();
-            let target = match core.target(&topic, deadline).await {
+            let target = match core.target_up_to(&topic, highest, deadline).await {
                 Ok(target) => target,
                 Err(error) => {
                     told.refuse(rows.told(), error.clone());
@@ -157,17 +153,12 @@ impl AsyncProducer {
     #[pyo3(signature = (timeout=None))]
     fn flush<'py>(&self, py: Python<'py>, timeout: Option<f64>) -> PyResult<Bound<'py, PyAny>> {
         let Parts { core, backlog, .. } = self.parts.get()?;
-        let (core, backlog) = (Arc::clone(core), Arc::clone(backlog));
+        let backlog = Arc::clone(backlog);
         // Every record has its own deadline, so this one only has to be later.
         let config = core.client().config();
         let longest = config.max_block + config.delivery_timeout + Duration::from_secs(5);
         let timeout = seconds(timeout, longest)?;
-        let work = async move {
-            let began = Instant::now();
-            // If they are not through in time, the flush that follows says that time is over.
-            let _ = tokio::time::timeout(timeout, backlog.through()).await;
-            core.flush(left(began, timeout)).await
-        };
+        let work = async move { backlog.flush(timeout).await };
         start(py, work, |py, ()| Ok(py.None()))
     }
 
@@ -246,12 +237,13 @@ impl AsyncProducer {
         let mailbox = bridge.get().mailbox();
         if backlog.is_empty()
             && let Some(target) = core.known_target(given.topic)
+            && !target.ends_before(fields.partition)
         {
             if let Some(custom) = &self.hooks.partitioner {
                 custom.place_record(py, given.topic, &mut fields, target.partitions())?;
             }
             if let Sent::Accepted(delivery) =
-                fields.try_send(core, &target).map_err(|error| errors::raise(py, &error))?
+                fields.try_send(core, &target, None).map_err(|error| errors::raise(py, &error))?
             {
                 let told = (Some(future.clone().unbind()), fields.on_delivery);
                 groups.add(delivery, fields.timestamp, told, mailbox);

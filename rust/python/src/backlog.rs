@@ -1,8 +1,8 @@
 //! Records of asyncio that wait for their topic or for room in the buffer.
 //!
 //! Invariants: records of a topic leave in the order in which `send` was called, whether they had to
-//! wait or not. A record that waits and is cancelled is never sent; nothing else is changed by it. A
-//! user's partitioner is asked on the loop's thread.
+//! wait or not. A record that waits and is cancelled is never sent; nothing else is changed by it. When
+//! `close` returns, none waits any more. A user's partitioner is asked on the loop's thread.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
@@ -14,8 +14,8 @@ use ottla_client::producer::{Delivery, Producer, Sent};
 use ottla_client::{Error, Kind};
 use parking_lot::Mutex;
 use pyo3::prelude::*;
-use tokio::sync::oneshot;
-use tokio::time::{Instant, timeout_at};
+use tokio::sync::{oneshot, watch};
+use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::asyncio::{Mailbox, Promise, report_to_loop};
 use crate::awaited::{Groups, refused};
@@ -92,11 +92,17 @@ pub(crate) struct Backlog {
     topics: Mutex<HashMap<Arc<str>, VecDeque<Item>>>,
     /// How many wait, and are being sent after they waited.
     count: AtomicUsize,
+    /// The producer was closed: nothing waits any longer.
+    ended: watch::Sender<bool>,
 }
+
+/// How long `close` waits for the failure of what still waits.
+const FAILING: Duration = Duration::from_secs(5);
 
 impl Backlog {
     pub(crate) fn new(core: Arc<Producer>, groups: Arc<Groups>, partitioner: Option<Arc<Custom>>) -> Self {
-        Self { core, groups, partitioner, topics: Mutex::default(), count: AtomicUsize::new(0) }
+        let (topics, count) = (Mutex::default(), AtomicUsize::new(0));
+        Self { core, groups, partitioner, topics, count, ended: watch::Sender::new(false) }
     }
 
     /// Whether a record may be sent without waiting for others.
@@ -147,7 +153,17 @@ impl Backlog {
         let Waiting { mut fields, promise, deadline, cancelled } = record;
         let place = RecordMetadata::nowhere(topic, fields.partition, fields.timestamp);
         let on_delivery = fields.on_delivery.take();
-        match self.accept(topic, fields, promise.mailbox(), deadline, &cancelled).await {
+        let mut ended = self.ended.subscribe();
+        let accepted = tokio::select! {
+            // First, so that what need not wait is sent.
+            biased;
+            accepted = self.accept(topic, fields, promise.mailbox(), deadline, &cancelled) => accepted,
+            _ = ended.wait_for(|ended| *ended) => {
+                let words = "the producer was closed while the record waited for its topic or for room: it was not sent";
+                Err(Error::new(Kind::Closed, words).topic(topic).into())
+            }
+        };
+        match accepted {
             Ok(None) => {}
             Ok(Some((delivery, timestamp))) => {
                 if let Some((future, mailbox)) = promise.into_parts() {
@@ -175,7 +191,7 @@ impl Backlog {
         deadline: Instant,
         cancelled: &AtomicBool,
     ) -> Result<Option<(Delivery, i64)>, Trouble> {
-        let target = self.core.target(topic, deadline).await?;
+        let target = self.core.target_up_to(topic, fields.partition, deadline).await?;
         if let (None, Some(custom)) = (fields.partition, &self.partitioner)
             && !cancelled.load(Ordering::Acquire)
         {
@@ -186,26 +202,44 @@ impl Backlog {
             };
             fields = ask(mailbox, deadline, placed).await?;
         }
+        let mut room = None;
         loop {
             if cancelled.load(Ordering::Acquire) {
                 return Ok(None);
             }
-            match fields.try_send(&self.core, &target)? {
+            match fields.try_send(&self.core, &target, room.take())? {
                 Sent::Accepted(delivery) => return Ok(Some((delivery, fields.timestamp))),
-                Sent::Full(bytes) => self.core.room_for(bytes, deadline).await?,
+                Sent::Full(bytes) => room = Some(self.core.room_for(bytes, deadline).await?),
             }
         }
     }
 
-    /// Closes the producer: what waits may still be sent in this time, and fails after it.
-    pub(crate) async fn close(&self, timeout: Duration) -> ottla_client::Result<()> {
+    /// Waits until all that waits or is in the buffer now is acknowledged or failed: both at once, so
+    /// that a topic that has to be looked up holds up no other.
+    pub(crate) async fn flush(&self, time: Duration) -> ottla_client::Result<()> {
         let began = Instant::now();
-        let _ = tokio::time::timeout(timeout, self.through()).await;
-        self.core.close(timeout.saturating_sub(began.elapsed())).await
+        let (through, _) = tokio::join!(timeout(time, self.through()), self.core.flush(time));
+        // What has come into the buffer meanwhile.
+        self.core.flush(time.saturating_sub(began.elapsed())).await?;
+        through.map_err(|_| {
+            let (count, millis) = (self.count.load(Ordering::Acquire), time.as_millis());
+            let words = format!("after {millis} ms records still wait for their topic or for room: {count}");
+            Error::new(Kind::Timeout, words)
+        })
+    }
+
+    /// Closes the producer: what waits may still be sent in this time, and fails after it.
+    pub(crate) async fn close(&self, time: Duration) -> ottla_client::Result<()> {
+        let began = Instant::now();
+        let flushed = self.flush(time).await;
+        self.ended.send_replace(true);
+        // Each fails when its turn comes, which is at once.
+        let _ = timeout(FAILING, self.through()).await;
+        self.core.close(time.saturating_sub(began.elapsed())).await.and(flushed)
     }
 
     /// Waits until all that waits now is in the buffer, or failed.
-    pub(crate) async fn through(&self) {
+    async fn through(&self) {
         let mut marks = Vec::new();
         for waiting in self.topics.lock().values_mut() {
             let (mark, passed) = oneshot::channel();

@@ -30,16 +30,17 @@ impl Engine {
         Self { core, callbacks: OnceLock::new(), own_client }
     }
 
-    /// The topic, looked up if it has to be.
+    /// The topic, looked up if it has to be, for records that go to partitions up to this one.
     pub(crate) fn target(
         &self,
         py: Python<'_>,
         topic: &str,
+        partition: Option<i32>,
         until: impl FnOnce() -> Instant,
     ) -> PyResult<Arc<Target>> {
         match self.core.known_target(topic) {
-            Some(target) => Ok(target),
-            None => wait_for(py, self.core.target(topic, until())),
+            Some(target) if !target.ends_before(partition) => Ok(target),
+            _ => wait_for(py, self.core.target_up_to(topic, partition, until())),
         }
     }
 

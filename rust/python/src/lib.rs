@@ -5,6 +5,7 @@
 
 mod admin;
 mod arrow;
+mod arrow_rows;
 mod async_client;
 mod async_producer;
 mod asyncio;

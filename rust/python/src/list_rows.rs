@@ -87,8 +87,9 @@ impl Iterator for ListRows<'_, '_> {
     }
 }
 
-/// Looks through the lists before anything is sent, but not at what hooks are to see.
-pub(crate) fn check_lists(py: Python<'_>, given: &Given<'_, '_>, hooks: &Hooks) -> PyResult<()> {
+/// Looks through the lists before anything is sent, but not at what hooks are to see. Returns the
+/// highest partition.
+pub(crate) fn check_lists(py: Python<'_>, given: &Given<'_, '_>, hooks: &Hooks) -> PyResult<Option<i32>> {
     let (intercepted, serializers) = (hooks.interceptors.is_some(), &hooks.serializers);
     let wrong = || {
         let ty = given.values.get_type().name().map_or_else(|_| String::new(), |name| name.to_string());
@@ -106,12 +107,13 @@ pub(crate) fn check_lists(py: Python<'_>, given: &Given<'_, '_>, hooks: &Hooks) 
     each("timestamps", given.timestamps, count, |millis| {
         if millis.is_none() { Ok(()) } else { timestamp(millis).map(drop) }
     })?;
+    let mut highest = None;
     each("partitions", given.partitions, count, |partition| {
-        partition
-            .extract::<Option<i32>>()
-            .map(drop)
-            .map_err(|_| errors::config(py, format!("{partition} is not the number of a partition")))
-    })
+        let wrong = |_| errors::config(py, format!("{partition} is not the number of a partition"));
+        highest = highest.max(partition.extract::<Option<i32>>().map_err(wrong)?);
+        Ok(())
+    })?;
+    Ok(highest)
 }
 
 fn check(value: &Bound<'_, PyAny>, is_hooked: bool) -> PyResult<()> {
@@ -124,7 +126,7 @@ fn each<'py>(
     name: &str,
     list: Option<&Bound<'py, PyAny>>,
     count: usize,
-    check: impl Fn(&Bound<'py, PyAny>) -> PyResult<()>,
+    mut check: impl FnMut(&Bound<'py, PyAny>) -> PyResult<()>,
 ) -> PyResult<()> {
     let Some(list) = list.filter(|list| !list.is_none()) else { return Ok(()) };
     let py = list.py();

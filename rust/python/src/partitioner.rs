@@ -16,9 +16,10 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyCapsule, PyDict, PyInt, PyString, PyTuple};
 use pyo3_arrow::ffi::{to_array_pycapsules, to_schema_pycapsule};
 
+use crate::arrow_rows::{Pair, chunks, columns, speaks_arrow};
 use crate::errors;
 use crate::record::Fields;
-use crate::send_batch::{OwnedRows, Pair, chunks, columns, speaks_arrow};
+use crate::send_batch::OwnedRows;
 
 /// The keyword, and the key of the configuration that it is when it is a name.
 const KEYWORD: &str = "partitioner";

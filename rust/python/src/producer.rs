@@ -92,7 +92,8 @@ impl Producer {
         let engine = self.engine.get()?;
         let given = Given { topic, values, keys, headers, timestamps, partitions };
         let rows = Rows::new(py, &given, &self.hooks)?;
-        let target = || engine.target(py, topic, || engine.core.blocks_until());
+        let highest = rows.highest_partition();
+        let target = || engine.target(py, topic, highest, || engine.core.blocks_until());
         let Rows::Owned(mut rows) = rows else {
             return Ok(rows.send(py, engine, topic, &*target()?)?.into());
         };
@@ -171,14 +172,15 @@ impl Producer {
             Some(callback) => Some((engine.place(py, &mut until)?, callback)),
             None => None,
         };
-        let target = engine.target(py, given.topic, &mut until)?;
+        let target = engine.target(py, given.topic, fields.partition, &mut until)?;
         if let Some(custom) = &self.hooks.partitioner {
             custom.place_record(py, given.topic, &mut fields, target.partitions())?;
         }
+        let mut room = None;
         let promise = loop {
-            match fields.try_send(core, &target).map_err(|error| errors::raise(py, &error))? {
+            match fields.try_send(core, &target, room.take()).map_err(|error| errors::raise(py, &error))? {
                 Sent::Accepted(promise) => break promise,
-                Sent::Full(bytes) => wait_for(py, core.room_for(bytes, until()))?,
+                Sent::Full(bytes) => room = Some(wait_for(py, core.room_for(bytes, until()))?),
             }
         };
         if let Some((place, callback)) = told {

@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 use pyo3::types::{PyBytes, PyDict, PyFloat, PyInt, PyMapping, PyMemoryView, PyString};
 
-use ottla_client::producer::{Appended, Appender, Producer, Record, Sent, Target};
+use ottla_client::producer::{Appended, Appender, Producer, Record, Room, Sent, Target};
 use ottla_protocol::records::Header;
 
 use crate::errors;
@@ -137,8 +137,13 @@ impl Fields {
     }
 
     /// Sends it without waiting.
-    pub(crate) fn try_send(&self, core: &Producer, target: &Target) -> ottla_client::Result<Sent> {
-        core.try_send(target, self.partition, &self.as_record(&self.headers.as_headers()))
+    pub(crate) fn try_send(
+        &self,
+        core: &Producer,
+        target: &Target,
+        room: Option<Room>,
+    ) -> ottla_client::Result<Sent> {
+        core.try_send(target, self.partition, &self.as_record(&self.headers.as_headers()), room)
     }
 
     /// Sends it after others, without waiting.

@@ -8,17 +8,14 @@
 
 use std::ops::Range;
 
-use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef};
-use ottla_arrow::{Columns, ColumnsError};
-use ottla_client::producer::{Appended, Producer, Record, Target, now_millis};
+use ottla_arrow::Columns;
+use ottla_client::producer::{Appended, Producer, Record, Room, Target, now_millis};
 use ottla_client::{Error, Kind};
 use ottla_protocol::records::Header;
-use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3_arrow::input::AnyArray;
 use tokio::time::Instant;
 
+use crate::arrow_rows::{Pair, all_columns, pairs, speaks_arrow};
 use crate::engine::Engine;
 use crate::errors;
 use crate::hooks::Hooks;
@@ -41,12 +38,10 @@ pub(crate) struct Given<'a, 'py> {
 
 /// All rows, looked through and ready to be sent.
 pub(crate) enum Rows<'a, 'py> {
-    /// Read row by row as they are sent.
-    Lists(&'a Given<'a, 'py>),
+    /// Read row by row as they are sent; the highest partition among them.
+    Lists(&'a Given<'a, 'py>, Option<i32>),
     Owned(OwnedRows),
 }
-
-pub(crate) type Pair = (Option<ArrayRef>, ArrayRef);
 
 impl<'a, 'py> Rows<'a, 'py> {
     /// Looks through all that was given, and has it serialized.
@@ -60,10 +55,10 @@ impl<'a, 'py> Rows<'a, 'py> {
             all_columns(&pairs).map_err(|error| errors::config(py, error.to_string()))?;
             return Ok(Self::Owned(OwnedRows::Arrow(pairs)));
         }
-        check_lists(py, given, hooks)?;
+        let highest = check_lists(py, given, hooks)?;
         let Hooks { interceptors, serializers, partitioner } = hooks;
         if interceptors.is_none() && serializers.are_none() && partitioner.is_none() {
-            return Ok(Self::Lists(given));
+            return Ok(Self::Lists(given, highest));
         }
         // All of them first: what cannot be serialized is told before anything is sent.
         let mut rows = Vec::new();
@@ -80,6 +75,20 @@ impl<'a, 'py> Rows<'a, 'py> {
         Ok(Self::Owned(made(rows)))
     }
 
+    /// The highest partition that a row names.
+    pub(crate) fn highest_partition(&self) -> Option<i32> {
+        match self {
+            Self::Lists(_, highest) => *highest,
+            Self::Owned(OwnedRows::Lists(rows) | OwnedRows::Told(rows)) => {
+                rows.iter().filter_map(|row| row.partition).max()
+            }
+            Self::Owned(OwnedRows::Arrow(pairs)) => {
+                let all = all_columns(pairs).unwrap_or_default();
+                all.iter().filter_map(Columns::highest_partition).max()
+            }
+        }
+    }
+
     /// Sends all; returns when all are in the buffer.
     pub(crate) fn send(
         self,
@@ -91,7 +100,7 @@ impl<'a, 'py> Rows<'a, 'py> {
         let core = &engine.core;
         let mut runs = Runs::default();
         match self {
-            Self::Lists(given) => {
+            Self::Lists(given, _) => {
                 let plain = Serializers::default();
                 send_lists(py, core, target, ListRows::new(given, &plain, None)?, &mut runs)?;
             }
@@ -112,7 +121,7 @@ impl<'a, 'py> Rows<'a, 'py> {
     /// The same rows, to be sent without the GIL.
     pub(crate) fn owned(self) -> PyResult<OwnedRows> {
         match self {
-            Self::Lists(given) => {
+            Self::Lists(given, _) => {
                 let plain = Serializers::default();
                 let rows = ListRows::new(given, &plain, None)?;
                 Ok(OwnedRows::Lists(rows.collect::<PyResult<_>>()?))
@@ -155,8 +164,8 @@ impl OwnedRows {
         match self {
             Self::Told(rows) => told.send(core, target, rows, &mut runs).await?,
             Self::Lists(rows) => {
-                send_parts(core, &mut runs, rows.len(), |part, runs| {
-                    append_rows(core, target, &rows, part, runs)
+                send_parts(core, &mut runs, rows.len(), |part, runs, room| {
+                    append_rows(core, target, &rows, part, runs, room)
                 })
                 .await?;
             }
@@ -164,8 +173,8 @@ impl OwnedRows {
                 let all = all_columns(&pairs).map_err(|error| Error::new(Kind::Config, error.to_string()))?;
                 for columns in &all {
                     let now = now_millis();
-                    let append = |part: Range<usize>, runs: &mut Runs| {
-                        append_columns(core, target, columns, now, part, runs)
+                    let append = |part: Range<usize>, runs: &mut Runs, room| {
+                        append_columns(core, target, columns, now, part, runs, room)
                     };
                     send_parts(core, &mut runs, columns.len(), append).await?;
                 }
@@ -180,21 +189,21 @@ async fn send_parts(
     core: &Producer,
     runs: &mut Runs,
     count: usize,
-    append: impl Fn(Range<usize>, &mut Runs) -> ottla_client::Result<Option<usize>>,
+    append: impl Fn(Range<usize>, &mut Runs, Option<Room>) -> ottla_client::Result<Option<usize>>,
 ) -> ottla_client::Result<()> {
     let (first, end) = (runs.count(), runs.count() + count);
-    // Until when the row that found no room may wait.
-    let mut waits = None;
+    // Until when the row that found no room may wait, and what it got.
+    let (mut waits, mut room) = (None, None);
     while runs.count() < end {
         let row = runs.count();
         let from = row - first;
-        let stopped = append(from..count.min(from + ROWS_AT_ONCE), runs);
+        let stopped = append(from..count.min(from + ROWS_AT_ONCE), runs, room.take());
         let row = runs.count();
         match stopped.map_err(|error| cut_short(row, error))? {
             None => tokio::task::yield_now().await,
             Some(bytes) => {
                 let deadline = deadline(&mut waits, core, row);
-                core.room_for(bytes, deadline).await.map_err(|error| cut_short(row, error))?;
+                room = Some(core.room_for(bytes, deadline).await.map_err(|error| cut_short(row, error))?);
             }
         }
     }
@@ -217,8 +226,9 @@ fn append_rows(
     rows: &[Fields],
     part: Range<usize>,
     runs: &mut Runs,
+    room: Option<Room>,
 ) -> ottla_client::Result<Option<usize>> {
-    let mut appender = core.appender(target);
+    let mut appender = core.appender(target, room);
     for row in rows.get(part).unwrap_or_default() {
         match row.append(&mut appender) {
             Ok(Appended::Full(bytes)) => return Ok(Some(bytes)),
@@ -237,8 +247,9 @@ fn append_columns(
     now: i64,
     part: Range<usize>,
     runs: &mut Runs,
+    room: Option<Room>,
 ) -> ottla_client::Result<Option<usize>> {
-    let mut appender = core.appender(target);
+    let mut appender = core.appender(target, room);
     let mut headers: Vec<Header<'_>> = Vec::new();
     for at in part {
         let Some(fields) = columns.row(at) else { break };
@@ -254,77 +265,9 @@ fn append_columns(
     Ok(None)
 }
 
-pub(crate) fn speaks_arrow(object: &Bound<'_, PyAny>) -> PyResult<bool> {
-    Ok(object.hasattr("__arrow_c_array__")? || object.hasattr("__arrow_c_stream__")?)
-}
-
 /// The error of a call that ends before its last row.
 pub(crate) fn cut_short(row: usize, error: Error) -> Error {
     error.because(format_args!("at index {row}; the records before it are under way"))
-}
-
-/// Keys and values, or tables.
-pub(crate) fn pairs(py: Python<'_>, given: &Given<'_, '_>) -> PyResult<Vec<Pair>> {
-    if given.headers.is_some() || given.timestamps.is_some() || given.partitions.is_some() {
-        let words = "with Arrow, headers, timestamps and partitions are columns of the table: headers, timestamp, partition";
-        return Err(errors::config(py, words));
-    }
-    let values = chunks("values", given.values)?;
-    let keys = given.keys.filter(|keys| !keys.is_none()).map(|keys| chunks("keys", keys)).transpose()?;
-    match keys {
-        None => Ok(values.into_iter().map(|values| (None, values)).collect()),
-        Some(keys) => aligned(py, &keys, &values),
-    }
-}
-
-fn all_columns(pairs: &[Pair]) -> Result<Vec<Columns<'_>>, ColumnsError> {
-    pairs.iter().map(columns).collect()
-}
-
-pub(crate) fn columns((keys, values): &Pair) -> Result<Columns<'_>, ColumnsError> {
-    match (values.as_struct_opt(), keys) {
-        (Some(rows), None) => Columns::from_struct(rows),
-        (_, keys) => Columns::from_arrays(keys.as_deref(), values),
-    }
-}
-
-/// The arrays of anything that speaks Arrow.
-pub(crate) fn chunks(what: &str, object: &Bound<'_, PyAny>) -> PyResult<Vec<ArrayRef>> {
-    if !speaks_arrow(object)? {
-        let ty = object.get_type().name()?;
-        return Err(PyTypeError::new_err(format!(
-            "{what} is of type {ty}; with Arrow, both keys and values are Arrow arrays"
-        )));
-    }
-    let reader = object.extract::<AnyArray>()?.into_reader()?;
-    reader.collect::<Result<Vec<_>, _>>().map_err(|error| errors::config(object.py(), error.to_string()))
-}
-
-/// Keys and values, which may be cut into chunks at different places, cut at the same ones.
-fn aligned(py: Python<'_>, keys: &[ArrayRef], values: &[ArrayRef]) -> PyResult<Vec<Pair>> {
-    if values.iter().any(|values| values.as_struct_opt().is_some()) {
-        return Err(errors::config(py, "keys: the table has its own column for keys; pass one or the other"));
-    }
-    let length = |chunks: &[ArrayRef]| chunks.iter().map(|chunk| chunk.len()).sum::<usize>();
-    if length(keys) != length(values) {
-        let words = format!("keys has {} items and values has {}", length(keys), length(values));
-        return Err(errors::config(py, words));
-    }
-    let mut pairs = Vec::new();
-    let mut keys = keys.iter().filter(|keys| !keys.is_empty()).cloned();
-    let mut rest: Option<ArrayRef> = None;
-    for values in values {
-        let mut at = 0;
-        while at < values.len()
-            && let Some(chunk) = rest.take().or_else(|| keys.next())
-        {
-            let count = chunk.len().min(values.len() - at);
-            pairs.push((Some(chunk.slice(0, count)), values.slice(at, count)));
-            rest = (count < chunk.len()).then(|| chunk.slice(count, chunk.len() - count));
-            at += count;
-        }
-    }
-    Ok(pairs)
 }
 
 fn send_columns(
@@ -335,9 +278,9 @@ fn send_columns(
     runs: &mut Runs,
 ) -> PyResult<()> {
     let now = now_millis();
-    let append = |part, runs: &mut Runs| {
+    let append = |part, runs: &mut Runs, room| {
         // Until the buffer is full, without the GIL; then wait and go on.
-        py.detach(|| append_columns(core, target, columns, now, part, runs))
+        py.detach(|| append_columns(core, target, columns, now, part, runs, room))
     };
     send_all(py, core, runs, columns.len(), append)
 }
@@ -348,17 +291,17 @@ fn send_all(
     core: &Producer,
     runs: &mut Runs,
     count: usize,
-    append: impl Fn(Range<usize>, &mut Runs) -> ottla_client::Result<Option<usize>>,
+    append: impl Fn(Range<usize>, &mut Runs, Option<Room>) -> ottla_client::Result<Option<usize>>,
 ) -> PyResult<()> {
     let first = runs.count();
-    let mut waits = None;
+    let (mut waits, mut room) = (None, None);
     while runs.count() < first + count {
-        let stopped = append(runs.count() - first..count, runs);
+        let stopped = append(runs.count() - first..count, runs, room.take());
         let row = runs.count();
         if let Some(bytes) = stopped.map_err(|error| errors::raise(py, &cut_short(row, error)))? {
             let deadline = deadline(&mut waits, core, row);
-            wait(py, core.room_for(bytes, deadline))?
-                .map_err(|error| errors::raise(py, &cut_short(row, error)))?;
+            let waited = wait(py, core.room_for(bytes, deadline))?;
+            room = Some(waited.map_err(|error| errors::raise(py, &cut_short(row, error)))?);
         }
     }
     Ok(())
@@ -376,7 +319,9 @@ fn send_lists(
         some.clear();
         // Read first and appended then: what Python does meanwhile must find no lock taken.
         let read = rows.by_ref().take(ROWS_READ).try_for_each(|row| row.map(|row| some.push(row)));
-        send_all(py, core, runs, some.len(), |part, runs| append_rows(core, target, &some, part, runs))?;
+        send_all(py, core, runs, some.len(), |part, runs, room| {
+            append_rows(core, target, &some, part, runs, room)
+        })?;
         read?;
         if some.len() < ROWS_READ {
             return Ok(());

@@ -52,8 +52,9 @@ fn send_row(
     let mut deadline = None;
     let mut until = || *deadline.get_or_insert_with(|| core.blocks_until());
     let place = engine.place(py, &mut until)?;
+    let mut room = None;
     loop {
-        match fields.try_send(core, target) {
+        match fields.try_send(core, target, room.take()) {
             Ok(Sent::Accepted(delivery)) => {
                 runs.push(&delivery.completion, delivery.index);
                 if let Some(told) = fields.on_delivery.take() {
@@ -62,9 +63,9 @@ fn send_row(
                 return Ok(());
             }
             Ok(Sent::Full(bytes)) => {
-                let room =
+                let wait =
                     async { core.room_for(bytes, until()).await.map_err(|error| cut_short(row, error)) };
-                wait_for(py, room)?;
+                room = Some(wait_for(py, wait)?);
             }
             Err(error) => {
                 let alone = errors::raise(py, &error);
@@ -147,15 +148,16 @@ async fn append(
 ) -> ottla_client::Result<ottla_client::Result<Delivery>> {
     let row = runs.count();
     let mut deadline = None;
+    let mut room = None;
     loop {
-        match fields.try_send(core, target) {
+        match fields.try_send(core, target, room.take()) {
             Ok(Sent::Accepted(delivery)) => {
                 runs.push(&delivery.completion, delivery.index);
                 return Ok(Ok(delivery));
             }
             Ok(Sent::Full(bytes)) => {
                 let deadline = *deadline.get_or_insert_with(|| core.blocks_until());
-                core.room_for(bytes, deadline).await.map_err(|error| cut_short(row, error))?;
+                room = Some(core.room_for(bytes, deadline).await.map_err(|error| cut_short(row, error))?);
             }
             Err(error) => {
                 runs.refuse(error.clone()).map_err(|error| cut_short(row, error))?;

@@ -149,6 +149,12 @@ impl<'a> Columns<'a> {
         })
     }
 
+    /// The highest partition that a row names.
+    #[must_use]
+    pub fn highest_partition(&self) -> Option<i32> {
+        self.partition.and_then(|array| array.iter().flatten().max())
+    }
+
     /// The topic that a row names, if it does.
     #[must_use]
     pub fn topic(&self, row: usize) -> Option<&'a str> {

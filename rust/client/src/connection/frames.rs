@@ -17,7 +17,7 @@ use tokio::io::AsyncReadExt;
 use tokio::time::{Duration, Instant, timeout_at};
 
 use super::spare::Spare;
-use super::transport_error;
+use super::transport_error::transport_error;
 use crate::error::{Error, Kind, Phase};
 
 /// So much is read when it is not known what comes.

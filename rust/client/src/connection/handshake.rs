@@ -12,10 +12,11 @@ use tokio::sync::{Notify, Semaphore, mpsc, watch};
 use tokio::time::{Duration, Instant, timeout, timeout_at};
 
 use super::authenticate::SaslInfo;
+use super::in_flight::{Shared, State};
 use super::io::drive;
 use super::meter::Meter;
 use super::opening::{Opened, Opening, resolve, shown, unresolved};
-use super::{Connection, Endpoint, Settings, Shared, State, reauthenticate};
+use super::{Connection, Endpoint, Settings, reauthenticate};
 use crate::environment::Environment;
 use crate::error::{Error, Kind, Phase, Result};
 

@@ -14,7 +14,8 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until, timeout_at};
 
 use super::frames::{FrameError, FrameReader};
-use super::{Outgoing, Shared, State, transport_error};
+use super::in_flight::{Outgoing, Shared, State};
+use super::transport_error::transport_error;
 use crate::environment::Stream;
 use crate::error::{Error, Kind, Phase, Result};
 

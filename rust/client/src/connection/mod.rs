@@ -1,6 +1,6 @@
 //! One connection to one broker: requests go in, answers come out, many at a time.
 //!
-//! One task owns the stream (`io.rs`); this handle shares with it the queue of requests in flight.
+//! One task owns the stream (`io.rs`); this handle shares with it the queue of requests (`in_flight.rs`).
 //! Kafka answers in order, so the queue is first in, first out.
 //!
 //! Invariants: a dead connection keeps its cause, and everyone who waited, waits or will ask gets
@@ -11,14 +11,17 @@ mod authenticate;
 mod endpoint;
 mod frames;
 mod handshake;
+mod in_flight;
 mod io;
 mod meter;
 pub mod opening;
 mod pool;
 mod reauthenticate;
 mod settings;
+mod slot;
 mod spare;
 mod status;
+mod transport_error;
 mod versions;
 
 use std::collections::VecDeque;
@@ -28,10 +31,10 @@ use std::sync::atomic::{AtomicI32, Ordering};
 
 use bytes::Bytes;
 use ottla_protocol::header::{self, RequestHeader};
-use ottla_protocol::wire::{Frame, Reader};
+use ottla_protocol::wire::Reader;
 use ottla_protocol::{ApiKey, Request, WireError};
 use parking_lot::Mutex;
-use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, mpsc, oneshot, watch};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot, watch};
 use tokio::task::AbortHandle;
 use tokio::time::{Duration, Instant, sleep_until};
 
@@ -44,86 +47,8 @@ pub use settings::Settings;
 pub use status::{ConnectionState, Lane, Owner, Status};
 pub use versions::ApiRange;
 
-use crate::error::{Error, Kind, Phase, Result};
-use meter::Meter;
-
-/// A frame for the writer.
-struct Outgoing {
-    correlation_id: i32,
-    frame: Frame,
-    /// How long the socket may take to accept it.
-    timeout: Duration,
-    /// Told when the socket has it, where no answer will come; keeps its turn until then.
-    unanswered: Option<(oneshot::Sender<()>, Turn)>,
-}
-
-/// A request in flight.
-struct Pending {
-    correlation_id: i32,
-    api: ApiKey,
-    version: i16,
-    timeout: Duration,
-    /// Before this is set, the broker cannot be blamed.
-    written: Option<Instant>,
-    /// Whether the broker was not told to wait for anything.
-    prompt: bool,
-    answer: oneshot::Sender<Result<Bytes>>,
-    /// Held until the answer is here, even if the caller has gone: the broker still works on it.
-    _turn: Turn,
-}
-
-impl Pending {
-    /// When the answer is overdue.
-    fn overdue(&self) -> Option<Instant> {
-        self.written.map(|written| written + self.timeout)
-    }
-}
-
-/// The requests in flight, or what ended the connection.
-enum State {
-    Alive(VecDeque<Pending>),
-    Dead(Error),
-}
-
-struct Shared {
-    state: Mutex<State>,
-    address: String,
-    /// Something for the guard to look at: a request was written, or the connection ended.
-    changed: Notify,
-    meter: Meter,
-    /// Why this client will close it, if it will.
-    retired: Mutex<Option<String>>,
-}
-
-impl Shared {
-    /// Ends the connection: the first cause is kept and given to everyone who waits.
-    fn poison(&self, cause: Error) {
-        let mut state = self.state.lock();
-        if let State::Alive(pending) = &mut *state {
-            tracing::debug!(target: "ottla.connection", address = %self.address, in_flight = pending.len(), %cause, "connection ended");
-            self.meter.ended();
-            let waiting = std::mem::take(pending);
-            *state = State::Dead(cause.clone());
-            drop(state);
-            for request in waiting {
-                // Whoever gave up waiting does not need to know.
-                let _ = request.answer.send(Err(cause.clone().api(request.api)));
-            }
-            self.changed.notify_one();
-        }
-    }
-
-    fn cause_of_death(&self) -> Option<Error> {
-        match &*self.state.lock() {
-            State::Alive(_) => None,
-            State::Dead(cause) => Some(cause.clone()),
-        }
-    }
-
-    fn lost(&self, why: &str) -> Error {
-        Error::new(Kind::Connection, format!("connection lost: {why}")).address(&self.address)
-    }
-}
+use crate::error::{Error, Result};
+use in_flight::{Outgoing, Pending, Shared, State};
 
 /// Leave to have one more request in flight.
 #[derive(Debug)]
@@ -203,6 +128,11 @@ impl Connection {
         }
     }
 
+    /// Whether the broker still owes an answer to one of these.
+    pub(crate) fn awaits(&self, apis: &[ApiKey]) -> bool {
+        self.shared.awaits(apis)
+    }
+
     /// How long an answer takes, as far as is known.
     #[must_use]
     pub fn round_trip(&self) -> Option<Duration> {
@@ -224,6 +154,10 @@ impl Connection {
     /// Says why it will be closed when the last one who uses it lets go of it.
     fn retire(&self, why: String) {
         *self.shared.retired.lock() = Some(why);
+    }
+
+    fn is_retired(&self) -> bool {
+        self.shared.retired.lock().is_some()
     }
 
     /// Ends the connection; everyone who waits on it is told so.
@@ -395,23 +329,4 @@ impl Connection {
         tracing::trace!(target: "ottla.connection", address = %self.address(), api = R::API.name(), version, correlation_id, "request");
         Ok(())
     }
-}
-
-/// An error of the transport, in words that tell a firewall from a crash.
-fn transport_error(error: &std::io::Error, phase: Phase, address: &str) -> Error {
-    use std::io::ErrorKind as E;
-    if let Some(error) = crate::security::tls_error_in(error, None, address) {
-        return error;
-    }
-    let words = match error.kind() {
-        E::ConnectionRefused => "connection refused: nothing listens there".to_owned(),
-        E::ConnectionReset | E::BrokenPipe | E::ConnectionAborted => {
-            "the broker closed the connection (reset)".to_owned()
-        }
-        E::UnexpectedEof => "the broker closed the connection".to_owned(),
-        E::TimedOut => "timed out in the network".to_owned(),
-        E::HostUnreachable | E::NetworkUnreachable => "no route to the address".to_owned(),
-        _ => error.to_string(),
-    };
-    Error::new(Kind::Connection, words).phase(phase).address(address)
 }

@@ -1,4 +1,5 @@
-//! The connections: at most one per broker, lane and owner.
+//! The connections: at most one per broker, lane and owner; beside it, one to each other address that
+//! the broker had, while earlier requests use it (`slot.rs`).
 //!
 //! Invariants: connecting is single-flight for each of them, in a task of its own: who gives up waiting
 //! does not undo what others wait for, and all who wait get the same outcome. A broker that could
@@ -8,93 +9,17 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Weak};
 
-use arc_swap::ArcSwapOption;
-use parking_lot::{Mutex, RwLock};
+use parking_lot::RwLock;
 use tokio::sync::{Notify, broadcast, watch};
-use tokio::task::AbortHandle;
 use tokio::time::{Duration, Instant, sleep, sleep_until};
 
+use super::slot::{Key, Outcome, Running, Slot};
 use super::status::Progress;
-use super::{Connection, ConnectionState, Endpoint, Lane, Owner, Settings, Status, connect};
+use super::{Connection, Endpoint, Lane, Owner, Settings, Status, connect};
 use crate::backoff::Backoff;
 use crate::environment::Environment;
 use crate::error::{Error, Kind, Result};
 use crate::metadata::Event;
-
-/// What came of an attempt to connect; nothing yet while it lasts.
-type Outcome = Option<Result<Arc<Connection>>>;
-
-/// Which connection: to which broker, on which lane, and whose.
-type Key = (i32, Lane, Owner);
-
-/// A connection's place in the pool.
-#[derive(Debug, Default)]
-struct Slot {
-    current: ArcSwapOption<Connection>,
-    attempts: Mutex<Attempts>,
-    last_error: Mutex<Option<Error>>,
-}
-
-#[derive(Debug, Default)]
-struct Attempts {
-    failures: u32,
-    not_before: Option<Instant>,
-    endpoint: Option<Endpoint>,
-    running: Option<Running>,
-}
-
-/// The attempt under way.
-#[derive(Debug)]
-struct Running {
-    outcome: watch::Receiver<Outcome>,
-    progress: Progress,
-    task: AbortHandle,
-}
-
-impl Drop for Slot {
-    fn drop(&mut self) {
-        self.stop_connecting();
-    }
-}
-
-impl Slot {
-    fn stop_connecting(&self) {
-        if let Some(running) = self.attempts.lock().running.take() {
-            running.task.abort();
-        }
-    }
-}
-
-impl Slot {
-    fn status(&self, (broker, lane, owner): Key) -> Status {
-        let connection = alive(self);
-        let attempts = self.attempts.lock();
-        let phase = attempts.running.as_ref().map(|running| running.progress.phase());
-        let state = match (&connection, phase) {
-            (Some(_), _) => ConnectionState::Connected,
-            (None, Some(Some(_))) => ConnectionState::Connecting,
-            (None, Some(None)) if attempts.not_before.is_some() => ConnectionState::BackingOff,
-            (None, Some(None)) => ConnectionState::Connecting,
-            (None, None) => ConnectionState::Disconnected,
-        };
-        let address = match &connection {
-            Some(connection) => connection.address().to_owned(),
-            None => attempts.endpoint.as_ref().map(ToString::to_string).unwrap_or_default(),
-        };
-        Status {
-            broker,
-            lane,
-            owner,
-            address,
-            state,
-            phase: if connection.is_some() { None } else { phase.flatten() },
-            in_flight: connection.as_ref().map_or(0, |connection| connection.in_flight()),
-            round_trip: connection.as_ref().and_then(|connection| connection.round_trip()),
-            throttled_for: connection.as_ref().and_then(|connection| connection.throttled_for()),
-            last_error: self.last_error.lock().clone(),
-        }
-    }
-}
 
 /// The connections of one client.
 #[derive(Debug)]
@@ -166,12 +91,8 @@ impl Pool {
         endpoint: &Endpoint,
     ) -> Result<Arc<Connection>> {
         let slot = self.slot((broker, lane, owner))?;
-        if let Some(connection) = alive(&slot) {
-            if connection.endpoint() == endpoint {
-                return Ok(connection);
-            }
-            // The broker lives elsewhere now. Who still uses the old connection keeps it.
-            slot.current.compare_and_swap(&connection, None);
+        if let Some(connection) = slot.alive().filter(|connection| connection.endpoint() == endpoint) {
+            return Ok(connection);
         }
         let mut outcome = self.attempt(broker, &slot, endpoint)?;
         if let Ok(outcome) = outcome.wait_for(Option::is_some).await
@@ -197,15 +118,9 @@ impl Pool {
         if self.closed.load(Ordering::Acquire) {
             return Err(closed());
         }
-        if attempts.endpoint.as_ref() != Some(endpoint) {
-            // A broker at another address is another chance.
-            if let Some(running) = attempts.running.take() {
-                running.task.abort();
-            }
-            *attempts = Attempts { endpoint: Some(endpoint.clone()), ..Attempts::default() };
-        }
+        slot.turn_to(&mut attempts, endpoint);
         // Under the lock, because an attempt stores its connection before it says that it is over.
-        if let Some(connection) = alive(slot) {
+        if let Some(connection) = slot.established(&mut attempts) {
             return Ok(watch::channel(Some(Ok(connection))).1);
         }
         if let Some(running) = &attempts.running {
@@ -226,10 +141,13 @@ impl Pool {
             let connected = connect(&endpoint, &settings, &environment, None).await;
             let Some(slot) = weak.upgrade() else { return };
             let mut attempts = slot.attempts.lock();
+            // Who stops an attempt that has just ended comes too late to abort it.
+            if !attempts.are_mine() {
+                return;
+            }
             let outcome = match connected {
                 Ok(connection) => {
-                    (attempts.failures, attempts.not_before) = (0, None);
-                    slot.current.store(Some(Arc::clone(&connection)));
+                    slot.put(&mut attempts, &connection);
                     watch_over(broker, &slot, &connection, events, lost);
                     Ok(connection)
                 }
@@ -271,10 +189,12 @@ impl Pool {
         let Ok(slot) = self.slot((broker, Lane::Data, Owner::CLIENT)) else { return };
         // Under the lock that attempts end under, so that there is one connection and not two.
         let mut attempts = slot.attempts.lock();
-        if alive(&slot).is_none() && attempts.running.is_none() {
-            attempts.endpoint = Some(connection.endpoint().clone());
-            (attempts.failures, attempts.not_before) = (0, None);
-            slot.current.store(Some(Arc::clone(&connection)));
+        if slot.alive().is_some() || attempts.running.is_some() {
+            return;
+        }
+        slot.turn_to(&mut attempts, connection.endpoint());
+        if slot.established(&mut attempts).is_none() {
+            slot.put(&mut attempts, &connection);
             watch_over(broker, &slot, &connection, self.events.clone(), Arc::clone(&self.lost));
         }
     }
@@ -286,14 +206,14 @@ impl Pool {
         let slots = self.slots.read();
         let shared =
             slots.iter().filter(|((_, lane, owner), _)| (*lane, *owner) == (Lane::Data, Owner::CLIENT));
-        let live = shared.filter_map(|((broker, ..), slot)| Some((*broker, alive(slot)?)));
+        let live = shared.filter_map(|((broker, ..), slot)| Some((*broker, slot.alive()?)));
         live.min_by_key(|(broker, connection)| (connection.in_flight(), *broker))
     }
 
     /// Drops the connections to brokers that are not in the cluster any more. Who is using one
-    /// keeps it until its answers are there.
+    /// keeps it until its answers are there; it serves all again if its broker is back before.
     pub fn retain(&self, is_member: impl Fn(i32) -> bool) {
-        self.slots.write().retain(|(broker, ..), _| is_member(*broker));
+        self.slots.write().retain(|(broker, ..), slot| is_member(*broker) || slot.leave());
     }
 
     /// Ends all connections.
@@ -304,34 +224,18 @@ impl Pool {
             std::mem::take(&mut *slots)
         };
         for slot in slots.into_values() {
-            slot.stop_connecting();
-            if let Some(connection) = slot.current.load_full() {
-                connection.close();
-            }
+            slot.close();
         }
     }
 
-    /// The state of all connections, by broker, lane and owner.
+    /// The state of all connections to brokers in the cluster, by broker, lane and owner.
     #[must_use]
     pub fn status(&self) -> Vec<Status> {
         let slots = self.slots.read();
-        let mut all: Vec<Status> = slots.iter().map(|(key, slot)| slot.status(*key)).collect();
+        let members = slots.iter().filter(|(_, slot)| !slot.has_left());
+        let mut all: Vec<Status> = members.map(|(key, slot)| slot.status(*key)).collect();
         all.sort_by_key(|status| (status.broker, status.lane, status.owner));
         all
-    }
-}
-
-/// The slot's connection if it lives; a dead one is dropped and its cause kept.
-fn alive(slot: &Slot) -> Option<Arc<Connection>> {
-    let connection = slot.current.load_full()?;
-    match connection.cause_of_death() {
-        None => Some(connection),
-        Some(cause) => {
-            *slot.last_error.lock() = Some(cause);
-            // Only this one: another may have been stored meanwhile.
-            slot.current.compare_and_swap(&connection, None);
-            None
-        }
     }
 }
 

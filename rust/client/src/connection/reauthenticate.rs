@@ -23,11 +23,11 @@ const SHORTEST: Duration = Duration::from_millis(100);
 
 /// Starts the task that watches over the session, if it ends at all.
 pub(super) fn start(connection: &Arc<Connection>, sasl: &SaslInfo, environment: &Environment) {
-    if let Some(lifetime) = sasl.lifetime {
-        let due = due(lifetime, environment);
-        connection.renewal.send_replace(Some(due));
+    let due = due(sasl, environment);
+    if due.is_some() {
+        connection.renewal.send_replace(due);
         // Ends with the connection: see `watch`.
-        tokio::spawn(watch(Arc::downgrade(connection), due, environment.clone()));
+        tokio::spawn(watch(Arc::downgrade(connection), environment.clone()));
     }
 }
 
@@ -46,27 +46,24 @@ pub(super) async fn renewed(connection: &Connection) {
 }
 
 /// At a random time between 85 and 95 % of the session's, so that not all connections come at once.
-fn due(lifetime: Duration, environment: &Environment) -> Instant {
-    Instant::now() + lifetime.mul_f64(0.85 + 0.1 * environment.random()).max(SHORTEST)
+fn due(sasl: &SaslInfo, environment: &Environment) -> Option<Instant> {
+    let lifetime = sasl.lifetime?;
+    Some(Instant::now() + lifetime.mul_f64(0.85 + 0.1 * environment.random()).max(SHORTEST))
 }
 
-async fn watch(connection: Weak<Connection>, mut due: Instant, environment: Environment) {
-    loop {
+/// Renews the session whenever that is due, until it does not end any more.
+async fn watch(connection: Weak<Connection>, environment: Environment) {
+    while let Some(due) = connection.upgrade().and_then(|connection| *connection.renewal.borrow()) {
         tokio::select! {
             () = sleep_until(due) => {}
             () = gone(&connection) => return,
         }
         let Some(connection) = connection.upgrade() else { return };
         match again(&connection, &environment).await {
-            Ok(SaslInfo { lifetime, .. }) => {
+            Ok(sasl) => {
                 connection.settings.metrics.reauthenticated.count();
                 tracing::debug!(target: "ottla.connection", address = %connection.address(), "authenticated again");
-                let next = lifetime.map(|lifetime| self::due(lifetime, &environment));
-                connection.renewal.send_replace(next);
-                match next {
-                    Some(next) => due = next,
-                    None => return,
-                }
+                connection.renewal.send_replace(self::due(&sasl, &environment));
             }
             Err(error) => {
                 connection.settings.metrics.reauthentication_failed.count();

@@ -31,29 +31,30 @@ impl Fetcher {
                 slot.busy = false;
             }
         }
-        let answer = answer.and_then(|answer| {
-            source.session.answered(answer.error, answer.session_id);
-            answer.partitions(broker)
-        });
+        match &answer {
+            Ok(answer) => source.session.answered(answer.error, answer.session_id),
+            // Sent or not, whatever the error: the broker did not say that it knows what it was told.
+            Err(_) => source.session.reset(),
+        }
+        let answer = answer.and_then(|answer| answer.partitions(broker));
         let mut fetched: HashMap<TopicPartition, Fetched> = match answer {
             Ok(fetched) => fetched,
             Err(error) => {
-                if error.code().is_none() {
-                    source.session.reset();
-                }
                 drop(assignment);
                 self.failed(broker, &asked, error, now);
                 return;
             }
         };
         source.failures = 0;
+        // What of the answer stays in memory with each of its pieces.
+        let frame: usize = fetched.values().map(|part| part.records.len()).sum();
         for asked in asked {
             let Some(part) = fetched.remove(&asked.partition) else { continue };
             let Some(slot) = assignment.current(&asked.partition, asked.version) else { continue };
             if slot.phase != Phase::Fetch || slot.fetched.offset != asked.offset {
                 continue;
             }
-            match self.take_in(slot, broker, &asked, part, now) {
+            match self.take_in(slot, broker, &asked, part, frame, now) {
                 Ok(Some(piece)) => assignment.push(piece),
                 Ok(None) => {}
                 Err(error) => assignment.fail(&asked.partition, error),
@@ -96,16 +97,16 @@ impl Fetcher {
         broker: i32,
         asked: &Asked,
         part: Fetched,
+        frame: usize,
         now: Instant,
     ) -> Result<Option<Prefetched>> {
         if part.error != ErrorCode::None {
             return self.refused(slot, broker, part.error, now).map(|()| None);
         }
         (slot.high_watermark, slot.last_stable) = (part.high_watermark, part.last_stable);
-        slot.failures = 0;
-        if part.preferred_replica >= 0 {
-            let until = now + self.shared.client.config().metadata_max_age;
-            slot.nearer = Some((part.preferred_replica, until));
+        match part.preferred_replica {
+            ..0 => slot.failures = 0,
+            replica => self.go_nearer(slot, replica, now),
         }
         let usable = usable(&part.records, self.shared.client.config().check_crcs);
         let Some((next, epoch)) = usable.next.filter(|(next, _)| *next > asked.offset) else {
@@ -121,12 +122,27 @@ impl Fetcher {
             partition: asked.partition.clone(),
             version: asked.version,
             records: usable.records,
+            frame,
             start: asked.offset,
             end: next,
             epoch,
             aborted: read_committed.then(|| AbortedTransactions::new(part.aborted)),
             decoded: None,
         }))
+    }
+
+    /// The leader names a replica that is nearer, and sends nothing itself for as long as there is one.
+    fn go_nearer(&mut self, slot: &mut Slot, replica: i32, now: Instant) {
+        if self.shared.client.snapshot().brokers.contains_key(&replica) {
+            slot.failures = 0;
+            slot.nearer = Some((replica, now + self.shared.client.config().metadata_max_age));
+        } else {
+            // It has just come back, and nobody here knows where it is: the leader, asked again at once,
+            // would say the same.
+            slot.nearer = None;
+            self.stale = true;
+            self.shared.rest(slot, now);
+        }
     }
 
     /// Records whose checksum is wrong: fetched again, and never skipped.

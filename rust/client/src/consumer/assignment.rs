@@ -128,16 +128,20 @@ impl Assignment {
     /// Gives back what was taken or prefetched and not handed out: it is fetched again.
     pub(super) fn give_back(&mut self, partition: &TopicPartition) {
         let Some(slot) = self.slots.get(partition) else { return };
-        if matches!(slot.phase, Phase::Fetch | Phase::Validate) {
-            self.go_on(partition, slot.phase, slot.position);
-        }
+        let phase = match slot.phase {
+            // Nothing is left that would be handed out first: where that was fetched from is asked anew.
+            Phase::OutOfRange => Phase::Fetch,
+            phase @ (Phase::Fetch | Phase::Validate) => phase,
+            _ => return,
+        };
+        self.go_on(partition, phase, slot.position);
     }
 
     /// Stops or resumes handing out and fetching.
     pub(super) fn pause(&mut self, partition: &TopicPartition, paused: bool) -> Result<()> {
         let slot = self.assigned(partition)?;
         let held = slot.taken != slot.position.offset;
-        slot.paused = paused;
+        slot.pause(paused);
         if held && paused {
             self.give_back(partition);
         }
@@ -149,6 +153,19 @@ impl Assignment {
             let pieces = slot.drain();
             self.buffered -= pieces;
             self.ready.retain(|ready| ready != partition);
+        }
+    }
+
+    /// Makes room by dropping what is prefetched of paused partitions; it is fetched again when they go
+    /// on. What was taken of others stays what it is.
+    pub(super) fn drop_held_back(&mut self) {
+        let held_back = self.slots.iter().filter(|(_, slot)| slot.is_held_back());
+        let held_back: Vec<_> = held_back.map(|(partition, _)| partition.clone()).collect();
+        for partition in held_back {
+            self.drop_prefetched(&partition);
+            if let Some(slot) = self.slots.get_mut(&partition) {
+                slot.rewind();
+            }
         }
     }
 

@@ -2,17 +2,19 @@
 //!
 //! Invariants: what is committed is at most the position, so only what was handed out; by itself, only
 //! what earlier polls handed out. Commits of one consumer go out one at a time, so that an older
-//! offset never overwrites a newer one.
+//! offset never overwrites a newer one. What was given up while a commit waited is not committed
+//! (`claim.rs`).
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use ottla_protocol::ErrorCode;
 use parking_lot::Mutex;
-use tokio::time::{Duration, Instant, sleep, timeout_at};
+use tokio::time::{Duration, Instant, sleep, timeout, timeout_at};
 
+use super::claim::Claim;
 use super::group::Group;
-use super::offsets::{self, Committed};
+use super::offsets::{self, Committed, Outcomes};
 use super::shared::Shared;
 use super::slot::Slot;
 use crate::error::{Error, Kind, Result};
@@ -21,6 +23,9 @@ use crate::retry;
 
 /// How often a member's epoch is looked at that a heartbeat is to renew.
 const LOOK: Duration = Duration::from_millis(20);
+/// How long partitions are not given up for commits of them that wait for their turn. The others of the
+/// group wait, too.
+const SETTLING: Duration = Duration::from_secs(5);
 
 #[derive(Debug)]
 pub(super) struct Commits {
@@ -74,9 +79,10 @@ impl Commits {
             return;
         }
         let shared = Arc::clone(&self.shared);
+        let claim = Claim::new(&shared, &positions);
         tokio::spawn(async move {
             let timeout = shared.client.config().default_api_timeout;
-            let outcome = send(&shared, positions, retry::deadline(timeout)).await;
+            let outcome = send(&shared, &claim, positions, retry::deadline(timeout)).await;
             drop(turn);
             if let Err(error) = outcome {
                 tracing::warn!(target: "ottla.group", %error, "offsets were not committed; the next time will try again");
@@ -115,7 +121,7 @@ impl Commits {
 
     /// Commits before partitions are given up; what fails is logged, since they are given up anyway.
     pub(super) async fn before_giving_up(&self) {
-        // The others of the group wait: what the application commits itself is not waited for.
+        // What the application commits itself is waited for after its callback, which may add to it.
         if self.is_automatic() {
             self.last(self.shared.client.config().default_api_timeout).await;
         }
@@ -133,9 +139,16 @@ impl Commits {
         if positions.is_empty() {
             return;
         }
-        if let Err(error) = send(&self.shared, positions, deadline).await {
+        let claim = Claim::new(&self.shared, &positions);
+        if let Err(error) = send(&self.shared, &claim, positions, deadline).await {
             tracing::warn!(target: "ottla.group", %error, "offsets were not committed: what was handed out last is handed out again");
         }
+    }
+
+    /// Waits, but not for long, until the commits that were asked for have gone out: what they are of
+    /// is about to be given up, and then they are refused.
+    pub(super) async fn settled(&self) {
+        let _ = timeout(SETTLING, self.turn.lock()).await;
     }
 
     /// Commits `offsets`, or all positions.
@@ -152,6 +165,7 @@ impl Commits {
             Some(offsets) => self.of_what_is_read(offsets),
             None => self.positions(true),
         };
+        let claim = Claim::new(&self.shared, &offsets);
         let deadline = retry::deadline(timeout);
         let turn = timeout_at(deadline, self.turn.lock()).await;
         let _turn = turn.map_err(|_| {
@@ -161,21 +175,35 @@ impl Commits {
         if offsets.is_empty() {
             return Ok(());
         }
-        send(&self.shared, offsets, deadline).await
+        send(&self.shared, &claim, offsets, deadline).await
     }
 }
 
 /// One commit. STALE_MEMBER_EPOCH waits for the heartbeat that brings the new epoch.
-async fn send(shared: &Shared, offsets: HashMap<TopicPartition, Committed>, deadline: Instant) -> Result<()> {
+async fn send(
+    shared: &Shared,
+    claim: &Claim,
+    mut offsets: HashMap<TopicPartition, Committed>,
+    deadline: Instant,
+) -> Result<()> {
+    let mut gone = Outcomes::new();
     loop {
         let member = shared.member().ok_or_else(no_group)?;
+        // Each time: under a new epoch other partitions may be this member's own.
+        gone.extend(claim.withdraw(shared, &member, &mut offsets));
+        if offsets.is_empty() {
+            return note(shared, claim, &offsets, gone);
+        }
         if member.generation < 0 && shared.is_subscribed() {
             return Err(no_member(shared.membership()));
         }
         let left = deadline.saturating_duration_since(Instant::now());
         let outcome = offsets::commit(&shared.client, &member, offsets.clone(), left).await;
         let error = match outcome {
-            Ok(outcomes) => return note(shared, &offsets, outcomes),
+            Ok(outcomes) => {
+                gone.extend(outcomes);
+                return note(shared, claim, &offsets, gone);
+            }
             Err(error) => error,
         };
         let (Some(group), Some(code)) = (shared.membership(), error.code()) else { return Err(error) };
@@ -214,20 +242,16 @@ fn with_reason(group: &Group, error: Error) -> Error {
 /// Notes what was committed. One partition that was refused is an error for all.
 fn note(
     shared: &Shared,
+    claim: &Claim,
     offsets: &HashMap<TopicPartition, Committed>,
-    outcomes: HashMap<TopicPartition, Result<()>>,
+    outcomes: Outcomes,
 ) -> Result<()> {
-    let mut assignment = shared.assignment.lock();
     let mut refused = Ok(());
     for (partition, outcome) in outcomes {
-        match outcome {
-            Ok(()) => {
-                if let (Some(slot), Some(committed)) = (assignment.slot(&partition), offsets.get(&partition))
-                {
-                    slot.committed = committed.offset;
-                }
-            }
-            Err(error) => refused = Err(error),
+        match (outcome, offsets.get(&partition)) {
+            (Ok(()), Some(committed)) => claim.note(shared, &partition, committed.offset),
+            (Ok(()), None) => {}
+            (Err(error), _) => refused = Err(error),
         }
     }
     refused

@@ -23,8 +23,9 @@ use super::commits::Commits;
 use super::fetcher::Fetcher;
 use super::group::{Change, Group};
 use super::member::Member;
-use super::offsets::{self, Committed};
+use super::offsets::Committed;
 use super::shared::Shared;
+use super::stored;
 use super::subscribing::Choice;
 use crate::cluster::Client;
 use crate::error::{Error, Kind, Result};
@@ -36,7 +37,7 @@ pub enum Polled {
     /// There are records to take.
     Ready,
     /// The assignment changes: [`Consumer::begin`], then the application's callback, then
-    /// [`Consumer::finish`].
+    /// [`Consumer::settle`] and [`Consumer::finish`].
     Change(Change),
     /// Nothing came in time.
     Nothing,
@@ -191,6 +192,15 @@ impl Consumer {
         }
     }
 
+    /// Waits for commits of what is to be given up, those that the application's callback asked for
+    /// included, for a few seconds at most. It comes between the callback and [`Consumer::finish`], after
+    /// which they are refused.
+    pub async fn settle(&self, change: &Change) {
+        if matches!(change, Change::Revoke(_)) {
+            self.commits.settled().await;
+        }
+    }
+
     /// Does what comes after the application's callback: gives up what was revoked or lost, and has
     /// the membership go on.
     pub fn finish(&self, change: &Change) -> Result<()> {
@@ -224,9 +234,7 @@ impl Consumer {
         timeout: Duration,
     ) -> Result<HashMap<TopicPartition, Option<Committed>>> {
         self.check_open()?;
-        let member = self.shared.member().ok_or_else(super::commits::no_group)?;
-        let stable = self.shared.read_committed();
-        offsets::committed(&self.shared.client, &member, Some(partitions), stable, timeout).await
+        stored::ask_within(&self.shared, partitions, timeout).await
     }
 
     /// The positions, as a commit of them now would commit them.

@@ -1,8 +1,11 @@
 //! How far a scan has come in one of its ranges, and whom to ask for the rest.
 
+use ottla_protocol::ErrorCode;
+use ottla_protocol::wire::Uuid;
 use tokio::time::Instant;
 
 use super::scan::Range;
+use crate::error::{Error, Kind, Result};
 use crate::list_offsets::TopicPartition;
 use crate::metadata::Snapshot;
 
@@ -10,6 +13,8 @@ use crate::metadata::Snapshot;
 #[derive(Debug)]
 pub(super) struct Cursor {
     pub(super) partition: TopicPartition,
+    /// The topic that the offsets are of, once it is known; zero if it has no id.
+    topic_id: Uuid,
     pub(super) offset: i64,
     pub(super) end: i64,
     /// How often in a row what came was damaged.
@@ -20,7 +25,31 @@ pub(super) struct Cursor {
 
 impl Cursor {
     pub(super) fn new(range: Range) -> Self {
-        Self { partition: range.partition, offset: range.start, end: range.end, corrupt: 0, nearer: None }
+        Self {
+            partition: range.partition,
+            topic_id: Uuid::ZERO,
+            offset: range.start,
+            end: range.end,
+            corrupt: 0,
+            nearer: None,
+        }
+    }
+
+    /// Whether the topic of this name is the one that was there at first: one that was deleted and made
+    /// anew is another.
+    pub(super) fn is_of(&mut self, snapshot: &Snapshot) -> bool {
+        let Some(topic) = snapshot.topic(&self.partition.0).filter(|topic| !topic.id.is_zero()) else {
+            return true;
+        };
+        if self.topic_id.is_zero() {
+            self.topic_id = topic.id;
+        }
+        self.topic_id == topic.id
+    }
+
+    /// Goes on at the start of the topic that has the name now.
+    pub(super) fn begin_anew(&mut self) {
+        (self.topic_id, self.offset, self.corrupt, self.nearer) = (Uuid::ZERO, 0, 0, None);
     }
 
     /// The broker to ask: the nearer replica while it is known and its time is not over, else the
@@ -32,8 +61,27 @@ impl Cursor {
         Some(nearer.map_or(leader, |(id, _)| id))
     }
 
+    /// Goes to a replica that the leader names as nearer, if the metadata has got it. One that has just
+    /// come back is to be found first: the leader, asked again at once, would say the same.
+    pub(super) fn go_nearer(&mut self, replica: i32, until: Instant, snapshot: &Snapshot) -> Result<()> {
+        if snapshot.brokers.contains_key(&replica) {
+            self.nearer = Some((replica, until));
+            return Ok(());
+        }
+        self.nearer = None;
+        let words = "the leader names a nearer replica that the metadata has not got yet";
+        let error = Error::told(ErrorCode::ReplicaNotAvailable, words);
+        Err(error.at(&self.partition.0, self.partition.1).broker(replica))
+    }
+
     /// Goes back to the leader; says whether `broker` was not the leader.
     pub(super) fn back_to_leader(&mut self, broker: i32) -> bool {
         self.nearer.take().is_some_and(|(id, _)| id == broker)
+    }
+
+    /// A broker has less of the log than others: it is asked again, or another one.
+    pub(super) fn fell_behind(&self) -> Error {
+        let words = format!("the broker's log does not reach offset {} yet", self.offset);
+        Error::new(Kind::Timeout, words).at(&self.partition.0, self.partition.1)
     }
 }

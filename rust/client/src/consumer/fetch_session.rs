@@ -2,7 +2,8 @@
 //! what has changed since the one before. No I/O.
 //!
 //! Invariant: what is remembered here is what the broker remembers, or the next request says all
-//! again: after an answer that was lost nobody knows, and the session is begun anew.
+//! again: after an answer that was lost, or a request that may not have been sent, nobody knows, and the
+//! session is begun anew.
 
 use std::collections::HashMap;
 

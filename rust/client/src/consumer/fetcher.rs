@@ -13,6 +13,7 @@ use std::sync::Arc;
 use tokio::task::JoinSet;
 use tokio::time::{Duration, Instant, sleep_until};
 
+use super::assignment::Assignment;
 use super::fetch::{Answer, Ask, Limits, Position, fetch};
 use super::fetch_session::FetchSession;
 use super::positions::{self, Found};
@@ -45,7 +46,7 @@ pub(super) struct Asked {
 /// A task that has ended.
 enum Done {
     Fetched { broker: i32, asked: Vec<Asked>, answer: Result<Answer> },
-    Found(Found),
+    Found(Vec<Found>),
     Refreshed(Result<()>),
 }
 
@@ -87,7 +88,11 @@ impl Fetcher {
             tokio::select! {
                 Some(done) = self.tasks.join_next(), if !self.tasks.is_empty() => match done {
                     Ok(Done::Fetched { broker, asked, answer }) => self.process(broker, asked, answer),
-                    Ok(Done::Found(found)) => self.stale |= found.apply(&self.shared),
+                    Ok(Done::Found(found)) => {
+                        for found in found {
+                            self.stale |= found.apply(&self.shared);
+                        }
+                    }
                     Ok(Done::Refreshed(result)) => self.refreshed(result),
                     // The runtime is shutting down.
                     Err(_) => return,
@@ -111,9 +116,9 @@ impl Fetcher {
         let config = self.shared.client.config();
         let reserved: usize = self.sources.values().filter_map(|source| source.asked).sum();
         let mut assignment = self.shared.assignment.lock();
-        let room = config.prefetch_max.saturating_sub(assignment.buffered() + reserved);
         // What is left is shared by those who ask.
-        let share_of = |askers: usize| {
+        let share_of = |assignment: &Assignment, askers: usize| {
+            let room = config.prefetch_max.saturating_sub(assignment.buffered() + reserved);
             let most = usize::try_from(config.fetch_max_bytes).unwrap_or(0);
             (room / askers.max(1)).min(most)
         };
@@ -133,7 +138,12 @@ impl Fetcher {
                 by_broker.entry(broker).or_default().push(asked);
             }
         }
-        let share = share_of(by_broker.len());
+        let mut share = share_of(&assignment, by_broker.len());
+        if share < LEAST && !by_broker.is_empty() {
+            // What nobody may take for now would keep the others from being read for as long.
+            assignment.drop_held_back();
+            share = share_of(&assignment, by_broker.len());
+        }
         // With nothing kept and nothing on its way there is always room for one answer.
         if share < LEAST && assignment.buffered() + reserved > 0 {
             return;

@@ -12,9 +12,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use ottla_protocol::ErrorCode;
 use tokio::time::Instant;
 
-use super::offsets::{self, Committed};
+use super::leaders;
 use super::shared::Shared;
 use super::slot::{Phase, Slot, Standing};
+use super::stored::{self, Stored};
 use crate::config::AutoOffsetReset;
 use crate::error::{Error, Kind, Result};
 use crate::list_offsets::{ListedOffset, OffsetSpec, TopicPartition};
@@ -22,28 +23,34 @@ use crate::metadata::Snapshot;
 use crate::offset_for_leader_epoch::EpochEnd;
 
 /// A partition, and its version when the look-up began.
-type Subject = (TopicPartition, u64);
+pub(super) type Subject = (TopicPartition, u64);
 
-/// Something to look up.
+type Specs = Vec<(Subject, OffsetSpec)>;
+
+/// Something to look up; what leaders are asked for, of one of them, or of nobody if there is none.
 pub(super) enum LookUp {
     Committed(Vec<Subject>),
-    Offsets(Vec<(Subject, OffsetSpec)>),
-    Epochs(Vec<(Subject, Standing, i32)>),
+    Topic(Arc<str>, Vec<Subject>),
+    Offsets(Option<i32>, Specs),
+    Epochs(Option<i32>, Vec<(Subject, Standing, i32)>),
 }
 
 /// What was found.
 pub(super) enum Found {
-    Committed(Vec<Subject>, Result<HashMap<TopicPartition, Option<Committed>>>),
-    Offsets(Vec<(Subject, OffsetSpec)>, Result<HashMap<TopicPartition, ListedOffset>>),
+    Committed(Vec<Subject>, Result<Stored>),
+    Topic(Vec<Subject>, Result<()>),
+    Offsets(Specs, Result<HashMap<TopicPartition, ListedOffset>>),
     Epochs(Vec<(Subject, Standing, i32)>, Result<HashMap<TopicPartition, EpochEnd>>),
 }
 
 /// The look-ups to begin now.
 pub(super) fn wanted(shared: &Shared, snapshot: &Snapshot, now: Instant) -> Vec<LookUp> {
     let mut committed = Vec::new();
-    let mut epochs = Vec::new();
-    // One topic that cannot be looked up does not hold up the others.
-    let mut offsets: BTreeMap<Arc<str>, Vec<(Subject, OffsetSpec)>> = BTreeMap::new();
+    // One topic or leader that cannot be asked does not hold up the others.
+    let mut topics: BTreeMap<Arc<str>, Vec<Subject>> = BTreeMap::new();
+    let mut epochs: BTreeMap<Option<i32>, Vec<(Subject, Standing, i32)>> = BTreeMap::new();
+    // Nor does what not every broker can be asked for.
+    let mut offsets: BTreeMap<(Option<i32>, bool), Specs> = BTreeMap::new();
     let mut stuck = Vec::new();
     let policy = shared.client.config().auto_offset_reset;
     let mut assignment = shared.assignment.lock();
@@ -77,14 +84,20 @@ pub(super) fn wanted(shared: &Shared, snapshot: &Snapshot, now: Instant) -> Vec<
         }
         // Most of the time that is all: nothing is copied for who is fetched.
         let subject = || (partition.clone(), slot.version);
+        let leader = || snapshot.leader(&partition.0, partition.1).map(|leader| leader.id);
         match slot.phase {
             Phase::Committed => committed.push(subject()),
+            Phase::LookUp(_) if snapshot.topic(&partition.0).is_none() => {
+                topics.entry(Arc::clone(&partition.0)).or_default().push(subject());
+            }
             Phase::LookUp(spec) => {
-                offsets.entry(Arc::clone(&partition.0)).or_default().push((subject(), spec));
+                let of = (leader(), spec == OffsetSpec::MaxTimestamp);
+                offsets.entry(of).or_default().push((subject(), spec));
             }
             Phase::Validate => {
                 let Some(known) = snapshot.partition(&partition.0, partition.1) else { continue };
-                epochs.push((subject(), slot.fetched, known.leader_epoch));
+                let epoch = known.leader_epoch;
+                epochs.entry(leader()).or_default().push((subject(), slot.fetched, epoch));
             }
             Phase::Policy | Phase::Fetch | Phase::OutOfRange | Phase::Stuck => continue,
         }
@@ -94,12 +107,12 @@ pub(super) fn wanted(shared: &Shared, snapshot: &Snapshot, now: Instant) -> Vec<
         assignment.fail(&partition, error);
         shared.ready.notify_waiters();
     }
-    let mut wanted: Vec<LookUp> = offsets.into_values().map(LookUp::Offsets).collect();
+    let topics = topics.into_iter().map(|(topic, subjects)| LookUp::Topic(topic, subjects));
+    let offsets = offsets.into_iter().map(|((leader, _), subjects)| LookUp::Offsets(leader, subjects));
+    let epochs = epochs.into_iter().map(|(leader, subjects)| LookUp::Epochs(leader, subjects));
+    let mut wanted: Vec<LookUp> = topics.chain(offsets).chain(epochs).collect();
     if !committed.is_empty() {
         wanted.push(LookUp::Committed(committed));
-    }
-    if !epochs.is_empty() {
-        wanted.push(LookUp::Epochs(epochs));
     }
     wanted
 }
@@ -128,7 +141,7 @@ fn check_epoch(slot: &mut Slot, snapshot: &Snapshot, partition: &TopicPartition)
 }
 
 /// The offset that a policy stands for; `None` if the application is to say.
-fn spec(policy: AutoOffsetReset) -> Option<OffsetSpec> {
+pub(super) fn spec(policy: AutoOffsetReset) -> Option<OffsetSpec> {
     match policy {
         AutoOffsetReset::Earliest => Some(OffsetSpec::Earliest),
         AutoOffsetReset::Latest => Some(OffsetSpec::Latest),
@@ -154,35 +167,21 @@ fn no_position(slot: &Slot) -> Error {
 }
 
 impl LookUp {
-    pub(super) async fn run(self, shared: &Shared) -> Found {
+    /// What was found, in parts of which each counts whatever became of the others.
+    pub(super) async fn run(self, shared: &Shared) -> Vec<Found> {
         let client = &shared.client;
         let timeout = client.config().default_api_timeout;
         match self {
             Self::Committed(subjects) => {
                 let partitions: Vec<_> = subjects.iter().map(|(partition, _)| partition.clone()).collect();
-                let found = match shared.member() {
-                    Some(member) => {
-                        let stable = shared.read_committed();
-                        offsets::committed(client, &member, Some(partitions), stable, timeout).await
-                    }
-                    None => Ok(HashMap::new()),
-                };
-                Found::Committed(subjects, found)
+                vec![Found::Committed(subjects, stored::ask(shared, partitions, timeout).await)]
             }
-            Self::Offsets(subjects) => {
-                let wanted: Vec<_> =
-                    subjects.iter().map(|((partition, _), spec)| (partition.clone(), *spec)).collect();
-                let found = client.list_offsets(wanted, shared.read_committed(), timeout).await;
-                Found::Offsets(subjects, found)
+            Self::Topic(topic, subjects) => {
+                let known = client.topics(&[topic], false, timeout).await;
+                vec![Found::Topic(subjects, known.map(drop))]
             }
-            Self::Epochs(subjects) => {
-                let wanted: Vec<_> = subjects
-                    .iter()
-                    .map(|((partition, _), standing, _)| (partition.clone(), standing.epoch))
-                    .collect();
-                let found = client.offset_for_leader_epoch(wanted, timeout).await;
-                Found::Epochs(subjects, found)
-            }
+            Self::Offsets(leader, subjects) => leaders::offsets(shared, leader, subjects).await,
+            Self::Epochs(leader, subjects) => leaders::epochs(shared, leader, subjects).await,
         }
     }
 }
@@ -204,6 +203,15 @@ impl Found {
                     }
                 }
             }
+            // Now its leaders are known.
+            Self::Topic(subjects, Ok(())) => {
+                let mut assignment = shared.assignment.lock();
+                for (partition, version) in subjects {
+                    if let Some(slot) = assignment.current(&partition, version) {
+                        slot.busy = false;
+                    }
+                }
+            }
             Self::Offsets(subjects, Ok(found)) => {
                 for (subject, _) in subjects {
                     let listed = found.get(&subject.0).filter(|listed| listed.offset >= 0);
@@ -216,11 +224,13 @@ impl Found {
             Self::Epochs(subjects, Ok(found)) => {
                 for (subject, standing, epoch) in subjects {
                     if let Some(end) = found.get(&subject.0) {
-                        validate(shared, &subject, standing, epoch, end);
+                        leaders::validate(shared, &subject, standing, epoch, end);
                     }
                 }
             }
-            Self::Committed(subjects, Err(error)) => return failed(shared, subjects, &error),
+            Self::Committed(subjects, Err(error)) | Self::Topic(subjects, Err(error)) => {
+                return failed(shared, subjects, &error);
+            }
             Self::Offsets(subjects, Err(error)) => {
                 return failed(shared, subjects.into_iter().map(|(subject, _)| subject), &error);
             }
@@ -247,47 +257,6 @@ fn place(shared: &Shared, subject: &Subject, standing: Option<Standing>, otherwi
     }
 }
 
-/// What the leader said of the epoch of the last record: if it ends below the position, the log was
-/// cut.
-fn validate(shared: &Shared, subject: &Subject, standing: Standing, epoch: i32, end: &EpochEnd) {
-    let mut assignment = shared.assignment.lock();
-    let Some(slot) = assignment.current(&subject.0, subject.1) else { return };
-    if slot.phase != Phase::Validate {
-        return;
-    }
-    (slot.busy, slot.failures) = (false, 0);
-    if end.end_offset >= standing.offset && end.leader_epoch >= 0 {
-        (slot.phase, slot.validated) = (Phase::Fetch, epoch);
-        return;
-    }
-    let cut = Standing { offset: end.end_offset.max(0), epoch: end.leader_epoch };
-    let known = end.end_offset >= 0 && end.leader_epoch >= 0;
-    let position = slot.position;
-    let (topic, partition) = &subject.0;
-    tracing::warn!(target: "ottla.fetch", %topic, partition, offset = position.offset, end = end.end_offset, "the log was cut");
-    let reset = spec(shared.client.config().auto_offset_reset);
-    let (phase, at, error) = match reset {
-        // Only what was not handed out is gone: what is there now takes its place.
-        _ if known && cut.offset >= position.offset => (Phase::Fetch, position, None),
-        Some(_) if known => (Phase::Fetch, cut, None),
-        Some(spec) => (Phase::LookUp(spec), position, None),
-        None => {
-            let words = format!(
-                "the log was cut at offset {} by a new leader, below the position {}, and auto.offset.reset is none: seek to where to go on",
-                end.end_offset, position.offset
-            );
-            (Phase::Stuck, position, Some(Error::new(Kind::DataLoss, words)))
-        }
-    };
-    assignment.go_on(&subject.0, phase, at);
-    if let Some(slot) = assignment.slot(&subject.0) {
-        slot.validated = epoch;
-    }
-    if let Some(error) = error {
-        assignment.fail(&subject.0, error);
-    }
-}
-
 /// A look-up has failed: it is tried again, or told to the application.
 fn failed(shared: &Shared, subjects: impl IntoIterator<Item = Subject>, error: &Error) -> bool {
     tracing::debug!(target: "ottla.fetch", %error, "a position cannot be looked up");
@@ -297,7 +266,7 @@ fn failed(shared: &Shared, subjects: impl IntoIterator<Item = Subject>, error: &
         let Some(slot) = assignment.current(&partition, version) else { continue };
         slot.busy = false;
         shared.rest(slot, now);
-        if !error.may_pass() {
+        if !stored::may_pass(shared, error) {
             assignment.fail(&partition, error.clone());
         }
     }

@@ -1,7 +1,8 @@
 //! A piece of a partition's log that waits to be handed out.
 //!
 //! Invariant: it holds whole batches whose CRCs were checked if they are to be; a piece that was cut
-//! in two is read as one: what is known of aborted transactions goes with its rest.
+//! in two is read as one: what is known of aborted transactions goes with its rest. One that waits for
+//! long keeps no more than twice its size in memory.
 
 use bytes::Bytes;
 use ottla_protocol::records::{AbortedTransactions, Batches};
@@ -22,6 +23,8 @@ pub struct Prefetched {
     pub(super) version: u64,
     /// The batches; the first may start before `start`.
     pub records: Bytes,
+    /// The bytes that are kept in memory for them: those of all records that came with them.
+    pub(super) frame: usize,
     /// The first offset that is wanted.
     pub start: i64,
     /// The offset after the last.
@@ -39,6 +42,16 @@ impl Prefetched {
     #[must_use]
     pub fn version(&self) -> u64 {
         self.version
+    }
+
+    /// Copies the batches out of the answer that they came in, if they are the smaller part of it.
+    pub(super) fn leave_frame(&mut self) {
+        if self.records.len() < self.frame / 2 {
+            self.records = Bytes::copy_from_slice(&self.records);
+            self.frame = self.records.len();
+            // It may hold the answer, too, and is decoded again.
+            self.decoded = None;
+        }
     }
 }
 

@@ -2,6 +2,8 @@
 //!
 //! Invariant: each range that is not read to its end is either idle or part of one request.
 
+mod losses;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 
@@ -10,12 +12,13 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use super::cursor::Cursor;
+use super::deleted::Deleted;
 use super::fetch::{Ask, Fetched, Limits, Position, fetch};
 use super::prefetched::{CORRUPT_MAX, Usable, too_large, usable};
-use super::scan::{Chunk, FOLLOW, Gap, Output, Range, ScanOptions};
+use super::scan::{Chunk, FOLLOW, Output, Range, ScanOptions};
 use crate::cluster::Client;
 use crate::error::{Error, Kind, Result};
-use crate::list_offsets::{OffsetSpec, TopicPartition};
+use crate::list_offsets::TopicPartition;
 use crate::metadata::Want;
 use crate::recovery::{Recovery, recovery};
 use crate::retry::Retry;
@@ -32,6 +35,8 @@ pub(super) struct Reader {
     retry: Retry,
     /// Why the last partition that could not be read could not.
     trouble: Option<Error>,
+    /// What becomes of deleted topics, if they are not to fail the scan.
+    deleted: Option<Deleted>,
 }
 
 /// What came back from one broker, with the cursors that went out.
@@ -41,7 +46,8 @@ impl Reader {
     pub(super) fn new(client: Client, ranges: Vec<Range>, options: ScanOptions, output: Output) -> Self {
         let idle = ranges.into_iter().filter(|range| range.start < range.end).map(Cursor::new).collect();
         let retry = client.retry("reading", options.timeout);
-        Self { client, options, output, idle, astray: Vec::new(), retry, trouble: None }
+        let deleted = (!options.fail_on_data_loss).then(|| Deleted::new(options.timeout));
+        Self { client, options, output, idle, astray: Vec::new(), retry, trouble: None, deleted }
     }
 
     pub(super) async fn run(mut self) -> Result<()> {
@@ -50,13 +56,13 @@ impl Reader {
         topics.sort();
         topics.dedup();
         if !topics.is_empty() {
-            self.client.topics(&topics, false, self.options.timeout).await?;
+            self.find(&topics).await?;
         }
         let mut busy: BTreeSet<i32> = BTreeSet::new();
         let mut requests: JoinSet<Answer> = JoinSet::new();
         loop {
             let generation = self.client.inner.metadata.peek().generation;
-            self.dispatch(&mut busy, &mut requests);
+            self.dispatch(&mut busy, &mut requests)?;
             if requests.is_empty() {
                 if self.idle.is_empty() {
                     return Ok(());
@@ -75,7 +81,7 @@ impl Reader {
                 self.process_out_of_range(cursor, error).await?;
             }
             // The next fetch is on its way before the reader gets these.
-            self.dispatch(&mut busy, &mut requests);
+            self.dispatch(&mut busy, &mut requests)?;
             for chunk in chunks {
                 if self.output.chunks.send(Ok(chunk)).await.is_err() {
                     return Ok(());
@@ -100,6 +106,7 @@ impl Reader {
         if let Err(error) = self.retry.attempt(self.client.refresh(generation, Want::Known)).await {
             self.retry.pause(error).await?;
         }
+        self.skip_deleted();
         Ok(())
     }
 
@@ -113,16 +120,17 @@ impl Reader {
     }
 
     /// Sends a fetch to each leader, or replica that is nearer, that has none under way.
-    fn dispatch(&mut self, busy: &mut BTreeSet<i32>, requests: &mut JoinSet<Answer>) {
+    fn dispatch(&mut self, busy: &mut BTreeSet<i32>, requests: &mut JoinSet<Answer>) -> Result<()> {
         // While a failure is being recovered from, nothing new goes out.
         if self.trouble.is_some() {
-            return;
+            return Ok(());
         }
         let snapshot = self.client.snapshot();
         let now = Instant::now();
         let mut by_broker: BTreeMap<i32, Vec<Cursor>> = BTreeMap::new();
         let mut rest = VecDeque::new();
-        for cursor in self.idle.drain(..) {
+        for cursor in std::mem::take(&mut self.idle) {
+            let Some(cursor) = self.in_its_topic(cursor, &snapshot)? else { continue };
             match cursor.broker(&snapshot, now) {
                 // Two ranges of one partition take turns: a request holds a partition once.
                 Some(broker)
@@ -161,6 +169,7 @@ impl Reader {
                 (broker, cursors, answer.and_then(|answer| answer.partitions(broker)))
             });
         }
+        Ok(())
     }
 
     /// Moves the cursors on and cuts the answer into chunks.
@@ -197,7 +206,7 @@ impl Reader {
                 match recovery(answer.error) {
                     // A replica may be behind its leader.
                     Recovery::ResetOffset if follower => {
-                        self.trouble = Some(fell_behind(&cursor).broker(broker));
+                        self.trouble = Some(cursor.fell_behind().broker(broker));
                         behind.push(cursor);
                     }
                     Recovery::ResetOffset => self.astray.push((cursor, error)),
@@ -210,9 +219,10 @@ impl Reader {
                 continue;
             }
             if answer.preferred_replica >= 0 {
-                let until = Instant::now() + self.client.config().metadata_max_age;
-                cursor.nearer = Some((answer.preferred_replica, until));
                 // The leader sends nothing with its advice.
+                let until = Instant::now() + self.client.config().metadata_max_age;
+                let advised = cursor.go_nearer(answer.preferred_replica, until, &self.client.snapshot());
+                self.trouble = advised.err().or_else(|| self.trouble.take());
                 behind.push(cursor);
                 continue;
             }
@@ -284,53 +294,4 @@ impl Reader {
         self.trouble = Some(Error::new(Kind::Timeout, words).at(topic, *partition));
         Ok(())
     }
-
-    /// The position is not in the log: records before its start were deleted, or the log was cut.
-    /// Brokers tell only that (the error comes without the log's bounds), so they are asked.
-    async fn process_out_of_range(&mut self, mut cursor: Cursor, error: Error) -> Result<()> {
-        let start = self.bound(&cursor, OffsetSpec::Earliest).await?;
-        let end = self.bound(&cursor, OffsetSpec::Latest).await?;
-        let (topic, partition) = &cursor.partition;
-        if (start..=end).contains(&cursor.offset) {
-            // A leader that was behind when it was asked.
-            self.trouble = Some(fell_behind(&cursor));
-            self.idle.push_back(cursor);
-            return Ok(());
-        }
-        let next = match start > cursor.offset {
-            true => start.min(cursor.end),
-            // Beyond the end: the log was cut, and who follows it goes on where it ends now.
-            false if cursor.end == FOLLOW => end,
-            false => cursor.end,
-        };
-        if self.options.fail_on_data_loss {
-            let words = format!(
-                "records from offset {} to {next} are gone (the log holds {start} to {end}): they were deleted by retention, or the topic was made anew",
-                cursor.offset
-            );
-            return Err(error.because(words).as_kind(Kind::DataLoss).at(topic, *partition));
-        }
-        let gap = Gap { partition: cursor.partition.clone(), from: cursor.offset, to: next };
-        tracing::debug!(target: "ottla.fetch", ?gap, "records are gone and skipped");
-        self.output.gaps.lock().push(gap);
-        cursor.offset = next;
-        if cursor.offset < cursor.end {
-            self.idle.push_back(cursor);
-        }
-        Ok(())
-    }
-
-    /// One end of a partition's log.
-    async fn bound(&self, cursor: &Cursor, spec: OffsetSpec) -> Result<i64> {
-        let wanted = [(cursor.partition.clone(), spec)];
-        let found =
-            self.client.list_offsets(wanted, self.options.read_committed, self.options.timeout).await?;
-        Ok(found.get(&cursor.partition).map_or(-1, |listed| listed.offset))
-    }
-}
-
-/// A broker has less of the log than others: it is asked again, or another one.
-fn fell_behind(cursor: &Cursor) -> Error {
-    let words = format!("the broker's log does not reach offset {} yet", cursor.offset);
-    Error::new(Kind::Timeout, words).at(&cursor.partition.0, cursor.partition.1)
 }

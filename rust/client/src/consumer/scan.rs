@@ -42,7 +42,7 @@ pub const FOLLOW: i64 = i64::MAX;
 /// How to read.
 #[derive(Debug, Clone, Copy)]
 pub struct ScanOptions {
-    /// End with an error when records of the range are gone, instead of a warning.
+    /// End with an error when records of the range are gone, or its topic, instead of a warning.
     pub fail_on_data_loss: bool,
     /// Leave out what open and aborted transactions wrote.
     pub read_committed: bool,

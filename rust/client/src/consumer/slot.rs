@@ -47,6 +47,8 @@ pub(super) enum Phase {
 /// An assigned partition.
 #[derive(Debug)]
 pub(super) struct Slot {
+    /// The version under which it was assigned; it stays, whatever happens in the assignment.
+    pub(super) since: u64,
     pub(super) version: u64,
     pub(super) phase: Phase,
     /// Behind what was handed out.
@@ -89,6 +91,7 @@ pub(super) struct Slot {
 impl Slot {
     pub(super) fn new(version: u64, phase: Phase) -> Self {
         Self {
+            since: version,
             version,
             phase,
             position: Standing::NOWHERE,
@@ -180,7 +183,12 @@ impl Slot {
         self.nearer.filter(|(_, until)| *until > now).map(|(id, _)| id)
     }
 
-    pub(super) fn push(&mut self, piece: Prefetched) {
+    /// Keeps a piece. While the partition is paused others read on, and their share of the answer is not
+    /// to be kept with it.
+    pub(super) fn push(&mut self, mut piece: Prefetched) {
+        if self.paused {
+            piece.leave_frame();
+        }
         self.bytes += piece.records.len();
         self.fetched = Standing { offset: piece.end, epoch: piece.epoch };
         self.pieces.push_back(piece);
@@ -197,6 +205,28 @@ impl Slot {
         self.bytes += piece.records.len();
         self.taken = piece.start;
         self.pieces.push_front(piece);
+    }
+
+    /// Stops or resumes handing out and fetching.
+    pub(super) fn pause(&mut self, paused: bool) {
+        self.paused = paused;
+        if paused {
+            self.pieces.iter_mut().for_each(Prefetched::leave_frame);
+        }
+    }
+
+    /// Whether something is prefetched that nobody may take for now.
+    pub(super) fn is_held_back(&self) -> bool {
+        self.paused && !self.pieces.is_empty() && self.taken == self.position.offset
+    }
+
+    /// Goes back to the position: what was prefetched is gone. The partition stays what it is, and with it
+    /// its version; an answer under way is of another offset and counts no more.
+    pub(super) fn rewind(&mut self) {
+        self.fetched = self.position;
+        if self.phase == Phase::OutOfRange {
+            self.phase = Phase::Fetch;
+        }
     }
 
     /// Drops what is prefetched, and says how many bytes it was.

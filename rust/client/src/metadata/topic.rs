@@ -1,8 +1,9 @@
 //! A topic and its partitions, laid out so that a cluster of 200,000 partitions fits in little
 //! memory: a partition is 40 bytes, and the broker ids of all its lists lie in one array of its topic.
 //!
-//! Invariant: a partition's leader epoch never goes back while the topic keeps its id, so an answer
-//! from a broker that lags behind cannot undo what is known. Equal content has equal layout, so that
+//! Invariants: a partition's leader epoch never goes back while the topic keeps its id, nor does the
+//! number of its partitions, so an answer from a broker that lags behind cannot undo what is known.
+//! Partitions are numbered by their places, without gaps. Equal content has equal layout, so that
 //! comparing topics compares what they say.
 
 use std::sync::Arc;
@@ -89,12 +90,7 @@ impl Topic {
     /// A partition by its number.
     #[must_use]
     pub fn partition(&self, index: i32) -> Option<&Partition> {
-        // Numbers run from 0 without gaps, unless a broker left some out.
-        let guess = usize::try_from(index).ok().and_then(|at| self.partitions.get(at));
-        guess.filter(|partition| partition.index == index).or_else(|| {
-            let at = self.partitions.binary_search_by_key(&index, |partition| partition.index).ok()?;
-            self.partitions.get(at)
-        })
+        self.partitions.get(usize::try_from(index).ok()?)
     }
 
     /// The brokers that have a replica of one of its partitions, the preferred leader first.
@@ -157,16 +153,23 @@ impl Topic {
             _ => answer.topic_id,
         };
         let same = known.filter(|known| known.id == id || known.id.is_zero());
-        let mut answers = answer.partitions;
-        answers.sort_by_key(|partition| partition.partition_index);
-        let mut layout = Layout::with_room_for(&answers);
-        for answer in answers {
-            let older = same
-                .and_then(|known| Some((known, known.partition(answer.partition_index)?)))
-                .filter(|(_, known)| answer.leader_epoch >= 0 && known.leader_epoch > answer.leader_epoch);
-            match older {
-                Some((topic, partition)) => layout.push_known(topic, partition),
-                None => layout.push_answer(&answer),
+        // Partitions are never taken away under one id.
+        let least = known.filter(|known| known.id == id && !id.is_zero()).map_or(0, |k| k.partitions.len());
+        let answers = in_order(answer.partitions, least, &name);
+        let count = answers.last().map_or(0, |last| place(last) + 1).max(least);
+        let mut layout = Layout::with_room_for(count, &answers);
+        let mut answers = answers.iter().peekable();
+        for index in (0..).take(count) {
+            let answer = answers.next_if(|answer| answer.partition_index == index);
+            let known = same.and_then(|known| Some((known, known.partition(index)?)));
+            let is_newer = |answer: &MetadataResponsePartition| {
+                let epoch = known.map_or(-1, |(_, partition)| partition.leader_epoch);
+                answer.leader_epoch < 0 || answer.leader_epoch >= epoch
+            };
+            match (answer.filter(|answer| is_newer(answer)), known) {
+                (Some(answer), _) => layout.push_answer(answer),
+                (None, Some((topic, partition))) => layout.push_known(topic, partition),
+                (None, None) => layout.push_unknown(index),
             }
         }
         let Layout { partitions, nodes } = layout;
@@ -182,6 +185,31 @@ impl Topic {
     }
 }
 
+/// The place of a partition whose number is not below 0.
+fn place(answer: &MetadataResponsePartition) -> usize {
+    usize::try_from(answer.partition_index).unwrap_or_default()
+}
+
+/// A topic's partitions by number. Those that a broker leaves out (older ones do so while a partition
+/// has never had a live replica) get places, so numbers must be in proportion: what is far beyond is no
+/// partition of this topic.
+fn in_order(
+    mut answers: Vec<MetadataResponsePartition>,
+    least: usize,
+    topic: &str,
+) -> Vec<MetadataResponsePartition> {
+    let most = (2 * answers.len() + 8).max(least);
+    let count = answers.len();
+    answers.retain(|answer| usize::try_from(answer.partition_index).is_ok_and(|place| place < most));
+    answers.sort_by_key(|answer| answer.partition_index);
+    answers.dedup_by_key(|answer| answer.partition_index);
+    if answers.len() < count {
+        let refused = count - answers.len();
+        tracing::warn!(target: "ottla.metadata", topic, refused, "a broker numbers partitions twice, or far too high");
+    }
+    answers
+}
+
 /// Partitions as they are put together.
 struct Layout {
     partitions: Vec<Partition>,
@@ -189,9 +217,17 @@ struct Layout {
 }
 
 impl Layout {
-    fn with_room_for(answers: &[MetadataResponsePartition]) -> Self {
+    fn with_room_for(count: usize, answers: &[MetadataResponsePartition]) -> Self {
         let nodes = answers.iter().map(|answer| answer.replica_nodes.len()).sum();
-        Self { partitions: Vec::with_capacity(answers.len()), nodes: Vec::with_capacity(nodes) }
+        Self { partitions: Vec::with_capacity(count), nodes: Vec::with_capacity(nodes) }
+    }
+
+    /// A partition that the broker leaves out: nobody leads it, as far as is known.
+    fn push_unknown(&mut self, index: i32) {
+        let (leader, leader_epoch, error) = (-1, -1, ErrorCode::LeaderNotAvailable);
+        let nobody = Span::default();
+        let [replicas, isr, offline] = [nobody; 3];
+        self.partitions.push(Partition { index, leader, leader_epoch, error, replicas, isr, offline });
     }
 
     fn push_answer(&mut self, answer: &MetadataResponsePartition) {

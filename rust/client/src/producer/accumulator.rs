@@ -15,6 +15,7 @@ use tokio::time::{Duration, Instant};
 use super::batch::{Batch, Place};
 use super::buffers::Buffers;
 use super::completion::{Completion, Written};
+use super::idempotence::ProducerId;
 use super::memory::Memory;
 use super::metrics::Metrics;
 use super::queue::{Queue, State};
@@ -115,8 +116,13 @@ impl Accumulator {
         queue
     }
 
-    /// Refuses what can never be sent.
-    pub(super) fn check_size(&self, queue: &Queue, bytes: usize) -> Result<()> {
+    /// Refuses what can never be sent, or what Java's producer would not send.
+    pub(super) fn check(&self, queue: &Queue, record: &Record<'_>, bytes: usize) -> Result<()> {
+        if record.timestamp < 0 {
+            let words =
+                format!("timestamp is {}: expected milliseconds since 1970, not before", record.timestamp);
+            return Err(Error::new(Kind::Config, words).at(&queue.partition.0, queue.partition.1));
+        }
         if bytes > self.max_record || bytes > self.memory.limit() {
             let words = format!(
                 "a record of {bytes} bytes is larger than max.request.size ({}) or buffer.memory ({})",
@@ -232,11 +238,19 @@ impl Accumulator {
     }
 
     /// A broker says that a batch does not follow what is in its log: it waits for what is before
-    /// it, or for other numbers. `spent` says that the producer id is of no more use.
+    /// it, or for other numbers, unless it is there already. `spent` says that the producer id is of
+    /// no more use.
     pub(super) fn deny(&self, mut batch: Batch, not_before: Instant, error: Error, spent: bool) {
         batch.denied = true;
+        let queue = self.queue_of(&batch);
+        let mut state = queue.state.lock();
         if spent {
-            self.queue_of(&batch).state.lock().spend(&batch);
+            state.spend(&batch);
+        }
+        let proven = state.is_proven(&batch);
+        drop(state);
+        if proven {
+            return self.complete(batch, Ok(Written::UNKNOWN));
         }
         self.put_back(batch, Some(not_before), error);
     }
@@ -281,10 +295,10 @@ impl Accumulator {
         self.finish(batch, Err(error));
     }
 
-    /// Fails everything that waits and has no numbers yet: there are none to be had.
-    pub(super) fn fail_unnumbered(&self, error: &Error) {
+    /// Fails everything that waits for another producer id than `current`: there is none to be had.
+    pub(super) fn fail_unnumbered(&self, error: &Error, current: Option<ProducerId>) {
         for queue in &self.queues.read().order {
-            let waiting = queue.state.lock().take_unnumbered();
+            let waiting = queue.state.lock().take_unnumbered(current);
             waiting.into_iter().for_each(|batch| self.finish(batch, Err(error.clone())));
         }
     }

@@ -10,6 +10,7 @@ use parking_lot::MutexGuard;
 
 use super::accumulator::Record;
 use super::completion::Completion;
+use super::memory::Room;
 use super::partitioner::Sticky;
 use super::queue::State;
 use super::{Producer, Target};
@@ -55,17 +56,18 @@ impl Drop for Appender<'_> {
 
 impl<'a> Appender<'a> {
     /// For one record.
-    pub(super) fn single(producer: &'a Producer, target: &'a Target) -> Self {
-        Self::new(producer, target, 0)
+    pub(super) fn single(producer: &'a Producer, target: &'a Target, room: Option<Room>) -> Self {
+        Self::new(producer, target, 0, room)
     }
 
     /// For many records.
-    pub(super) fn many(producer: &'a Producer, target: &'a Target) -> Self {
-        Self::new(producer, target, STRETCH)
+    pub(super) fn many(producer: &'a Producer, target: &'a Target, room: Option<Room>) -> Self {
+        Self::new(producer, target, STRETCH, room)
     }
 
-    fn new(producer: &'a Producer, target: &'a Target, step: usize) -> Self {
-        Self { producer, target, sticky: None, queue: None, stretch: 0, step, room: 0, ready: false }
+    fn new(producer: &'a Producer, target: &'a Target, step: usize, room: Option<Room>) -> Self {
+        let room = room.map_or(0, Room::into_bytes);
+        Self { producer, target, sticky: None, queue: None, stretch: 0, step, room, ready: false }
     }
 
     /// Sends a record without waiting. `partition` overrides the partitioner.
@@ -131,7 +133,7 @@ impl<'a> Appender<'a> {
             );
             Error::new(Kind::UnknownTopic, words).at(topic, index)
         })?;
-        accumulator.check_size(queue, bytes)?;
+        accumulator.check(queue, record, bytes)?;
         if !self.take_room(bytes) {
             return Ok(None);
         }

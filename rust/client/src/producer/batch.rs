@@ -49,6 +49,9 @@ pub(super) struct Batch {
     pub(super) denied: bool,
     /// Whether an attempt before the one under way may have been written.
     maybe_before: bool,
+    /// It is a part of a batch that may have been written before it was split: the limit of sizes may
+    /// have been lowered since.
+    pub(super) was_doubtful: bool,
     /// Why the last attempt failed.
     pub(super) last_error: Option<Error>,
 }
@@ -71,6 +74,7 @@ impl Batch {
             sequence: None,
             denied: false,
             maybe_before: false,
+            was_doubtful: false,
             last_error: None,
         }
     }
@@ -86,6 +90,7 @@ impl Batch {
             last_error,
             largest: self.largest.min(reserved),
             failures: self.failures,
+            was_doubtful: self.sequence.is_some() && (self.was_doubtful || self.maybe_written()),
             ..Self::of(self.id, part, builder, self.created)
         }
     }
@@ -191,6 +196,7 @@ impl Batch {
         self.sequence = None;
         self.denied = false;
         self.maybe_before = false;
+        self.was_doubtful = false;
         self.part.set_maybe_written(false);
     }
 

@@ -82,8 +82,6 @@ impl Accumulator {
             let Some(at) = self.due(queue, &mut state, producer, now, &mut drained) else { continue };
             let Some(broker) = leader(&queue.partition) else {
                 drained.leaderless = true;
-                let waits = state.ready.front().map(|front| front.created + self.delivery_timeout);
-                drained.wake_at(waits);
                 continue;
             };
             let Some(size) = state.ready.get(at).map(Batch::size) else { continue };
@@ -148,7 +146,6 @@ impl Accumulator {
             Next::Identify => drained.anonymous = Some(queue.partition.clone()),
             Next::Wait => {}
         }
-        drained.wake_at(state.ready.front().map(|front| front.created + self.delivery_timeout));
         None
     }
 
@@ -165,6 +162,9 @@ impl Accumulator {
         if state.ready.is_empty() && state.open.as_ref().is_some_and(late) {
             drained.expired.extend(state.open.take());
         }
+        // Whatever else keeps them from leaving: the oldest of those that stay is the first whose time ends.
+        let oldest = state.ready.front().or(state.open.as_ref());
+        drained.wake_at(oldest.map(|batch| batch.created + self.delivery_timeout));
         for busy in &mut state.busy {
             if now < busy.deadline {
                 drained.wake_at(Some(busy.deadline));

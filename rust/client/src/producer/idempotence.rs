@@ -63,6 +63,8 @@ pub(super) struct Numbers {
     steady: bool,
     /// Numbers up to this one may never arrive.
     lost: Option<u64>,
+    /// All numbers before this one are in the log: the broker has taken what follows them.
+    proven: u64,
 }
 
 /// Whether a batch may have numbers now.
@@ -114,10 +116,15 @@ impl Numbers {
     pub(super) fn written(&mut self, sequence: Sequence, count: usize) {
         if self.is_current(sequence) {
             self.steady = true;
-            if self.lost.is_some_and(|lost| lost < sequence.first + count as u64) {
-                self.lost = None;
-            }
+            self.proven = self.proven.max(sequence.first + count as u64);
+            self.lost = self.lost.filter(|lost| *lost >= self.proven);
         }
+    }
+
+    /// Whether a batch is in the log whatever a broker says of it: one after it is. A leader that took
+    /// over may know the last batch of a producer alone, and refuse those before it as out of order.
+    pub(super) fn is_proven(&self, sequence: Sequence) -> bool {
+        self.is_current(sequence) && sequence.first < self.proven
     }
 
     /// A batch goes again under its numbers.
@@ -133,6 +140,9 @@ impl Numbers {
         }
         self.steady = false;
         let end = sequence.first + count as u64;
+        if self.is_proven(sequence) {
+            return;
+        }
         if last && !maybe && end == self.next {
             self.next = sequence.first;
         } else {
@@ -154,7 +164,7 @@ impl Numbers {
         if self.producer.is_none() {
             self.spent = old.map(|old| old.id).or(self.spent);
         }
-        (self.next, self.lost, self.steady) = (0, None, false);
+        (self.next, self.lost, self.proven, self.steady) = (0, None, 0, false);
     }
 
     fn is_current(&self, sequence: Sequence) -> bool {

@@ -1,19 +1,23 @@
 //! `buffer.memory`: the bytes that may wait to be written, as a bound and a wait.
 //!
-//! Invariant: what is reserved is released exactly once, when its batch is complete; a wait that
-//! is given up takes nothing.
+//! Invariants: what is reserved is released exactly once, when its batch is complete; a wait that is
+//! given up takes nothing. Who waits longest is served first, and what is released goes to it alone, or
+//! small records would for ever take the room that a large one needs.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use tokio::sync::Notify;
+use tokio::sync::{Semaphore, SemaphorePermit};
+
+use super::sender::Shared;
 
 #[derive(Debug)]
 pub(super) struct Memory {
     limit: usize,
-    used: AtomicUsize,
+    /// A permit is a byte. Waiters are served in turn, each with all that is released.
+    room: Semaphore,
     /// Senders that wait for room: while there are any, no batch may linger.
     waiting: AtomicUsize,
-    released: Notify,
 }
 
 /// Somebody waits for room, until this is dropped.
@@ -27,26 +31,27 @@ impl Drop for Waiting<'_> {
 
 impl Memory {
     pub(super) fn new(limit: usize) -> Self {
-        Self { limit, used: AtomicUsize::new(0), waiting: AtomicUsize::new(0), released: Notify::new() }
+        let limit = limit.min(Semaphore::MAX_PERMITS);
+        Self { limit, room: Semaphore::new(limit), waiting: AtomicUsize::new(0) }
     }
 
     pub(super) fn limit(&self) -> usize {
         self.limit
     }
 
+    /// What is taken, that which was put aside for who waits among it.
     pub(super) fn used(&self) -> usize {
-        self.used.load(Ordering::Acquire)
+        self.limit.saturating_sub(self.room.available_permits())
     }
 
-    /// Takes `bytes` if there is room for them.
+    /// Takes `bytes` if there is room for them that nobody waits for.
     pub(super) fn try_reserve(&self, bytes: usize) -> bool {
-        let take = |used: usize| used.checked_add(bytes).filter(|total| *total <= self.limit);
-        self.used.fetch_update(Ordering::AcqRel, Ordering::Acquire, take).is_ok()
+        let taken = u32::try_from(bytes).ok().and_then(|bytes| self.room.try_acquire_many(bytes).ok());
+        taken.map(SemaphorePermit::forget).is_some()
     }
 
     pub(super) fn release(&self, bytes: usize) {
-        self.used.fetch_sub(bytes, Ordering::AcqRel);
-        self.released.notify_waiters();
+        self.room.add_permits(bytes);
     }
 
     /// Says that somebody waits for room.
@@ -64,17 +69,38 @@ impl Memory {
         self.waiting.load(Ordering::Acquire)
     }
 
-    /// Waits until there is room for `bytes`, without taking them.
-    pub(super) async fn room_for(&self, bytes: usize) {
-        loop {
-            let released = self.released.notified();
-            tokio::pin!(released);
-            // Registered before looking, so that a release in between is not missed.
-            released.as_mut().enable();
-            if self.used().saturating_add(bytes) <= self.limit {
-                return;
-            }
-            released.await;
+    /// Takes `bytes` when it is this wait's turn. Cancel-safe.
+    pub(super) async fn reserve(&self, bytes: usize) {
+        // What does not fit in 32 bits is no record.
+        if let Ok(taken) = self.room.acquire_many(u32::try_from(bytes).unwrap_or(u32::MAX)).await {
+            taken.forget();
+        }
+    }
+}
+
+/// Room that was waited for, for one record. Dropping it gives it back.
+#[derive(Debug)]
+pub struct Room {
+    shared: Arc<Shared>,
+    bytes: usize,
+}
+
+impl Room {
+    /// `bytes` that were taken.
+    pub(super) fn taken(shared: Arc<Shared>, bytes: usize) -> Self {
+        Self { shared, bytes }
+    }
+
+    /// The bytes, to be given back by the caller.
+    pub(super) fn into_bytes(mut self) -> usize {
+        std::mem::take(&mut self.bytes)
+    }
+}
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        if self.bytes > 0 {
+            self.shared.accumulator.memory.release(self.bytes);
         }
     }
 }

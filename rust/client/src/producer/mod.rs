@@ -20,6 +20,7 @@ mod metrics;
 pub mod partitioner;
 mod produce;
 mod queue;
+mod refusal;
 mod sender;
 mod split;
 
@@ -35,12 +36,13 @@ use tokio::time::{Duration, Instant, timeout_at};
 pub use accumulator::Record;
 pub use append::{Appended, Appender};
 pub use completion::{Completion, Delivery, Written};
+pub use memory::Room;
 pub use partitioner::{murmur2, partition_for_key};
 
 use crate::cluster::Client;
 use crate::config::Config;
 use crate::error::{Error, Kind, Result};
-use crate::metadata::Topic;
+use crate::metadata::{Topic, Want};
 use crate::metrics::Metric;
 use crate::retry::deadline;
 use accumulator::{Accumulator, closed};
@@ -72,6 +74,12 @@ impl Target {
     #[must_use]
     pub fn partitions(&self) -> usize {
         self.queues.len()
+    }
+
+    /// Whether a partition is beyond those that are known: it may have been added since.
+    #[must_use]
+    pub fn ends_before(&self, partition: Option<i32>) -> bool {
+        partition.is_some_and(|partition| usize::try_from(partition).is_ok_and(|at| at >= self.queues.len()))
     }
 
     fn queue(&self, partition: i32) -> Option<&Arc<Queue>> {
@@ -209,6 +217,26 @@ impl Producer {
         Ok(self.remember(found, None))
     }
 
+    /// Looks a topic up for records that go to partitions up to this one. If it is beyond those that are
+    /// known, a broker is asked first, as it may have been added since; but not again and again.
+    pub async fn target_up_to(
+        &self,
+        topic: &str,
+        partition: Option<i32>,
+        deadline: Instant,
+    ) -> Result<Arc<Target>> {
+        let target = self.target(topic, deadline).await?;
+        if !target.ends_before(partition) || !self.shared.may_look_again(Instant::now()) {
+            return Ok(target);
+        }
+        let (client, name) = (self.client(), Arc::clone(&target.topic.name));
+        let refresh = client.refresh(client.snapshot().generation, Want::Topics(std::slice::from_ref(&name)));
+        if let Ok(Err(error)) = timeout_at(deadline, refresh).await {
+            tracing::debug!(target: "ottla.producer", %error, "cannot look for a partition");
+        }
+        Ok(self.known_target(topic).unwrap_or(target))
+    }
+
     fn remember(&self, topic: Arc<Topic>, before: Option<&Target>) -> Arc<Target> {
         let accumulator = &self.shared.accumulator;
         let queues = topic
@@ -222,9 +250,16 @@ impl Producer {
         target
     }
 
-    /// Sends a record without waiting. `partition` overrides the partitioner.
-    pub fn try_send(&self, target: &Target, partition: Option<i32>, record: &Record<'_>) -> Result<Sent> {
-        Ok(match Appender::single(self, target).send(partition, record)? {
+    /// Sends a record without waiting, with room that was waited for. `partition` overrides the
+    /// partitioner.
+    pub fn try_send(
+        &self,
+        target: &Target,
+        partition: Option<i32>,
+        record: &Record<'_>,
+        room: Option<Room>,
+    ) -> Result<Sent> {
+        Ok(match Appender::single(self, target, room).send(partition, record)? {
             Appended::Full(bytes) => Sent::Full(bytes),
             Appended::Accepted(completion, index) => {
                 Sent::Accepted(Delivery { completion: Arc::clone(completion), index })
@@ -232,29 +267,30 @@ impl Producer {
         })
     }
 
-    /// Sends many records of one topic in a row, cheaper than one by one.
+    /// Sends many records of one topic in a row, cheaper than one by one, the first of them with room
+    /// that was waited for.
     #[must_use]
-    pub fn appender<'a>(&'a self, target: &'a Target) -> Appender<'a> {
-        Appender::many(self, target)
+    pub fn appender<'a>(&'a self, target: &'a Target, room: Option<Room>) -> Appender<'a> {
+        Appender::many(self, target, room)
     }
 
-    /// Waits until the buffer has room for `bytes`, until a deadline: that of
+    /// Waits for room in the buffer for `bytes`, in turn, until a deadline: that of
     /// [`Producer::blocks_until`] at the beginning of the call that needs it.
-    pub async fn room_for(&self, bytes: usize, deadline: Instant) -> Result<()> {
+    pub async fn room_for(&self, bytes: usize, deadline: Instant) -> Result<Room> {
         let config = self.client().config();
         let memory = &self.shared.accumulator.memory;
         // Whoever waits for room must not wait for batches that linger.
         let _waiting = memory.wait();
         self.shared.wake.notify_one();
         let began = Instant::now();
-        let room = timeout_at(deadline, memory.room_for(bytes)).await;
+        let room = timeout_at(deadline, memory.reserve(bytes)).await;
         let metrics = &self.accumulator().metrics;
         metrics.waited.record(began.elapsed().as_nanos() as f64);
         if room.is_err() {
             metrics.exhausted.count();
         }
         match room {
-            Ok(()) => Ok(()),
+            Ok(()) => Ok(Room::taken(Arc::clone(&self.shared), bytes)),
             Err(_) => Err(Error::new(
                 Kind::Timeout,
                 format!(
@@ -269,11 +305,12 @@ impl Producer {
     /// Sends a record, waiting for metadata and for room, for up to `max.block.ms` together.
     pub async fn send(&self, topic: &str, partition: Option<i32>, record: &Record<'_>) -> Result<Delivery> {
         let deadline = self.blocks_until();
-        let target = self.target(topic, deadline).await?;
+        let target = self.target_up_to(topic, partition, deadline).await?;
+        let mut room = None;
         loop {
-            match self.try_send(&target, partition, record)? {
+            match self.try_send(&target, partition, record, room.take())? {
                 Sent::Accepted(delivery) => return Ok(delivery),
-                Sent::Full(bytes) => self.room_for(bytes, deadline).await?,
+                Sent::Full(bytes) => room = Some(self.room_for(bytes, deadline).await?),
             }
         }
     }

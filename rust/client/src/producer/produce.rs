@@ -15,6 +15,7 @@ use tokio::time::{Duration, Instant};
 
 use super::batch::Batch;
 use super::completion::Written;
+use super::refusal::is_refusal;
 use super::sender::Shared;
 use super::split::split;
 use crate::cluster::Route;
@@ -244,13 +245,18 @@ fn process_answer(shared: &Shared, broker: i32, mut batch: Batch, answer: Partit
     if let Some(words) = answer.error_message.filter(|words| !words.is_empty()) {
         error = error.because(words.escape_debug());
     }
-    if !may_be_written(code) {
+    if is_refusal(code, shared.client.config().acks) {
         batch.refused();
     }
     match recovery(code) {
         Recovery::Done | Recovery::Written => {
             let written = Written { offset: answer.base_offset, log_append_time: answer.log_append_time_ms };
             accumulator.complete(batch, Ok(written));
+        }
+        // Part of a larger one that may be in the log under the numbers of all its parts.
+        Recovery::ProducerEpoch if batch.was_doubtful => {
+            let why = "it was too large, and an attempt before it was split may have been written";
+            accumulator.complete(batch, Err(error.because(why)));
         }
         // With numbers a batch waits for its turn or for others; never is that the application's matter.
         Recovery::ProducerEpoch if batch.sequence.is_some() => {
@@ -259,24 +265,13 @@ fn process_answer(shared: &Shared, broker: i32, mut batch: Batch, answer: Partit
             let spent = code == ErrorCode::InvalidProducerEpoch;
             accumulator.deny(batch, wait, error, spent);
         }
-        Recovery::Split if batch.count() > 1 && !batch.maybe_written() && !batch.part.is_settled() => {
-            match split(&batch) {
-                Ok(parts) => accumulator.replace(batch, parts, error),
-                Err(why) => accumulator.complete(batch, Err(error.because(why))),
-            }
-        }
+        Recovery::Split if batch.count() > 1 && !batch.part.is_settled() => match split(&batch) {
+            Ok(parts) => accumulator.replace(batch, parts, error),
+            Err(why) => accumulator.complete(batch, Err(error.because(why))),
+        },
         recovery if recovery.retries() => fail_or_retry(shared, batch, error),
         _ => accumulator.complete(batch, Err(error)),
     }
-}
-
-/// Whether a broker that answers this may have written the records all the same.
-fn may_be_written(code: ErrorCode) -> bool {
-    use ErrorCode as E;
-    matches!(
-        code,
-        E::RequestTimedOut | E::NotEnoughReplicasAfterAppend | E::UnknownServerError | E::KafkaStorageError
-    )
 }
 
 /// Puts a batch back for another attempt while its time and its `retries` last, and while the error

@@ -178,8 +178,11 @@ impl State {
         self.ready.insert(at, batch);
     }
 
-    /// Takes out all that has no numbers yet.
-    pub(super) fn take_unnumbered(&mut self) -> Vec<Batch> {
+    /// Takes out all that has no numbers yet, if it can't have any without another producer id.
+    pub(super) fn take_unnumbered(&mut self, current: Option<ProducerId>) -> Vec<Batch> {
+        if !self.needs_id(current) {
+            return Vec::new();
+        }
         let numbered = self.ready.iter().take_while(|batch| batch.sequence.is_some()).count();
         self.ready.drain(numbered..).chain(self.open.take()).collect()
     }
@@ -190,7 +193,7 @@ impl State {
         let (Some(numbers), Some(sequence)) = (&mut self.numbers, batch.sequence) else { return Vec::new() };
         numbers.written(sequence, batch.count());
         let place = batch.place();
-        let known = |other: &Batch| other.place() < place && other.denied && other.maybe_written();
+        let known = |other: &Batch| other.denied && other.sequence.is_some_and(|s| numbers.is_proven(s));
         let mut written = Vec::new();
         while let Some(at) = self.ready.iter().position(known) {
             written.extend(self.ready.remove(at));
@@ -198,6 +201,12 @@ impl State {
         // Those after it may have been refused only since it was missing.
         self.ready.iter_mut().for_each(|other| other.denied &= other.place() < place);
         written
+    }
+
+    /// Whether a batch is in the log although a broker refuses it, since one after it is.
+    pub(super) fn is_proven(&self, batch: &Batch) -> bool {
+        let (Some(numbers), Some(sequence)) = (&self.numbers, batch.sequence) else { return false };
+        numbers.is_proven(sequence)
     }
 
     /// A batch will not be sent again although it is not known to be in the log.

@@ -30,6 +30,9 @@ use crate::topics::no_leader;
 /// Even an idle sender looks after its batches this often.
 const IDLE: Duration = Duration::from_secs(1);
 
+/// How long a partition that a broker does not know is taken not to exist.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
+
 /// What the producer's handle and its task share.
 #[derive(Debug)]
 pub(super) struct Shared {
@@ -41,6 +44,8 @@ pub(super) struct Shared {
     pub(super) wake: Notify,
     /// Compressors that rest between batches.
     pub(super) compressors: Mutex<Vec<Compressor>>,
+    /// When a broker was last asked for a partition that is not known.
+    looked: Mutex<Option<Instant>>,
 }
 
 /// Refreshes the metadata on the side: the other partitions' batches do not wait for it. Ends with
@@ -84,7 +89,19 @@ impl Shared {
             targets: RwLock::default(),
             wake: Notify::new(),
             compressors: Mutex::default(),
+            looked: Mutex::default(),
         }
+    }
+
+    /// Whether a broker may be asked for a partition that is not known: it may not exist at all, and
+    /// a program that always names it would ask all the time.
+    pub(super) fn may_look_again(&self, now: Instant) -> bool {
+        let mut looked = self.looked.lock();
+        let may = looked.is_none_or(|looked| now.saturating_duration_since(looked) >= LOOK_AGAIN);
+        if may {
+            *looked = Some(now);
+        }
+        may
     }
 
     pub(super) fn compressor(&self) -> Result<Compressor> {
@@ -151,7 +168,7 @@ pub(super) async fn run(shared: Arc<Shared>) {
             Some(identified) = identity.finished() => match identified {
                 Ok(true) => refresher.want(shared.client.inner.metadata.peek().generation),
                 Ok(false) => {}
-                Err(error) => shared.accumulator.fail_unnumbered(&error),
+                Err(error) => shared.accumulator.fail_unnumbered(&error, identity.current),
             },
             Some(outcome) = requests.finished(&shared) => {
                 if outcome.is_answered() {

@@ -17,10 +17,11 @@ fn wrong(message: impl Into<String>) -> Error {
 /// The authorities that are trusted: the configured ones, or else the system's.
 pub(super) fn roots(config: &Config) -> Result<RootCertStore> {
     pem::check_type("ssl.truststore.type", &config.ssl_truststore_type)?;
+    let (location, text) = (&config.ssl_truststore_location, &config.ssl_truststore_certificates);
     if !config.ssl_truststore_password.is_empty() {
+        refuse_other_kinds("ssl.truststore.location", location)?;
         return Err(wrong("ssl.truststore.password: a PEM trust store has no password; leave it out"));
     }
-    let (location, text) = (&config.ssl_truststore_location, &config.ssl_truststore_certificates);
     let (key, certificates) = match (location.is_empty(), text.is_empty()) {
         (true, true) => return system_roots(),
         (false, true) => {
@@ -46,6 +47,11 @@ pub(super) fn roots(config: &Config) -> Result<RootCertStore> {
     Ok(roots)
 }
 
+/// What has a password is most likely a store as Java makes it, and to convert that comes first.
+fn refuse_other_kinds(key: &str, location: &str) -> Result<()> {
+    if location.is_empty() { Ok(()) } else { pem::read_file(key, location).map(drop) }
+}
+
 fn system_roots() -> Result<RootCertStore> {
     let found = rustls_native_certs::load_native_certs();
     let mut roots = RootCertStore::empty();
@@ -64,6 +70,7 @@ fn system_roots() -> Result<RootCertStore> {
 pub(super) fn identity(config: &Config, provider: &Arc<CryptoProvider>) -> Result<Option<CertifiedKey>> {
     pem::check_type("ssl.keystore.type", &config.ssl_keystore_type)?;
     if !config.ssl_keystore_password.is_empty() {
+        refuse_other_kinds("ssl.keystore.location", &config.ssl_keystore_location)?;
         return Err(wrong(
             "ssl.keystore.password: a PEM key store has none; the key's password is ssl.key.password",
         ));

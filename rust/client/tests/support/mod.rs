@@ -1,15 +1,16 @@
 //! What the tests share: bounded waits, clusters and clients, an injected network, a scripted
 //! server, and a look into the mock's logs.
 
-#![allow(dead_code, reason = "each test binary uses its part of this")]
+#![allow(dead_code, unused_imports, reason = "each test binary uses its part of this")]
+
+mod stopwatch;
 
 use std::collections::HashMap;
 use std::future::Future;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use ottla_client::config::Value;
 use ottla_client::environment::{BoxFuture, Environment, Network, SocketOptions, Stream, System};
@@ -25,6 +26,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::timeout;
 
+pub(crate) use stopwatch::{Stopwatch, calmly};
+
 /// What calls are given that should succeed.
 pub(crate) const SOON: Duration = Duration::from_secs(15);
 /// Nothing takes longer than this, or the test has failed.
@@ -33,74 +36,6 @@ const PATIENCE: Duration = Duration::from_secs(90);
 /// The output of `future`, in time.
 pub(crate) async fn soon<T>(future: impl Future<Output = T>) -> T {
     timeout(PATIENCE, future).await.expect("in time")
-}
-
-/// Measures what has to be quick, without the time for which the machine, or this process, stood
-/// still: a virtual machine does so for a second now and then. A thread looks at the clock all the
-/// while; what passes between two looks beyond what it slept is no time of the code under test.
-pub(crate) struct Stopwatch {
-    started: Instant,
-    ended: Arc<AtomicBool>,
-    stood_still: Arc<AtomicU64>,
-}
-
-impl Stopwatch {
-    const LOOK: Duration = Duration::from_millis(5);
-    /// Any machine is late by as much.
-    const USUAL: Duration = Duration::from_millis(10);
-
-    pub(crate) fn start() -> Self {
-        let (ended, stood_still) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
-        let (end, still) = (Arc::clone(&ended), Arc::clone(&stood_still));
-        std::thread::spawn(move || {
-            while !end.load(Ordering::Relaxed) {
-                let before = Instant::now();
-                std::thread::sleep(Self::LOOK);
-                let late = before.elapsed().saturating_sub(Self::LOOK);
-                if late > Self::USUAL {
-                    still.fetch_add(u64::try_from(late.as_micros()).unwrap_or(u64::MAX), Ordering::Relaxed);
-                }
-            }
-        });
-        Stopwatch { started: Instant::now(), ended, stood_still }
-    }
-
-    /// What a clock on the wall says.
-    pub(crate) fn wall(&self) -> Duration {
-        self.started.elapsed()
-    }
-
-    /// For how long nothing ran.
-    pub(crate) fn stood_still(&self) -> Duration {
-        // What the thread has not seen yet, it sees now.
-        std::thread::sleep(2 * Self::LOOK);
-        Duration::from_micros(self.stood_still.load(Ordering::Relaxed))
-    }
-
-    /// For how long it ran.
-    pub(crate) fn elapsed(&self) -> Duration {
-        let wall = self.wall();
-        wall.saturating_sub(self.stood_still())
-    }
-
-    /// That it took so long by the wall, and ran for less than that.
-    pub(crate) fn assert_within(&self, least: Duration, most: Duration) {
-        let (wall, ran) = (self.wall(), self.elapsed());
-        assert!(wall >= least && ran < most, "{wall:?}, of which it ran for {ran:?}");
-    }
-}
-
-/// Does what is about fractions of a second; once more if it fails and the machine stood still
-/// meanwhile, for that shows nothing.
-pub(crate) async fn calmly<F: Future<Output = ()> + Send + 'static>(attempt: impl Fn() -> F) {
-    for _ in 0..4 {
-        let watch = Stopwatch::start();
-        let Err(failed) = tokio::spawn(attempt()).await else { return };
-        if watch.stood_still() < ms(50) {
-            std::panic::resume_unwind(failed.into_panic());
-        }
-    }
-    attempt().await;
 }
 
 /// Waits until no request has come for a while.
@@ -115,12 +50,6 @@ pub(crate) async fn quiet(cluster: &MockCluster, time: Duration) {
         }
     })
     .await;
-}
-
-impl Drop for Stopwatch {
-    fn drop(&mut self) {
-        self.ended.store(true, Ordering::Relaxed);
-    }
 }
 
 /// Waits until `true`.

@@ -93,6 +93,8 @@ pub(crate) struct Call<'a> {
     pub(crate) checked: &'a [Result<Checked, Refused>],
     /// Errors that faults put into the answer.
     pub(crate) errors: &'a [(Match, ErrorCode)],
+    /// Those that come although what was asked for was done.
+    pub(crate) late_errors: &'a [(Match, ErrorCode)],
     /// Whose fetched records a fault damages.
     pub(crate) corrupt: Option<&'a Match>,
     /// Whether that happened.
@@ -104,10 +106,12 @@ pub(crate) struct Call<'a> {
 impl Call<'_> {
     /// Fails if a fault wants an error at this topic or partition.
     pub(crate) fn check_fault(&self, topic: &str, partition: Option<i32>) -> Result<(), ErrorCode> {
-        match self.errors.iter().find(|(on, _)| on.covers(topic, partition)) {
-            Some((_, code)) => Err(*code),
-            None => Ok(()),
-        }
+        fault_at(self.errors, topic, partition)
+    }
+
+    /// Fails if a fault wants an error at this partition although its records were appended.
+    pub(crate) fn check_late_fault(&self, topic: &str, partition: i32) -> Result<(), ErrorCode> {
+        fault_at(self.late_errors, topic, Some(partition))
     }
 
     /// The error that a fault wants for the request as a whole.
@@ -143,6 +147,13 @@ impl Call<'_> {
     pub(crate) fn check_controller(&self) -> Result<(), ErrorCode> {
         let elsewhere = self.state.config.controller_only && self.state.controller != self.broker;
         if elsewhere { Err(ErrorCode::NotController) } else { Ok(()) }
+    }
+}
+
+fn fault_at(errors: &[(Match, ErrorCode)], topic: &str, partition: Option<i32>) -> Result<(), ErrorCode> {
+    match errors.iter().find(|(on, _)| on.covers(topic, partition)) {
+        Some((_, code)) => Err(*code),
+        None => Ok(()),
     }
 }
 

@@ -31,6 +31,7 @@ pub(crate) struct Arrival<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct Plan {
     pub(crate) errors: Vec<(Match, ErrorCode)>,
+    pub(crate) late_errors: Vec<(Match, ErrorCode)>,
     pub(crate) moves: Vec<(Match, i32)>,
     pub(crate) disconnect: Option<When>,
     pub(crate) delay: Duration,
@@ -94,7 +95,8 @@ impl FaultBook {
         for entry in &mut self.entries {
             let Fault { on, then, times } = &entry.fault;
             let kind = (discriminant(then), on.topic.clone(), on.partition);
-            if times.is_some_and(|times| entry.hits >= times) || !on.meets(arrival) || met.contains(&kind) {
+            let spent = times.is_some_and(|times| entry.hits >= times);
+            if spent || !on.meets(arrival) || !then.suits(arrival.api) || met.contains(&kind) {
                 continue;
             }
             if entry.passed < on.skip {
@@ -113,6 +115,7 @@ impl Plan {
     fn add(&mut self, id: FaultId, on: &Match, then: &Reaction) {
         match then {
             Reaction::Error(code) => self.errors.push((on.clone(), *code)),
+            Reaction::ErrorAfterAppend(code) => self.late_errors.push((on.clone(), *code)),
             Reaction::MoveLeader { to } => self.moves.push((on.clone(), *to)),
             Reaction::Disconnect(when) => self.disconnect = self.disconnect.or(Some(*when)),
             Reaction::Delay(delay) => self.delay = self.delay.saturating_add(*delay),
@@ -122,6 +125,13 @@ impl Plan {
             Reaction::CorruptRecords => self.corrupt = self.corrupt.take().or_else(|| Some((id, on.clone()))),
             Reaction::TruncateFrame => self.truncate = true,
         }
+    }
+}
+
+impl Reaction {
+    /// Whether requests of this API can have it.
+    fn suits(&self, api: ApiKey) -> bool {
+        !matches!(self, Self::ErrorAfterAppend(_)) || api == ApiKey::Produce
     }
 }
 

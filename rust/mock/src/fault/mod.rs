@@ -114,6 +114,10 @@ pub enum Reaction {
     /// It is refused with this code: at its partitions or topics where it has some, else as a whole.
     /// What is refused is not applied.
     Error(ErrorCode),
+    /// Its records are appended, and its answer has this code at their partitions all the same: so does
+    /// a leader that lost its place while it waited for its followers. Other requests than Produce do
+    /// not count.
+    ErrorAfterAppend(ErrorCode),
     /// The connection ends.
     Disconnect(When),
     /// It is held this long and then handled, whether or not the client is still there; what follows

@@ -186,6 +186,18 @@ impl AsyncConsumerBase {
         Ok(engine(this)?.listeners.of(this.py(), &change.get().0))
     }
 
+    fn _settle<'py>(
+        this: &Bound<'py, Self>,
+        change: &Bound<'py, RebalanceChange>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let (engine, change) = (Arc::clone(engine(this)?), change.get().0.clone());
+        let work = async move {
+            engine.core.settle(&change).await;
+            Ok(())
+        };
+        start(this.py(), work, |py, ()| Ok(py.None()))
+    }
+
     fn _finish(this: &Bound<'_, Self>, change: &Bound<'_, RebalanceChange>) -> PyResult<()> {
         let finished = engine(this)?.core.finish(&change.get().0);
         finished.map_err(|error| errors::raise(this.py(), &error))

@@ -2,11 +2,13 @@
 //!
 //! Invariants: the position of a partition moves as its records are handed out, and no further. What
 //! was taken is void once the engine's version has changed: it is dropped, and fetched again. A record
-//! that cannot be made stays the next one.
+//! that cannot be made stays the next one. What ends the making of records, Ctrl-C say, is raised at
+//! once, and they all stay.
 
 use std::collections::VecDeque;
 
 use ottla_client::consumer::{Consumer, RecordSet};
+use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
@@ -72,29 +74,34 @@ impl Held {
     ) -> PyResult<Vec<Py<Record>>> {
         let there: usize = self.sets.iter().map(|set| set.entries.len()).sum();
         let mut records = Vec::with_capacity(there.saturating_sub(self.at).min(most));
-        while records.len() < most
-            && let Some(set) = self.sets.front()
-        {
-            let topic = self.topic.get_or_insert_with(|| topic(py, set)).bind(py);
-            let (mut handed_out, mut failed) = (0, None);
-            for entry in set.entries.iter().skip(self.at).take(most - records.len()) {
-                match Record::new(topic, set, entry, deserializers) {
+        // How many of each set.
+        let mut made = Vec::new();
+        let (mut at, mut failed) = (self.at, None);
+        for set in &self.sets {
+            if records.len() >= most || failed.is_some() {
+                break;
+            }
+            let (topic, before) = (topic(py, set).into_bound(py), records.len());
+            for entry in set.entries.iter().skip(std::mem::take(&mut at)).take(most - before) {
+                match Record::new(&topic, set, entry, deserializers) {
                     Ok(record) => records.push(record),
+                    // It does not come again with the next call, as what a record is to blame for does.
+                    Err(error) if !error.is_instance_of::<PyException>(py) => return Err(error),
                     Err(error) => {
                         failed = Some(error);
                         break;
                     }
                 }
-                handed_out += 1;
             }
-            self.advance(core, handed_out);
-            match failed {
-                Some(error) if records.is_empty() => return Err(error),
-                Some(_) => break,
-                None => {}
-            }
+            made.push(records.len() - before);
         }
-        Ok(records)
+        for count in made {
+            self.advance(core, count);
+        }
+        match failed {
+            Some(error) if records.is_empty() => Err(error),
+            _ => Ok(records),
+        }
     }
 
     /// The next record.

@@ -7,7 +7,7 @@ use ottla_client::consumer::group::Change;
 use ottla_client::{Error, Kind, OffsetSpec};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout_at};
 
 use super::assignors;
 use super::base::{ConsumerBase, repr};
@@ -39,19 +39,27 @@ pub(super) fn until(timeout: f64) -> PyResult<Instant> {
     Ok(Instant::now() + seconds(Some(timeout), Duration::ZERO)?)
 }
 
+/// The end of what nobody has set a time for.
+fn patience(engine: &Engine) -> Instant {
+    Instant::now() + engine.core.client().config().default_api_timeout
+}
+
 fn left(deadline: Instant) -> Duration {
     deadline.saturating_duration_since(Instant::now())
 }
 
 /// Does what a rebalance wants, the program's callback included. What that raises is raised once the
-/// change is finished.
-fn work_off(this: &Bound<'_, Consumer>, engine: &Engine, change: &Change) -> PyResult<()> {
+/// change is finished; commits are waited for until the deadline.
+fn work_off(this: &Bound<'_, Consumer>, engine: &Engine, change: &Change, deadline: Instant) -> PyResult<()> {
     let py = this.py();
     wait(py, engine.core.begin(change))?;
     let called = match engine.listeners.of(py, change) {
         Some(callback) => told(py, change).and_then(|told| callback.call1(py, (this, told))).map(drop),
         None => Ok(()),
     };
+    // Who raises is not kept waiting.
+    let settled = async { timeout_at(deadline, engine.core.settle(change)).await };
+    let called = called.and_then(|()| wait(py, settled).map(drop));
     let finished = engine.core.finish(change).map_err(|error| errors::raise(py, &error));
     called.and(finished)
 }
@@ -62,7 +70,7 @@ fn work_off_all(this: &Bound<'_, Consumer>, engine: &Engine, deadline: Instant) 
     while Instant::now() < deadline
         && let Some(change) = engine.core.leaving()
     {
-        first = first.and(work_off(this, engine, &change));
+        first = first.and(work_off(this, engine, &change, deadline));
     }
     first
 }
@@ -80,7 +88,7 @@ fn poll<T>(
     loop {
         engine.outcomes.tell(py)?;
         match wait_for(py, find.find(engine, deadline))? {
-            Found::Change(change) => work_off(this, engine, &change)?,
+            Found::Change(change) => work_off(this, engine, &change, patience(engine))?,
             Found::Nothing => return Ok(None),
             Found::Something => {
                 if let Some(taken) = take(engine)? {
@@ -144,7 +152,7 @@ impl Consumer {
         base.forget_subscription();
         // Who polls works it off; also this thread, if this is a callback.
         let Ok(_turn) = engine.turn.hold() else { return Ok(()) };
-        work_off_all(this, engine, Instant::now() + engine.core.client().config().default_api_timeout)
+        work_off_all(this, engine, patience(engine))
     }
 
     #[pyo3(signature = (timeout=1.0, max_records=None))]

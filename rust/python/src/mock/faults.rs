@@ -16,11 +16,17 @@ pub(super) fn api_key(py: Python<'_>, name: &str) -> PyResult<ApiKey> {
     })
 }
 
+fn error_code(py: Python<'_>, name: &Bound<'_, PyAny>) -> PyResult<ErrorCode> {
+    let name: String = name.extract()?;
+    let found = ErrorCode::ALL.iter().find(|code| code.name() == name);
+    found.copied().ok_or_else(|| errors::config(py, format!("{name:?} is not the name of an error code")))
+}
+
 /// One kind of fault, from a dict with one key.
 pub(super) fn reaction(py: Python<'_>, reaction: &Bound<'_, PyDict>) -> PyResult<Reaction> {
     let items = reaction.items();
     let wrong = || {
-        let known = "error, disconnect, delay, throttle, silence, move_leader, corrupt_records, truncate_frame, bytes";
+        let known = "error, error_after_append, disconnect, delay, throttle, silence, move_leader, corrupt_records, truncate_frame, bytes";
         errors::config(py, format!("a fault is exactly one of {known}"))
     };
     if items.len() != 1 {
@@ -28,15 +34,8 @@ pub(super) fn reaction(py: Python<'_>, reaction: &Bound<'_, PyDict>) -> PyResult
     }
     let (kind, value): (String, Bound<'_, PyAny>) = items.get_item(0)?.extract()?;
     Ok(match kind.as_str() {
-        "error" => {
-            let name: String = value.extract()?;
-            let code = ErrorCode::ALL.iter().find(|code| code.name() == name);
-            Reaction::Error(
-                *code.ok_or_else(|| {
-                    errors::config(py, format!("{name:?} is not the name of an error code"))
-                })?,
-            )
-        }
+        "error" => Reaction::Error(error_code(py, &value)?),
+        "error_after_append" => Reaction::ErrorAfterAppend(error_code(py, &value)?),
         "disconnect" => match value.extract::<String>()?.as_str() {
             "before" => Reaction::Disconnect(When::BeforeHandling),
             "after" => Reaction::Disconnect(When::AfterHandling),

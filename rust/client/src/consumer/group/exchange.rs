@@ -16,8 +16,7 @@ use super::driver::Shared;
 use super::machine::{Answer, Ask};
 use super::refusal::unsupported;
 use super::settings::GroupSettings;
-use crate::cluster::{Client, Route};
-use crate::connection::{Connection, Lane};
+use crate::cluster::Client;
 use crate::coordinator::{Coordinator, CoordinatorKind};
 use crate::error::{Error, Kind, Result};
 
@@ -90,10 +89,7 @@ async fn send(shared: &Shared, coordinator: &Coordinator, ask: Ask) -> Result<An
             }
             // Not behind a JoinGroup that waits for others.
             let free = if coordinator.is_busy() { data_lane(shared, coordinator).await } else { None };
-            Answer::Leave(match free {
-                Some(connection) => connection.request(&request, version).await?,
-                None => coordinator.request(&request, version).await?,
-            })
+            Answer::Leave(free.as_ref().unwrap_or(coordinator).request(&request, version).await?)
         }
         Ask::ConsumerHeartbeat(mut request) => {
             let version = coordinator.version::<ConsumerGroupHeartbeatRequest>(i16::MAX);
@@ -115,11 +111,10 @@ async fn send(shared: &Shared, coordinator: &Coordinator, ask: Ask) -> Result<An
     })
 }
 
-/// The other connection to the coordinator's broker, if it can be had.
-async fn data_lane(shared: &Shared, coordinator: &Coordinator) -> Option<Arc<Connection>> {
-    let route = Route::Broker(coordinator.broker());
-    let connection = shared.client.connection_on(Lane::Data, route);
-    timeout(shared.settings.request_timeout, connection).await.ok()?.ok()
+/// The other connection to the coordinator, if it can be had.
+async fn data_lane(shared: &Shared, coordinator: &Coordinator) -> Option<Coordinator> {
+    let other = coordinator.on_data_lane(&shared.client);
+    timeout(shared.settings.request_timeout, other).await.ok()?.ok()
 }
 
 async fn plain<R: Request>(coordinator: &Coordinator, request: &R) -> Result<R::Response> {

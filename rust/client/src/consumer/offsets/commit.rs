@@ -26,7 +26,7 @@ use crate::metadata::Snapshot;
 const BY_ID: i16 = 10;
 
 /// What became of each partition.
-type Outcomes = HashMap<TopicPartition, Result<()>>;
+pub(in crate::consumer) type Outcomes = HashMap<TopicPartition, Result<()>>;
 
 /// Stores offsets, and says of each partition what became of it.
 ///
@@ -58,6 +58,8 @@ pub async fn commit(
         }
         let attempt = async {
             let coordinator = client.coordinator(CoordinatorKind::Group, &member.group_id).await?;
+            // A member commits and reads on while it joins again, which may take minutes.
+            let coordinator = coordinator.unless_held(client).await;
             sent = true;
             let keys: Vec<TopicPartition> = waiting.keys().cloned().collect();
             let named = Named::new(&snapshot, &keys, &ids);

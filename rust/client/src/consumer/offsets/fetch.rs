@@ -64,6 +64,7 @@ impl Asked<'_> {
     /// One attempt. An error says why it is not the last one.
     async fn send(&mut self, client: &Client) -> Result<()> {
         let coordinator = client.coordinator(CoordinatorKind::Group, &self.member.group_id).await?;
+        let coordinator = coordinator.unless_held(client).await;
         let keys: Option<Vec<_>> = self.waiting.as_ref().map(|waiting| waiting.iter().cloned().collect());
         let named = keys.as_ref().map(|keys| Named::new(&client.snapshot(), keys, &HashMap::new()));
         // Of topics that were not asked about, an answer by ids would not tell the names.
@@ -96,7 +97,8 @@ impl Asked<'_> {
             };
             topics.map(by_either).collect()
         });
-        let is_member = !self.member.member_id.is_empty();
+        // Who is out of the group may ask as anybody may.
+        let is_member = !self.member.member_id.is_empty() && self.member.generation >= 0;
         let group = OffsetFetchRequestGroup {
             group_id,
             member_id: is_member.then(|| self.member.member_id.to_string()),

@@ -24,6 +24,7 @@ use crate::metadata::{Snapshot, Want};
 use crate::recovery::{Recovery, recovery};
 use crate::retry::Retry;
 
+pub(super) use commit::Outcomes;
 pub use commit::commit;
 pub use fetch::committed;
 

@@ -45,6 +45,13 @@ fn id_of(batch: Option<&Batch>) -> Option<u64> {
     batch.map(|batch| batch.place().0)
 }
 
+/// The second and the third batch, on their way together since the first is in the log.
+fn two_after_the_first(state: &mut State, now: Instant) -> (Batch, Batch) {
+    let first = take(state, now).expect("taken");
+    written(state, &first);
+    (take(state, now).expect("taken"), take(state, now).expect("taken"))
+}
+
 /// The batch is back, and in the log.
 fn written(state: &mut State, batch: &Batch) -> Vec<u64> {
     state.back(batch);
@@ -87,9 +94,7 @@ fn what_comes_back_goes_again_before_what_is_after_it() {
     let now = Instant::now();
     let queue = waiting(0..4, true, now);
     let mut state = queue.state.lock();
-    let first = take(&mut state, now).expect("taken");
-    written(&mut state, &first);
-    let (second, third) = (take(&mut state, now).expect("taken"), take(&mut state, now).expect("taken"));
+    let (second, third) = two_after_the_first(&mut state, now);
     let number = second.sequence;
     // The third is back first, and must not overtake the second.
     refused(&mut state, third, false);
@@ -120,9 +125,7 @@ fn batches_that_are_all_denied_get_other_numbers() {
     let now = Instant::now();
     let queue = waiting(0..3, true, now);
     let mut state = queue.state.lock();
-    let first = take(&mut state, now).expect("taken");
-    written(&mut state, &first);
-    let (second, third) = (take(&mut state, now).expect("taken"), take(&mut state, now).expect("taken"));
+    let (second, third) = two_after_the_first(&mut state, now);
     refused(&mut state, second, true);
     assert_eq!(state.next(ME, MOST, now), Next::Wait, "one is on its way");
     refused(&mut state, third, true);
@@ -136,14 +139,31 @@ fn a_later_batch_in_the_log_proves_those_before_it() {
     let now = Instant::now();
     let queue = waiting(0..3, true, now);
     let mut state = queue.state.lock();
-    let first = take(&mut state, now).expect("taken");
-    written(&mut state, &first);
-    let (mut second, third) = (take(&mut state, now).expect("taken"), take(&mut state, now).expect("taken"));
+    let (mut second, third) = two_after_the_first(&mut state, now);
     // Its answer was lost, and another broker does not know of it.
     assert!(second.sending());
     refused(&mut state, second, true);
     assert_eq!(written(&mut state, &third), [1]);
     assert!(state.ready.is_empty());
+}
+
+/// Regression: it went again after the one behind it was acknowledged, to a leader that knew of that one
+/// alone, was refused, got other numbers, and was in the log twice.
+#[test]
+fn a_batch_before_one_in_the_log_is_there_although_it_is_refused() {
+    let now = Instant::now();
+    let queue = waiting(0..3, true, now);
+    let mut state = queue.state.lock();
+    let (second, third) = two_after_the_first(&mut state, now);
+    refused(&mut state, second, false);
+    assert!(written(&mut state, &third).is_empty(), "it goes again, to learn its offset");
+    let again = take(&mut state, now).expect("taken");
+    assert!(state.is_proven(&again));
+    state.back(&again);
+    state.given_up(&again);
+    state.ready.push_back(batch(3, 1, now));
+    let next = take(&mut state, now).expect("taken").sequence.expect("numbered").stamp();
+    assert_eq!((next.producer_epoch, next.base_sequence), (0, 3), "no number is lost");
 }
 
 #[test]
@@ -153,9 +173,15 @@ fn what_has_no_numbers_can_be_taken_out() {
     let mut state = queue.state.lock();
     let first = take(&mut state, now).expect("taken");
     refused(&mut state, first, false);
-    let others: Vec<u64> = state.take_unnumbered().iter().map(|batch| batch.place().0).collect();
-    assert_eq!(others, [1, 2]);
+    assert!(state.take_unnumbered(ME).is_empty(), "the partition has its id");
     assert_eq!(state.next(ME, MOST, now), Next::Send(0));
+    // Its id is refused, and its numbers end with the batch that has some.
+    let first = take(&mut state, now).expect("taken");
+    state.spend(&first);
+    refused(&mut state, first, true);
+    assert_eq!(state.next(ME, MOST, now), Next::Identify);
+    let others: Vec<u64> = state.take_unnumbered(ME).iter().map(|batch| batch.place().0).collect();
+    assert_eq!(others, [0, 1, 2]);
 }
 
 /// What a broker keeps of the producers of one partition: it takes what follows, recognises its last

@@ -117,7 +117,12 @@ impl ConsumerProtocol {
         let millis = u64::try_from(response.heartbeat_interval_ms).unwrap_or(0);
         self.interval = Duration::from_millis(millis).clamp(INTERVALS.0, INTERVALS.1);
         self.due = self.sent_at + self.interval;
-        if matches!(self.phase, Phase::Leaving { .. }) {
+        if let Phase::Leaving { ticket, .. } = self.phase {
+            // Until it has left, the next heartbeat and the application's last commits need the epoch; what
+            // it was given is no matter any more.
+            if ticket.is_none() && self.epoch > 0 {
+                self.epoch = response.member_epoch;
+            }
             return;
         }
         if let Some(id) = response.member_id.filter(|id| !id.is_empty() && **id != *self.member_id) {

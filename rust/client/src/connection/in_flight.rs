@@ -1,0 +1,102 @@
+//! What a connection's handle and its task share: the requests in flight, or what ended it.
+//!
+//! Invariant: the first cause of the end is kept, and given to everyone who waits.
+
+use std::collections::VecDeque;
+
+use bytes::Bytes;
+use ottla_protocol::ApiKey;
+use ottla_protocol::wire::Frame;
+use parking_lot::Mutex;
+use tokio::sync::{Notify, oneshot};
+use tokio::time::{Duration, Instant};
+
+use super::Turn;
+use super::meter::Meter;
+use crate::error::{Error, Kind, Result};
+
+/// A frame for the writer.
+pub(super) struct Outgoing {
+    pub(super) correlation_id: i32,
+    pub(super) frame: Frame,
+    /// How long the socket may take to accept it.
+    pub(super) timeout: Duration,
+    /// Told when the socket has it, where no answer will come; keeps its turn until then.
+    pub(super) unanswered: Option<(oneshot::Sender<()>, Turn)>,
+}
+
+/// A request in flight.
+pub(super) struct Pending {
+    pub(super) correlation_id: i32,
+    pub(super) api: ApiKey,
+    pub(super) version: i16,
+    pub(super) timeout: Duration,
+    /// Before this is set, the broker cannot be blamed.
+    pub(super) written: Option<Instant>,
+    /// Whether the broker was not told to wait for anything.
+    pub(super) prompt: bool,
+    pub(super) answer: oneshot::Sender<Result<Bytes>>,
+    /// Held until the answer is here, even if the caller has gone: the broker still works on it.
+    pub(super) _turn: Turn,
+}
+
+impl Pending {
+    /// When the answer is overdue.
+    pub(super) fn overdue(&self) -> Option<Instant> {
+        self.written.map(|written| written + self.timeout)
+    }
+}
+
+/// The requests in flight, or what ended the connection.
+pub(super) enum State {
+    Alive(VecDeque<Pending>),
+    Dead(Error),
+}
+
+pub(super) struct Shared {
+    pub(super) state: Mutex<State>,
+    pub(super) address: String,
+    /// Something for the guard to look at: a request was written, or the connection ended.
+    pub(super) changed: Notify,
+    pub(super) meter: Meter,
+    /// Why this client will close it, if it will.
+    pub(super) retired: Mutex<Option<String>>,
+}
+
+impl Shared {
+    /// Ends the connection: the first cause is kept and given to everyone who waits.
+    pub(super) fn poison(&self, cause: Error) {
+        let mut state = self.state.lock();
+        if let State::Alive(pending) = &mut *state {
+            tracing::debug!(target: "ottla.connection", address = %self.address, in_flight = pending.len(), %cause, "connection ended");
+            self.meter.ended();
+            let waiting = std::mem::take(pending);
+            *state = State::Dead(cause.clone());
+            drop(state);
+            for request in waiting {
+                // Whoever gave up waiting does not need to know.
+                let _ = request.answer.send(Err(cause.clone().api(request.api)));
+            }
+            self.changed.notify_one();
+        }
+    }
+
+    /// Whether an answer to one of these is still to come.
+    pub(super) fn awaits(&self, apis: &[ApiKey]) -> bool {
+        match &*self.state.lock() {
+            State::Alive(pending) => pending.iter().any(|request| apis.contains(&request.api)),
+            State::Dead(_) => false,
+        }
+    }
+
+    pub(super) fn cause_of_death(&self) -> Option<Error> {
+        match &*self.state.lock() {
+            State::Alive(_) => None,
+            State::Dead(cause) => Some(cause.clone()),
+        }
+    }
+
+    pub(super) fn lost(&self, why: &str) -> Error {
+        Error::new(Kind::Connection, format!("connection lost: {why}")).address(&self.address)
+    }
+}

@@ -1,0 +1,61 @@
+//! Asking for the group's committed offsets, as the member that this consumer is by then.
+//!
+//! Invariant: that the group has gone on, ahead of the member or without it, is the membership's
+//! matter and not the application's: the group is told, and who asks asks again.
+
+use std::collections::HashMap;
+
+use tokio::time::{Duration, Instant};
+
+use super::commits::no_group;
+use super::offsets::{self, Committed};
+use super::shared::Shared;
+use crate::error::{Error, Result};
+use crate::list_offsets::TopicPartition;
+use crate::recovery::{Recovery, recovery};
+
+/// What is committed of each partition.
+pub(super) type Stored = HashMap<TopicPartition, Option<Committed>>;
+
+/// Asks once, under one generation or epoch.
+pub(super) async fn ask(
+    shared: &Shared,
+    partitions: Vec<TopicPartition>,
+    timeout: Duration,
+) -> Result<Stored> {
+    let member = shared.member().ok_or_else(no_group)?;
+    let stable = shared.read_committed();
+    let found = offsets::committed(&shared.client, &member, Some(partitions), stable, timeout).await;
+    if let Err(error) = &found
+        && let (Some(group), Some(code)) = (shared.membership(), error.code())
+    {
+        group.trouble(&member, code);
+    }
+    found
+}
+
+/// Whether asking again helps: by itself, or once the membership has gone on.
+pub(super) fn may_pass(shared: &Shared, error: &Error) -> bool {
+    error.may_pass() || is_memberships(shared, error)
+}
+
+fn is_memberships(shared: &Shared, error: &Error) -> bool {
+    let about_member = |code| matches!(recovery(code), Recovery::Rejoin | Recovery::AwaitEpoch);
+    shared.membership().is_some() && error.code().is_some_and(about_member)
+}
+
+/// Asks until the time is over.
+pub(super) async fn ask_within(
+    shared: &Shared,
+    partitions: Vec<TopicPartition>,
+    timeout: Duration,
+) -> Result<Stored> {
+    let mut retry = shared.client.retry("asking for the group's committed offsets", timeout);
+    loop {
+        let left = retry.deadline().saturating_duration_since(Instant::now());
+        match ask(shared, partitions.clone(), left).await {
+            Err(error) if is_memberships(shared, &error) => retry.pause(error).await?,
+            outcome => return outcome,
+        }
+    }
+}

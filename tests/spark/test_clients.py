@@ -1,0 +1,121 @@
+"""A worker's clients: one for each configuration, never across a fork, none waits for another."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ottla.errors import BootstrapError, ConfigError
+from ottla.spark import clients, core
+from ottla.spark.options import parse_batch
+from tests.spark.fake_client import FakeClient
+
+
+def log_of(*ends: tuple[int, int]) -> FakeClient:
+    return FakeClient({("t", number): end for number, end in enumerate(ends)})
+
+
+@pytest.fixture(autouse=True)
+def no_clients(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clients, "_clients", type(clients._clients)())
+
+
+def test_one_client_per_process_and_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[str | None] = []
+
+    def connect(config: Mapping[str, str], hint: str | None) -> core.Client:
+        made.append(hint)
+        return log_of((0, 1))
+
+    monkeypatch.setattr(clients, "_connect", connect)
+    first = clients.client_for({"bootstrap.servers": "b:1"}, hint="one:9092")
+    assert clients.client_for({"bootstrap.servers": "b:1"}, hint="two:9092") is first
+    assert clients.client_for({"bootstrap.servers": "c:1"}) is not first
+    assert made == ["one:9092", None]
+    for number in range(20):
+        clients.client_for({"bootstrap.servers": f"d:{number}"})
+    assert len(clients._clients) == clients._MAX_CLIENTS
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork()")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # other tests leave threads
+def test_a_client_is_not_used_after_fork(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clients, "_connect", lambda *_: log_of((0, 1)))
+    config = {"bootstrap.servers": "b:1"}
+    parents = clients.client_for(config)
+    child = os.fork()
+    if child == 0:
+        fresh = clients.client_for(config) is not parents
+        kept = any(held.client is parents for held in clients._inherited)
+        os._exit(0 if fresh and kept else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert clients.client_for(config) is parents
+
+
+def test_stores_as_java_has_them_are_refused_with_how_to_convert_them(tmp_path: Path) -> None:
+    store = tmp_path / "client.jks"
+    store.write_bytes(b"\xfe\xed\xfe\xed\x00\x00\x00\x02")
+    options = {
+        "kafka.bootstrap.servers": "127.0.0.1:1",
+        "kafka.security.protocol": "SSL",
+        "kafka.ssl.keystore.location": str(store),
+        "kafka.ssl.keystore.password": "hunter2",
+        "subscribe": "t",
+    }
+    with pytest.raises(ConfigError, match=r"is a JKS store.*keytool -importkeystore") as caught:
+        clients.client_for(parse_batch(options).source.kafka)
+    assert "hunter2" not in str(caught.value)
+
+
+def test_who_connects_holds_up_nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    connecting, answered = threading.Event(), threading.Event()
+    made: list[str] = []
+
+    def connect(config: Mapping[str, str], hint: str | None) -> core.Client:
+        made.append(config["bootstrap.servers"])
+        if config["bootstrap.servers"] == "away:1":
+            connecting.set()
+            assert answered.wait(60)
+        return log_of((0, 1))
+
+    monkeypatch.setattr(clients, "_connect", connect)
+    monkeypatch.setattr(clients, "_produce", lambda client: client)
+    away = {"bootstrap.servers": "away:1"}
+    with ThreadPoolExecutor(3) as pool:
+        slow: list[Future[Any]] = [
+            pool.submit(clients.client_for, away),
+            pool.submit(clients.producer_for, away),
+        ]
+        assert connecting.wait(60)
+        try:
+            clients.client_for({"bootstrap.servers": "there:1"})
+            clients.producer_for({"bootstrap.servers": "there:1"})
+        finally:
+            answered.set()
+        # Those who want the same client wait, and get one.
+        first, second = (future.result(60) for future in slow)
+    assert first is second
+    assert made == ["away:1", "there:1"]
+
+
+def test_who_could_not_connect_may_try_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers: list[FakeClient | Exception] = [BootstrapError("nobody answers"), log_of((0, 1))]
+
+    def connect(*_: object) -> core.Client:
+        answer = answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    monkeypatch.setattr(clients, "_connect", connect)
+    config = {"bootstrap.servers": "b:1"}
+    with pytest.raises(BootstrapError):
+        clients.client_for(config)
+    assert clients.client_for(config) is clients.client_for(config)
+    assert answers == []

@@ -1,0 +1,122 @@
+"""A stream's progress as a group's offsets: what is published, and when again."""
+
+from __future__ import annotations
+
+import pytest
+
+import ottla
+from ottla import errors
+from ottla.errors import FencedError
+from ottla.spark.group_progress import GroupProgress
+from tests.spark.fake_client import FakeClient
+
+A, B, C = ("t", 0), ("t", 1), ("t", 2)
+
+
+class Group:
+    """Takes what is published, or fails with what it is told to, one after the other."""
+
+    def __init__(self, *failures: Exception) -> None:
+        self.told: list[dict[tuple[str, int], int]] = []
+        self.failures = list(failures)
+
+    def admin(self, client: object) -> Group:
+        return self
+
+    def alter_consumer_group_offsets(
+        self, group: str, offsets: dict[tuple[str, int], int], timeout: float
+    ) -> None:
+        self.told.append(offsets)
+        if self.failures:
+            raise self.failures.pop(0)
+
+
+class Query:
+    """Publishes its progress at the moments that the test says."""
+
+    def __init__(self, group: Group, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(ottla, "Admin", group.admin)
+        self.now = 1000.0
+        self.progress = GroupProgress("g", lambda: self.now)
+
+    def publish(self, after: float, **offsets: int) -> None:
+        self.now += after
+        named = {"a": A, "b": B, "c": C}
+        told = {named[name]: offset for name, offset in offsets.items()}
+        self.progress.publish(FakeClient({}), told, {A, B})
+
+
+def refused() -> FencedError:
+    return FencedError("the group has members")
+
+
+def test_progress_that_cannot_be_published_is_a_warning_and_tried_again_after_a_pause(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    group = Group(refused())
+    query = Query(group, monkeypatch)
+    query.publish(0, a=5, c=1)
+    for offset in range(6, 900):
+        query.publish(29.9 / 894, a=offset, b=1, c=1)
+    assert group.told == [{A: 5}]
+    # Then the newest, at once what has changed since, and never what is deleted.
+    query.publish(0.2, a=900, b=1, c=1)
+    query.publish(0.1, a=901, b=1, c=1)
+    query.publish(0.1, a=901, b=1, c=1)
+    assert group.told[1:] == [{A: 900, B: 1}, {A: 901}]
+    assert "not published for group g" in caplog.text
+    assert "the group has members" in caplog.text
+
+
+def test_the_pause_is_counted_from_when_the_attempt_has_failed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class SlowGroup(Group):
+        def alter_consumer_group_offsets(
+            self, group: str, offsets: dict[tuple[str, int], int], timeout: float
+        ) -> None:
+            query.now += 5
+            super().alter_consumer_group_offsets(group, offsets, timeout)
+
+    group = SlowGroup(errors.TimeoutError("nobody answers"))
+    query = Query(group, monkeypatch)
+    for after in (0, 0.1, 29.8):
+        query.publish(after, a=5)
+    assert len(group.told) == 1
+    query.publish(0.2, a=5)
+    assert len(group.told) == 2
+
+
+def test_each_kind_of_failure_is_told_once_until_it_has_passed(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    away = errors.TimeoutError("nobody answers")
+    group = Group(refused(), away, refused(), away)
+    query = Query(group, monkeypatch)
+    for _ in range(4):
+        query.publish(31, a=5)
+    assert [record.levelname for record in caplog.records] == ["WARNING"] * 2
+    query.publish(31, a=5)
+    assert len(group.told) == 5
+    group.failures.append(refused())
+    query.publish(1, a=6)
+    assert len(caplog.records) == 3
+    assert caplog.messages[0] == caplog.messages[2]
+
+
+def test_what_does_not_change_is_published_again_before_brokers_forget_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    group = Group()
+    query = Query(group, monkeypatch)
+    for after, offset in ((0, 5), (1800, 6), (1799, 6), (1, 7), (3599, 7), (1, 7)):
+        query.publish(after, a=offset, b=1)
+    assert group.told == [{A: 5, B: 1}, {A: 6}, {A: 7, B: 1}, {A: 7, B: 1}]
+    # And when that fails, after the pause, like everything.
+    group.failures.append(refused())
+    for after in (3600, 1, 29):
+        query.publish(after, a=7, b=1)
+    assert group.told[4:] == [{A: 7, B: 1}] * 2
+    # A process that has just started does not know what was published.
+    GroupProgress("g", lambda: 0.0).publish(FakeClient({}), {A: 7}, {A})
+    assert group.told[6:] == [{A: 7}]

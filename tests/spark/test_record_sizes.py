@@ -1,0 +1,270 @@
+"""The estimate of records' sizes: few topics, little of each, at once; no failure is its own."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import islice
+from types import SimpleNamespace
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from ottla.errors import BootstrapError, UnknownTopicError
+from ottla.spark import clients, core, record_sizes
+from ottla.spark.options import parse_stream
+from ottla.spark.ranges import OffsetRange
+from ottla.spark.record_sizes import RecordSizes
+from ottla.spark.stream_planner import StreamPlanner
+from ottla.testing import MockCluster
+from tests.spark.fake_client import FakeClient, FakeScan
+
+NOBODY_KNOWS = record_sizes._BYTES_AN_OFFSET
+
+
+class SizedClient(FakeClient):
+    """Topics whose records have so many bytes each, or that can't be read."""
+
+    def __init__(self, sizes: Mapping[str, int | Exception]) -> None:
+        super().__init__({})
+        self.sizes = sizes
+        self.there: Callable[[int, int], bool] = lambda _partition, _offset: True
+
+    def scan(
+        self,
+        ranges: Sequence[tuple[str, int, int, int]],
+        *,
+        columns: Sequence[str] | None = None,
+        include_headers: bool = False,
+        max_rows: int = 50_000,
+        target_bytes: int = 4 << 20,
+        fail_on_data_loss: bool = True,
+        timeout: float | None = None,
+    ) -> core.Scan:
+        assert timeout == record_sizes._STALLED
+        assert not fail_on_data_loss
+        super().scan(ranges, columns=columns, include_headers=True)
+        (topic,) = {topic for topic, *_ in ranges}
+        scan = SizedScan([])
+        size = self.sizes[topic]
+        if isinstance(size, Exception):
+            scan.error = size
+        else:
+            rows = max(min(max_rows, target_bytes // max(size, 1)), 1)
+            scan.coming = pieces(ranges, size, rows, self.there)
+        self.scans[-1] = scan
+        return scan
+
+
+@dataclass
+class SizedScan(FakeScan):
+    """Gives out what comes, one batch after the other, and counts how many were wanted."""
+
+    coming: Iterator[pa.RecordBatch] = field(default_factory=lambda: iter(()))
+    given: int = 0
+
+    def __iter__(self) -> Iterator[core.ArrowArray]:
+        for batch in self.coming:
+            self.given += 1
+            yield batch
+        yield from super().__iter__()
+
+
+def pieces(
+    ranges: Sequence[tuple[str, int, int, int]],
+    size: int,
+    rows: int,
+    there: Callable[[int, int], bool],
+) -> Iterator[pa.RecordBatch]:
+    """Batches of the records that are there, in turn from each of the ranges."""
+    lefts = [
+        (partition, filter(partial(there, partition), range(start, end)))
+        for _, partition, start, end in ranges
+    ]
+    while lefts:
+        partition, offsets = lefts.pop(0)
+        if some := list(islice(offsets, rows)):
+            yield records(partition, some, size)
+            lefts.append((partition, offsets))
+
+
+def records(partition: int, offsets: Sequence[int], size: int) -> pa.RecordBatch:
+    count = len(offsets)
+    return pa.record_batch(
+        {
+            "key": pa.nulls(count),
+            "value": pa.array([b"x" * size] * count, pa.binary()),
+            "headers": pa.nulls(count),
+            "partition": pa.array([partition] * count, pa.int32()),
+            "offset": pa.array(offsets, pa.int64()),
+        }
+    )
+
+
+@pytest.fixture
+def connected(monkeypatch: pytest.MonkeyPatch) -> list[FakeClient]:
+    """The client that is connected to next, or what fails."""
+    clients: list[FakeClient] = []
+    monkeypatch.setattr(record_sizes, "client_for", lambda _: clients[-1])
+    return clients
+
+
+def topic_of(name: str, *sizes: int) -> list[OffsetRange]:
+    return [OffsetRange(name, n, 0, size) for n, size in enumerate(sizes)]
+
+
+def test_a_few_records_of_the_largest_partitions(connected: list[FakeClient]) -> None:
+    client = SizedClient({"t": 1000})
+    connected.append(client)
+    found = RecordSizes({}).of(topic_of("t", 5, 10**6, 7, 150, 0))
+    assert found.keys() == {("t", n) for n in range(5)}
+    assert len(set(found.values())) == 1
+    # An offset of four bytes comes with each value.
+    assert found["t", 0] == pytest.approx(1004, abs=1)
+    assert client.asked[0]["ranges"] == [("t", 1, 0, 10**6), ("t", 3, 0, 150), ("t", 2, 0, 7)]
+    # Two hundred records of each are enough, and so are all there are.
+    (scan,) = client.scans
+    assert isinstance(scan, SizedScan)
+    assert scan.given == 3
+    assert RecordSizes({}).of([]) == {}
+
+
+def test_of_many_topics_the_largest_are_read_all_at_once(connected: list[FakeClient]) -> None:
+    client = SizedClient({f"t{n}": 100 if n < 900 else 400 for n in range(1000)})
+    connected.append(client)
+    sizes = RecordSizes({})
+    ranges = [piece for n in range(1000) for piece in topic_of(f"t{n}", n + 1)]
+    found = sizes.of(ranges)
+    read = [topic for asked in client.asked for topic, *_ in asked["ranges"]]  # type: ignore[attr-defined]
+    assert read == [f"t{n}" for n in range(999, 983, -1)]
+    assert found["t999", 0] == pytest.approx(404, abs=1)
+    # The others are taken to be as the largest are.
+    assert found["t0", 0] == pytest.approx(404, abs=1)
+    # What is known is not read again, and what becomes the largest is learnt.
+    sizes.of(ranges)
+    assert len(client.asked) == 16
+    assert sizes.of(topic_of("t0", 1))["t0", 0] == pytest.approx(104, abs=1)
+
+
+def test_an_endless_scan_of_large_records_is_left_early(connected: list[FakeClient]) -> None:
+    client = SizedClient({"t": 300_000})
+    connected.append(client)
+    found = RecordSizes({}).of(topic_of("t", 10**9, 10**9))
+    assert found["t", 0] == pytest.approx(300_004, abs=1)
+    (scan,) = client.scans
+    assert isinstance(scan, SizedScan)
+    assert scan.given == 4
+    assert scan.closed
+
+
+def test_scans_that_bring_little_are_left_in_time(
+    connected: list[FakeClient], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seconds = itertools.count()
+    monkeypatch.setattr(record_sizes, "time", SimpleNamespace(monotonic=lambda: next(seconds)))
+    client = SizedClient({"slow": 10, "t": 10})
+    # Nothing of the other partition comes, so there are never enough of both.
+    client.there = lambda partition, _offset: partition == 0
+    connected.append(client)
+    ranges = [*topic_of("slow", 10**9, 10**5), *topic_of("t", 10, 10)]
+    found = RecordSizes({}).of(ranges)
+    slow, other = client.scans
+    assert isinstance(slow, SizedScan)
+    assert isinstance(other, SizedScan)
+    assert 0 < slow.given <= record_sizes._SECONDS
+    assert (other.given, other.closed) == (0, True)
+    assert found["slow", 0] == pytest.approx(14, abs=1)
+    assert found["t", 0] == NOBODY_KNOWS
+
+
+def test_what_retention_took_weighs_nothing(connected: list[FakeClient]) -> None:
+    client = SizedClient({"t": 1000})
+    client.there = lambda _partition, offset: offset >= 5_000
+    connected.append(client)
+    assert RecordSizes({}).of(topic_of("t", 9_000))["t", 0] == pytest.approx(1004, abs=1)
+
+
+def test_offsets_that_compaction_has_emptied_make_records_lighter(
+    connected: list[FakeClient],
+) -> None:
+    client = SizedClient({"t": 1000})
+    client.there = lambda _partition, offset: offset % 10 == 0
+    connected.append(client)
+    for size in (10, 100, 100_000):
+        found = RecordSizes({}).of(topic_of("t", size))
+        assert found["t", 0] == pytest.approx(100, rel=0.01)
+
+
+def test_a_failure_half_way_leaves_what_was_seen(connected: list[FakeClient]) -> None:
+    class HalfWay(SizedClient):
+        def scan(self, *args: Any, **named: Any) -> core.Scan:
+            scan = super().scan(*args, **named)
+            self.scans[-1].error = UnknownTopicError("no such topic: t")
+            return scan
+
+    connected.append(HalfWay({"t": 1000}))
+    assert RecordSizes({}).of(topic_of("t", 20))["t", 0] == pytest.approx(1004, abs=1)
+
+
+def test_a_topic_that_is_gone_fails_no_plan(connected: list[FakeClient]) -> None:
+    client = SizedClient({"gone": UnknownTopicError("no such topic: gone"), "t": 10})
+    connected.append(client)
+    sizes = RecordSizes({})
+    found = sizes.of([*topic_of("gone", 10), *topic_of("t", 10)])
+    assert found["gone", 0] == NOBODY_KNOWS
+    assert found["t", 0] == pytest.approx(14, abs=1)
+    assert all(scan.closed for scan in client.scans)
+    # Nor is it waited for again and again.
+    sizes.of(topic_of("gone", 10))
+    assert len(client.asked) == 2
+
+
+def test_a_cluster_that_is_away_fails_no_plan(monkeypatch: pytest.MonkeyPatch) -> None:
+    def connect(_: object) -> FakeClient:
+        raise BootstrapError("nobody answers")
+
+    monkeypatch.setattr(record_sizes, "client_for", connect)
+    assert RecordSizes({}).of(topic_of("t", 1)) == {("t", 0): NOBODY_KNOWS}
+
+
+BLOB = os.urandom(20_000)
+
+
+def test_limits_in_bytes_hold_for_a_stream_that_is_behind_retention(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    with MockCluster(brokers=1) as cluster:
+        cluster.create_topic("t", 1)
+        for _ in range(50):
+            cluster.append("t", 0, [BLOB] * 40)
+        cluster.delete_records("t", 0, 1000)
+        options = {
+            "kafka.bootstrap.servers": cluster.bootstrap,
+            "subscribe": "t",
+            "failOnDataLoss": "false",
+            "maxBytesPerTrigger": "1000000",
+        }
+        for start in (0, 950, 1000):
+            planner = StreamPlanner(parse_stream(options))
+            end = planner.end_of_batch({("t", 0): start})["t", 0]
+            assert (end - 1000) * len(BLOB) == pytest.approx(1_000_000, rel=0.05)
+        # The tasks tell what they pass over; a sample passes over nothing that anybody reads.
+        assert "skipped" not in caplog.text
+
+
+def test_a_sample_reads_little_of_large_topics() -> None:
+    with MockCluster(brokers=1) as cluster:
+        for topic in ("t", "u"):
+            cluster.create_topic(topic, 3)
+            for partition, _ in itertools.product(range(3), range(100)):
+                cluster.append(topic, partition, [BLOB * 5])
+        sizes = RecordSizes(kafka := {"bootstrap.servers": cluster.bootstrap})
+        found = sizes.of(OffsetRange(t, p, 0, 100) for t in "tu" for p in range(3))
+        assert found["t", 0] == pytest.approx(100_000, rel=0.01)
+        client = clients.client({**kafka, "fetch.max.bytes": record_sizes._ANSWER_BYTES})
+        # Of 60 MB: a megabyte of each topic, and what was on its way when that had come.
+        assert client.metrics()["incoming-byte-total"] < 6_000_000

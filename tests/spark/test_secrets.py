@@ -1,0 +1,136 @@
+"""No secret in an option is where Spark prints options: plans, web pages, logs, checkpoints."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from pyspark.errors import PySparkException
+
+import ottla
+import ottla.spark
+from ottla._core import config_rows
+from ottla.spark.redaction import HIDDEN, SETTING
+from tests.conftest import TopicFactory
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from tests.support.kafka_cluster import KafkaCluster
+
+pytestmark = [pytest.mark.spark, pytest.mark.cluster]
+
+JAAS = "sasl.jaas.config"
+KEYS = sorted(name for name, kind, *_ in config_rows() if kind == "password")
+CANARIES = {key: "canary-of-" + key.replace(".", "-") for key in KEYS}
+# They are of no effect on these listeners, and are carried along all the same.
+SECRETS = {f"kafka.{key}": canary for key, canary in CANARIES.items()} | {
+    f"kafka.{JAAS}": f'x.PlainLoginModule required username="a" password="{CANARIES[JAAS]}";'
+}
+
+
+def shown(text: str) -> set[str]:
+    """The keys whose secrets are in a text."""
+    return {key for key, canary in CANARIES.items() if canary in text}
+
+
+def executions(spark: SparkSession, since: int = -1) -> dict[int, str]:
+    """What Spark's web pages and its event log tell of queries, by their numbers."""
+    found = spark._jsparkSession.sharedState().statusStore().executionsList()
+    each = (found.apply(number) for number in range(found.size()))
+    return {
+        one.executionId(): f"{one.description()} {one.physicalPlanDescription()}"
+        for one in each
+        if one.executionId() > since
+    }
+
+
+def stream_plan(spark: SparkSession, **options: str) -> str:
+    frame = spark.readStream.format("ottla").options(**{**SECRETS, **options}).load()
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        frame.explain(extended=True)
+    return printed.getvalue()
+
+
+def sql_view(spark: SparkSession, **options: str) -> str:
+    given = ", ".join(f"'{name}' '{value}'" for name, value in {**SECRETS, **options}.items())
+    statement = f"CREATE OR REPLACE TEMPORARY VIEW secret_view USING ottla OPTIONS ({given})"
+    plan = spark.sql(statement)._jdf.queryExecution().toString()
+    spark.catalog.dropTempView("secret_view")
+    return str(plan)
+
+
+def test_what_spark_does_not_hide_by_itself_is_hidden_by_register(spark: SparkSession) -> None:
+    assert {"sasl.password", "ssl.key.password", "ssl.keystore.key", JAAS} <= set(KEYS)
+    options = {"kafka.bootstrap.servers": "b:1", "subscribe": "t"}
+    before = spark.conf.get(SETTING) or ""
+    try:
+        spark.conf.unset(SETTING)
+        for show in (stream_plan, sql_view):
+            assert shown(show(spark, **options)) == {"ssl.keystore.key"}
+        spark.conf.set(SETTING, "(?i)url|subscribe")
+        ottla.spark.register(spark)
+        ottla.spark.register(spark)
+        assert (spark.conf.get(SETTING) or "").count(HIDDEN) == 1
+        for show in (stream_plan, sql_view):
+            text = show(spark, **options)
+            assert "kafka.ssl.keystore.key" in text
+            assert shown(text) == set()
+            # What was hidden before still is.
+            assert "subscribe=t" not in text
+            assert "subscribe -> t" not in text
+    finally:
+        spark.conf.set(SETTING, before)
+
+
+def test_secrets_appear_nowhere_that_spark_prints(
+    spark: SparkSession, kafka: KafkaCluster, kafka_topic: TopicFactory, tmp_path: Path
+) -> None:
+    last = max(executions(spark), default=-1)
+    topic = kafka_topic()
+    with ottla.Producer(kafka.bootstrap) as producer:
+        producer.send_batch(topic, ["x"] * 10)
+    base = {"kafka.bootstrap.servers": kafka.bootstrap, **SECRETS}
+    printed = io.StringIO()
+    frame = spark.read.format("ottla").options(**base, subscribe=topic).load()
+    arrow = ottla.spark.read_arrow(spark, {**base, "subscribe": topic})
+    for one in (frame, arrow):
+        with contextlib.redirect_stdout(printed):
+            for mode in ("simple", "extended", "codegen", "cost", "formatted"):
+                one.explain(mode=mode)
+        printed.write(one._jdf.queryExecution().toString() + repr(one))
+        assert one.count() == 10
+    frame.select("value").write.format("ottla").mode("append").options(**base, topic=topic).save()
+    printed.write(stream_plan(spark, **base, subscribe=topic))
+    read = {"subscribe": topic, "startingOffsets": "earliest"}
+    stream = spark.readStream.format("ottla").options(**base, **read).load()
+    query = (
+        stream.select("value")
+        .writeStream.format("ottla")
+        .options(**base, topic=topic)
+        .option("checkpointLocation", str(tmp_path / "checkpoint"))
+        .trigger(availableNow=True)
+        .start()
+    )
+    assert query.awaitTermination(300)
+    with contextlib.redirect_stdout(printed):
+        query.explain(extended=True)
+    printed.write(str(query.lastProgress) + str(query.status) + repr(query))
+    for file in (tmp_path / "checkpoint").rglob("*"):
+        if file.is_file():
+            printed.write(file.read_bytes().decode(errors="replace"))
+    for options in ({"topic": "a b c", "kafka.max.block.ms": "500"}, {"nonsense": "x"}):
+        with pytest.raises(PySparkException) as caught:
+            frame.select("value").write.format("ottla").mode("append").options(
+                **base, **options
+            ).save()
+        printed.write(str(caught.value))
+    text = printed.getvalue() + str(executions(spark, last))
+    assert "ottla" in text
+    # That the text is of these queries, and of their tasks.
+    assert "AppendData" in text
+    assert shown(text) == set()
