@@ -1,0 +1,104 @@
+//! Proves: the memory of a batch is used again once nobody holds it, and not before.
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+use arrow_array::{Array, RecordBatch};
+use bytes::Bytes;
+use ottla_arrow::{ArrowDecoder, Column, DecoderConfig, OffsetRange, PushOptions};
+use ottla_protocol::records::{BatchBuilder, Compression, Compressor, Stamp, rewrite};
+
+const ROWS: u32 = 20_000;
+
+/// Rows whose values and keys tell which batch they are of; equally long in all, as their memory is.
+fn blob(number: i64, rows: u32) -> Bytes {
+    let mut builder = BatchBuilder::new(0);
+    for row in 0..rows {
+        let text = format!("batch {number:>2} row {row:>6}");
+        builder.append(number, Some(text.as_bytes()), Some(text.as_bytes()), &[]).unwrap();
+    }
+    let bytes = builder.finish(&Stamp::default(), &mut Compressor::new(Compression::None).unwrap()).unwrap();
+    rewrite::place(bytes, number * i64::from(ROWS), 0).unwrap()
+}
+
+fn decode(decoder: &mut ArrowDecoder, number: i64, rows: u32) -> RecordBatch {
+    let range = OffsetRange { topic: "orders", partition: 0, start: 0, end: i64::MAX };
+    decoder.push(&blob(number, rows), &range, PushOptions::default()).unwrap();
+    decoder.flush().unwrap();
+    decoder.pop().unwrap().batch
+}
+
+fn check(batch: &RecordBatch, number: i64) {
+    for column in ["key", "value"] {
+        let column = batch.column_by_name(column).unwrap().as_binary::<i32>();
+        for (row, value) in column.iter().enumerate() {
+            assert_eq!(value.unwrap(), format!("batch {number:>2} row {row:>6}").as_bytes());
+        }
+    }
+    let offsets = batch.column_by_name("offset").unwrap().as_primitive::<Int64Type>();
+    assert!(
+        offsets
+            .values()
+            .iter()
+            .copied()
+            .eq((0..).map(|row| number * i64::from(ROWS) + row).take(batch.num_rows()))
+    );
+}
+
+/// Where the columns' bytes lie.
+fn places(batch: &RecordBatch) -> Vec<usize> {
+    let buffers = batch.columns().iter().flat_map(|column| column.to_data().buffers().to_vec());
+    buffers.map(|buffer| buffer.as_ptr().addr()).collect()
+}
+
+fn columns() -> [Column; 4] {
+    [Column::Key, Column::Value, Column::Offset, Column::Timestamp]
+}
+
+#[test]
+fn memory_is_used_again_and_never_while_it_is_held() {
+    let mut decoder = ArrowDecoder::new(&columns(), DecoderConfig::default());
+    let mut held = Vec::new();
+    for number in 0..5 {
+        held.push(decode(&mut decoder, number, ROWS));
+    }
+    for (number, batch) in (0..).zip(&held) {
+        check(batch, number);
+    }
+    // A slice holds on to all of it.
+    let slice = held.remove(0).slice(ROWS as usize - 1, 1);
+    let free = places(&held.remove(0));
+    let mut seen = Vec::new();
+    for number in 10..14 {
+        let batch = decode(&mut decoder, number, ROWS);
+        check(&batch, number);
+        seen.extend(places(&batch));
+        held.push(batch);
+    }
+    assert!(free.iter().all(|place| seen.contains(place)), "what came back was not used again");
+    for (number, batch) in [2, 3, 4, 10, 11, 12, 13].into_iter().zip(&held) {
+        check(batch, number);
+    }
+    let last = slice.column_by_name("value").unwrap().as_binary::<i32>().value(0);
+    assert_eq!(last, format!("batch  0 row {:>6}", ROWS - 1).as_bytes());
+}
+
+#[test]
+fn batches_outlive_their_decoder() {
+    let mut decoder = ArrowDecoder::new(&columns(), DecoderConfig::default());
+    let batches = [decode(&mut decoder, 0, ROWS), decode(&mut decoder, 1, ROWS)];
+    drop(decoder);
+    for (number, batch) in (0..).zip(&batches) {
+        check(batch, number);
+    }
+}
+
+#[test]
+fn a_small_batch_after_a_large_one_holds_little() {
+    let mut decoder = ArrowDecoder::new(&columns(), DecoderConfig::default());
+    let large = decode(&mut decoder, 0, ROWS);
+    drop(large);
+    drop(decode(&mut decoder, 1, ROWS));
+    let small = decode(&mut decoder, 2, 10);
+    check(&small, 2);
+    assert!(small.get_array_memory_size() < 10_000, "{} bytes", small.get_array_memory_size());
+}

@@ -1,0 +1,349 @@
+//! Proves: one good server among bad ones is enough; if all are bad, one error within the stated
+//! time names each with its phase and cause; the shuffle is even; the brokers' own addresses
+//! replace the list; a cluster that came back elsewhere is found through the list again.
+
+use std::collections::HashMap;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::support::*;
+use ottla_client::config::Value;
+use ottla_client::environment::{BoxFuture, Environment, Network, SocketOptions, Stream};
+use ottla_client::metadata::Want;
+use ottla_client::producer::Producer;
+use ottla_client::{Client, Config, Kind, Route};
+use ottla_mock::{Fault, Match, MockCluster, MockConfig, Reaction};
+use ottla_protocol::ApiKey;
+use parking_lot::Mutex;
+
+/// TLS's answer to bytes that are not TLS: an alert.
+const TLS_ALERT: &[u8] = &[0x15, 3, 3, 0, 2, 2, 10];
+const HTTP: &[u8] = b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n";
+
+async fn bad_servers() -> Vec<(String, &'static str, &'static str)> {
+    let silent = server(|stream| async move {
+        let _open = stream;
+        std::future::pending().await
+    });
+    vec![
+        (closed_port().await.to_string(), "TCP", "connection refused"),
+        ("nowhere.invalid:9092".to_owned(), "DNS", "cannot be resolved"),
+        (answering(HTTP).await.to_string(), "ApiVersions", "HTTP"),
+        (silent.await.to_string(), "ApiVersions", "no answer within"),
+        (answering(TLS_ALERT).await.to_string(), "ApiVersions", "TLS"),
+    ]
+}
+
+async fn connect(servers: &str, seed: u64, timeout: Duration) -> ottla_client::Result<Client> {
+    let network = Arc::new(Names::default());
+    soon(Client::connect(config(servers, &[]), environment(&network, seed), timeout)).await
+}
+
+#[tokio::test]
+async fn one_good_server_among_bad_ones_is_enough() {
+    let cluster = cluster(1).await;
+    let good = cluster.brokers()[0].address.to_string();
+    let mut all: Vec<String> = bad_servers().await.into_iter().map(|(server, ..)| server).collect();
+    all.push(good);
+    for seed in 0..4 {
+        let started = Stopwatch::start();
+        let client = connect(&all.join(","), seed, SOON).await.expect("a client");
+        assert_eq!(client.snapshot().brokers.len(), 3);
+        assert!(started.elapsed() < ms(3000), "seed {seed}: {:?}", started.elapsed());
+    }
+}
+
+/// Regression: the call's own time-out used to end the attempt without a word about the servers.
+#[tokio::test]
+async fn when_all_are_bad_one_error_names_each_address_phase_and_cause_in_time() {
+    let bad = bad_servers().await;
+    let list: Vec<&str> = bad.iter().map(|(server, ..)| server.as_str()).collect();
+    let started = Stopwatch::start();
+    let error = connect(&list.join(","), 1, ms(5000)).await.expect_err("nothing to connect to");
+    assert!(started.elapsed() < ms(6000), "{:?}", started.elapsed());
+    assert_eq!(error.kind(), Kind::Bootstrap, "{error}");
+    let words = error.to_string();
+    for (server, phase, cause) in &bad {
+        let at = words.find(server).unwrap_or_else(|| panic!("{server} is missing in {words}"));
+        let around = &words[at.saturating_sub(400)..(at + 100).min(words.len())];
+        assert!(around.contains(phase) && around.contains(cause), "{server}: {phase}, {cause} in {words}");
+    }
+}
+
+#[tokio::test]
+async fn a_single_silent_server_fails_in_its_time_with_its_phase() {
+    let silent = server(|mut stream| async move {
+        shake_hands(&mut stream).await;
+        std::future::pending().await
+    });
+    let address = silent.await.to_string();
+    let started = Stopwatch::start();
+    let error = connect(&address, 1, ms(3000)).await.expect_err("no metadata");
+    assert!(started.elapsed() < ms(3700));
+    assert!(error.to_string().contains("Metadata") && error.to_string().contains(&address), "{error}");
+}
+
+#[tokio::test]
+async fn a_black_hole_delays_the_next_server_only_a_little() {
+    let cluster = cluster(1).await;
+    let network = Arc::new(Names::default());
+    let hole = "192.0.2.1:9092".parse().unwrap();
+    network.black_holes.lock().push(hole);
+    let servers = format!("192.0.2.1:9092,{}", cluster.brokers()[0].address);
+    for seed in 0..3 {
+        let started = Stopwatch::start();
+        let connected = Client::connect(config(&servers, &[]), environment(&network, seed), SOON);
+        soon(connected).await.expect("a client");
+        assert!(started.elapsed() < ms(1500), "{:?}", started.elapsed());
+    }
+    assert!(network.connects.lock().contains(&hole), "the black hole was tried first at least once");
+}
+
+/// Refuses every connection, and remembers who was asked first.
+#[derive(Debug, Default)]
+struct Refusing {
+    first: Mutex<Option<SocketAddr>>,
+}
+
+impl Network for Refusing {
+    fn resolve<'a>(&'a self, host: &'a str, port: u16) -> BoxFuture<'a, io::Result<Vec<SocketAddr>>> {
+        Box::pin(async move { Ok(vec![SocketAddr::new(host.parse().map_err(io::Error::other)?, port)]) })
+    }
+
+    fn connect(&self, address: SocketAddr, _: SocketOptions) -> BoxFuture<'_, io::Result<Box<dyn Stream>>> {
+        self.first.lock().get_or_insert(address);
+        Box::pin(async { Err(io::ErrorKind::ConnectionRefused.into()) })
+    }
+}
+
+#[tokio::test]
+async fn ten_thousand_shuffles_spread_first_contact_evenly() {
+    let network = Arc::new(Refusing::default());
+    let shared: Arc<dyn Network> = Arc::clone(&network) as _;
+    let environment = Environment::new(shared, fastrand::Rng::with_seed(7));
+    let servers = "192.0.2.1:9092,192.0.2.2:9092,192.0.2.3:9092,192.0.2.4:9092";
+    let mut first = HashMap::new();
+    for _ in 0..10_000 {
+        *network.first.lock() = None;
+        let connected = Client::connect(config(servers, &[]), environment.clone(), SOON);
+        soon(connected).await.expect_err("all refuse");
+        *first.entry(network.first.lock().unwrap()).or_insert(0) += 1;
+    }
+    assert_eq!(first.len(), 4);
+    // Five standard deviations of a fair choice.
+    assert!(first.values().all(|count| (2_500 - 217..=2_500 + 217).contains(count)), "{first:?}");
+}
+
+#[tokio::test]
+async fn of_three_servers_two_are_dead() {
+    let cluster = cluster(1).await;
+    let (refusing, silent) = (closed_port().await, "192.0.2.9:9092".parse().unwrap());
+    let network = Arc::new(Names::default());
+    network.black_holes.lock().push(silent);
+    let servers = format!("{refusing},{silent},{}", cluster.brokers()[0].address);
+    for seed in 0..6 {
+        let started = Stopwatch::start();
+        let connected = Client::connect(config(&servers, &[]), environment(&network, seed), SOON);
+        assert_eq!(soon(connected).await.expect("a client").snapshot().brokers.len(), 3);
+        assert!(started.elapsed() < ms(1500), "{:?}", started.elapsed());
+    }
+}
+
+#[tokio::test]
+async fn all_brokers_are_replaced_and_a_producer_goes_on() {
+    let old = cluster(1).await;
+    let network = Arc::new(Names::default());
+    network.names.lock().insert("seed".to_owned(), vec![old.brokers()[0].address]);
+    let client = Client::connect(config("seed:9092", &[("linger.ms", "0")]), environment(&network, 1), SOON);
+    let client = soon(client).await.expect("a client");
+    let producer = Producer::new(client.clone()).unwrap();
+    offset_of(&send(&producer, 0, "a").await).await.expect("written");
+    let new = cluster(1).await;
+    network.names.lock().insert("seed".to_owned(), new.brokers().iter().map(|b| b.address).collect());
+    drop(old);
+    offset_of(&send(&producer, 0, "b").await).await.expect("written to the new brokers");
+    assert_eq!(log(&new, "t", 0), [(0, "b".to_owned())]);
+    let ports = |cluster: &MockCluster| -> Vec<u16> {
+        cluster.brokers().iter().map(|broker| broker.address.port()).collect()
+    };
+    let known: Vec<u16> = client.snapshot().brokers.values().map(|broker| broker.endpoint.port).collect();
+    assert_eq!(known, ports(&new));
+}
+
+#[tokio::test]
+async fn a_name_with_several_addresses_is_tried_in_turn_and_failures_name_them_all() {
+    let cluster = cluster(1).await;
+    let good = cluster.brokers()[0].address;
+    let (dead, hole) = (closed_port().await, "192.0.2.7:9092".parse().unwrap());
+    let network = Arc::new(Names::default());
+    network.black_holes.lock().push(hole);
+    network.names.lock().insert("kafka".to_owned(), vec![dead, hole, good]);
+    let client = Client::connect(config("kafka:9092", &[]), environment(&network, 1), ms(3000));
+    assert_eq!(soon(client).await.expect("a client").snapshot().brokers.len(), 3);
+
+    network.names.lock().insert("kafka".to_owned(), vec![dead, hole]);
+    let client = Client::connect(config("kafka:9092", &[]), environment(&network, 1), ms(600));
+    let words = soon(client).await.expect_err("nobody there").to_string();
+    assert!(
+        words.contains("refused") && words.contains("192.0.2.7") && words.contains("127.0.0.1"),
+        "{words}"
+    );
+}
+
+#[tokio::test]
+async fn advertised_brokers_replace_the_list() {
+    let cluster = cluster(1).await;
+    let network = Arc::new(Names::default());
+    network.names.lock().insert("seed".to_owned(), vec![cluster.brokers()[0].address]);
+    let client = Client::connect(config("seed:9092", &[]), environment(&network, 1), SOON);
+    let client = soon(client).await.expect("a client");
+    for broker in 1..=3 {
+        soon(client.connection(Route::Broker(broker))).await.expect("a connection");
+    }
+    soon(client.refresh(client.snapshot().generation, Want::Known)).await.expect("metadata");
+    let seeds = network.resolved.lock().iter().filter(|name| *name == "seed").count();
+    assert_eq!(seeds, 1, "the list rests once the brokers are known");
+}
+
+#[tokio::test]
+async fn a_cluster_that_came_back_elsewhere_is_found_again() {
+    let old = cluster(1).await;
+    let network = Arc::new(Names::default());
+    network.names.lock().insert("seed".to_owned(), vec![old.brokers()[0].address]);
+    let client = Client::connect(config("seed:9092", &[]), environment(&network, 1), SOON);
+    let client = soon(client).await.expect("a client");
+    let before = client.snapshot().generation;
+    drop(old);
+
+    let new = MockCluster::start(MockConfig { brokers: 2, ..Default::default() }).await.unwrap();
+    network.names.lock().insert("seed".to_owned(), vec![new.brokers()[1].address]);
+    let refreshed = client.retrying("refreshing", SOON, || client.refresh(before, Want::Known));
+    let snapshot = soon(refreshed).await.expect("metadata");
+    assert_eq!(snapshot.brokers.len(), 2);
+    let ports: Vec<u16> = snapshot.brokers.values().map(|broker| broker.endpoint.port).collect();
+    assert_eq!(ports, new.brokers().iter().map(|broker| broker.address.port()).collect::<Vec<_>>());
+    soon(client.connection(Route::Broker(1))).await.expect("the new broker 1");
+    assert!(new.connections(1) > 0);
+}
+
+/// KIP-1102: a broker may send its clients back to the list.
+#[tokio::test]
+async fn rebootstrap_required_leads_back_to_the_list() {
+    let cluster = cluster(1).await;
+    let network = Arc::new(Names::default());
+    network.names.lock().insert("seed".to_owned(), vec![cluster.brokers()[0].address]);
+    let client =
+        soon(Client::connect(config("seed:9092", &[]), environment(&network, 1), SOON)).await.unwrap();
+    let code = ottla_protocol::ErrorCode::RebootstrapRequired;
+    cluster.inject(Fault::once(Match::api(ApiKey::Metadata), Reaction::Error(code)));
+    soon(client.refresh(client.snapshot().generation, Want::Known)).await.expect("metadata");
+    assert_eq!(network.resolved.lock().iter().filter(|name| *name == "seed").count(), 2);
+}
+
+/// KIP-899: who does not want it is not sent to the list.
+#[tokio::test]
+async fn without_recovery_the_list_is_not_used_again() {
+    let cluster = cluster(1).await;
+    let network = Arc::new(Names::default());
+    network.names.lock().insert("seed".to_owned(), vec![cluster.brokers()[0].address]);
+    let config = config("seed:9092", &[("metadata.recovery.strategy", "none")]);
+    let client = soon(Client::connect(config, environment(&network, 1), SOON)).await.unwrap();
+    for broker in cluster.brokers() {
+        cluster.stop_broker(broker.id).await.unwrap();
+    }
+    let refused = soon(client.refresh(client.snapshot().generation, Want::Known)).await.unwrap_err();
+    assert!(refused.to_string().contains("metadata.recovery.strategy is none"), "{refused}");
+    assert_eq!(network.resolved.lock().iter().filter(|name| *name == "seed").count(), 1);
+    // The brokers that are known are tried as before.
+    for broker in cluster.brokers() {
+        cluster.start_broker(broker.id).await.unwrap();
+    }
+    until(|| client.snapshot().generation > 0).await;
+    let retried =
+        client.retrying("refreshing", SOON, || client.refresh(client.snapshot().generation, Want::Known));
+    soon(retried).await.expect("metadata");
+}
+
+/// KIP-1102: brokers that are there but say nothing are given up after a while.
+#[tokio::test]
+async fn brokers_that_say_nothing_are_given_up_for_the_list() {
+    let cluster = cluster(1).await;
+    let network = Arc::new(Names::default());
+    network.names.lock().insert("seed".to_owned(), vec![cluster.brokers()[0].address]);
+    let config = config("seed:9092", &[("metadata.recovery.rebootstrap.trigger.ms", "200")]);
+    let client = soon(Client::connect(config, environment(&network, 1), SOON)).await.unwrap();
+    // PATIENCE between two brokers is a second: only one is asked before the time is over.
+    cluster.inject(Fault::once(Match::api(ApiKey::Metadata), Reaction::Silence));
+    let started = Stopwatch::start();
+    soon(client.refresh(client.snapshot().generation, Want::Known)).await.expect("metadata");
+    assert!(started.elapsed() < SOON / 2, "long before request.timeout.ms");
+    assert_eq!(network.resolved.lock().iter().filter(|name| *name == "seed").count(), 2);
+}
+
+#[tokio::test]
+async fn a_list_that_makes_no_sense_is_refused_at_once() {
+    for servers in ["", "host", "host:port", "host:0", ":9092", "host:99999", "a b:1"] {
+        let config = Config::from_pairs([("bootstrap.servers", Value::from(servers))]).unwrap();
+        let error = Client::new(config, Default::default()).expect_err(servers);
+        assert_eq!(error.kind(), Kind::Config, "{servers}: {error}");
+    }
+}
+
+#[tokio::test]
+async fn canonical_names_stand_in_for_the_bootstrap_servers() {
+    let cluster = cluster(1).await;
+    let network = Arc::new(Names::default());
+    let (good, dead) = (cluster.brokers()[0].address, SocketAddr::new([127, 0, 0, 9].into(), 1));
+    network.names.lock().insert("all".to_owned(), vec![good, dead]);
+    network.names.lock().insert("broker-1".to_owned(), vec![good]);
+    network.canonical.lock().insert(good.ip(), "broker-1".to_owned());
+    let pairs = [("client.dns.lookup", "resolve_canonical_bootstrap_servers_only")];
+    let servers = format!("all:{},nowhere.invalid:1", good.port());
+    let connected = Client::connect(config(&servers, &pairs), environment(&network, 1), SOON);
+    soon(connected).await.expect("a client");
+    assert!(network.resolved.lock().contains(&"broker-1".to_owned()));
+    // Nobody is there any more: every name that was tried is told, and why.
+    let nobody = closed_port().await;
+    network.names.lock().insert("broker-1".to_owned(), vec![nobody]);
+    let connected = Client::connect(config(&servers, &pairs), environment(&network, 1), SOON);
+    let error = soon(connected).await.expect_err("nobody there");
+    let tried: Vec<String> =
+        error.attempts().iter().filter_map(|attempt| attempt.context().address.clone()).collect();
+    for name in ["nowhere.invalid:1", "broker-1:", "127.0.0.9:"] {
+        assert!(tried.iter().any(|address| address.starts_with(name)), "{name} in {tried:?}");
+    }
+}
+
+#[tokio::test]
+async fn the_system_knows_names_of_addresses() {
+    let name = soon(Environment::default().network.canonical_name([127, 0, 0, 1].into())).await;
+    assert!(!name.expect("a name, or the address").is_empty());
+}
+
+#[tokio::test]
+async fn ipv6_is_an_address_like_any_other() {
+    let shape = ottla_mock::MockConfig { host: "::1".to_owned(), brokers: 2, ..Default::default() };
+    let cluster = ottla_mock::MockCluster::start(shape).await.expect("IPv6 on the loopback interface");
+    cluster.create_topic(ottla_mock::TopicSpec::new("t").partitions(2)).unwrap();
+    assert!(cluster.bootstrap().starts_with("[::1]:"), "{}", cluster.bootstrap());
+    // By its address, and by a name whose other address, of the old kind, is dead.
+    let network = Arc::new(Names::default());
+    let six = cluster.brokers()[0].address;
+    let dead = closed_port().await;
+    network.names.lock().insert("both".to_owned(), vec![dead, six]);
+    for (server, environment) in [
+        (cluster.bootstrap(), Environment::default()),
+        (format!("both:{}", six.port()), environment(&network, 1)),
+    ] {
+        let client = soon(Client::connect(config(&server, &[]), environment, SOON)).await.expect("connected");
+        let found = soon(client.topics(&["t".into()], true, SOON)).await.expect("a topic");
+        assert_eq!(found[0].partitions.len(), 2);
+        // The brokers advertise their IPv6 addresses, and are reached there.
+        for broker in [1, 2] {
+            let connection = soon(client.connection(Route::Broker(broker))).await.expect("connected");
+            assert_eq!(connection.endpoint().host, "::1");
+        }
+    }
+}

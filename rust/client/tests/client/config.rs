@@ -1,0 +1,126 @@
+//! Proves: configuration is taken by Kafka's names, checked, and never ignored silently; nothing
+//! secret is shown.
+
+use std::time::Duration;
+
+use ottla_client::config::{Acks, AssignmentStrategy, Value, rows};
+use ottla_client::{Config, Error, Kind};
+
+fn set(pairs: &[(&str, &str)]) -> Result<Config, Error> {
+    Config::from_pairs(pairs.iter().map(|(key, value)| (*key, Value::from(*value))))
+}
+
+fn refused(key: &str, value: &str) -> String {
+    let error = set(&[(key, value)]).expect_err(key);
+    assert_eq!(error.kind(), Kind::Config);
+    error.to_string()
+}
+
+#[test]
+fn an_unknown_key_names_the_nearest() {
+    for (wrong, right) in [
+        ("linger.mss", "linger.ms"),
+        ("bootstrap.server", "bootstrap.servers"),
+        ("ack", "acks"),
+        ("compresion.type", "compression.type"),
+        ("metrics.reporters", "metric.reporters"),
+        ("request_timeout", "request.timeout.ms"),
+    ] {
+        let words = refused(wrong, "1");
+        assert!(words.contains(wrong) && words.contains(&format!("did you mean {right}?")), "{words}");
+    }
+    assert!(!refused("zzzzzzzzzzzz", "1").contains("did you mean"));
+    assert!(refused(&"x".repeat(5000), "1").len() < 6000);
+}
+
+#[test]
+fn every_number_has_bounds_and_every_value_its_type() {
+    for row in rows().into_iter().filter(|row| matches!(row.ty, "int" | "milliseconds")) {
+        for outside in [row.bounds.0.checked_sub(1), row.bounds.1.checked_add(1)].into_iter().flatten() {
+            let words = refused(row.name, &outside.to_string());
+            assert!(words.contains(row.name) && words.contains("must be between"), "{words}");
+        }
+        for nonsense in ["", "x", "1.5", "1s", "99999999999999999999"] {
+            assert!(refused(row.name, nonsense).contains("expected a whole number"), "{}", row.name);
+        }
+    }
+    assert!(refused("acks", "2").contains("all | 1 | 0"));
+    assert!(refused("compression.type", "rar").contains("zstd"));
+    assert!(refused("check.crcs", "maybe").contains("true or false"));
+}
+
+#[test]
+fn names_may_have_underscores_and_values_any_fitting_type() {
+    let pairs = [
+        ("linger_ms", Value::Int(7)),
+        ("batch.size", Value::Float(100.0)),
+        ("acks", Value::Int(1)),
+        ("check_crcs", Value::Bool(false)),
+        ("bootstrap.servers", Value::List(vec!["a:1".to_owned(), " b:2 ".to_owned()])),
+        ("metric.reporters", Value::from("inert.but.known")),
+    ];
+    let config = Config::from_pairs(pairs).unwrap();
+    assert_eq!((config.linger, config.batch_size), (Duration::from_millis(7), 100));
+    assert_eq!((config.acks, config.check_crcs), (Acks::Leader, false));
+    assert_eq!(config.bootstrap_servers, ["a:1", "b:2"]);
+}
+
+/// Regression: who raised only request.timeout.ms was told off about a key that was never set.
+#[test]
+fn delivery_timeout_follows_unless_it_was_set() {
+    let config = set(&[("request.timeout.ms", "180000")]).expect("the default gives way, as in Java");
+    assert_eq!(config.delivery_timeout, Duration::from_millis(180_005));
+    let error =
+        set(&[("request.timeout.ms", "5000"), ("delivery.timeout.ms", "4000")]).expect_err("too small");
+    assert!(error.message().contains("at least linger.ms + request.timeout.ms (5005)"), "{error}");
+}
+
+#[test]
+fn nothing_secret_is_shown() {
+    for (mistyped, right) in [
+        ("sasl.pasword", "sasl.password"),
+        ("ssl.key.pasword", "ssl.key.password"),
+        ("sasl.jaas.conf", "sasl.jaas.config"),
+        ("ssl.key.pem", "ssl.keystore.key"),
+    ] {
+        let error = set(&[(mistyped, "hunter2")]).expect_err("no such key");
+        assert!(error.message().contains(&format!("did you mean {right}")), "{error}");
+        assert!(!format!("{error} {error:?}").contains("hunter2"), "{error}");
+    }
+    let secrets: Vec<_> = rows().into_iter().filter(|row| row.secret).collect();
+    assert!(secrets.len() >= 6 && secrets.iter().all(|row| row.default.is_empty()));
+    let error = refused("security.protocol", "TLS");
+    assert!(error.contains("SASL_SSL"), "{error}");
+}
+
+#[test]
+fn assignors_have_names_and_those_of_javas_classes() {
+    let config = set(&[(
+        "partition.assignment.strategy",
+        "org.apache.kafka.clients.consumer.StickyAssignor, cooperative-sticky,roundrobin",
+    )])
+    .unwrap();
+    let strategies =
+        [AssignmentStrategy::Sticky, AssignmentStrategy::CooperativeSticky, AssignmentStrategy::RoundRobin];
+    assert_eq!(config.partition_assignment_strategy, strategies);
+    assert!(refused("partition.assignment.strategy", "rnage").contains("did you mean range?"));
+    assert!(refused("partition.assignment.strategy", "range,range").contains("named twice"));
+    assert!(refused("group.protocol", "share").contains("classic | consumer"));
+}
+
+/// As in Java: with KIP-848 the brokers decide.
+#[test]
+fn what_only_classic_groups_know_is_refused_with_the_other_protocol() {
+    for (key, value) in [
+        ("session.timeout.ms", "10000"),
+        ("heartbeat_interval_ms", "1000"),
+        ("partition.assignment.strategy", "range"),
+    ] {
+        let error = set(&[(key, value), ("group.protocol", "consumer")]).expect_err(key);
+        assert_eq!(error.kind(), Kind::Config);
+        assert!(error.message().contains(&key.replace('_', ".")), "{error}");
+        assert!(error.message().contains("group.protocol=classic"), "{error}");
+        set(&[("group.protocol", "CLASSIC"), (key, value)]).expect(key);
+    }
+    set(&[("group.protocol", "consumer"), ("max.poll.interval.ms", "1000")]).expect("it is for both");
+}

@@ -1,0 +1,303 @@
+//! Proves: requests are pipelined up to the limit; whatever ends a connection ends it for everyone
+//! with one cause (silence, ids that do not fit, impossible lengths, cut frames, answers that
+//! nobody asked for); a caller who gives up harms no other; memory follows bytes, not promises.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::support::*;
+use ottla_client::connection::{Connection, Endpoint, Settings, connect};
+use ottla_client::{Error, Kind};
+use ottla_mock::{ApiLimit, MockConfig};
+use ottla_protocol::messages::api_versions::{ApiVersion, ApiVersionsResponse};
+use ottla_protocol::messages::metadata::{MetadataRequest, MetadataResponse};
+use ottla_protocol::{ApiKey, ErrorCode};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::time::Instant;
+
+const API: ApiKey = ApiKey::Metadata;
+const VERSION: i16 = 12;
+
+async fn open(address: std::net::SocketAddr, pairs: &[(&str, &str)]) -> Arc<Connection> {
+    let settings = Settings::try_from(&config(&address.to_string(), pairs)).unwrap();
+    let endpoint = Endpoint { host: address.ip().to_string(), port: address.port() };
+    soon(connect(&endpoint, &settings, &Default::default(), None)).await.expect("a connection")
+}
+
+/// Sends a request in a task of its own.
+fn ask(connection: &Arc<Connection>) -> tokio::task::JoinHandle<Result<MetadataResponse, Error>> {
+    let connection = Arc::clone(connection);
+    tokio::spawn(async move { connection.request(&MetadataRequest::default(), VERSION).await })
+}
+
+async fn answer(stream: &mut TcpStream, correlation_id: i32, controller_id: i32) {
+    let response = MetadataResponse { controller_id, ..Default::default() };
+    respond(stream, API, VERSION, correlation_id, &response).await;
+}
+
+/// A server that shakes hands, reads `requests` requests, sends `bytes` and stays.
+async fn saying(requests: usize, bytes: Vec<u8>) -> std::net::SocketAddr {
+    server(move |mut stream| {
+        let bytes = bytes.clone();
+        async move {
+            shake_hands(&mut stream).await;
+            for _ in 0..requests {
+                read_request(&mut stream).await;
+            }
+            let _ = stream.write_all(&bytes).await;
+            let _ = stream.read_u8().await;
+        }
+    })
+    .await
+}
+
+/// The words with which two requests in flight end; they must be the same.
+async fn end_of_two(connection: &Arc<Connection>) -> (Kind, String) {
+    let (first, second) = (ask(connection), ask(connection));
+    let first = soon(first).await.unwrap().expect_err("no answer");
+    let second = soon(second).await.unwrap().expect_err("no answer");
+    assert_eq!(first.message(), second.message());
+    assert_eq!(connection.cause_of_death().expect("dead").message(), first.message());
+    // Whoever asks later hears the same.
+    let later = soon(connection.request(&MetadataRequest::default(), VERSION)).await.expect_err("dead");
+    assert_eq!(later.message(), first.message());
+    (first.kind(), first.to_string())
+}
+
+#[tokio::test]
+async fn requests_are_pipelined_up_to_the_limit() {
+    let read = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&read);
+    let (go, wait) = tokio::sync::watch::channel(false);
+    let address = server(move |mut stream| {
+        let (counter, mut wait) = (Arc::clone(&counter), wait.clone());
+        async move {
+            shake_hands(&mut stream).await;
+            let mut ids = Vec::new();
+            for _ in 0..3 {
+                ids.push(read_request(&mut stream).await.unwrap().correlation_id);
+                counter.fetch_add(1, Ordering::SeqCst);
+            }
+            wait.wait_for(|go| *go).await.unwrap();
+            for id in ids {
+                answer(&mut stream, id, id).await;
+            }
+            while let Some(header) = read_request(&mut stream).await {
+                counter.fetch_add(1, Ordering::SeqCst);
+                answer(&mut stream, header.correlation_id, header.correlation_id).await;
+            }
+        }
+    })
+    .await;
+    let connection = open(address, &[("max.in.flight.requests.per.connection", "3")]).await;
+    let asked: Vec<_> = (0..5).map(|_| ask(&connection)).collect();
+    until(|| read.load(Ordering::SeqCst) == 3).await;
+    tokio::time::sleep(ms(50)).await;
+    assert_eq!((read.load(Ordering::SeqCst), connection.in_flight()), (3, 3));
+    go.send_replace(true);
+    let mut controllers = Vec::new();
+    for asked in asked {
+        controllers.push(soon(asked).await.unwrap().expect("an answer").controller_id);
+    }
+    controllers.sort_unstable();
+    assert_eq!(controllers, [1, 2, 3, 4, 5], "each answer went to its own request");
+}
+
+#[tokio::test]
+async fn silence_ends_the_connection_for_everyone_who_waits() {
+    let connection = open(saying(2, Vec::new()).await, &[("request.timeout.ms", "150")]).await;
+    let watch = Stopwatch::start();
+    let (kind, words) = end_of_two(&connection).await;
+    assert_eq!(kind, Kind::Connection);
+    assert!(words.contains("no answer to Metadata v12 within 150 ms"), "{words}");
+    watch.assert_within(ms(140), ms(600));
+}
+
+#[tokio::test]
+async fn bytes_that_trickle_do_not_prolong_the_time() {
+    let address = server(|mut stream| async move {
+        shake_hands(&mut stream).await;
+        read_request(&mut stream).await;
+        let _ = stream.write_all(&1000_u32.to_be_bytes()).await;
+        while stream.write_all(&[0]).await.is_ok() {
+            tokio::time::sleep(ms(5)).await;
+        }
+    })
+    .await;
+    let connection = open(address, &[("request.timeout.ms", "150")]).await;
+    let watch = Stopwatch::start();
+    let error = soon(ask(&connection)).await.unwrap().expect_err("too late");
+    watch.assert_within(ms(140), ms(700));
+    assert!(error.message().contains("within 150 ms"), "{error}");
+}
+
+/// Regression: each answer to others started the look for overdue requests anew.
+#[tokio::test]
+async fn a_busy_connection_still_notices_an_overdue_request() {
+    let address = server(|mut stream| async move {
+        shake_hands(&mut stream).await;
+        // Every answer comes, each of them too late.
+        let mut due: std::collections::VecDeque<(Instant, i32)> = Default::default();
+        loop {
+            tokio::select! {
+                header = read_request(&mut stream) => match header {
+                    Some(header) => due.push_back((Instant::now() + ms(5_000), header.correlation_id)),
+                    None => return,
+                },
+                () = tokio::time::sleep_until(due.front().map_or(Instant::now() + ms(1000), |due| due.0)) => {
+                    if let Some((_, id)) = due.pop_front() {
+                        answer(&mut stream, id, id).await;
+                    }
+                }
+            }
+        }
+    })
+    .await;
+    let pairs = [("request.timeout.ms", "200"), ("max.in.flight.requests.per.connection", "100")];
+    let connection = open(address, &pairs).await;
+    let mut asked = Vec::new();
+    for _ in 0..25 {
+        asked.push(ask(&connection));
+        tokio::time::sleep(ms(10)).await;
+    }
+    let error = soon(asked.remove(0)).await.unwrap().expect_err("overdue");
+    assert!(error.message().contains("within 200 ms"), "{error}");
+}
+
+#[tokio::test]
+async fn answers_with_ids_that_do_not_fit_end_the_connection() {
+    let frame = |id: i32| [&4_u32.to_be_bytes()[..], &id.to_be_bytes()].concat();
+    for (bytes, cause) in [
+        (frame(77), "correlation id 77 where 1 was due"),
+        (frame(2), "correlation id 2 where 1 was due"),
+        (frame(0), "correlation id 0 where 1 was due"),
+    ] {
+        let connection = open(saying(2, bytes).await, &[]).await;
+        let (kind, words) = end_of_two(&connection).await;
+        assert_eq!(kind, Kind::Protocol);
+        assert!(words.contains(cause), "{words}");
+    }
+}
+
+#[tokio::test]
+async fn a_repeated_answer_and_one_that_nobody_asked_for_end_the_connection() {
+    let address = server(|mut stream| async move {
+        shake_hands(&mut stream).await;
+        let id = read_request(&mut stream).await.unwrap().correlation_id;
+        answer(&mut stream, id, 1).await;
+        answer(&mut stream, id, 2).await;
+        let _ = stream.read_u8().await;
+    });
+    let connection = open(address.await, &[]).await;
+    soon(ask(&connection)).await.unwrap().expect("the first answer");
+    until(|| connection.cause_of_death().is_some()).await;
+    assert!(connection.cause_of_death().unwrap().message().contains("nobody asked for"));
+
+    // One that comes along with the handshake's.
+    let connection = open(saying(0, [0, 0, 0, 4, 0, 0, 0, 9].to_vec()).await, &[]).await;
+    until(|| connection.cause_of_death().is_some()).await;
+}
+
+#[tokio::test]
+async fn impossible_lengths_and_cut_frames_end_the_connection() {
+    let cases: [(&[u8], &str); 6] = [
+        (&[0xff, 0xff, 0xff, 0xff], "announces -1 bytes"),
+        (&[0x7f, 0xff, 0xff, 0xff], "announces 2147483647 bytes"),
+        (&[0, 0, 0, 0], "announces 0 bytes"),
+        (&[0, 0, 0, 3, 1, 2, 3], "announces 3 bytes"),
+        (b"HTTP/1.1 200 OK\r\n\r\n", "HTTP"),
+        (&[0, 0, 0, 9, 0, 0, 0, 1, 5, 0, 0, 0, 0], "malformed answer to Metadata"),
+    ];
+    for (bytes, cause) in cases {
+        let connection = open(saying(2, bytes.to_vec()).await, &[("request.timeout.ms", "3000")]).await;
+        let (first, second) = (ask(&connection), ask(&connection));
+        let error = soon(first).await.unwrap().expect_err("no answer");
+        assert!(error.to_string().contains(cause), "{cause}: {error}");
+        soon(second).await.unwrap().expect_err("the connection is dead");
+    }
+    // Half a frame, then the end; half a frame, then silence.
+    let address = server(|mut stream| async move {
+        shake_hands(&mut stream).await;
+        read_request(&mut stream).await;
+        let _ = stream.write_all(&[0, 0, 1, 0, 0, 0, 0, 1]).await;
+    });
+    let error = soon(ask(&open(address.await, &[]).await)).await.unwrap().expect_err("cut off");
+    assert!(error.message().contains("closed the connection"), "{error}");
+    let half = saying(1, [0, 0, 1, 0, 0, 0, 0, 1].to_vec()).await;
+    let error = soon(ask(&open(half, &[("request.timeout.ms", "100")]).await)).await.unwrap();
+    assert!(error.expect_err("silence").message().contains("within 100 ms"));
+}
+
+/// Regression: the place of a request whose caller had gone was given away while the broker still
+/// worked on it.
+#[tokio::test]
+async fn giving_up_harms_no_other_and_keeps_the_limit() {
+    let read = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&read);
+    let (go, wait) = tokio::sync::watch::channel(false);
+    let address = server(move |mut stream| {
+        let (counter, mut wait) = (Arc::clone(&counter), wait.clone());
+        async move {
+            shake_hands(&mut stream).await;
+            while let Some(header) = read_request(&mut stream).await {
+                counter.fetch_add(1, Ordering::SeqCst);
+                wait.wait_for(|go| *go).await.unwrap();
+                answer(&mut stream, header.correlation_id, header.correlation_id).await;
+            }
+        }
+    })
+    .await;
+    let connection = open(address, &[("max.in.flight.requests.per.connection", "1")]).await;
+    let given_up = ask(&connection);
+    until(|| read.load(Ordering::SeqCst) == 1).await;
+    given_up.abort();
+    let second = ask(&connection);
+    tokio::time::sleep(ms(30)).await;
+    assert_eq!(connection.in_flight(), 1, "the first is still with the broker");
+    assert_eq!(read.load(Ordering::SeqCst), 1);
+    go.send_replace(true);
+    assert_eq!(soon(second).await.unwrap().expect("an answer").controller_id, 2);
+}
+
+#[tokio::test]
+async fn an_old_broker_is_asked_again_in_its_own_version() {
+    let address = server(|mut stream| async move {
+        let header = read_request(&mut stream).await.unwrap();
+        let own = ApiVersion { api_key: ApiKey::ApiVersions as i16, min_version: 0, max_version: 2 };
+        let refusal = ApiVersionsResponse {
+            error_code: ErrorCode::UnsupportedVersion.code(),
+            api_keys: vec![own],
+            ..Default::default()
+        };
+        respond(&mut stream, ApiKey::ApiVersions, 0, header.correlation_id, &refusal).await;
+        let again = read_request(&mut stream).await.unwrap();
+        assert_eq!(again.api_version, 2);
+        let metadata = ApiVersion { api_key: API as i16, min_version: 0, max_version: 5 };
+        let answer = ApiVersionsResponse { api_keys: vec![metadata], ..Default::default() };
+        respond(&mut stream, ApiKey::ApiVersions, 2, again.correlation_id, &answer).await;
+        let _ = stream.read_u8().await;
+    });
+    let connection = open(address.await, &[]).await;
+    assert_eq!(connection.version::<MetadataRequest>(i16::MAX).unwrap(), 5);
+
+    let limits = [(ApiKey::ApiVersions, ApiLimit::Max(0)), (API, ApiLimit::Max(4))].into();
+    let mock = MockConfig { api_limits: limits, ..Default::default() };
+    let mock = ottla_mock::MockCluster::start(mock).await.unwrap();
+    let connection = open(mock.brokers()[0].address, &[]).await;
+    assert_eq!(connection.version::<MetadataRequest>(i16::MAX).unwrap(), 4);
+}
+
+#[tokio::test]
+async fn closing_tells_those_who_wait_and_frees_the_socket() {
+    let address = server(|mut stream| async move {
+        shake_hands(&mut stream).await;
+        while read_request(&mut stream).await.is_some() {}
+    });
+    let connection = open(address.await, &[]).await;
+    let waiting = ask(&connection);
+    until(|| connection.in_flight() == 1).await;
+    connection.close();
+    let error = soon(waiting).await.unwrap().expect_err("closed");
+    assert!(error.message().contains("closed by this client"), "{error}");
+}

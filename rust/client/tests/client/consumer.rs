@@ -1,0 +1,385 @@
+//! Proves: a consumer hands out each record of its partitions once and in order, and its position
+//! moves with what it handed out; seeks, pauses and new assignments take effect at once, whatever is
+//! under way; it survives leaders that move, brokers that stop, sessions that brokers forget and
+//! bytes that are damaged on the way; what it fetches ahead is bounded.
+
+use crate::support::*;
+use ottla_client::consumer::{Consumer, Polled};
+use ottla_client::{Error, Kind, OffsetSpec, TopicPartition};
+use ottla_mock::{Fault, Match, MockCluster, Reaction, When};
+use ottla_protocol::{ApiKey, ErrorCode};
+use tokio::time::{Duration, Instant};
+
+const EARLIEST: (&str, &str) = ("auto.offset.reset", "earliest");
+
+fn tp(partition: i32) -> TopicPartition {
+    ("t".into(), partition)
+}
+
+/// Writes `count` values, ten a batch, to a partition.
+async fn fill(cluster: &MockCluster, partition: i32, numbers: std::ops::Range<i64>, pairs: &[(&str, &str)]) {
+    let producer = producer(cluster, pairs).await;
+    for n in numbers {
+        send(&producer, partition, &n.to_string()).await;
+        if n % 10 == 9 {
+            soon(producer.flush(SOON)).await.expect("written");
+        }
+    }
+    soon(producer.close(SOON)).await.expect("written");
+}
+
+async fn consumer(cluster: &MockCluster, partitions: &[i32], pairs: &[(&str, &str)]) -> Consumer {
+    let pairs: Vec<_> = [EARLIEST].iter().chain(pairs).copied().collect();
+    let consumer = Consumer::new(client(cluster, &pairs).await);
+    consumer.assign(partitions.iter().map(|p| tp(*p)).collect()).expect("assigned");
+    consumer
+}
+
+type Row = (i32, i64, String);
+
+/// What one poll hands out, `most` records at most.
+async fn poll(consumer: &Consumer, most: usize, wait: Duration) -> Result<Vec<Row>, Error> {
+    let mut rows = Vec::new();
+    if let Polled::Ready = consumer.poll(Instant::now() + wait).await? {
+        for set in consumer.take_records(most) {
+            for entry in &set.entries {
+                let value = String::from_utf8_lossy(set.value(entry).unwrap_or_default()).into_owned();
+                rows.push((set.partition.1, entry.offset, value));
+            }
+            consumer.handed_out(&set.partition, set.version(), set.next, set.leader_epoch);
+        }
+    }
+    Ok(rows)
+}
+
+/// Polls until there are `count` records.
+async fn read(consumer: &Consumer, count: usize) -> Vec<Row> {
+    let mut all = Vec::new();
+    soon(async {
+        while all.len() < count {
+            all.extend(poll(consumer, 500, ms(1_000)).await.expect("records"));
+        }
+    })
+    .await;
+    all
+}
+
+fn expected(partition: i32, offsets: std::ops::Range<i64>) -> Vec<Row> {
+    offsets.map(|n| (partition, n, n.to_string())).collect()
+}
+
+fn of(partition: i32, all: &[Row]) -> Vec<Row> {
+    all.iter().filter(|row| row.0 == partition).cloned().collect()
+}
+
+#[tokio::test]
+async fn every_codec_and_many_partitions() {
+    let cluster = cluster(5).await;
+    for (partition, codec) in (0..).zip(["none", "gzip", "snappy", "lz4", "zstd"]) {
+        fill(&cluster, partition, 0..100, &[("compression.type", codec)]).await;
+    }
+    let consumer = consumer(&cluster, &[0, 1, 2, 3, 4], &[]).await;
+    let all = read(&consumer, 500).await;
+    for partition in 0..5 {
+        assert_eq!(of(partition, &all), expected(partition, 0..100));
+        assert_eq!(consumer.position(&tp(partition), SOON).await.unwrap(), 100);
+    }
+    assert!(consumer.lag().iter().all(|(_, lag)| *lag == Some(0)), "{:?}", consumer.lag());
+    // What comes later is read as well.
+    fill(&cluster, 2, 100..120, &[]).await;
+    assert_eq!(read(&consumer, 20).await, expected(2, 100..120));
+}
+
+#[tokio::test]
+async fn a_poll_hands_out_no_more_than_it_is_asked_for_and_the_position_follows() {
+    let cluster = cluster(1).await;
+    fill(&cluster, 0, 0..30, &[("compression.type", "lz4")]).await;
+    let consumer = consumer(&cluster, &[0], &[]).await;
+    let mut next = 0;
+    while next < 30 {
+        let rows = soon(poll(&consumer, 7, SOON)).await.expect("records");
+        assert!(rows.len() <= 7);
+        let end = next + i64::try_from(rows.len()).unwrap();
+        assert_eq!(rows, expected(0, next..end));
+        assert_eq!(consumer.position(&tp(0), SOON).await.unwrap(), end);
+        next = end;
+    }
+}
+
+#[tokio::test]
+async fn what_was_taken_and_not_handed_out_is_given_back() {
+    let cluster = cluster(1).await;
+    fill(&cluster, 0, 0..30, &[]).await;
+    let consumer = consumer(&cluster, &[0], &[]).await;
+    soon(consumer.poll(Instant::now() + SOON)).await.expect("ready");
+    let version = consumer.version();
+    assert!(!consumer.take_records(5).is_empty());
+    assert_eq!(consumer.position(&tp(0), SOON).await.unwrap(), 0);
+    consumer.give_back();
+    assert_ne!(consumer.version(), version);
+    assert_eq!(read(&consumer, 30).await, expected(0, 0..30));
+}
+
+#[tokio::test]
+async fn a_seek_while_fetches_are_under_way_lets_no_stale_record_through() {
+    let cluster = cluster(1).await;
+    fill(&cluster, 0, 0..100, &[]).await;
+    let consumer = consumer(&cluster, &[0], &[]).await;
+    for round in 0..20 {
+        let to = (round * 37) % 100;
+        consumer.seek(&tp(0), to, None).expect("assigned");
+        assert_eq!(consumer.position(&tp(0), SOON).await.unwrap(), to);
+        let rows = loop {
+            let rows = soon(poll(&consumer, 3, SOON)).await.expect("records");
+            if !rows.is_empty() {
+                break rows;
+            }
+        };
+        let end = to + i64::try_from(rows.len()).unwrap();
+        assert_eq!(rows, expected(0, to..end));
+    }
+}
+
+#[tokio::test]
+async fn a_slow_look_up_does_not_undo_a_seek() {
+    let cluster = cluster(1).await;
+    fill(&cluster, 0, 0..50, &[]).await;
+    let slow = Match::api(ApiKey::ListOffsets);
+    cluster.inject(Fault::once(slow, Reaction::Delay(ms(300))));
+    let consumer = consumer(&cluster, &[0], &[]).await;
+    until(|| cluster.request_count(None, ApiKey::ListOffsets) > 0).await;
+    consumer.seek(&tp(0), 40, None).expect("assigned");
+    assert_eq!(read(&consumer, 10).await, expected(0, 40..50));
+    tokio::time::sleep(ms(400)).await;
+    assert_eq!(consumer.position(&tp(0), SOON).await.unwrap(), 50);
+}
+
+#[tokio::test]
+async fn seeking_to_the_ends_and_by_time() {
+    let cluster = cluster(2).await;
+    for partition in 0..2 {
+        fill(&cluster, partition, 0..20, &[]).await;
+    }
+    let consumer = consumer(&cluster, &[0, 1], &[]).await;
+    consumer.seek_to(&[], OffsetSpec::Latest).expect("assigned");
+    assert_eq!(consumer.position(&tp(0), SOON).await.unwrap(), 20);
+    assert_eq!(consumer.position(&tp(1), SOON).await.unwrap(), 20);
+    consumer.seek_to(&[tp(1)], OffsetSpec::Earliest).expect("assigned");
+    assert_eq!(read(&consumer, 20).await, expected(1, 0..20));
+    let stranger = consumer.seek_to(&[tp(7)], OffsetSpec::Earliest).expect_err("not assigned");
+    assert_eq!(stranger.kind(), Kind::State);
+    assert_eq!(consumer.seek(&tp(0), -1, None).expect_err("no offset").kind(), Kind::Config);
+}
+
+#[tokio::test]
+async fn a_paused_partition_rests_and_goes_on_where_it_was() {
+    let cluster = cluster(2).await;
+    for partition in 0..2 {
+        fill(&cluster, partition, 0..40, &[]).await;
+    }
+    let consumer = consumer(&cluster, &[0, 1], &[]).await;
+    soon(async { while poll(&consumer, 5, SOON).await.expect("records").is_empty() {} }).await;
+    consumer.pause(&[tp(0), tp(1)], true).expect("assigned");
+    assert_eq!(consumer.paused(), [tp(0), tp(1)]);
+    assert!(poll(&consumer, 500, ms(300)).await.expect("nothing").is_empty());
+    consumer.pause(&[tp(1)], false).expect("assigned");
+    let from = consumer.position(&tp(1), SOON).await.unwrap();
+    let rest = read(&consumer, usize::try_from(40 - from).unwrap()).await;
+    assert_eq!(rest, expected(1, from..40));
+    consumer.pause(&[tp(0)], false).expect("assigned");
+    let from = consumer.position(&tp(0), SOON).await.unwrap();
+    assert_eq!(read(&consumer, usize::try_from(40 - from).unwrap()).await, expected(0, from..40));
+}
+
+#[tokio::test]
+async fn a_new_assignment_keeps_positions_of_what_stays_and_drops_what_goes() {
+    let cluster = cluster(2).await;
+    for partition in 0..2 {
+        fill(&cluster, partition, 0..20, &[]).await;
+    }
+    let consumer = consumer(&cluster, &[0], &[]).await;
+    assert_eq!(read(&consumer, 20).await, expected(0, 0..20));
+    consumer.assign(vec![tp(0), tp(1)]).expect("assigned");
+    assert_eq!(read(&consumer, 20).await, expected(1, 0..20));
+    consumer.assign(vec![tp(1)]).expect("assigned");
+    fill(&cluster, 0, 20..30, &[]).await;
+    assert!(poll(&consumer, 500, ms(200)).await.expect("nothing").is_empty());
+    assert_eq!(consumer.assignment(), [tp(1)]);
+}
+
+#[tokio::test]
+async fn leaders_that_move_and_brokers_that_stop_lose_nothing() {
+    let cluster = cluster(3).await;
+    for partition in 0..3 {
+        fill(&cluster, partition, 0..300, &[]).await;
+    }
+    let small = [("max.partition.fetch.bytes", "300"), ("fetch.max.bytes", "600")];
+    let consumer = consumer(&cluster, &[0, 1, 2], &small).await;
+    let (mut all, mut polls) = (Vec::new(), 0);
+    soon(async {
+        while all.len() < 900 {
+            all.extend(poll(&consumer, 20, ms(1_000)).await.expect("records"));
+            polls += 1;
+            match polls {
+                5 => {
+                    let leader = cluster.leader("t", 0).unwrap();
+                    cluster.move_leader("t", 0, leader % 3 + 1).unwrap();
+                }
+                12 => cluster.stop_broker(cluster.leader("t", 1).unwrap()).await.unwrap(),
+                _ => {}
+            }
+        }
+    })
+    .await;
+    for partition in 0..3 {
+        assert_eq!(of(partition, &all), expected(partition, 0..300));
+    }
+}
+
+#[tokio::test]
+async fn each_refusal_of_a_partition_is_tried_again_and_costs_no_record() {
+    let codes = [
+        ErrorCode::NotLeaderOrFollower,
+        ErrorCode::FencedLeaderEpoch,
+        ErrorCode::UnknownLeaderEpoch,
+        ErrorCode::UnknownTopicOrPartition,
+        ErrorCode::UnknownTopicId,
+        ErrorCode::LeaderNotAvailable,
+        ErrorCode::ReplicaNotAvailable,
+        ErrorCode::KafkaStorageError,
+        ErrorCode::OffsetNotAvailable,
+        ErrorCode::CorruptMessage,
+    ];
+    let cluster = cluster(1).await;
+    fill(&cluster, 0, 0..20, &[]).await;
+    for code in codes {
+        let fault = cluster
+            .inject(Fault::once(Match::api(ApiKey::Fetch).topic("t").partition(0), Reaction::Error(code)));
+        let consumer = consumer(&cluster, &[0], &[]).await;
+        assert_eq!(read(&consumer, 20).await, expected(0, 0..20), "{code:?}");
+        assert_eq!(cluster.fault_hits(fault), 1, "{code:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_may_not_be_read_reaches_the_application_and_the_rest_goes_on() {
+    let cluster = cluster(2).await;
+    for partition in 0..2 {
+        fill(&cluster, partition, 0..20, &[]).await;
+    }
+    let code = ErrorCode::TopicAuthorizationFailed;
+    cluster.inject(Fault::once(Match::api(ApiKey::Fetch).topic("t").partition(0), Reaction::Error(code)));
+    let consumer = consumer(&cluster, &[0, 1], &[]).await;
+    let (mut all, mut errors) = (Vec::new(), Vec::new());
+    soon(async {
+        while all.len() < 40 {
+            match poll(&consumer, 500, ms(500)).await {
+                Ok(rows) => all.extend(rows),
+                Err(error) => errors.push(error),
+            }
+        }
+    })
+    .await;
+    assert_eq!(errors.len(), 1, "{errors:?}");
+    assert_eq!((errors[0].kind(), errors[0].context().partition), (Kind::Authorization, Some(0)));
+    assert_eq!((of(0, &all), of(1, &all)), (expected(0, 0..20), expected(1, 0..20)));
+}
+
+#[tokio::test]
+async fn a_position_outside_of_the_log_is_reset_as_configured() {
+    let cluster = cluster(1).await;
+    fill(&cluster, 0, 0..50, &[]).await;
+    cluster.delete_records("t", 0, 30).unwrap();
+    let earliest = consumer(&cluster, &[0], &[]).await;
+    earliest.seek(&tp(0), 3, None).expect("assigned");
+    assert_eq!(read(&earliest, 20).await, expected(0, 30..50));
+    let none = consumer(&cluster, &[0], &[("auto.offset.reset", "none")]).await;
+    let error = soon(poll(&none, 500, SOON)).await.expect_err("nowhere to begin");
+    assert_eq!(error.kind(), Kind::Offset, "{error}");
+    none.seek(&tp(0), 3, None).expect("assigned");
+    for _ in 0..2 {
+        // It stays until the application says where to go on.
+        let error = soon(poll(&none, 500, SOON)).await.expect_err("out of range");
+        assert_eq!((error.kind(), error.code()), (Kind::Offset, Some(ErrorCode::OffsetOutOfRange)));
+        assert!(error.to_string().contains("position 3") && error.to_string().contains("t-0"), "{error}");
+    }
+    none.seek(&tp(0), 45, None).expect("assigned");
+    assert_eq!(read(&none, 5).await, expected(0, 45..50));
+}
+
+#[tokio::test]
+async fn a_network_that_fails_resets_no_position() {
+    let cluster = cluster(1).await;
+    fill(&cluster, 0, 0..50, &[]).await;
+    let consumer = consumer(&cluster, &[0], &[("auto.offset.reset", "latest")]).await;
+    consumer.seek(&tp(0), 10, None).expect("assigned");
+    for _ in 0..3 {
+        cluster.inject(Fault::once(Match::api(ApiKey::Fetch), Reaction::Disconnect(When::AfterHandling)));
+    }
+    assert_eq!(read(&consumer, 40).await, expected(0, 10..50));
+}
+
+#[tokio::test]
+async fn damaged_bytes_are_fetched_again_and_then_told() {
+    let cluster = cluster(1).await;
+    fill(&cluster, 0, 0..20, &[]).await;
+    let fetch = || Match::api(ApiKey::Fetch);
+    cluster.inject(Fault::once(fetch(), Reaction::CorruptRecords));
+    let once = consumer(&cluster, &[0], &[]).await;
+    assert_eq!(read(&once, 20).await, expected(0, 0..20));
+    let fault = cluster.inject(Fault::new(fetch(), Reaction::CorruptRecords));
+    let always = consumer(&cluster, &[0], &[]).await;
+    let error = soon(poll(&always, 500, SOON)).await.expect_err("damaged");
+    assert_eq!((error.kind(), error.context().partition), (Kind::Protocol, Some(0)), "{error}");
+    assert!(error.to_string().contains("after offset 0"), "{error}");
+    cluster.remove_fault(fault);
+    assert_eq!(read(&always, 20).await, expected(0, 0..20));
+}
+
+#[tokio::test]
+async fn what_is_fetched_ahead_is_bounded() {
+    let cluster = cluster(4).await;
+    let value = "x".repeat(1_000);
+    let producer = producer(&cluster, &[]).await;
+    for n in 0..2_000 {
+        send(&producer, n % 4, &value).await;
+    }
+    soon(producer.close(SOON)).await.expect("written");
+    let bounds = [("prefetch.max.bytes", "300000"), ("max.partition.fetch.bytes", "100000")];
+    let consumer = consumer(&cluster, &[0, 1, 2, 3], &bounds).await;
+    soon(consumer.poll(Instant::now() + SOON)).await.expect("ready");
+    // A slow application: nothing is asked for beyond the bound.
+    quiet(&cluster, ms(300)).await;
+    let pieces = consumer.take_pieces(usize::MAX);
+    let bytes: usize = pieces.iter().map(|piece| piece.records.len()).sum();
+    // A broker sends a batch of up to 16 KB more than it was asked for.
+    assert!((100_000..=400_000).contains(&bytes), "{bytes}");
+    consumer.give_back();
+    assert_eq!(read(&consumer, 2_000).await.len(), 2_000);
+}
+
+#[tokio::test]
+async fn a_wakeup_ends_the_poll_that_waits_or_the_next() {
+    let cluster = cluster(1).await;
+    let consumer = std::sync::Arc::new(consumer(&cluster, &[0], &[]).await);
+    let waiting = tokio::spawn({
+        let consumer = std::sync::Arc::clone(&consumer);
+        async move { consumer.poll(Instant::now() + SOON).await }
+    });
+    tokio::time::sleep(ms(50)).await;
+    consumer.wakeup();
+    assert_eq!(soon(waiting).await.unwrap().expect_err("woken").kind(), Kind::Wakeup);
+    consumer.wakeup();
+    assert_eq!(poll(&consumer, 1, ms(1)).await.expect_err("woken").kind(), Kind::Wakeup);
+    assert!(poll(&consumer, 1, ms(1)).await.expect("nothing").is_empty());
+}
+
+#[tokio::test]
+async fn calls_that_do_not_fit_say_so() {
+    let cluster = cluster(1).await;
+    let idle = Consumer::new(client(&cluster, &[]).await);
+    assert_eq!(idle.poll(Instant::now()).await.expect_err("nothing to poll").kind(), Kind::State);
+    assert_eq!(idle.commit(None, SOON).await.expect_err("no group").kind(), Kind::Config);
+    idle.end_close(SOON).await.expect("closed");
+    assert_eq!(idle.poll(Instant::now()).await.expect_err("closed").kind(), Kind::Closed);
+}

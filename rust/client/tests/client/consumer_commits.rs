@@ -1,0 +1,166 @@
+//! Proves: commits that wait for their turn go out before what they are of is given up, or not at all,
+//! in both protocols; what a member keeps is committed, whatever the generation is by then, and while
+//! its own JoinGroup waits for others.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::support::*;
+use ottla_client::consumer::group::Subscription;
+use ottla_client::consumer::offsets::Committed;
+use ottla_client::consumer::{Consumer, Polled};
+use ottla_client::{Error, TopicPartition};
+use ottla_mock::{Fault, GroupConfig, Match, MockCluster, MockConfig, Reaction, TopicSpec};
+use ottla_protocol::{ApiKey, ErrorCode};
+use tokio::task::JoinHandle;
+use tokio::time::{Duration, Instant};
+
+type Pairs<'a> = &'a [(&'a str, &'a str)];
+
+const RANGE: Pairs<'_> = &[("partition.assignment.strategy", "range"), ("heartbeat.interval.ms", "50")];
+const COOPERATIVE: Pairs<'_> =
+    &[("partition.assignment.strategy", "cooperative-sticky"), ("heartbeat.interval.ms", "50")];
+const CONSUMER: Pairs<'_> = &[("group.protocol", "consumer")];
+
+async fn two_partitions() -> MockCluster {
+    let groups = GroupConfig { consumer_heartbeat_interval: ms(50), ..GroupConfig::default() };
+    let cluster = MockCluster::start(MockConfig { groups, ..MockConfig::default() }).await.unwrap();
+    cluster.create_topic(TopicSpec::new("t").partitions(2)).unwrap();
+    cluster
+}
+
+fn committed(cluster: &MockCluster, partition: i32) -> Option<i64> {
+    cluster.committed("g", "t", partition).map(|committed| committed.offset)
+}
+
+fn offsets(
+    partitions: impl IntoIterator<Item = TopicPartition>,
+    to: i64,
+) -> HashMap<TopicPartition, Committed> {
+    let to = Committed { offset: to, ..Committed::default() };
+    partitions.into_iter().map(|partition| (partition, to.clone())).collect()
+}
+
+/// A member that does what it is told.
+struct Member {
+    consumer: Arc<Consumer>,
+    /// Whether it waits for its commits before it gives anything up.
+    settles: bool,
+}
+
+impl Member {
+    async fn join(cluster: &MockCluster, name: &str, settles: bool, pairs: Pairs<'_>) -> Self {
+        let base = [("group.id", "g"), ("client.id", name), ("enable.auto.commit", "false")];
+        let pairs: Vec<_> = base.iter().chain(pairs).copied().collect();
+        let consumer = Arc::new(Consumer::new(client(cluster, &pairs).await));
+        consumer.subscribe(Subscription::Topics(vec!["t".into()])).expect("subscribed");
+        Self { consumer, settles }
+    }
+
+    async fn poll(&self, wait: Duration) {
+        if let Polled::Change(change) = self.consumer.poll(Instant::now() + wait).await.expect("polled") {
+            self.consumer.begin(&change).await;
+            if self.settles {
+                self.consumer.settle(&change).await;
+            }
+            self.consumer.finish(&change).expect("done");
+        }
+    }
+
+    /// Asks for a commit of both partitions; it gets its turn after those that were asked for before.
+    fn ask(&self, to: i64) -> JoinHandle<Result<(), Error>> {
+        let consumer = Arc::clone(&self.consumer);
+        let both = offsets([("t".into(), 0), ("t".into(), 1)], to);
+        tokio::spawn(async move { consumer.commit(Some(both), SOON).await })
+    }
+}
+
+/// Polls until each of them has so many partitions.
+async fn share(members: &[&Member], wanted: usize) {
+    soon(async {
+        while members.iter().any(|member| member.consumer.assignment().len() != wanted) {
+            for member in members {
+                member.poll(ms(10)).await;
+            }
+        }
+    })
+    .await;
+}
+
+/// Regression: what a commit is of was settled when it was asked for, but under which generation it
+/// goes out only when its turn came. A commit that had waited while its partition went to another
+/// member was so sent under the new generation, and overwrote the newer offset of that member.
+#[tokio::test]
+async fn a_commit_that_waits_is_not_made_once_its_partition_was_given_up() {
+    for (pairs, kept) in [(RANGE, None), (COOPERATIVE, Some(3)), (CONSUMER, Some(3))] {
+        let cluster = two_partitions().await;
+        let first = Member::join(&cluster, "first", false, pairs).await;
+        share(&[&first], 2).await;
+        let from_first = Match { client_id: Some("first".to_owned()), ..Match::api(ApiKey::OffsetCommit) };
+        let held_up = Reaction::Error(ErrorCode::CoordinatorLoadInProgress);
+        let fault = cluster.inject(Fault::new(from_first, held_up));
+        let waiting: Vec<_> = (1..=3).map(|to| first.ask(to)).collect();
+        until(|| cluster.fault_hits(fault) > 0).await;
+
+        let second = Member::join(&cluster, "second", false, pairs).await;
+        share(&[&first, &second], 1).await;
+        let (mine, its) = (first.consumer.assignment().remove(0), second.consumer.assignment().remove(0));
+        soon(second.consumer.commit(Some(offsets([its.clone()], 900)), SOON)).await.expect("committed");
+
+        cluster.remove_fault(fault);
+        for commit in waiting {
+            let error = soon(commit).await.unwrap().expect_err("given up meanwhile");
+            assert_eq!(error.code(), Some(ErrorCode::IllegalGeneration), "{pairs:?}: {error}");
+        }
+        assert_eq!(committed(&cluster, its.1), Some(900), "{pairs:?}: overwritten");
+        assert_eq!(committed(&cluster, mine.1), kept, "{pairs:?}: what it has had all the time");
+        share(&[&first, &second], 1).await;
+        soon(first.consumer.commit(Some(offsets([mine], 4)), SOON)).await.expect("a member all the same");
+    }
+}
+
+/// Regression: with a cooperative assignor a member keeps its partitions while it joins again, but what
+/// it committed, and asked of committed offsets, waited on the connection behind its own JoinGroup. The
+/// broker answers that when all members have joined, one that is busy for minutes included: the
+/// commits timed out, though the group would have taken them.
+#[tokio::test]
+async fn commits_do_not_wait_behind_a_join_that_waits_for_others() {
+    let cluster = two_partitions().await;
+    let pairs: Vec<_> = COOPERATIVE.iter().copied().chain([("fetch.max.wait.ms", "100")]).collect();
+    let first = Member::join(&cluster, "first", true, &pairs).await;
+    share(&[&first], 2).await;
+    let join = Match { client_id: Some("first".to_owned()), ..Match::api(ApiKey::JoinGroup) };
+    let held = cluster.inject(Fault::once(join, Reaction::Delay(ms(60_000))));
+    let second = Member::join(&cluster, "second", true, &pairs).await;
+    second.poll(ms(10)).await;
+    until(|| cluster.fault_hits(held) == 1).await;
+    for to in 1..=3 {
+        let started = Stopwatch::start();
+        soon(first.ask(to)).await.unwrap().expect("committed");
+        let both = vec![("t".into(), 0), ("t".into(), 1)];
+        let found = soon(first.consumer.committed(both, SOON)).await.expect("found");
+        assert!(started.elapsed() < ms(1_000), "{:?}", started.elapsed());
+        assert!(found.values().all(|found| found.as_ref().is_some_and(|found| found.offset == to)));
+    }
+    assert_eq!(first.consumer.assignment().len(), 2);
+}
+
+/// Regression: nobody waited for commits that had not had their turn when their partition was given
+/// up, so that the next reader of it began before them.
+#[tokio::test]
+async fn commits_that_wait_go_out_before_their_partition_is_given_up() {
+    for pairs in [RANGE, CONSUMER] {
+        let cluster = two_partitions().await;
+        let first = Member::join(&cluster, "first", true, pairs).await;
+        share(&[&first], 2).await;
+        cluster.inject(Fault::new(Match::api(ApiKey::OffsetCommit), Reaction::Delay(ms(30))));
+        let second = Member::join(&cluster, "second", true, pairs).await;
+        second.poll(ms(10)).await;
+        let waiting: Vec<_> = (1..=20).map(|to| first.ask(to)).collect();
+        share(&[&first, &second], 1).await;
+        assert_eq!([committed(&cluster, 0), committed(&cluster, 1)], [Some(20); 2], "{pairs:?}");
+        for commit in waiting {
+            soon(commit).await.unwrap().expect("committed");
+        }
+    }
+}

@@ -1,0 +1,279 @@
+//! Proves: consumers of one group share the partitions and hand out each record to one of them, in
+//! both protocols; what was handed out is committed before partitions change hands and on close, and
+//! never more; a commit that comes too late says so; a coordinator that moves costs nothing.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::support::*;
+use ottla_client::consumer::group::{Change, Subscription};
+use ottla_client::consumer::offsets::Committed;
+use ottla_client::consumer::{Consumer, Polled};
+use ottla_client::{Error, Kind, TopicPartition};
+use ottla_mock::{Fault, Match, MockCluster, Reaction};
+use ottla_protocol::{ApiKey, ErrorCode};
+use tokio::time::{Duration, Instant};
+
+type Row = (i32, i64);
+
+fn tp(partition: i32) -> TopicPartition {
+    ("t".into(), partition)
+}
+
+async fn fill(cluster: &MockCluster, partitions: i32, count: i64) {
+    let producer = producer(cluster, &[]).await;
+    for n in 0..count {
+        for partition in 0..partitions {
+            send(&producer, partition, &n.to_string()).await;
+        }
+    }
+    soon(producer.close(SOON)).await.expect("written");
+}
+
+/// A consumer, and what befell it.
+struct Reader {
+    consumer: Consumer,
+    changes: Vec<&'static str>,
+    rows: Vec<Row>,
+}
+
+impl Reader {
+    async fn join(cluster: &MockCluster, pairs: &[(&str, &str)]) -> Self {
+        let base = [
+            ("auto.offset.reset", "earliest"),
+            ("group.id", "g"),
+            ("session.timeout.ms", "6000"),
+            ("heartbeat.interval.ms", "50"),
+            ("auto.commit.interval.ms", "50"),
+        ];
+        let new_protocol = pairs.contains(&("group.protocol", "consumer"));
+        let base = base.iter().filter(|(key, _)| {
+            !new_protocol || !["session.timeout.ms", "heartbeat.interval.ms"].contains(key)
+        });
+        let pairs: Vec<_> = base.chain(pairs).copied().collect();
+        let consumer = Consumer::new(client(cluster, &pairs).await);
+        consumer.subscribe(Subscription::Topics(vec!["t".into()])).expect("subscribed");
+        Self { consumer, changes: Vec::new(), rows: Vec::new() }
+    }
+
+    /// One poll, with all that an application does for it.
+    async fn poll(&mut self, wait: Duration) -> Result<usize, Error> {
+        match self.consumer.poll(Instant::now() + wait).await? {
+            Polled::Nothing => Ok(0),
+            Polled::Change(change) => {
+                self.consumer.begin(&change).await;
+                self.changes.push(match change {
+                    Change::Revoke(_) => "revoked",
+                    Change::Assign { .. } => "assigned",
+                    Change::Lost(_) => "lost",
+                    Change::Failed(_) => "failed",
+                });
+                self.consumer.finish(&change).map(|()| 0)
+            }
+            Polled::Ready => {
+                let before = self.rows.len();
+                for set in self.consumer.take_records(7) {
+                    self.rows.extend(set.entries.iter().map(|entry| (set.partition.1, entry.offset)));
+                    self.consumer.handed_out(&set.partition, set.version(), set.next, set.leader_epoch);
+                }
+                Ok(self.rows.len() - before)
+            }
+        }
+    }
+
+    /// Polls for a while.
+    async fn poll_for(&mut self, time: Duration) {
+        let end = Instant::now() + time;
+        while Instant::now() < end {
+            self.poll(ms(20)).await.expect("polled");
+        }
+    }
+
+    async fn close(mut self) -> Vec<Row> {
+        self.consumer.begin_close(SOON).await;
+        while let Some(change) = self.consumer.leaving() {
+            self.consumer.begin(&change).await;
+            self.consumer.finish(&change).expect("given up");
+        }
+        self.consumer.end_close(SOON).await.expect("left");
+        std::mem::take(&mut self.rows)
+    }
+}
+
+/// Polls all of them in turn until `true`.
+async fn until_polled(readers: &mut [Reader], mut done: impl FnMut(&[Reader]) -> bool) {
+    soon(async {
+        while !done(readers) {
+            for reader in &mut *readers {
+                reader.poll(ms(10)).await.expect("polled");
+            }
+        }
+    })
+    .await;
+}
+
+fn rows(readers: &[Reader]) -> usize {
+    readers.iter().map(|reader| reader.rows.len()).sum()
+}
+
+#[tokio::test]
+async fn two_members_share_the_partitions_and_one_takes_over_from_the_other() {
+    let protocols: [&[(&str, &str)]; 3] =
+        [&[], &[("partition.assignment.strategy", "roundrobin")], &[("group.protocol", "consumer")]];
+    for pairs in protocols {
+        let cluster = cluster(4).await;
+        fill(&cluster, 4, 50).await;
+        let mut readers = vec![Reader::join(&cluster, pairs).await, Reader::join(&cluster, pairs).await];
+        until_polled(&mut readers, |readers| {
+            rows(readers) >= 200 && readers.iter().all(|r| r.consumer.assignment().len() == 2)
+        })
+        .await;
+        let all: Vec<Row> = readers.iter().flat_map(|reader| reader.rows.clone()).collect();
+        let different: HashSet<Row> = all.iter().copied().collect();
+        assert_eq!(different.len(), 200, "{pairs:?}: all were handed out");
+        let gone = readers.pop().unwrap();
+        gone.close().await;
+        fill(&cluster, 4, 10).await;
+        let before = rows(&readers);
+        until_polled(&mut readers, |readers| rows(readers) >= before + 40).await;
+        assert_eq!(readers[0].consumer.assignment().len(), 4, "{pairs:?}");
+        let mut fresh = readers[0].rows.split_off(before);
+        fresh.sort_unstable();
+        // What the other one had was committed when it left: nothing comes twice.
+        let expected: Vec<Row> = (0..4).flat_map(|p| (50..60).map(move |offset| (p, offset))).collect();
+        assert_eq!(fresh, expected, "{pairs:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_clean_close_commits_the_position_and_nothing_beyond() {
+    let cluster = cluster(1).await;
+    fill(&cluster, 1, 100).await;
+    let mut reader = Reader::join(&cluster, &[("auto.commit.interval.ms", "100000")]).await;
+    while reader.rows.len() < 21 {
+        reader.poll(SOON).await.expect("polled");
+    }
+    let handed_out = i64::try_from(reader.rows.len()).unwrap();
+    // Fetched ahead and taken, but never handed out.
+    assert!(!reader.consumer.take_records(10).is_empty());
+    assert_eq!(cluster.committed("g", "t", 0).map(|c| c.offset), None);
+    reader.close().await;
+    assert_eq!(cluster.committed("g", "t", 0).map(|c| c.offset), Some(handed_out));
+    let mut next = Reader::join(&cluster, &[]).await;
+    soon(async { while next.poll(SOON).await.expect("polled") == 0 {} }).await;
+    assert_eq!(next.rows[0], (0, handed_out));
+}
+
+#[tokio::test]
+async fn commits_by_themselves_cover_only_what_earlier_polls_handed_out() {
+    let cluster = cluster(1).await;
+    fill(&cluster, 1, 100).await;
+    let mut reader = Reader::join(&cluster, &[("auto.commit.interval.ms", "1")]).await;
+    let mut before = 0;
+    for _ in 0..12 {
+        let earlier = i64::try_from(reader.rows.len()).unwrap();
+        reader.poll(ms(200)).await.expect("polled");
+        tokio::time::sleep(ms(30)).await;
+        let committed = cluster.committed("g", "t", 0).map_or(0, |c| c.offset);
+        assert!(committed <= earlier, "{committed} is committed, {earlier} were handed out before");
+        assert!(committed >= before);
+        before = committed;
+    }
+    assert!(before > 0, "nothing was committed");
+}
+
+#[tokio::test]
+async fn offsets_are_committed_with_their_metadata_and_read_again() {
+    let cluster = cluster(2).await;
+    let reader = Reader::join(&cluster, &[("enable.auto.commit", "false")]).await;
+    let mut readers = [reader];
+    until_polled(&mut readers, |readers| readers[0].consumer.assignment().len() == 2).await;
+    let committed =
+        Committed { offset: 7, leader_epoch: Some(0), metadata: "note".to_owned(), ..Committed::default() };
+    let offsets = HashMap::from([(tp(0), committed.clone())]);
+    soon(readers[0].consumer.commit(Some(offsets), SOON)).await.expect("committed");
+    let found = soon(readers[0].consumer.committed(vec![tp(0), tp(1)], SOON)).await.expect("found");
+    assert_eq!(found[&tp(0)].as_ref(), Some(&committed));
+    assert_eq!(found[&tp(1)], None);
+}
+
+#[tokio::test]
+async fn a_coordinator_that_moves_costs_no_record_and_repeats_none() {
+    for pairs in [&[][..], &[("group.protocol", "consumer")]] {
+        let cluster = cluster(2).await;
+        fill(&cluster, 2, 50).await;
+        let mut readers = [Reader::join(&cluster, pairs).await];
+        until_polled(&mut readers, |readers| rows(readers) >= 30).await;
+        let broker = cluster.coordinator("g").unwrap();
+        cluster.move_coordinator("g", broker % 3 + 1).unwrap();
+        until_polled(&mut readers, |readers| rows(readers) >= 100).await;
+        readers[0].poll_for(ms(300)).await;
+        assert_eq!(readers[0].rows.len(), 100, "{pairs:?}");
+        assert!(!readers[0].changes.contains(&"lost"), "{pairs:?}: {:?}", readers[0].changes);
+    }
+}
+
+#[tokio::test]
+async fn a_commit_that_comes_too_late_says_so_and_the_member_joins_again() {
+    for code in [ErrorCode::IllegalGeneration, ErrorCode::UnknownMemberId] {
+        let cluster = cluster(1).await;
+        fill(&cluster, 1, 20).await;
+        let mut reader = [Reader::join(&cluster, &[("enable.auto.commit", "false")]).await];
+        until_polled(&mut reader, |reader| rows(reader) >= 20).await;
+        cluster.inject(Fault::once(Match::api(ApiKey::OffsetCommit), Reaction::Error(code)));
+        let error = soon(reader[0].consumer.commit(None, SOON)).await.expect_err("too late");
+        assert_eq!(error.code(), Some(code), "{error}");
+        let before = reader[0].changes.len();
+        until_polled(&mut reader, |reader| reader[0].changes[before..].contains(&"assigned")).await;
+        soon(reader[0].consumer.commit(None, SOON)).await.expect("committed");
+    }
+}
+
+#[tokio::test]
+async fn an_application_that_polls_too_seldom_is_told_and_goes_on() {
+    let cluster = cluster(1).await;
+    fill(&cluster, 1, 20).await;
+    let slow = [("max.poll.interval.ms", "2500"), ("enable.auto.commit", "false")];
+    let mut reader = [Reader::join(&cluster, &slow).await];
+    until_polled(&mut reader, |reader| rows(reader) >= 20).await;
+    until(|| cluster.members("g").is_empty()).await;
+    let error = soon(reader[0].consumer.commit(None, SOON)).await.expect_err("left");
+    assert!(error.to_string().contains("max.poll.interval.ms"), "{error}");
+    until_polled(&mut reader, |reader| reader[0].changes.contains(&"lost")).await;
+    // Nothing was committed: all of it once more.
+    until_polled(&mut reader, |reader| rows(reader) >= 40).await;
+    soon(reader[0].consumer.commit(None, SOON)).await.expect("committed");
+    assert_eq!(cluster.committed("g", "t", 0).map(|c| c.offset), Some(20));
+}
+
+#[tokio::test]
+async fn a_member_that_is_not_allowed_in_is_told() {
+    let cluster = cluster(1).await;
+    let code = ErrorCode::GroupAuthorizationFailed;
+    cluster.inject(Fault::once(Match::api(ApiKey::JoinGroup), Reaction::Error(code)));
+    let mut reader = Reader::join(&cluster, &[]).await;
+    let error = soon(async {
+        loop {
+            if let Err(error) = reader.poll(ms(50)).await {
+                break error;
+            }
+        }
+    })
+    .await;
+    assert_eq!((error.kind(), error.code()), (Kind::Authorization, Some(code)), "{error}");
+}
+
+#[tokio::test]
+async fn subscribing_and_assigning_do_not_mix() {
+    let cluster = cluster(1).await;
+    let reader = Reader::join(&cluster, &[]).await;
+    assert_eq!(reader.consumer.assign(vec![tp(0)]).expect_err("subscribed").kind(), Kind::State);
+    let assigned = Consumer::new(client(&cluster, &[("group.id", "g")]).await);
+    assigned.assign(vec![tp(0)]).expect("assigned");
+    let topics = Subscription::Topics(vec!["t".into()]);
+    assert_eq!(assigned.subscribe(topics.clone()).expect_err("assigned").kind(), Kind::State);
+    assigned.unsubscribe().expect("open");
+    assigned.subscribe(topics).expect("nothing is assigned any more");
+    let alone = Consumer::new(client(&cluster, &[]).await);
+    let topics = Subscription::Topics(vec!["t".into()]);
+    assert_eq!(alone.subscribe(topics).expect_err("no group").kind(), Kind::Config);
+}

@@ -1,0 +1,273 @@
+//! Proves: what befalls a request, a broker or a partition makes a consumer neither stand still nor
+//! skip anything: not the partitions that it befalls, once it is over, and the others not at all.
+
+use crate::support::*;
+use ottla_client::consumer::{Consumer, Polled};
+use ottla_client::{Error, Kind, TopicPartition};
+use ottla_mock::{Fault, Match, MockCluster, MockConfig, Reaction, SaslConfig, TopicSpec};
+use ottla_protocol::{ApiKey, ErrorCode};
+use tokio::time::{Duration, Instant};
+
+fn tp(partition: i32) -> TopicPartition {
+    ("t".into(), partition)
+}
+
+/// Writes `count` records, each a batch.
+fn write(cluster: &MockCluster, partition: i32, count: usize) {
+    for _ in 0..count {
+        cluster.append("t", partition, &[b"v"]).unwrap();
+    }
+}
+
+async fn consumer(cluster: &MockCluster, partitions: &[i32], pairs: &[(&str, &str)]) -> Consumer {
+    let pairs: Vec<_> = [("auto.offset.reset", "earliest")].iter().chain(pairs).copied().collect();
+    let consumer = Consumer::new(client(cluster, &pairs).await);
+    consumer.assign(partitions.iter().map(|partition| tp(*partition)).collect()).expect("assigned");
+    consumer
+}
+
+/// The partitions and offsets of what one poll hands out.
+async fn poll(consumer: &Consumer, most: usize, wait: Duration) -> Result<Vec<(i32, i64)>, Error> {
+    let mut rows = Vec::new();
+    if let Polled::Ready = consumer.poll(Instant::now() + wait).await? {
+        for set in consumer.take_records(most) {
+            rows.extend(set.entries.iter().map(|entry| (set.partition.1, entry.offset)));
+            consumer.handed_out(&set.partition, set.version(), set.next, set.leader_epoch);
+        }
+    }
+    Ok(rows)
+}
+
+/// Polls until there are `count` records.
+async fn read(consumer: &Consumer, count: usize) -> Vec<(i32, i64)> {
+    let mut all = Vec::new();
+    soon(async {
+        while all.len() < count {
+            all.extend(poll(consumer, 500, ms(500)).await.expect("records"));
+        }
+    })
+    .await;
+    all
+}
+
+fn rows(partition: i32, offsets: std::ops::Range<i64>) -> Vec<(i32, i64)> {
+    offsets.map(|offset| (partition, offset)).collect()
+}
+
+/// Regression: a fetch that was never sent, since the session could not be renewed, was taken for told
+/// to the broker: the next one left out where to read, and records were skipped, or none came.
+#[tokio::test]
+async fn a_fetch_that_was_refused_before_it_was_sent_is_asked_for_anew() {
+    let users = [("u".to_owned(), "p".to_owned())].into();
+    let sasl = SaslConfig { users, session_lifetime: Some(ms(1500)), ..SaslConfig::default() };
+    let config = MockConfig { brokers: 1, sasl: Some(sasl), ..MockConfig::default() };
+    let cluster = MockCluster::start(config).await.unwrap();
+    cluster.create_topic(TopicSpec::new("t").partitions(1)).unwrap();
+    write(&cluster, 0, 20);
+    let pairs = [
+        ("security.protocol", "SASL_PLAINTEXT"),
+        ("sasl.mechanism", "PLAIN"),
+        ("sasl.username", "u"),
+        ("sasl.password", "p"),
+        ("fetch.max.wait.ms", "50"),
+    ];
+    let consumer = consumer(&cluster, &[0], &pairs).await;
+    assert_eq!(read(&consumer, 20).await, rows(0, 0..20));
+    // Nothing is under way while the session ends.
+    consumer.pause(&[tp(0)], true).unwrap();
+    quiet(&cluster, ms(200)).await;
+    assert_eq!(cluster.fetch_sessions(1), 1);
+    cluster.set_user("u", None);
+    tokio::time::sleep(ms(1500)).await;
+    consumer.seek(&tp(0), 0, None).unwrap();
+    consumer.pause(&[tp(0)], false).unwrap();
+    let error = soon(async {
+        loop {
+            if let Err(error) = poll(&consumer, 500, ms(500)).await {
+                break error;
+            }
+        }
+    })
+    .await;
+    assert_eq!(error.kind(), Kind::Authentication, "{error}");
+    cluster.set_user("u", Some("p"));
+    let mut all = Vec::new();
+    soon(async {
+        while all.len() < 20 {
+            // Refusals that came before are told first.
+            all.extend(poll(&consumer, 500, ms(500)).await.unwrap_or_default());
+        }
+    })
+    .await;
+    assert_eq!(all, rows(0, 0..20));
+}
+
+/// Regression: a replica that the metadata had not got was passed over, and the leader asked again at
+/// once, which only named it again: no record came for `metadata.max.age.ms`, and fetches without a pause.
+#[tokio::test]
+async fn a_nearer_replica_that_has_just_come_back_is_found() {
+    let cluster = cluster(1).await;
+    cluster.move_leader("t", 0, 1).unwrap();
+    cluster.stop_broker(2).await.unwrap();
+    write(&cluster, 0, 10);
+    let consumer = consumer(&cluster, &[0], &[("client.rack", "rack-b"), ("fetch.max.wait.ms", "50")]).await;
+    assert_eq!(read(&consumer, 10).await, rows(0, 0..10));
+    cluster.start_broker(2).await.unwrap();
+    write(&cluster, 0, 10);
+    let (started, asked) = (Stopwatch::start(), cluster.request_count(Some(1), ApiKey::Fetch));
+    assert_eq!(read(&consumer, 10).await, rows(0, 10..20));
+    assert!(started.elapsed() < ms(2000));
+    assert!(cluster.request_count(Some(1), ApiKey::Fetch) < asked + 20, "the leader had no rest");
+    assert!(cluster.request_count(Some(2), ApiKey::Fetch) > 0, "nobody asked the replica");
+}
+
+/// Regression: records that were given back after what comes behind them had fallen out of the log
+/// were neither handed out nor fetched again, and the partition waited for them for good.
+#[tokio::test]
+async fn what_is_given_back_before_a_position_is_reset_holds_nothing_up() {
+    for pauses in [false, true] {
+        let cluster = cluster(1).await;
+        write(&cluster, 0, 40);
+        let small = [("max.partition.fetch.bytes", "300"), ("fetch.max.wait.ms", "50")];
+        let consumer = consumer(&cluster, &[0], &small).await;
+        soon(consumer.poll(Instant::now() + SOON)).await.expect("ready");
+        quiet(&cluster, ms(200)).await;
+        cluster.delete_records("t", 0, 30).unwrap();
+        // There is room again, and what comes next is not in the log any more.
+        let (taken, version) = (consumer.take_records(500), consumer.version());
+        assert!((1..30).contains(&taken.len()), "{}", taken.len());
+        until(|| consumer.take_records(1).is_empty()).await;
+        quiet(&cluster, ms(200)).await;
+        if pauses {
+            consumer.pause(&[tp(0)], true).unwrap();
+            assert_ne!(consumer.version(), version, "what was taken is not void");
+            assert!(poll(&consumer, 500, ms(100)).await.unwrap().is_empty());
+            consumer.pause(&[tp(0)], false).unwrap();
+        } else {
+            consumer.give_back();
+        }
+        assert_eq!(read(&consumer, 10).await, rows(0, 30..40));
+    }
+}
+
+/// A cluster in which partitions 0 and 3 of `t` have no leader, and the others ten records each.
+async fn partly_leaderless() -> MockCluster {
+    let cluster = MockCluster::start(MockConfig::default()).await.unwrap();
+    cluster.create_topic(TopicSpec::new("t").partitions(6).replication(1)).unwrap();
+    for partition in 0..6 {
+        write(&cluster, partition, 10);
+    }
+    let dead = cluster.leader("t", 0).unwrap();
+    assert_eq!(cluster.leader("t", 3), Some(dead));
+    cluster.stop_broker(dead).await.unwrap();
+    cluster
+}
+
+/// Regression: offsets were looked up a topic at a time, until all of its partitions had one: those with
+/// a leader were not read for `default.api.timeout.ms`, and then not either.
+#[tokio::test]
+async fn a_partition_without_a_leader_holds_up_no_look_up_of_offsets() {
+    let cluster = partly_leaderless().await;
+    let started = Stopwatch::start();
+    let consumer = consumer(&cluster, &[0, 1, 2, 3, 4, 5], &[]).await;
+    let mut all = read(&consumer, 40).await;
+    assert!(started.elapsed() < ms(2000));
+    all.sort_unstable();
+    assert_eq!(all, [rows(1, 0..10), rows(2, 0..10), rows(4, 0..10), rows(5, 0..10)].concat());
+    // It is looked for meanwhile.
+    cluster
+        .start_broker(cluster.brokers().into_iter().find(|broker| !broker.alive).unwrap().id)
+        .await
+        .unwrap();
+    let mut rest = read(&consumer, 20).await;
+    rest.sort_unstable();
+    assert_eq!(rest, [rows(0, 0..10), rows(3, 0..10)].concat());
+}
+
+/// Regression: whether logs were cut was asked for all partitions together, until all had answered: one
+/// without a leader held up those whose leader had moved.
+#[tokio::test]
+async fn a_partition_without_a_leader_holds_up_no_check_of_the_others_logs() {
+    let cluster = MockCluster::start(MockConfig::default()).await.unwrap();
+    cluster.create_topic(TopicSpec::new("t").partitions(6)).unwrap();
+    cluster.create_topic(TopicSpec::new("one").partitions(3).replication(1)).unwrap();
+    let dead = cluster.leader("one", 0).unwrap();
+    for partition in 0..6 {
+        // Each has records of a leader, and is led by the one that is going to die.
+        cluster.move_leader("t", partition, dead).unwrap();
+        write(&cluster, partition, 10);
+    }
+    cluster.append("one", 0, &[b"v"]).unwrap();
+    let consumer = consumer(&cluster, &[], &[("fetch.max.wait.ms", "50")]).await;
+    let partitions = (0..6).map(tp).chain([("one".into(), 0)]);
+    consumer.assign(partitions.collect()).expect("assigned");
+    assert_eq!(read(&consumer, 61).await.len(), 61);
+    let started = Stopwatch::start();
+    cluster.stop_broker(dead).await.unwrap();
+    for partition in 0..6 {
+        write(&cluster, partition, 10);
+    }
+    let mut all = read(&consumer, 60).await;
+    assert!(started.elapsed() < ms(2000));
+    all.sort_unstable();
+    assert_eq!(all, (0..6).flat_map(|partition| rows(partition, 10..20)).collect::<Vec<_>>());
+}
+
+/// Regression: what one partition was refused for good was taken for the answer to all of its topic.
+#[tokio::test]
+async fn a_partition_whose_offset_is_refused_fails_no_other() {
+    let cluster = cluster(6).await;
+    for partition in 0..6 {
+        write(&cluster, partition, 10);
+    }
+    let refused = Reaction::Error(ErrorCode::UnsupportedForMessageFormat);
+    let of = Match::api(ApiKey::ListOffsets).topic("t").partition(0);
+    let fault = cluster.inject(Fault::new(of, refused));
+    let started = Stopwatch::start();
+    let consumer = consumer(&cluster, &[0, 1, 2, 3, 4, 5], &[]).await;
+    let (mut all, mut errors) = (Vec::new(), Vec::new());
+    soon(async {
+        while all.len() < 50 || errors.is_empty() {
+            match poll(&consumer, 500, ms(500)).await {
+                Ok(rows) => all.extend(rows),
+                Err(error) => errors.push(error),
+            }
+        }
+    })
+    .await;
+    assert!(started.elapsed() < ms(2000));
+    all.sort_unstable();
+    assert_eq!(all, (1..6).flat_map(|partition| rows(partition, 0..10)).collect::<Vec<_>>());
+    assert!(errors.iter().all(|error| error.context().partition == Some(0)), "{errors:?}");
+    cluster.remove_fault(fault);
+    soon(async { while poll(&consumer, 500, ms(500)).await.unwrap_or_default() != rows(0, 0..10) {} }).await;
+}
+
+/// Regression: what was prefetched of paused partitions took all of `prefetch.max.bytes`, and no other was
+/// fetched until they went on.
+#[tokio::test]
+async fn what_is_prefetched_of_paused_partitions_keeps_no_other_from_being_read() {
+    let cluster = cluster(3).await;
+    let values = [&[b'x'; 1000][..]; 10];
+    for _ in 0..50 {
+        cluster.append("t", 0, &values).unwrap();
+        cluster.append("t", 1, &values).unwrap();
+    }
+    let bounds = [("prefetch.max.bytes", "300000"), ("max.partition.fetch.bytes", "200000")];
+    let consumer = consumer(&cluster, &[0, 1], &bounds).await;
+    let begun = read(&consumer, 1).await;
+    // There is no room any more.
+    quiet(&cluster, ms(300)).await;
+    consumer.pause(&[tp(0), tp(1)], true).unwrap();
+    consumer.assign(vec![tp(0), tp(1), tp(2)]).unwrap();
+    write(&cluster, 2, 10);
+    let started = Stopwatch::start();
+    assert_eq!(read(&consumer, 10).await, rows(2, 0..10));
+    assert!(started.elapsed() < ms(2000));
+    // They go on where they were.
+    consumer.pause(&[tp(0), tp(1)], false).unwrap();
+    let mut all = read(&consumer, 1000 - begun.len()).await;
+    all.extend(begun);
+    all.sort_unstable();
+    assert_eq!(all, [rows(0, 0..500), rows(1, 0..500)].concat());
+}

@@ -1,0 +1,187 @@
+//! Proves: a subscription takes effect with the poll after it, as in Java's consumer. Until then no
+//! broker hears of the group, so that nobody waits for a member that is not polled; what it takes to
+//! be wrong is said at once.
+
+use std::collections::HashMap;
+
+use crate::support::*;
+use ottla_client::consumer::group::Subscription;
+use ottla_client::consumer::offsets::Committed;
+use ottla_client::consumer::{Consumer, Polled};
+use ottla_client::{Error, Kind, TopicPartition};
+use ottla_mock::MockCluster;
+use ottla_protocol::{ApiKey, ErrorCode};
+use tokio::time::{Duration, Instant};
+
+const PROTOCOLS: [&[(&str, &str)]; 2] =
+    [&[("heartbeat.interval.ms", "50")], &[("group.protocol", "consumer")]];
+const OF_GROUPS: [ApiKey; 7] = [
+    ApiKey::FindCoordinator,
+    ApiKey::JoinGroup,
+    ApiKey::SyncGroup,
+    ApiKey::Heartbeat,
+    ApiKey::LeaveGroup,
+    ApiKey::ConsumerGroupHeartbeat,
+    ApiKey::OffsetCommit,
+];
+
+fn tp(partition: i32) -> TopicPartition {
+    ("t".into(), partition)
+}
+
+fn topics() -> Subscription {
+    Subscription::Topics(vec!["t".into()])
+}
+
+fn at(offset: i64) -> HashMap<TopicPartition, Committed> {
+    HashMap::from([(tp(0), Committed { offset, ..Committed::default() })])
+}
+
+/// What brokers were asked about groups.
+fn trace(cluster: &MockCluster) -> u64 {
+    OF_GROUPS.iter().map(|api| cluster.request_count(None, *api)).sum()
+}
+
+async fn consumer(cluster: &MockCluster, pairs: &[(&str, &str)]) -> Consumer {
+    let base = [("group.id", "g"), ("auto.offset.reset", "earliest")];
+    let pairs: Vec<_> = base.iter().chain(pairs).copied().collect();
+    Consumer::new(client(cluster, &pairs).await)
+}
+
+/// One poll, with what an application does for it.
+async fn poll(consumer: &Consumer, wait: Duration) -> Result<(), Error> {
+    if let Polled::Change(change) = consumer.poll(Instant::now() + wait).await? {
+        consumer.begin(&change).await;
+        consumer.finish(&change)?;
+    }
+    Ok(())
+}
+
+async fn until_polled(consumers: &[&Consumer], mut done: impl FnMut() -> bool) {
+    soon(async {
+        while !done() {
+            for consumer in consumers {
+                poll(consumer, ms(10)).await.expect("polled");
+            }
+        }
+    })
+    .await;
+}
+
+async fn close(consumer: Consumer) {
+    consumer.begin_close(SOON).await;
+    while let Some(change) = consumer.leaving() {
+        consumer.begin(&change).await;
+        consumer.finish(&change).expect("given up");
+    }
+    soon(consumer.end_close(SOON)).await.expect("left");
+}
+
+#[tokio::test]
+async fn who_has_never_polled_holds_up_nobody() {
+    for protocol in PROTOCOLS {
+        let cluster = cluster(2).await;
+        let idle = consumer(&cluster, protocol).await;
+        idle.subscribe(topics()).expect("subscribed");
+        assert_eq!(trace(&cluster), 0, "{protocol:?}");
+        let busy = consumer(&cluster, protocol).await;
+        busy.subscribe(topics()).expect("subscribed");
+        until_polled(&[&busy], || busy.assignment().len() == 2).await;
+        assert_eq!(cluster.members("g").len(), 1, "{protocol:?}");
+        // The first poll joins, even one that does not wait, and even if none follows at once.
+        poll(&idle, Duration::ZERO).await.expect("polled");
+        until(|| cluster.members("g").len() == 2).await;
+        until_polled(&[&busy, &idle], || busy.assignment().len() == 1 && idle.assignment().len() == 1).await;
+        close(idle).await;
+        until_polled(&[&busy], || busy.assignment().len() == 2).await;
+    }
+}
+
+#[tokio::test]
+async fn what_ends_before_the_first_poll_leaves_no_trace() {
+    for protocol in PROTOCOLS {
+        let cluster = cluster(1).await;
+        let closed = consumer(&cluster, protocol).await;
+        closed.subscribe(topics()).expect("subscribed");
+        close(closed).await;
+        let other = consumer(&cluster, protocol).await;
+        other.subscribe(topics()).expect("subscribed");
+        other.unsubscribe().expect("open");
+        assert_eq!(poll(&other, ms(50)).await.expect_err("nothing to poll").kind(), Kind::State);
+        other.assign(vec![tp(0)]).expect("nothing is subscribed to any more");
+        poll(&other, Duration::ZERO).await.expect("polled");
+        assert_eq!(trace(&cluster) - cluster.request_count(None, ApiKey::FindCoordinator), 0);
+        assert!(cluster.group("g").is_none(), "{protocol:?}");
+    }
+}
+
+#[tokio::test]
+async fn before_the_first_poll_it_is_no_member_and_says_so() {
+    for protocol in PROTOCOLS {
+        let cluster = cluster(1).await;
+        cluster.commit("g", "t", 0, 7);
+        let pairs: Vec<_> = protocol.iter().copied().chain([("group.instance.id", "i")]).collect();
+        let consumer = consumer(&cluster, &pairs).await;
+        consumer.subscribe(topics()).expect("subscribed");
+        let member = consumer.member().expect("a group");
+        assert_eq!((&*member.group_id, member.generation, &*member.member_id), ("g", -1, ""));
+        assert_eq!(member.instance_id.as_deref(), Some("i"));
+        // Nothing was handed out: there is nothing to commit, and nobody is asked.
+        soon(consumer.commit(None, SOON)).await.expect("nothing to do");
+        let error = soon(consumer.commit(Some(at(9)), SOON)).await.expect_err("no member");
+        assert_eq!(error.code(), Some(ErrorCode::UnknownMemberId), "{error}");
+        assert!(error.to_string().contains("poll to join"), "{error}");
+        assert_eq!(cluster.request_count(None, ApiKey::OffsetCommit), 0);
+        let error = soon(consumer.position(&tp(0), SOON)).await.expect_err("not assigned");
+        assert_eq!(error.kind(), Kind::State, "{error}");
+        let committed = soon(consumer.committed(vec![tp(0)], SOON)).await.expect("known");
+        assert_eq!(committed[&tp(0)].as_ref().map(|committed| committed.offset), Some(7));
+        assert!(cluster.members("g").is_empty());
+        until_polled(&[&consumer], || consumer.assignment().len() == 1).await;
+        soon(consumer.commit(Some(at(9)), SOON)).await.expect("a member by now");
+        assert_eq!(cluster.committed("g", "t", 0).map(|committed| committed.offset), Some(9));
+    }
+}
+
+#[tokio::test]
+async fn another_subscription_counts_from_the_next_poll() {
+    for protocol in PROTOCOLS {
+        let cluster = cluster(1).await;
+        cluster.create_topic(ottla_mock::TopicSpec::new("u").partitions(2)).unwrap();
+        let consumer = consumer(&cluster, protocol).await;
+        // Only the last one is ever told.
+        consumer.subscribe(Subscription::Topics(vec!["nowhere".into()])).expect("subscribed");
+        consumer.subscribe(topics()).expect("subscribed");
+        until_polled(&[&consumer], || consumer.assignment() == [tp(0)]).await;
+        let u = |partition| -> TopicPartition { ("u".into(), partition) };
+        consumer.subscribe(Subscription::Topics(vec!["u".into()])).expect("subscribed");
+        until_polled(&[&consumer], || consumer.assignment() == [u(0), u(1)]).await;
+        // A poll that waits takes it up, too.
+        let again = async {
+            tokio::time::sleep(ms(50)).await;
+            consumer.subscribe(topics()).expect("subscribed");
+        };
+        let (polled, ()) = tokio::join!(poll(&consumer, SOON), again);
+        polled.expect("a change");
+        until_polled(&[&consumer], || consumer.assignment() == [tp(0)]).await;
+        // Left and back, without a poll in between.
+        consumer.unsubscribe().expect("open");
+        consumer.subscribe(Subscription::Topics(vec!["u".into()])).expect("subscribed");
+        until_polled(&[&consumer], || consumer.assignment() == [u(0), u(1)]).await;
+    }
+}
+
+#[tokio::test]
+async fn what_is_wrong_with_a_subscription_is_said_at_once() {
+    let cluster = cluster(1).await;
+    let alone = Consumer::new(client(&cluster, &[]).await);
+    assert_eq!(alone.subscribe(topics()).expect_err("no group").kind(), Kind::Config);
+    let slow = [("heartbeat.interval.ms", "9000"), ("session.timeout.ms", "8000")];
+    let wrong = consumer(&cluster, &slow).await;
+    assert_eq!(wrong.subscribe(topics()).expect_err("too seldom").kind(), Kind::Config);
+    let classic = consumer(&cluster, &[]).await;
+    let regex = Subscription::Regex("t.*".to_owned());
+    assert_eq!(classic.subscribe(regex).expect_err("classic").kind(), Kind::Config);
+    assert_eq!(poll(&classic, ms(10)).await.expect_err("nothing to poll").kind(), Kind::State);
+    classic.assign(vec![tp(0)]).expect("what was refused counts for nothing");
+}

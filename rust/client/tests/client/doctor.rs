@@ -1,0 +1,326 @@
+//! Proves: on a cluster that works, the doctor's facts are the cluster's own, and looking changes
+//! nothing; what is wrong is in the facts by its reason, at the step where it shows; addresses are
+//! looked at in bounded numbers, and all of it ends in its time. The release is guessed by what a
+//! broker speaks.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use crate::support::*;
+use ottla_client::Config;
+use ottla_client::doctor::{AddressFacts, Check, Facts, Question, Reason, Step, examine};
+use ottla_client::environment::{BoxFuture, Environment, Network, SocketOptions, Stream};
+use ottla_client::error::{Error, Kind};
+use ottla_client::security::{Token, TokenProvider};
+use ottla_mock::{Fault, Match, MockCluster, MockConfig, Reaction, SaslConfig};
+use ottla_protocol::messages::api_versions::{ApiVersion, ApiVersionsResponse};
+use ottla_protocol::{ApiKey, ErrorCode};
+
+const CONNECTING: [Check; 3] = [Check::Tcp, Check::ApiVersions, Check::Metadata];
+
+fn asking(topic: Option<&str>, group: Option<&str>) -> Question {
+    Question { topic: topic.map(str::to_owned), group: group.map(str::to_owned) }
+}
+
+async fn look(config: Config, question: Question) -> Facts {
+    soon(examine(config, Environment::default(), question, SOON / 2)).await.expect("facts")
+}
+
+fn checks(steps: &[Step]) -> Vec<Check> {
+    steps.iter().map(|step| step.check).collect()
+}
+
+fn failure(steps: &[Step]) -> Option<(Check, Reason)> {
+    steps.iter().find_map(|step| Some((step.check, step.failure.as_ref()?.reason)))
+}
+
+/// The only address of the only bootstrap server.
+fn only(facts: &Facts) -> &AddressFacts {
+    let [server] = &facts.bootstrap[..] else { panic!("{:?}", facts.bootstrap) };
+    let [address] = &server.addresses[..] else { panic!("{:?}", server.addresses) };
+    address
+}
+
+#[tokio::test]
+async fn the_facts_are_the_clusters_own_and_nothing_is_changed() {
+    let cluster = cluster(6).await;
+    let facts = look(config(&cluster.bootstrap(), &[]), asking(Some("t"), Some("g"))).await;
+    assert_eq!(facts.security_protocol, "PLAINTEXT");
+    assert_eq!(facts.bootstrap.len(), 3);
+    for server in &facts.bootstrap {
+        assert!(server.dns.failure.is_none());
+        assert_eq!(checks(&server.addresses[0].steps), CONNECTING);
+        assert_eq!(failure(&server.addresses[0].steps), None);
+        assert!(server.addresses[0].apis.len() > 10);
+    }
+    let view = facts.cluster.expect("a view");
+    assert_eq!(view.cluster_id, Some(cluster.cluster_id()));
+    assert_eq!(view.controller, Some(cluster.controller()));
+    for (broker, own) in facts.brokers.iter().zip(cluster.brokers()) {
+        let [address] = &broker.endpoint.addresses[..] else { panic!("one address") };
+        assert_eq!((broker.id, address.address, address.node), (own.id, own.address, Some(own.id)));
+        assert_eq!(checks(&address.steps)[..3], CONNECTING);
+        assert_eq!(address.steps[3].check, Check::Identity);
+        assert_eq!((broker.leads, broker.partitions.len()), (2, 2));
+        for partition in &broker.partitions {
+            assert_eq!(checks(&partition.steps), [Check::ListOffsets, Check::Fetch]);
+            assert_eq!(failure(&partition.steps), None);
+            assert_eq!((partition.start, partition.end), (Some(0), Some(0)));
+        }
+    }
+    let topics = facts.topics.expect("topics");
+    assert_eq!((topics.partitions, topics.leaderless_count, topics.under_replicated), (6, 0, 0));
+    let coordinator = facts.coordinator.expect("a coordinator");
+    assert_eq!(failure(&coordinator.steps), None);
+    assert_eq!(coordinator.members, Some(0));
+    let changing = [ApiKey::Produce, ApiKey::CreateTopics, ApiKey::JoinGroup, ApiKey::OffsetCommit];
+    assert!(changing.iter().all(|api| cluster.request_count(None, *api) == 0));
+}
+
+#[tokio::test]
+async fn a_topic_that_is_not_there_is_not_made() {
+    let cluster = cluster(1).await;
+    let facts = look(config(&cluster.bootstrap(), &[]), asking(Some("none"), None)).await;
+    let topics = facts.topics.expect("topics");
+    assert_eq!(topics.error, Some(ErrorCode::UnknownTopicOrPartition));
+    assert!(cluster.topic("none").is_none());
+}
+
+#[tokio::test]
+async fn another_broker_at_an_address_is_told_by_its_id() {
+    let cluster = cluster(3).await;
+    let other = cluster.brokers()[2].address;
+    cluster.advertise(1, "127.0.0.1", other.port()).unwrap();
+    let facts = look(config(&cluster.bootstrap(), &[]), asking(Some("t"), None)).await;
+    let wrong = &facts.brokers[0];
+    assert_eq!(wrong.endpoint.addresses[0].node, Some(3));
+    assert_eq!(failure(&wrong.endpoint.addresses[0].steps), Some((Check::Identity, Reason::AnotherBroker)));
+    let asked = &wrong.partitions[0];
+    assert_eq!(failure(&asked.steps), Some((Check::ListOffsets, Reason::Code)));
+    assert_eq!(asked.leader_now, Some(1), "who answers there knows the leader");
+}
+
+#[tokio::test]
+async fn each_step_that_a_broker_fails_is_named() {
+    let cluster = cluster(1).await;
+    let leader = cluster.leader("t", 0).unwrap();
+    let place = usize::try_from(leader - 1).unwrap();
+    for (api, check) in [(ApiKey::ListOffsets, Check::ListOffsets), (ApiKey::Fetch, Check::Fetch)] {
+        cluster.clear_faults();
+        cluster.inject(Fault::new(Match::api(api), Reaction::Error(ErrorCode::TopicAuthorizationFailed)));
+        let facts = look(config(&cluster.bootstrap(), &[]), asking(Some("t"), None)).await;
+        assert_eq!(
+            failure(&facts.brokers[place].partitions[0].steps),
+            Some((check, Reason::Code)),
+            "{api:?}"
+        );
+    }
+    cluster.clear_faults();
+    cluster.inject(Fault::new(Match::api(ApiKey::FindCoordinator), Reaction::Silence));
+    let facts = look(config(&cluster.bootstrap(), &[]), asking(None, Some("g"))).await;
+    let coordinator = facts.coordinator.expect("was looked for");
+    assert_eq!(failure(&coordinator.steps), Some((Check::FindCoordinator, Reason::TimedOut)));
+    assert_eq!(coordinator.broker, None);
+}
+
+#[tokio::test]
+async fn all_addresses_of_a_name_are_looked_at_and_each_has_its_facts() {
+    let cluster = cluster(1).await;
+    let (good, closed) = (cluster.brokers()[0].address, closed_port().await);
+    let hole: SocketAddr = "192.0.2.1:9092".parse().unwrap();
+    let network = Arc::new(Names::default());
+    network.names.lock().insert("kafka".to_owned(), vec![hole, closed, good]);
+    network.black_holes.lock().push(hole);
+    let config = config("kafka:9092", &[("socket.connection.setup.timeout.ms", "300")]);
+    let started = Stopwatch::start();
+    let facts = soon(examine(config, environment(&network, 1), Question::default(), SOON / 2)).await.unwrap();
+    assert!(started.elapsed() < ms(4000), "{:?}", started.elapsed());
+    let told: Vec<_> = facts.bootstrap[0].addresses.iter().map(|a| (a.address, failure(&a.steps))).collect();
+    assert_eq!(
+        told,
+        [
+            (hole, Some((Check::Tcp, Reason::TimedOut))),
+            (closed, Some((Check::Tcp, Reason::Refused))),
+            (good, None)
+        ]
+    );
+    assert!(facts.cluster.is_some(), "one is enough");
+}
+
+/// A network of one name with very many addresses, none of which answers.
+#[derive(Debug, Default)]
+struct Crowd {
+    connecting: Arc<AtomicUsize>,
+    most: AtomicUsize,
+    all: AtomicUsize,
+}
+
+/// One connection that is tried.
+struct Trying(Arc<AtomicUsize>);
+
+impl Drop for Trying {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+impl Network for Crowd {
+    fn resolve<'a>(&'a self, _: &'a str, port: u16) -> BoxFuture<'a, io::Result<Vec<SocketAddr>>> {
+        Box::pin(async move { Ok((0..1000).map(|_| SocketAddr::from(([192, 0, 2, 1], port))).collect()) })
+    }
+
+    fn connect(&self, _: SocketAddr, _: SocketOptions) -> BoxFuture<'_, io::Result<Box<dyn Stream>>> {
+        Box::pin(async {
+            let trying = Trying(Arc::clone(&self.connecting));
+            self.all.fetch_add(1, Ordering::SeqCst);
+            self.most.fetch_max(trying.0.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+            std::future::pending().await
+        })
+    }
+}
+
+#[tokio::test]
+async fn a_name_with_a_thousand_addresses_costs_a_bounded_number_of_connections() {
+    let network = Arc::new(Crowd::default());
+    let environment = Environment::new(Arc::clone(&network) as _, fastrand::Rng::with_seed(1));
+    let config = config("many:9092", &[("socket.connection.setup.timeout.ms", "300")]);
+    let facts = soon(examine(config, environment, Question::default(), SOON / 2)).await.unwrap();
+    assert_eq!(facts.bootstrap[0].addresses.len(), 32);
+    let tried = [&network.all, &network.most].map(|count| count.load(Ordering::SeqCst));
+    assert_eq!(tried, [32, 16], "all, and at a time");
+    assert_eq!(network.connecting.load(Ordering::SeqCst), 0);
+}
+
+#[tokio::test]
+async fn a_cluster_that_falls_silent_costs_no_more_than_the_time_given() {
+    let cluster = cluster(8).await;
+    for api in [ApiKey::ListOffsets, ApiKey::DescribeConfigs, ApiKey::FindCoordinator] {
+        cluster.inject(Fault::new(Match::api(api), Reaction::Silence));
+    }
+    let config = config(&cluster.bootstrap(), &[]);
+    let started = Stopwatch::start();
+    let question = asking(Some("t"), Some("g"));
+    let facts = soon(examine(config, Environment::default(), question, ms(1000))).await.unwrap();
+    assert!(started.elapsed() < ms(4000), "{:?}", started.elapsed());
+    let steps = facts.brokers.iter().flat_map(|broker| &broker.partitions).map(|p| failure(&p.steps));
+    let late = [Some((Check::ListOffsets, Reason::TimedOut)), Some((Check::ListOffsets, Reason::OutOfTime))];
+    assert!(steps.into_iter().all(|failed| late.contains(&failed)));
+}
+
+#[tokio::test]
+async fn without_any_time_nothing_is_looked_at_and_that_is_said() {
+    let cluster = cluster(1).await;
+    let config = config(&cluster.bootstrap(), &[]);
+    let facts = soon(examine(config, Environment::default(), Question::default(), Duration::ZERO)).await;
+    for server in facts.unwrap().bootstrap {
+        assert_eq!(server.dns.failure.expect("no time").reason, Reason::OutOfTime);
+        assert!(server.addresses.is_empty());
+    }
+    assert!(cluster.requests().is_empty());
+}
+
+#[tokio::test]
+async fn sasl_fails_by_what_is_wrong_with_it() {
+    let users = [("ann".to_owned(), "hunter2".to_owned())].into();
+    let sasl = Some(SaslConfig { users, ..Default::default() });
+    let secured = MockCluster::start(MockConfig { sasl, ..Default::default() }).await.unwrap();
+    let open = cluster(1).await;
+    let plain = |password| {
+        vec![
+            ("security.protocol", "SASL_PLAINTEXT"),
+            ("sasl.mechanism", "PLAIN"),
+            ("sasl.username", "ann"),
+            ("sasl.password", password),
+        ]
+    };
+    let cases = [
+        (&secured, plain("hunter2"), None),
+        (&secured, plain("wrong-secret"), Some((Check::Sasl, Reason::Credentials))),
+        (&secured, vec![], Some((Check::Metadata, Reason::WantsSasl))),
+        (&open, plain("hunter2"), Some((Check::Sasl, Reason::WithoutSasl))),
+    ];
+    for (cluster, pairs, expected) in cases {
+        let server = cluster.brokers()[0].address.to_string();
+        let facts = look(config(&server, &pairs), Question::default()).await;
+        let address = only(&facts);
+        assert_eq!(failure(&address.steps), expected, "{pairs:?}");
+        let offers = matches!(expected, None | Some((Check::Metadata, _)));
+        assert_eq!(address.mechanisms.contains(&"SCRAM-SHA-256".to_owned()), offers, "{pairs:?}");
+        let told = format!("{facts:?}");
+        assert!(!told.contains("hunter2") && !told.contains("wrong-secret"), "{told}");
+    }
+}
+
+/// An application that has no token, or never comes to an end.
+#[derive(Debug)]
+struct Tokenless(bool);
+
+impl TokenProvider for Tokenless {
+    fn token(&self) -> BoxFuture<'_, Result<Token, Error>> {
+        if self.0 {
+            return Box::pin(std::future::pending());
+        }
+        Box::pin(async { Err(Error::new(Kind::Authentication, "no token today")) })
+    }
+}
+
+#[tokio::test]
+async fn a_missing_token_is_not_the_brokers_refusal() {
+    let sasl = Some(SaslConfig::default());
+    let secured = MockCluster::start(MockConfig { sasl, ..Default::default() }).await.unwrap();
+    let server = secured.brokers()[0].address.to_string();
+    for (silent, words) in [(false, "no token today"), (true, "no answer within")] {
+        let pairs = [
+            ("security.protocol", "SASL_PLAINTEXT"),
+            ("sasl.mechanism", "OAUTHBEARER"),
+            ("socket.connection.setup.timeout.ms", "400"),
+        ];
+        let environment = Environment::default().with_tokens(Arc::new(Tokenless(silent)));
+        let facts =
+            soon(examine(config(&server, &pairs), environment, Question::default(), SOON / 2)).await.unwrap();
+        let address = only(&facts);
+        assert_eq!(failure(&address.steps), Some((Check::Sasl, Reason::NoToken)));
+        let message = &address.steps.last().unwrap().failure.as_ref().unwrap().message;
+        assert!(message.contains(words), "{message}");
+    }
+}
+
+/// APIs and the latest version of each.
+type Apis = &'static [(ApiKey, i16)];
+
+/// A broker that speaks these APIs, and nothing else.
+async fn speaking(apis: Apis) -> SocketAddr {
+    server(move |mut stream| async move {
+        while let Some(header) = read_request(&mut stream).await {
+            let api_keys = apis.iter().map(|(api, max)| ApiVersion {
+                api_key: *api as i16,
+                min_version: 0,
+                max_version: *max,
+            });
+            let answer = ApiVersionsResponse { api_keys: api_keys.collect(), ..Default::default() };
+            respond(&mut stream, ApiKey::ApiVersions, header.api_version, header.correlation_id, &answer)
+                .await;
+        }
+    })
+    .await
+}
+
+#[tokio::test]
+async fn the_release_is_the_oldest_that_speaks_as_much() {
+    let cases: [(Apis, Option<&str>); 6] = [
+        (&[(ApiKey::DescribeLogDirs, 5), (ApiKey::Produce, 13), (ApiKey::Fetch, 18)], Some("4.3")),
+        (&[(ApiKey::OffsetCommit, 10), (ApiKey::DescribeLogDirs, 4)], Some("4.2")),
+        (&[(ApiKey::Fetch, 17), (ApiKey::Produce, 11)], Some("3.9")),
+        (&[(ApiKey::DescribeCluster, 0), (ApiKey::Fetch, 12)], Some("2.8")),
+        (&[(ApiKey::Fetch, 6)], Some("1.0")),
+        (&[(ApiKey::Fetch, 5), (ApiKey::ApiVersions, 0)], None),
+    ];
+    for (apis, release) in cases {
+        let server = speaking(apis).await.to_string();
+        let facts = look(config(&server, &[]), Question::default()).await;
+        assert_eq!(only(&facts).release, release, "{apis:?}");
+    }
+}

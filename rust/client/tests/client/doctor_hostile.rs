@@ -1,0 +1,198 @@
+//! Proves: no bytes that a broker sends make the doctor panic, hang or hoard. A man in the middle
+//! spoils answers of a real conversation, at every phase; each round has a seed, which a failure
+//! names.
+
+use std::net::SocketAddr;
+use std::panic;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use crate::support::*;
+use fastrand::Rng;
+use ottla_client::doctor::{BrokerFacts, Facts, Question, Reason, examine};
+use ottla_client::environment::Environment;
+use ottla_mock::{MockCluster, MockConfig, SaslConfig, TopicSpec};
+use ottla_protocol::ApiKey;
+use ottla_protocol::messages::metadata::{MetadataResponse, MetadataResponseBroker};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::net::tcp::OwnedReadHalf;
+
+/// Of each round; every phase has a quarter of it.
+const TIMEOUT: Duration = Duration::from_millis(600);
+
+static PANICS: AtomicUsize = AtomicUsize::new(0);
+
+/// Panics of tasks are swallowed by whoever joins them, so they are counted where they happen.
+fn count_panics() {
+    let before = panic::take_hook();
+    panic::set_hook(Box::new(move |info| {
+        PANICS.fetch_add(1, Ordering::SeqCst);
+        before(info);
+    }));
+}
+
+/// A frame as it comes, without its length.
+async fn frame(from: &mut OwnedReadHalf) -> Option<Vec<u8>> {
+    let length = usize::try_from(from.read_u32().await.ok()?).ok()?;
+    let mut frame = vec![0; length];
+    from.read_exact(&mut frame).await.ok()?;
+    Some(frame)
+}
+
+/// Spoils a frame, mostly behind its correlation id; what is then sent, with a length.
+fn spoil(mut frame: Vec<u8>, rng: &mut Rng) -> Vec<u8> {
+    let mut length = None;
+    let from = if rng.u8(..8) == 0 { 0 } else { 4.min(frame.len()) };
+    let place = if from < frame.len() { rng.usize(from..frame.len()) } else { 0 };
+    match rng.u8(..7) {
+        0 => frame.truncate(place),
+        1 => frame.extend(std::iter::repeat_with(|| rng.u8(..)).take(40)),
+        2 => frame.iter_mut().skip(from).for_each(|byte| *byte = rng.u8(..)),
+        // A count or a length.
+        3 => {
+            let value = [[0xff; 4], [0x7f, 0xff, 0xff, 0xff], [0x80, 0, 0, 0]][rng.usize(..3)];
+            frame.iter_mut().skip(place).zip(value).for_each(|(byte, value)| *byte = value);
+        }
+        4 => length = Some(rng.u32(..)),
+        _ => {
+            for _ in 0..rng.usize(1..4) {
+                let place = rng.usize(from..frame.len().max(from + 1));
+                if let Some(byte) = frame.get_mut(place) {
+                    *byte ^= 1 << rng.u8(..8);
+                }
+            }
+        }
+    }
+    let length = length.unwrap_or_else(|| u32::try_from(frame.len()).unwrap());
+    [&length.to_be_bytes()[..], &frame].concat()
+}
+
+/// Passes on what is said to a broker, and spoils one of its answers in three.
+async fn in_the_middle(broker: SocketAddr, seeds: Arc<AtomicU64>) -> SocketAddr {
+    server(move |client| {
+        let mut rng = Rng::with_seed(seeds.fetch_add(1, Ordering::SeqCst));
+        async move {
+            let Ok(broker) = TcpStream::connect(broker).await else { return };
+            let (mut from_client, mut to_client) = client.into_split();
+            let (mut from_broker, mut to_broker) = broker.into_split();
+            let asking = async {
+                let _ = tokio::io::copy(&mut from_client, &mut to_broker).await;
+            };
+            let answering = async {
+                while let Some(frame) = frame(&mut from_broker).await {
+                    let bytes = match rng.u8(..3) {
+                        0 => spoil(frame, &mut rng),
+                        _ => [&u32::try_from(frame.len()).unwrap().to_be_bytes()[..], &frame].concat(),
+                    };
+                    if to_client.write_all(&bytes).await.is_err() {
+                        return;
+                    }
+                }
+            };
+            tokio::select! { () = asking => {} () = answering => {} }
+        }
+    })
+    .await
+}
+
+/// Whether the whole of the facts can be shown, which Python does with them.
+fn shown(facts: &Facts) -> usize {
+    format!("{facts:?}").len()
+}
+
+async fn rounds(cluster: &MockCluster, pairs: &[(&str, &str)], count: u64) {
+    let broker = cluster.brokers()[0].address;
+    let seeds = Arc::new(AtomicU64::new(0));
+    let middle = in_the_middle(broker, Arc::clone(&seeds)).await;
+    cluster.advertise(1, "127.0.0.1", middle.port()).unwrap();
+    let (mut reached, mut failed) = (0, 0);
+    for round in 0..count {
+        let seed = round * 1000;
+        seeds.store(seed, Ordering::SeqCst);
+        let config = config(&middle.to_string(), pairs);
+        let question = Question { topic: Some("t".to_owned()), group: Some("g".to_owned()) };
+        let started = Stopwatch::start();
+        let looking = examine(config, Environment::default(), question, TIMEOUT);
+        let facts = soon(looking).await.unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+        assert!(started.elapsed() < TIMEOUT + Duration::from_secs(4), "seed {seed}: {:?}", started.elapsed());
+        assert_eq!(PANICS.load(Ordering::SeqCst), 0, "seed {seed}");
+        assert!(shown(&facts) < 1_000_000, "seed {seed}");
+        reached += usize::from(facts.brokers.iter().any(|broker| !broker.partitions.is_empty()));
+        let steps = facts.bootstrap.iter().flat_map(|server| &server.addresses).flat_map(|a| &a.steps);
+        failed += usize::from(steps.into_iter().any(|step| step.failure.is_some()));
+    }
+    // Neither is every round over at once, nor is there one that nothing happens to.
+    assert!(reached > 0 && failed > 0, "{reached} and {failed} of {count}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn spoiled_answers_end_in_facts() {
+    count_panics();
+    let alone = MockConfig { brokers: 1, ..Default::default() };
+    let open = MockCluster::start(alone.clone()).await.unwrap();
+    open.create_topic(TopicSpec::new("t").partitions(2)).unwrap();
+    rounds(&open, &[], 150).await;
+
+    let users = [("ann".to_owned(), "hunter2".to_owned())].into();
+    let sasl = Some(SaslConfig { users, ..Default::default() });
+    let secured = MockCluster::start(MockConfig { sasl, ..alone }).await.unwrap();
+    secured.create_topic(TopicSpec::new("t").partitions(2)).unwrap();
+    for mechanism in ["PLAIN", "SCRAM-SHA-256"] {
+        let pairs = [
+            ("security.protocol", "SASL_PLAINTEXT"),
+            ("sasl.mechanism", mechanism),
+            ("sasl.username", "ann"),
+            ("sasl.password", "hunter2"),
+        ];
+        rounds(&secured, &pairs, 60).await;
+    }
+
+    // Bytes of no protocol at all, in both tongues.
+    for seed in 0..60 {
+        let noise = server(move |mut stream| async move {
+            let mut rng = Rng::with_seed(seed);
+            let _ = stream.read(&mut [0; 64]).await;
+            let count = rng.usize(1..300);
+            let bytes: Vec<u8> = std::iter::repeat_with(|| rng.u8(..)).take(count).collect();
+            let _ = stream.write_all(&bytes).await;
+        });
+        let pairs: &[_] = if seed % 2 == 0 { &[] } else { &[("security.protocol", "SSL")] };
+        let config = config(&noise.await.to_string(), pairs);
+        let looking = examine(config, Environment::default(), Question::default(), TIMEOUT);
+        let facts = soon(looking).await.unwrap();
+        assert!(facts.cluster.is_none(), "seed {seed}");
+        assert_eq!(PANICS.load(Ordering::SeqCst), 0, "seed {seed}");
+    }
+    a_cluster_of_very_many_brokers().await;
+    assert_eq!(PANICS.load(Ordering::SeqCst), 0);
+}
+
+/// Metadata with a hundred thousand brokers, in a few megabytes: not all of them are looked at.
+async fn a_cluster_of_very_many_brokers() {
+    let liar = server(|mut stream| async move {
+        if shake_hands(&mut stream).await.is_none() {
+            return;
+        }
+        while let Some(header) = read_request(&mut stream).await {
+            assert!(header.api_key == ApiKey::Metadata as i16, "{header:?}");
+            let broker = |node_id| MetadataResponseBroker {
+                node_id,
+                host: "nowhere.invalid".to_owned(),
+                port: -1,
+                ..Default::default()
+            };
+            let answer =
+                MetadataResponse { brokers: (0..100_000).map(broker).collect(), ..Default::default() };
+            respond(&mut stream, ApiKey::Metadata, header.api_version, header.correlation_id, &answer).await;
+        }
+    });
+    let config = config(&liar.await.to_string(), &[]);
+    let environment = environment(&Arc::new(Names::default()), 1);
+    let facts = soon(examine(config, environment, Question::default(), 3 * SOON)).await.unwrap();
+    assert_eq!(facts.cluster.expect("a view").brokers.len(), 100_000);
+    assert_eq!(facts.brokers.len(), 10_000);
+    let reason = |broker: &BrokerFacts| broker.endpoint.dns.failure.as_ref().map(|failure| failure.reason);
+    assert!(facts.brokers.iter().all(|broker| reason(broker) == Some(Reason::Unresolved)));
+}

@@ -1,0 +1,388 @@
+//! Proves: members of both protocols find their coordinator, share a group's partitions, keep alive
+//! beside a slow application, and come back after coordinators that move and sessions that end.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use ottla_client::consumer::assignor::{
+    Assignor, GroupAssignment, LastAssignment, MemberAssignment, MemberSubscription, Topics,
+};
+use ottla_client::consumer::group::{Change, Group, GroupSettings, Subscription};
+use ottla_client::metadata::Pattern;
+use ottla_client::{Kind, Result};
+use ottla_mock::{ApiLimit, Fault, GroupConfig, Match, MockCluster, MockConfig, Reaction, TopicSpec, When};
+use ottla_protocol::{ApiKey, ErrorCode};
+use parking_lot::Mutex;
+
+use crate::support::application::*;
+use crate::support::*;
+
+#[tokio::test]
+async fn members_share_the_partitions_and_take_over_from_those_who_leave() {
+    for protocol in [CLASSIC, COOPERATIVE, CONSUMER] {
+        let cluster = group_cluster(fast()).await;
+        let mut one = Member::join(&cluster, &[protocol]).await;
+        settled(&mut [&mut one], &[("t", 6)]).await;
+        let mut two = Member::join(&cluster, &[protocol]).await;
+        settled(&mut [&mut one, &mut two], &[("t", 6)]).await;
+        assert_eq!((one.owned.len(), two.owned.len(), one.lost), (3, 3, 0));
+        let me = one.group.member();
+        assert!(cluster.members("g").iter().any(|member| *member.id == *me.member_id));
+
+        // One gives everything up and leaves; it may come back.
+        one.group.unsubscribe();
+        one.poll();
+        assert!(one.owned.is_empty(), "at once: who closes does not wait for it");
+        soon(one.group.leave(SOON)).await.expect("told");
+        assert_eq!(cluster.members("g").len(), 1);
+        settled(&mut [&mut two], &[("t", 6)]).await;
+        one.group.subscribe(subscription(&["t"])).expect("subscribed");
+        settled(&mut [&mut one, &mut two], &[("t", 6)]).await;
+        assert_eq!((one.lost, two.lost), (0, 0));
+    }
+}
+
+#[tokio::test]
+async fn heartbeats_do_not_wait_for_the_application() {
+    for protocol in [CLASSIC, CONSUMER] {
+        let groups = GroupConfig { consumer_session_timeout: ms(2_500), ..fast() };
+        let cluster = group_cluster(groups).await;
+        let quick = [("session.timeout.ms", "2500"), ("heartbeat.interval.ms", "50")];
+        let pairs: Vec<_> =
+            if protocol == CLASSIC { [protocol].into_iter().chain(quick).collect() } else { vec![protocol] };
+        let mut one = Member::join(&cluster, &pairs).await;
+        settled(&mut [&mut one], &[("t", 6)]).await;
+        let before = one.group.member();
+        let started = std::time::Instant::now();
+        let api = if protocol == CLASSIC { ApiKey::Heartbeat } else { ApiKey::ConsumerGroupHeartbeat };
+        cluster.clear_requests();
+        until(|| started.elapsed() > ms(5_500)).await;
+        assert!(cluster.request_count(None, api) > 20, "{}", cluster.request_count(None, api));
+        assert_eq!(one.group.member(), before);
+        assert!(one.group.try_change().is_none(), "two sessions later it is still a member");
+    }
+}
+
+#[tokio::test]
+async fn a_coordinator_that_moves_or_ends_its_connections_costs_nothing() {
+    for protocol in [CLASSIC, CONSUMER] {
+        let cluster = group_cluster(fast()).await;
+        let mut one = Member::join(&cluster, &[protocol]).await;
+        let mut two = Member::join(&cluster, &[protocol]).await;
+        settled(&mut [&mut one, &mut two], &[("t", 6)]).await;
+        let at = cluster.coordinator("g");
+        let to = (1..=3).find(|broker| Some(*broker) != at).expect("another broker");
+        let looks = cluster.request_count(None, ApiKey::FindCoordinator);
+        cluster.move_coordinator("g", to).expect("moved");
+        until(|| cluster.request_count(None, ApiKey::FindCoordinator) > looks).await;
+        settled(&mut [&mut one, &mut two], &[("t", 6)]).await;
+        let api = if protocol == CLASSIC { ApiKey::Heartbeat } else { ApiKey::ConsumerGroupHeartbeat };
+        let lost = Fault {
+            times: Some(4),
+            ..Fault::new(Match::api(api), Reaction::Disconnect(When::AfterHandling))
+        };
+        let lost = cluster.inject(lost);
+        until(|| cluster.fault_hits(lost) == 4).await;
+        let beats = cluster.request_count(Some(to), api);
+        until(|| cluster.request_count(Some(to), api) > beats + 4).await;
+        settled(&mut [&mut one, &mut two], &[("t", 6)]).await;
+        assert_eq!((one.lost, two.lost), (0, 0));
+    }
+}
+
+#[tokio::test]
+async fn a_coordinator_that_is_loading_is_waited_for() {
+    for protocol in [CLASSIC, CONSUMER] {
+        let cluster = group_cluster(fast()).await;
+        let api = if protocol == CLASSIC { ApiKey::JoinGroup } else { ApiKey::ConsumerGroupHeartbeat };
+        let loading = Reaction::Error(ErrorCode::CoordinatorLoadInProgress);
+        let loading = cluster.inject(Fault { times: Some(5), ..Fault::new(Match::api(api), loading) });
+        let mut one = Member::join(&cluster, &[protocol]).await;
+        settled(&mut [&mut one], &[("t", 6)]).await;
+        assert_eq!(cluster.fault_hits(loading), 5);
+        assert_eq!(cluster.request_count(None, ApiKey::FindCoordinator), 1, "it looks for nobody else");
+    }
+}
+
+#[tokio::test]
+async fn who_is_thrown_out_has_lost_its_partitions_and_joins_again() {
+    for protocol in [CLASSIC, CONSUMER] {
+        let cluster = group_cluster(fast()).await;
+        let mut one = Member::join(&cluster, &[protocol]).await;
+        settled(&mut [&mut one], &[("t", 6)]).await;
+        cluster.expire_member("g", &one.group.member().member_id).expect("expired");
+        until(|| {
+            one.poll();
+            one.lost == 1
+        })
+        .await;
+        settled(&mut [&mut one], &[("t", 6)]).await;
+    }
+}
+
+#[tokio::test]
+async fn who_does_not_poll_leaves_and_comes_back() {
+    for protocol in [CLASSIC, CONSUMER] {
+        let cluster = group_cluster(fast()).await;
+        let mut one = Member::join(&cluster, &[protocol, ("max.poll.interval.ms", "2500")]).await;
+        settled(&mut [&mut one], &[("t", 6)]).await;
+        {
+            let _polling = one.group.polling();
+            let started = std::time::Instant::now();
+            until(|| started.elapsed() > ms(4_000)).await;
+            assert_eq!(cluster.members("g").len(), 1, "who waits in a poll does poll");
+        }
+        until(|| cluster.members("g").is_empty()).await;
+        let why = one.group.why_left().expect("a reason");
+        assert!(why.contains("max.poll.interval.ms (2500 ms)"), "{why}");
+        one.poll();
+        assert_eq!((one.lost, one.owned.len()), (1, 0));
+        settled(&mut [&mut one], &[("t", 6)]).await;
+        assert!(one.group.why_left().is_none());
+    }
+}
+
+#[tokio::test]
+async fn topics_and_partitions_that_come_later_are_taken_up() {
+    for protocol in [CLASSIC, CONSUMER] {
+        let config = MockConfig { groups: fast(), auto_create_topics: false, ..MockConfig::default() };
+        let cluster = MockCluster::start(config).await.expect("a cluster");
+        let mut one = Member::join(&cluster, &[protocol]).await;
+        until(|| !cluster.members("g").is_empty()).await;
+        one.poll();
+        assert!(one.owned.is_empty());
+        cluster.create_topic(TopicSpec::new("t").partitions(2)).expect("a topic");
+        settled(&mut [&mut one], &[("t", 2)]).await;
+    }
+}
+
+#[tokio::test]
+async fn a_pattern_stands_for_topics_to_come() {
+    for protocol in [CLASSIC, CONSUMER] {
+        let cluster = group_cluster(fast()).await;
+        cluster.create_topic(TopicSpec::new("t2").partitions(1)).expect("a topic");
+        let pattern = Pattern::java("(?!t2)t.*").expect("an expression");
+        let pairs = [protocol, ("metadata.max.age.ms", "100")];
+        let mut one = Member::subscribe(&cluster, &pairs, Subscription::Matching(pattern)).await;
+        settled(&mut [&mut one], &[("t", 6)]).await;
+        cluster.create_topic(TopicSpec::new("t3").partitions(1)).expect("a topic");
+        settled(&mut [&mut one], &[("t", 6), ("t3", 1)]).await;
+        cluster.delete_topic("t").expect("deleted");
+        settled(&mut [&mut one], &[("t3", 1)]).await;
+    }
+}
+
+#[tokio::test]
+async fn a_pattern_that_brokers_match_names_topics_by_id() {
+    let cluster = group_cluster(fast()).await;
+    let wanted = Subscription::Regex("t.*".to_owned());
+    let mut one = Member::subscribe(&cluster, &[CONSUMER], wanted.clone()).await;
+    settled(&mut [&mut one], &[("t", 6)]).await;
+    cluster.create_topic(TopicSpec::new("t3").partitions(1)).expect("a topic");
+    settled(&mut [&mut one], &[("t", 6), ("t3", 1)]).await;
+
+    let classic = group(&cluster, &[CLASSIC]).await;
+    let error = classic.subscribe(wanted).expect_err("not with classic");
+    assert_eq!(error.kind(), Kind::Config);
+}
+
+#[tokio::test]
+async fn brokers_without_the_protocol_are_told_apart_from_a_bad_network() {
+    let config = MockConfig {
+        api_limits: [(ApiKey::ConsumerGroupHeartbeat, ApiLimit::Absent)].into(),
+        ..MockConfig::default()
+    };
+    let cluster = MockCluster::start(config).await.expect("a cluster");
+    let one = Member::join(&cluster, &[CONSUMER]).await;
+    let error = one.failure().await;
+    assert_eq!(error.code(), Some(ErrorCode::UnsupportedVersion));
+    assert!(error.message().contains("set group.protocol=classic"), "{error}");
+    one.group.polled();
+    assert!(one.failure().await.message().contains("set group.protocol=classic"), "each poll says so");
+}
+
+#[tokio::test]
+async fn a_static_member_comes_back_to_its_partitions_without_a_rebalance() {
+    for protocol in [CLASSIC, CONSUMER] {
+        let cluster = group_cluster(fast()).await;
+        let mut one = Member::join(&cluster, &[protocol, ("group.instance.id", "one")]).await;
+        let mut two = Member::join(&cluster, &[protocol, ("group.instance.id", "two")]).await;
+        settled(&mut [&mut one, &mut two], &[("t", 6)]).await;
+        let (had, keeps) = (one.owned.clone(), two.group.member());
+        soon(one.group.leave(SOON)).await.expect("left");
+        drop(one);
+        let mut one = Member::join(&cluster, &[protocol, ("group.instance.id", "one")]).await;
+        until(|| {
+            one.poll();
+            two.poll();
+            one.owned == had
+        })
+        .await;
+        assert_eq!((two.group.member(), two.lost), (keeps, 0), "nobody else has noticed");
+    }
+}
+
+#[tokio::test]
+async fn a_second_member_of_the_same_instance_id_is_told() {
+    let cluster = group_cluster(fast()).await;
+    let mut one = Member::join(&cluster, &[CLASSIC, ("group.instance.id", "i")]).await;
+    settled(&mut [&mut one], &[("t", 6)]).await;
+    let mut two = Member::join(&cluster, &[CLASSIC, ("group.instance.id", "i")]).await;
+    settled(&mut [&mut two], &[("t", 6)]).await;
+    assert!(matches!(soon(one.group.change()).await, Change::Lost(_)));
+    one.group.acknowledge();
+    let error = one.failure().await;
+    assert_eq!((error.kind(), error.code()), (Kind::Fenced, Some(ErrorCode::FencedInstanceId)));
+
+    let mut one = Member::join(&cluster, &[CONSUMER, ("group.id", "h"), ("group.instance.id", "i")]).await;
+    settled(&mut [&mut one], &[("t", 6)]).await;
+    let two = Member::join(&cluster, &[CONSUMER, ("group.id", "h"), ("group.instance.id", "i")]).await;
+    assert_eq!(two.failure().await.code(), Some(ErrorCode::UnreleasedInstanceId));
+    assert!(one.group.try_change().is_none(), "the first one stays");
+}
+
+#[tokio::test]
+async fn who_may_not_use_the_group_is_told_and_may_try_again() {
+    for (protocol, api) in [
+        (CLASSIC, ApiKey::JoinGroup),
+        (CLASSIC, ApiKey::FindCoordinator),
+        (CONSUMER, ApiKey::ConsumerGroupHeartbeat),
+        (CONSUMER, ApiKey::FindCoordinator),
+    ] {
+        let cluster = group_cluster(fast()).await;
+        let refused = Reaction::Error(ErrorCode::GroupAuthorizationFailed);
+        let refused = cluster.inject(Fault::new(Match::api(api), refused));
+        let mut one = Member::join(&cluster, &[protocol]).await;
+        assert_eq!(one.failure().await.kind(), Kind::Authorization, "{api:?}");
+        one.group.polled();
+        assert_eq!(one.failure().await.kind(), Kind::Authorization, "{api:?}");
+        cluster.remove_fault(refused);
+        settled(&mut [&mut one], &[("t", 6)]).await;
+    }
+}
+
+/// Gives everything to the member of the greatest id, and remembers what it was asked and told.
+#[derive(Debug, Default)]
+struct Winner {
+    told: Mutex<Vec<(usize, i32)>>,
+    asked: AtomicUsize,
+}
+
+impl Assignor for Winner {
+    fn name(&self) -> &str {
+        "winner"
+    }
+
+    fn user_data(&self, _: &[Arc<str>], last: &LastAssignment) -> Option<bytes::Bytes> {
+        Some(format!("{}", last.partitions.len()).into())
+    }
+
+    fn on_assignment(&self, assignment: &MemberAssignment, generation: i32) {
+        self.told.lock().push((assignment.partitions.len(), generation));
+    }
+
+    fn assign(&self, topics: &Topics, members: &[MemberSubscription]) -> Result<GroupAssignment> {
+        assert!(members.iter().all(|member| member.user_data.is_some()));
+        self.asked.fetch_add(1, Ordering::Relaxed);
+        let winner = members.iter().max_by_key(|member| &member.member_id).expect("a member");
+        let all = topics.iter().flat_map(|(topic, partitions)| {
+            partitions.iter().map(|info| (Arc::clone(topic), info.partition))
+        });
+        let given = MemberAssignment { partitions: all.collect(), user_data: None };
+        Ok([(Arc::clone(&winner.member_id), given)].into())
+    }
+}
+
+#[tokio::test]
+async fn an_assignor_of_the_applications_own_is_asked_and_told() {
+    let cluster = group_cluster(fast()).await;
+    let winner = Arc::new(Winner::default());
+    let mut one = with_winner(&cluster, &winner, &[("group.id", "g")]).await;
+    settled(&mut [&mut one], &[("t", 6)]).await;
+    until(|| winner.told.lock().last() == Some(&(6, one.group.member().generation))).await;
+}
+
+async fn with_winner(cluster: &MockCluster, winner: &Arc<Winner>, pairs: &[(&str, &str)]) -> Member {
+    let client = client(cluster, pairs).await;
+    let mut settings = GroupSettings::try_from(client.config()).expect("settings");
+    settings.assignors = vec![Arc::clone(winner) as Arc<dyn Assignor>];
+    let group = Group::start(client, settings);
+    group.subscribe(subscription(&["t"])).expect("subscribed");
+    Member { group, owned: BTreeSet::new(), lost: 0 }
+}
+
+/// KIP-814; brokers that do not know it tell the leader that another one leads.
+#[tokio::test]
+async fn a_static_leader_that_comes_back_assigns_nothing() {
+    for version in [9, 8] {
+        let api_limits = [(ApiKey::JoinGroup, ApiLimit::Max(version))].into();
+        let config = MockConfig { api_limits, groups: fast(), ..MockConfig::default() };
+        let cluster = MockCluster::start(config).await.unwrap();
+        cluster.create_topic(TopicSpec::new("t").partitions(6)).unwrap();
+        let pairs = [("group.id", "g"), ("group.instance.id", "i")];
+        let winner = Arc::new(Winner::default());
+        let mut one = with_winner(&cluster, &winner, &pairs).await;
+        settled(&mut [&mut one], &[("t", 6)]).await;
+        let (generation, asked) = (one.group.member().generation, winner.asked.load(Ordering::Relaxed));
+        soon(one.group.leave(SOON)).await.expect("silent");
+        drop(one);
+        let mut one = with_winner(&cluster, &winner, &pairs).await;
+        settled(&mut [&mut one], &[("t", 6)]).await;
+        assert_eq!(one.group.member().generation, generation, "version {version}");
+        assert_eq!(winner.asked.load(Ordering::Relaxed), asked, "version {version}");
+    }
+}
+
+#[tokio::test]
+async fn a_change_is_not_lost_with_the_future_that_waited_for_it() {
+    let cluster = group_cluster(fast()).await;
+    let one = Member::join(&cluster, &[CLASSIC]).await;
+    for _ in 0..3 {
+        let waited = tokio::time::timeout(ms(1), one.group.change()).await;
+        drop(waited);
+    }
+    assert!(matches!(soon(one.group.change()).await, Change::Assign { .. }));
+    assert!(matches!(soon(one.group.change()).await, Change::Assign { .. }), "until it is acknowledged");
+    one.group.acknowledge();
+    assert!(one.group.try_change().is_none());
+}
+
+/// A broker works off one request of a connection at a time.
+#[tokio::test]
+async fn leaving_does_not_wait_behind_a_join_that_waits_for_others() {
+    let cluster = group_cluster(fast()).await;
+    let mut one = Member::join(&cluster, &[CLASSIC]).await;
+    settled(&mut [&mut one], &[("t", 6)]).await;
+    // The second one's JoinGroup waits for the first one, whose application does not poll.
+    let two = Member::join(&cluster, &[CLASSIC, ("client.id", "two")]).await;
+    until(|| cluster.members("g").len() == 2).await;
+    until(|| cluster.group("g").expect("a group").state == "PreparingRebalance").await;
+    let started = Stopwatch::start();
+    soon(two.group.leave(SOON)).await.expect("told");
+    assert!(started.elapsed() < ms(2_000), "{:?}", started.elapsed());
+    until(|| cluster.members("g").len() == 1).await;
+    settled(&mut [&mut one], &[("t", 6)]).await;
+}
+
+#[tokio::test]
+async fn a_topic_that_may_not_be_read_is_told_to_who_has_named_it() {
+    for protocol in [CLASSIC, CONSUMER] {
+        let cluster = group_cluster(fast()).await;
+        let refused = Match::api(ApiKey::Metadata).topic("t");
+        let refused =
+            cluster.inject(Fault::new(refused, Reaction::Error(ErrorCode::TopicAuthorizationFailed)));
+        let mut one = Member::join(&cluster, &[protocol]).await;
+        let error = loop {
+            match soon(one.group.change()).await {
+                Change::Failed(error) => break error,
+                other => one.apply(other),
+            }
+        };
+        one.group.acknowledge();
+        assert_eq!(error.kind(), Kind::Authorization);
+        assert_eq!(error.context().topic.as_deref(), Some("t"));
+        cluster.remove_fault(refused);
+        settled(&mut [&mut one], &[("t", 6)]).await;
+    }
+}

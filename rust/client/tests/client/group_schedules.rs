@@ -1,0 +1,123 @@
+//! Proves, for random schedules of members that come, go and die, coordinators that move, and
+//! requests that fail or whose answers are lost: no partition ever has two readers, nobody is thrown
+//! out who is alive, and in the end all partitions are read, evenly. A failure prints its seed:
+//! `OTTLA_SEED=n cargo test -p ottla-client --test group_schedules`.
+
+use std::collections::BTreeSet;
+
+use ottla_mock::{Fault, Match, MockCluster, Reaction, When};
+use ottla_protocol::{ApiKey, ErrorCode};
+
+use crate::support::application::*;
+use crate::support::*;
+
+const SEEDS: u64 = 4;
+const STEPS: usize = 120;
+const MEMBERS: usize = 4;
+
+const APIS: [ApiKey; 6] = [
+    ApiKey::JoinGroup,
+    ApiKey::SyncGroup,
+    ApiKey::Heartbeat,
+    ApiKey::LeaveGroup,
+    ApiKey::ConsumerGroupHeartbeat,
+    ApiKey::FindCoordinator,
+];
+
+fn fault(random: &mut fastrand::Rng) -> Fault {
+    let on = Match::api(APIS[random.usize(..APIS.len())]).skip(random.u64(..3));
+    let then = match random.u8(..6) {
+        0 => Reaction::Error(ErrorCode::CoordinatorLoadInProgress),
+        1 => Reaction::Error(ErrorCode::NotCoordinator),
+        2 => Reaction::Error(ErrorCode::CoordinatorNotAvailable),
+        3 => Reaction::Disconnect(When::BeforeHandling),
+        4 => Reaction::Disconnect(When::AfterHandling),
+        _ => Reaction::Delay(ms(random.u64(1..100))),
+    };
+    Fault::once(on, then)
+}
+
+/// One member comes, goes or dies, or something goes wrong.
+async fn disturb(
+    cluster: &MockCluster,
+    random: &mut fastrand::Rng,
+    members: &mut Vec<Member>,
+    pairs: &[(&str, &str)],
+) {
+    match random.u8(..10) {
+        0 | 1 if members.len() < MEMBERS => members.push(Member::join(cluster, pairs).await),
+        2 if members.len() > 1 => {
+            let mut leaver = members.swap_remove(random.usize(..members.len()));
+            leaver.group.unsubscribe();
+            leaver.poll();
+            soon(leaver.group.leave(SOON)).await.expect("told");
+        }
+        // It dies without a word, and its session ends some time.
+        3 if members.len() > 1 => drop(members.swap_remove(random.usize(..members.len()))),
+        4 => cluster.move_coordinator("g", random.i32(1..=3)).expect("moved"),
+        5..8 => drop(cluster.inject(fault(random))),
+        _ => {}
+    }
+}
+
+fn no_partition_twice(members: &[Member]) {
+    let mut seen = BTreeSet::new();
+    for partition in members.iter().flat_map(|member| &member.owned) {
+        assert!(seen.insert(partition), "{partition:?} has two readers");
+    }
+}
+
+async fn run(seed: u64, pairs: &[(&str, &str)]) {
+    let mut random = fastrand::Rng::with_seed(seed);
+    let groups = ottla_mock::GroupConfig { consumer_session_timeout: ms(2_000), ..fast() };
+    let cluster = group_cluster(groups).await;
+    let mut members = vec![Member::join(&cluster, pairs).await];
+    for _ in 0..STEPS {
+        if random.u8(..4) == 0 {
+            disturb(&cluster, &mut random, &mut members, pairs).await;
+        }
+        for member in &mut members {
+            // Some applications are slow.
+            if random.bool() {
+                member.poll();
+            }
+        }
+        no_partition_twice(&members);
+        tokio::time::sleep(ms(random.u64(..15))).await;
+    }
+    cluster.clear_faults();
+    let mut all: Vec<&mut Member> = members.iter_mut().collect();
+    settled(&mut all, &[("t", 6)]).await;
+    for member in &members {
+        assert_eq!(member.lost, 0, "it was alive all the time");
+    }
+}
+
+async fn every_seed(pairs: &[(&str, &str)]) {
+    let seeds = match std::env::var("OTTLA_SEED") {
+        Ok(seed) => vec![seed.parse().expect("a number")],
+        Err(_) => {
+            let count = std::env::var("OTTLA_SEEDS").map_or(SEEDS, |count| count.parse().expect("a number"));
+            (0..count).collect()
+        }
+    };
+    for seed in seeds {
+        println!("OTTLA_SEED={seed}");
+        run(seed, pairs).await;
+    }
+}
+
+#[tokio::test]
+async fn eager() {
+    every_seed(&[CLASSIC]).await;
+}
+
+#[tokio::test]
+async fn cooperative() {
+    every_seed(&[CLASSIC, COOPERATIVE]).await;
+}
+
+#[tokio::test]
+async fn by_heartbeats_alone() {
+    every_seed(&[CONSUMER]).await;
+}

@@ -1,0 +1,108 @@
+//! Proves: where logs start and end and where times lie, in one request a leader; leaders that
+//! move, errors that pass and errors that do not.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use crate::support::*;
+use ottla_client::{Client, Error, Kind, ListedOffset, OffsetSpec, TopicPartition};
+use ottla_mock::{ApiLimit, Fault, Match, MockCluster, MockConfig, Reaction, TopicSpec};
+use ottla_protocol::{ApiKey, ErrorCode};
+
+const API: ApiKey = ApiKey::ListOffsets;
+
+async fn list(
+    client: &Client,
+    partitions: std::ops::Range<i32>,
+    spec: OffsetSpec,
+    timeout: Duration,
+) -> Result<HashMap<TopicPartition, ListedOffset>, Error> {
+    let wanted: Vec<_> = partitions.map(|partition| (("t".into(), partition), spec)).collect();
+    soon(client.list_offsets(wanted, false, timeout)).await
+}
+
+async fn one(client: &Client, spec: OffsetSpec) -> (i64, i64) {
+    let found = list(client, 0..1, spec, SOON).await.expect("an offset");
+    let found = found[&("t".into(), 0)];
+    (found.offset, found.timestamp)
+}
+
+#[tokio::test]
+async fn ends_and_times() {
+    let cluster = cluster(1).await;
+    let producer = producer(&cluster, &[]).await;
+    for timestamp in [100, 300, 200, 400, 400] {
+        let mut record = record(b"x");
+        record.timestamp = timestamp;
+        soon(producer.send("t", Some(0), &record)).await.unwrap();
+    }
+    soon(producer.flush(SOON)).await.unwrap();
+    let client = producer.client();
+    assert_eq!(one(client, OffsetSpec::Earliest).await, (0, -1));
+    assert_eq!(one(client, OffsetSpec::Latest).await, (5, -1));
+    assert_eq!(one(client, OffsetSpec::MaxTimestamp).await, (3, 400));
+    assert_eq!(one(client, OffsetSpec::Timestamp(150)).await, (1, 300));
+    assert_eq!(one(client, OffsetSpec::Timestamp(401)).await, (-1, -1));
+    cluster.delete_records("t", 0, 2).unwrap();
+    assert_eq!(one(client, OffsetSpec::Earliest).await, (2, -1));
+}
+
+#[tokio::test]
+async fn many_partitions_are_one_request_a_leader() {
+    let cluster = cluster(60).await;
+    let client = client(&cluster, &[]).await;
+    let found = list(&client, 0..60, OffsetSpec::Latest, SOON).await.expect("offsets");
+    assert_eq!(found.len(), 60);
+    assert_eq!(cluster.request_count(None, API), 3);
+    for broker in 1..=3 {
+        assert_eq!(cluster.connections(broker), 1);
+    }
+}
+
+#[tokio::test]
+async fn leaders_that_move_and_errors_that_pass() {
+    let cluster = cluster(6).await;
+    let client = client(&cluster, &[]).await;
+    list(&client, 0..6, OffsetSpec::Latest, SOON).await.expect("offsets");
+    cluster.move_leader("t", 0, cluster.leader("t", 1).unwrap()).unwrap();
+    let bad = Match::api(API).topic("t").partition(4);
+    cluster.inject(Fault::once(bad, Reaction::Error(ErrorCode::OffsetNotAvailable)));
+    cluster.inject(Fault::once(Match::api(API), Reaction::TruncateFrame));
+    // Regression: an answer that made no sense failed the whole call.
+    let junk = bytes::Bytes::from_static(&[0, 0, 0, 5, 0x7f, 1, 2, 3, 4]);
+    cluster.inject(Fault::once(Match::api(API).skip(2), Reaction::Bytes(junk)));
+    assert_eq!(list(&client, 0..6, OffsetSpec::Latest, SOON).await.expect("offsets").len(), 6);
+    cluster.stop_broker(2).await.unwrap();
+    assert_eq!(list(&client, 0..6, OffsetSpec::Latest, SOON).await.expect("offsets").len(), 6);
+}
+
+#[tokio::test]
+async fn what_does_not_pass_is_told_at_once_and_what_does_not_exist_in_time() {
+    let cluster = cluster(1).await;
+    let client = client(&cluster, &[]).await;
+    let error = list(&client, 7..8, OffsetSpec::Latest, ms(3000)).await.expect_err("no partition 7");
+    assert_eq!((error.kind(), error.context().partition), (Kind::UnknownTopic, Some(7)), "{error}");
+    let denied = Reaction::Error(ErrorCode::TopicAuthorizationFailed);
+    cluster.inject(Fault::once(Match::api(API), denied.clone()));
+    let started = Stopwatch::start();
+    let error = list(&client, 0..1, OffsetSpec::Latest, SOON).await.expect_err("denied");
+    assert_eq!(error.kind(), Kind::Authorization, "{error}");
+    // Regression: a topic that the metadata refuses was asked for until the time was over.
+    cluster.inject(Fault::new(Match::api(ApiKey::Metadata).topic("t"), denied));
+    soon(client.refresh(client.snapshot().generation, ottla_client::metadata::Want::Known)).await.unwrap();
+    let error = list(&client, 0..1, OffsetSpec::Latest, SOON).await.expect_err("denied");
+    assert_eq!(error.kind(), Kind::Authorization, "{error}");
+    assert!(started.elapsed() < ms(2000));
+}
+
+/// Regression: an old broker took the mark for the largest timestamp for a time of day.
+#[tokio::test]
+async fn an_old_broker_is_not_asked_for_the_largest_timestamp() {
+    let api_limits = [(API, ApiLimit::Max(5))].into();
+    let cluster = MockCluster::start(MockConfig { api_limits, ..Default::default() }).await.unwrap();
+    cluster.create_topic(TopicSpec::new("t").partitions(1)).unwrap();
+    let client = client(&cluster, &[]).await;
+    let error = list(&client, 0..1, OffsetSpec::MaxTimestamp, SOON).await.expect_err("too old");
+    assert!(error.message().contains("ListOffsets up to 5"), "{error}");
+    assert_eq!(one(&client, OffsetSpec::Latest).await, (0, -1));
+}

@@ -1,0 +1,373 @@
+//! Proves: a leader epoch never goes back while a topic is the same one; a partial answer leaves
+//! other topics alone and a whole one drops what vanished; refreshes are single-flight; hints about
+//! new leaders are used at once; names that do not exist are not asked for ever after.
+
+use std::sync::Arc;
+
+use crate::support::*;
+use ottla_client::environment::Environment;
+use ottla_client::metadata::{Cache, Pattern, Snapshot, Want};
+use ottla_client::{Client, Kind};
+use ottla_mock::{Fault, Match, Reaction, TopicSpec, When};
+use ottla_protocol::messages::metadata::{
+    MetadataResponse, MetadataResponseBroker, MetadataResponsePartition, MetadataResponseTopic,
+};
+use ottla_protocol::wire::Uuid;
+use ottla_protocol::{ApiKey, ErrorCode};
+
+const T: Uuid = Uuid([1; 16]);
+
+fn topic(name: &str, id: Uuid, leader: i32, epoch: i32) -> MetadataResponseTopic {
+    MetadataResponseTopic {
+        name: Some(name.to_owned()),
+        topic_id: id,
+        partitions: vec![MetadataResponsePartition {
+            leader_id: leader,
+            leader_epoch: epoch,
+            ..Default::default()
+        }],
+        ..Default::default()
+    }
+}
+
+fn answer(topics: Vec<MetadataResponseTopic>) -> MetadataResponse {
+    let broker = |node_id| MetadataResponseBroker {
+        node_id,
+        host: "host".to_owned(),
+        port: 9092,
+        ..Default::default()
+    };
+    MetadataResponse { brokers: vec![broker(1), broker(2)], topics, ..Default::default() }
+}
+
+/// A cache that keeps every topic, for as long as the pattern lives.
+fn cache() -> (Cache, Pattern) {
+    let (cache, all) = (Cache::default(), Pattern::all());
+    cache.watch(&all);
+    (cache, all)
+}
+
+fn take_in(cache: &Cache, topics: Vec<MetadataResponseTopic>) -> Arc<Snapshot> {
+    cache.process_response(answer(topics), false, Want::Known)
+}
+
+fn leader(snapshot: &Snapshot) -> (i32, i32) {
+    let partition = snapshot.partition("t", 0).expect("the partition");
+    (partition.leader, partition.leader_epoch)
+}
+
+#[test]
+fn a_leader_epoch_never_goes_back() {
+    let (cache, _all) = cache();
+    take_in(&cache, vec![topic("t", T, 1, 5)]);
+    assert_eq!(leader(&take_in(&cache, vec![topic("t", T, 2, 4)])), (1, 5), "an older answer");
+    assert_eq!(leader(&take_in(&cache, vec![topic("t", T, 2, 5)])), (2, 5), "the same epoch");
+    assert_eq!(leader(&take_in(&cache, vec![topic("t", T, 1, 6)])), (1, 6));
+    assert!(!cache.process_leader("t", 0, 2, 6, &Default::default()), "a hint that is no news");
+    assert!(cache.process_leader("t", 0, 2, 7, &Default::default()));
+    assert_eq!(leader(&take_in(&cache, vec![topic("t", T, 1, 6)])), (2, 7), "older than the hint");
+    assert!(!cache.process_leader("t", 0, 9, 8, &Default::default()), "a leader without an address");
+}
+
+/// A topic of which an answer has these partitions, led by their epochs.
+fn partitions(id: Uuid, of: &[(i32, i32)]) -> MetadataResponseTopic {
+    let one = |&(partition_index, leader_epoch)| MetadataResponsePartition {
+        partition_index,
+        leader_epoch,
+        leader_id: 1,
+        ..Default::default()
+    };
+    MetadataResponseTopic { partitions: of.iter().map(one).collect(), ..topic("t", id, 1, 0) }
+}
+
+fn leaders(snapshot: &Snapshot) -> Vec<(i32, i32, i32)> {
+    let topic = snapshot.topic("t").expect("the topic");
+    topic.partitions.iter().map(|p| (p.index, p.leader, p.leader_epoch)).collect()
+}
+
+/// Regression: a broker that lagged behind took an added partition away again.
+#[test]
+fn partitions_are_never_taken_away_under_one_id() {
+    let (cache, _all) = cache();
+    take_in(&cache, vec![partitions(T, &[(0, 5), (1, 5), (2, 5)])]);
+    let late = take_in(&cache, vec![partitions(T, &[(0, 6)])]);
+    assert_eq!(leaders(&late), [(0, 1, 6), (1, 1, 5), (2, 1, 5)]);
+    let late = take_in(&cache, vec![partitions(T, &[(2, 7), (0, 6)])]);
+    assert_eq!(leaders(&late), [(0, 1, 6), (1, 1, 5), (2, 1, 7)], "from the middle neither");
+    let anew = take_in(&cache, vec![partitions(Uuid([2; 16]), &[(0, 0)])]);
+    assert_eq!(leaders(&anew), [(0, 1, 0)], "another topic of this name has its own");
+}
+
+/// Regression: the partitions behind one that was left out were taken for others, and records went to
+/// those.
+#[test]
+fn a_partition_that_is_left_out_keeps_its_place() {
+    let (cache, _all) = cache();
+    let gap = take_in(&cache, vec![partitions(T, &[(2, 5), (0, 5)])]);
+    assert_eq!(leaders(&gap), [(0, 1, 5), (1, -1, -1), (2, 1, 5)]);
+    assert_eq!(gap.partition("t", 2).map(|partition| partition.index), Some(2));
+    assert_eq!(leaders(&take_in(&cache, vec![partitions(T, &[(0, 5), (1, 0), (2, 5)])]))[1], (1, 1, 0));
+}
+
+/// Regression: memory was taken by the highest number of a partition that a broker had told.
+#[test]
+fn numbers_of_partitions_are_in_proportion_to_their_count() {
+    let (cache, _all) = cache();
+    let hostile = [(0, 5), (i32::MAX, 5), (500_000_000, 5), (-1, 5), (i32::MIN, 5), (0, 4)];
+    assert_eq!(leaders(&take_in(&cache, vec![partitions(T, &hostile)])), [(0, 1, 5)]);
+}
+
+/// Regression: an answer of a broker too old to tell ids made the epochs start over.
+#[test]
+fn only_another_id_starts_the_epochs_over() {
+    let (cache, _all) = cache();
+    take_in(&cache, vec![topic("t", T, 1, 5)]);
+    assert_eq!(leader(&take_in(&cache, vec![topic("t", Uuid::ZERO, 2, 3)])), (1, 5), "no id is told");
+    assert_eq!(cache.snapshot().topic("t").unwrap().id, T);
+    let other = Uuid([2; 16]);
+    assert_eq!(leader(&take_in(&cache, vec![topic("t", other, 2, 0)])), (2, 0), "made again");
+    assert_eq!(cache.snapshot().name_of(other).map(|name| &**name), Some("t"));
+    assert!(cache.snapshot().name_of(T).is_none());
+}
+
+/// Regression: an answer with an error wiped out the epochs, and an older one could follow.
+#[test]
+fn a_topic_that_is_unknown_for_a_moment_keeps_its_epochs() {
+    let (cache, _all) = cache();
+    take_in(&cache, vec![topic("t", T, 1, 5)]);
+    let code = ErrorCode::UnknownTopicOrPartition;
+    let name = Some("t".to_owned());
+    let gone = MetadataResponseTopic { error_code: code.code(), name, ..Default::default() };
+    let snapshot = take_in(&cache, vec![gone]);
+    assert_eq!(snapshot.topic("t").unwrap().error, code);
+    assert!(snapshot.leader("t", 0).is_none());
+    take_in(&cache, vec![topic("t", T, 2, 4)]);
+    assert!(cache.snapshot().leader("t", 0).is_none(), "older than what was known");
+    assert_eq!(leader(&take_in(&cache, vec![topic("t", T, 2, 6)])), (2, 6));
+}
+
+#[test]
+fn a_partial_answer_keeps_other_topics_and_a_whole_one_drops_what_vanished() {
+    let (cache, _all) = cache();
+    take_in(&cache, vec![topic("t", T, 1, 5), topic("u", Uuid([3; 16]), 1, 0)]);
+    take_in(&cache, vec![topic("u", Uuid([3; 16]), 2, 1)]);
+    assert_eq!(leader(&cache.snapshot()), (1, 5));
+    let snapshot = cache.process_response(answer(vec![topic("u", Uuid([3; 16]), 2, 1)]), true, Want::Known);
+    assert!(snapshot.topic("t").is_none() && snapshot.topic("u").is_some());
+    let before = cache.snapshot().generation;
+    let nobody = MetadataResponse { brokers: Vec::new(), ..answer(Vec::new()) };
+    let snapshot = cache.process_response(nobody, false, Want::Known);
+    assert_eq!(snapshot.brokers.len(), 2, "a broker that is starting knows nobody");
+    assert!(snapshot.generation > before);
+}
+
+#[tokio::test]
+async fn concurrent_refreshes_are_one_request() {
+    let cluster = cluster(1).await;
+    let client = client(&cluster, &[]).await;
+    cluster.inject(Fault::new(Match::api(ApiKey::Metadata), Reaction::Delay(ms(50))));
+    cluster.clear_requests();
+    let stale = client.snapshot().generation;
+    let refreshes: Vec<_> = (0..20)
+        .map(|_| {
+            let client = client.clone();
+            tokio::spawn(async move { client.refresh(stale, Want::Known).await })
+        })
+        .collect();
+    for refresh in refreshes {
+        assert_eq!(soon(refresh).await.unwrap().expect("metadata").generation, stale + 1);
+    }
+    assert_eq!(cluster.request_count(None, ApiKey::Metadata), 1);
+    // Whoever saw an old generation gets the newer one that is there.
+    soon(client.refresh(stale, Want::Known)).await.expect("metadata");
+    assert_eq!(cluster.request_count(None, ApiKey::Metadata), 1);
+}
+
+/// Regression: each of those who waited for a refresh that failed tried again, one after the other.
+#[tokio::test]
+async fn a_failed_refresh_fails_for_all_who_waited() {
+    let cluster = cluster(1).await;
+    let pairs = [("request.timeout.ms", "300"), ("socket.connection.setup.timeout.ms", "300")];
+    let client = client(&cluster, &pairs).await;
+    cluster.inject(Fault::new(Match::any(), Reaction::Silence));
+    let stale = client.snapshot().generation;
+    let started = Stopwatch::start();
+    let refreshes: Vec<_> = (0..10)
+        .map(|_| {
+            let client = client.clone();
+            tokio::spawn(async move { client.refresh(stale, Want::Known).await })
+        })
+        .collect();
+    for refresh in refreshes {
+        soon(refresh).await.unwrap().expect_err("silence");
+    }
+    assert!(started.elapsed() < ms(4000), "{:?}", started.elapsed());
+}
+
+/// Regression: metadata waited for the whole time-out of a broker that had fallen silent.
+#[tokio::test]
+async fn a_silent_broker_delays_a_refresh_only_a_little() {
+    let cluster = cluster(1).await;
+    let client = client(&cluster, &[]).await;
+    let asked = cluster.requests().last().unwrap().broker;
+    cluster.inject(Fault::new(Match::any().broker(asked), Reaction::Silence));
+    let started = Stopwatch::start();
+    soon(client.refresh(client.snapshot().generation, Want::Known)).await.expect("metadata");
+    assert!(started.elapsed() < ms(2500), "{:?}", started.elapsed());
+}
+
+#[tokio::test]
+async fn hints_about_new_leaders_are_used_without_a_refresh() {
+    let cluster = cluster(1).await;
+    let producer = producer(&cluster, &[("linger.ms", "0")]).await;
+    offset_of(&send(&producer, 0, "a").await).await.expect("written");
+    let old = cluster.leader("t", 0).unwrap();
+    let to = (1..=3).find(|id| *id != old).unwrap();
+    cluster.clear_requests();
+    cluster.move_leader("t", 0, to).unwrap();
+    offset_of(&send(&producer, 0, "b").await).await.expect("written");
+    assert_eq!(cluster.request_count(None, ApiKey::Metadata), 0);
+    assert_eq!(producer.client().leader("t", 0), Some(to));
+}
+
+/// Regression: a misspelt topic was asked for in every refresh ever after.
+#[tokio::test]
+async fn a_name_that_does_not_exist_is_forgotten() {
+    let cluster = cluster(1).await;
+    let client = client(&cluster, &[]).await;
+    let name: Arc<str> = "misspelt".into();
+    let looked_up = client.topics(std::slice::from_ref(&name), false, ms(150));
+    let error = soon(looked_up).await.expect_err("no such topic");
+    assert_eq!(error.kind(), Kind::UnknownTopic, "{error}");
+    assert!(client.snapshot().topic("misspelt").is_none());
+    cluster.create_topic(TopicSpec::new("misspelt")).unwrap();
+    soon(client.refresh(client.snapshot().generation, Want::Known)).await.expect("metadata");
+    assert!(client.snapshot().topic("misspelt").is_none(), "nobody asks for it");
+    soon(client.topics(&[name], false, SOON)).await.expect("now it is there");
+}
+
+/// Regressions: an attempt to connect died with the first caller who gave up; each caller who
+/// waited made an attempt of its own.
+#[tokio::test]
+async fn connecting_is_shared_and_survives_callers_who_give_up() {
+    let cluster = cluster(1).await;
+    let client = client(&cluster, &[]).await;
+    let used = client.connections()[0].broker;
+    let other = (1..=3).find(|id| *id != used).unwrap();
+    cluster.inject(Fault::new(Match::api(ApiKey::ApiVersions).broker(other), Reaction::Delay(ms(2500))));
+    let route = ottla_client::Route::Broker(other);
+    let given_up = tokio::time::timeout(ms(50), client.connection(route)).await;
+    assert!(given_up.is_err());
+    let all: Vec<_> = (0..8)
+        .map(|_| {
+            let client = client.clone();
+            tokio::spawn(async move { client.connection(ottla_client::Route::Broker(other)).await })
+        })
+        .collect();
+    for one in all {
+        soon(one).await.unwrap().expect("a connection");
+    }
+    assert_eq!(cluster.request_count(Some(other), ApiKey::ApiVersions), 1);
+    assert_eq!(cluster.connections(other), 1);
+}
+
+/// Regression: requests that were under way did not hear of it.
+#[tokio::test]
+async fn closing_a_client_ends_what_waits_and_all_connections() {
+    let cluster = cluster(1).await;
+    let client = client(&cluster, &[]).await;
+    cluster.inject(Fault::new(Match::api(ApiKey::ListOffsets), Reaction::Disconnect(When::AfterHandling)));
+    cluster.inject(Fault::new(Match::api(ApiKey::Metadata), Reaction::Delay(ms(60_000))));
+    let (waiting, stale) = (client.clone(), client.snapshot().generation);
+    let waiting = tokio::spawn(async move { waiting.refresh(stale, Want::Known).await });
+    tokio::time::sleep(ms(50)).await;
+    client.close();
+    let ended = tokio::time::timeout(ms(15_000), waiting).await.expect("at once").unwrap();
+    assert_eq!(ended.expect_err("closed").kind(), Kind::Closed);
+    assert!(client.connection(ottla_client::Route::Any).await.is_err());
+}
+
+#[tokio::test]
+async fn a_topic_that_nobody_uses_is_forgotten_and_one_in_use_is_not() {
+    let mock = cluster(1).await;
+    mock.create_topic(TopicSpec::new("idle")).unwrap();
+    let mut config = config(&mock.bootstrap(), &[("metadata.max.age.ms", "100")]);
+    config.metadata_max_idle = ms(2500);
+    let client = soon(Client::connect(config, Environment::default(), SOON)).await.unwrap();
+    let names: [Arc<str>; 2] = ["t".into(), "idle".into()];
+    soon(client.topics(&names, false, SOON)).await.unwrap();
+    let known = || {
+        let mut known: Vec<_> = client.snapshot().topics().map(|topic| topic.name.to_string()).collect();
+        known.sort();
+        known
+    };
+    assert_eq!(known(), ["idle", "t"]);
+    let mut events = client.events();
+    until(|| {
+        assert!(client.leader("t", 0).is_some(), "in use all the time");
+        known() == ["t"]
+    })
+    .await;
+    assert!(events.try_recv().is_err(), "nothing has changed in the cluster");
+    // Who comes back to it finds it again.
+    soon(client.topics(&names, false, SOON)).await.unwrap();
+    assert_eq!(known(), ["idle", "t"]);
+}
+
+#[tokio::test]
+async fn a_pattern_brings_all_topics_that_match_and_those_to_come_while_it_lives() {
+    let mock = cluster(1).await;
+    mock.create_topic(TopicSpec::new("orders-eu")).unwrap();
+    let client = client(&mock, &[]).await;
+    soon(client.topics(&["t".into()], false, SOON)).await.unwrap();
+    let orders = Pattern::new(|name| name.starts_with("orders-"));
+    let refresh = async |want: Want<'_>| soon(client.refresh(client.snapshot().generation, want)).await;
+    let mut events = client.events();
+    let found = refresh(Want::Matching(&orders)).await.unwrap();
+    assert_eq!(orders.topics(&found).map(|topic| &*topic.name).collect::<Vec<_>>(), ["orders-eu"]);
+    assert_eq!(found.topics().count(), 2, "and the one that is used");
+    mock.create_topic(TopicSpec::new("orders-us").partitions(2)).unwrap();
+    mock.create_topic(TopicSpec::new("other")).unwrap();
+    assert_eq!(refresh(Want::Known).await.unwrap().topics().count(), 3);
+    mock.delete_topic("orders-eu").unwrap();
+    assert_eq!(refresh(Want::Known).await.unwrap().topics().count(), 2);
+    let mut told = Vec::new();
+    while let Ok(event) = events.try_recv() {
+        told.push(event.to_string());
+    }
+    let expected = [
+        "topic orders-eu appeared, with 1 partitions",
+        "topic orders-us appeared, with 2 partitions",
+        "topic orders-eu is gone",
+    ];
+    assert_eq!(told, expected);
+    drop(orders);
+    assert_eq!(refresh(Want::Known).await.unwrap().topics().count(), 1);
+    assert!(events.try_recv().is_err(), "what is not of interest any more is not gone");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_deleted_topic_leaves_the_refresh_before_long_unless_somebody_waits_for_it() {
+    let cache = Cache::new(ms(300_000));
+    let names: [Arc<str>; 2] = ["gone".into(), "t".into()];
+    cache.touch(&names);
+    let error_code = ErrorCode::UnknownTopicOrPartition.code();
+    let gone = MetadataResponseTopic { error_code, name: Some("gone".to_owned()), ..Default::default() };
+    take_in(&cache, vec![topic("t", T, 1, 5), gone]);
+    let asked = |cache: &Cache| {
+        let mut asked: Vec<_> =
+            cache.build_request(Want::Known).topics.unwrap().into_iter().filter_map(|t| t.name).collect();
+        asked.sort();
+        asked
+    };
+    tokio::time::advance(ms(9_000)).await;
+    assert_eq!(asked(&cache), ["gone", "t"]);
+    assert!(cache.snapshot().topic("gone").is_some(), "somebody looked it up");
+    tokio::time::advance(ms(9_000)).await;
+    assert_eq!(asked(&cache), ["gone", "t"]);
+    tokio::time::advance(ms(10_000)).await;
+    assert_eq!(asked(&cache), ["t"]);
+    assert!(take_in(&cache, Vec::new()).topic("gone").is_none());
+    tokio::time::advance(ms(300_000)).await;
+    assert!(asked(&cache).is_empty());
+}

@@ -1,0 +1,42 @@
+//! Proves: patterns of topics match as Java's do: the whole name, with look-around, within bounds.
+
+use std::time::{Duration, Instant};
+
+use ottla_client::Kind;
+use ottla_client::metadata::Pattern;
+
+#[test]
+fn a_pattern_is_for_the_whole_name() {
+    for (pattern, yes, no) in [
+        ("orders", "orders", "orders-2"),
+        ("orders.*", "orders-2", "old-orders"),
+        ("a|ab", "ab", "abc"),
+        ("^t[0-9]+$", "t12", "t"),
+        ("(?!__).*", "t", "__consumer_offsets"),
+        ("(?i)ORDERS", "orders", "order"),
+        (r"(\w)\1", "aa", "ab"),
+        (r"[^.]+\.(eu|us)", "x.eu", "x.y.eu"),
+    ] {
+        let known = Pattern::java(pattern).expect(pattern);
+        assert!(known.matches(yes), "{pattern} {yes}");
+        assert!(!known.matches(no), "{pattern} {no}");
+    }
+}
+
+#[test]
+fn what_is_no_expression_is_refused() {
+    for wrong in ["(", "a)(b", "*", "[a"] {
+        let error = Pattern::java(wrong).expect_err(wrong);
+        assert_eq!(error.kind(), Kind::Config);
+        assert!(error.message().contains(&format!("{wrong:?}")), "{error}");
+    }
+}
+
+/// With back-references matching may take exponential time; it is cut off, and matches nothing.
+#[test]
+fn a_costly_pattern_ends() {
+    let costly = Pattern::java(r"(x+x+)+\1y").expect("an expression");
+    let start = Instant::now();
+    assert!(!costly.matches(&"x".repeat(200)));
+    assert!(start.elapsed() < Duration::from_secs(20));
+}

@@ -1,0 +1,392 @@
+//! Proves: what `acks`, `linger.ms` and `batch.size` promise; back-pressure within `max.block.ms`;
+//! errors of one partition touch no other; flush waits for exactly what was sent before it; close
+//! and drop leave no promise open; who watches a batch is called.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::support::*;
+use ottla_client::producer::{Producer, Sent};
+use ottla_client::{Kind, Route};
+use ottla_mock::{Fault, Match, MockCluster, MockConfig, Reaction, TopicSpec};
+use ottla_protocol::messages::create_partitions::{CreatePartitionsRequest, CreatePartitionsTopic};
+use ottla_protocol::{ApiKey, ErrorCode};
+use tokio::time::Instant;
+
+const PRODUCE: ApiKey = ApiKey::Produce;
+
+#[tokio::test]
+async fn every_acks_writes_and_tells_where() {
+    let cluster = cluster(1).await;
+    for (acks, told) in [("all", 0), ("1", 1), ("0", -1)] {
+        let producer = producer(&cluster, &[("acks", acks)]).await;
+        assert_eq!(offset_of(&send(&producer, 0, acks).await).await.expect("written"), told);
+        until(|| log(&cluster, "t", 0).iter().any(|(_, value)| value == acks)).await;
+    }
+}
+
+#[tokio::test]
+async fn linger_gathers_and_batch_size_cuts() {
+    let cluster = cluster(1).await;
+    let lingering = producer(&cluster, &[("linger.ms", "3000")]).await;
+    let started = Instant::now();
+    let mut sent = Vec::new();
+    for n in 0..50 {
+        sent.push(send(&lingering, 0, &n.to_string()).await);
+    }
+    for (n, delivery) in (0..).zip(&sent) {
+        assert_eq!(offset_of(delivery).await.expect("written"), n);
+    }
+    assert!(started.elapsed() >= ms(2900), "{:?}", started.elapsed());
+    assert_eq!(cluster.request_count(None, PRODUCE), 1);
+
+    cluster.clear_requests();
+    let cutting = producer(
+        &cluster,
+        &[("linger.ms", "60000"), ("batch.size", "1000"), ("delivery.timeout.ms", "120000")],
+    )
+    .await;
+    let value = "x".repeat(400);
+    // Two a batch: the third closes the first two.
+    for _ in 0..5 {
+        sent.push(send(&cutting, 0, &value).await);
+    }
+    for delivery in &sent[50..54] {
+        offset_of(delivery).await.expect("written");
+    }
+    assert_eq!(cluster.request_count(None, PRODUCE), 2);
+    assert!(sent[54].result().is_none(), "the last one lingers");
+}
+
+#[tokio::test]
+async fn batches_of_many_partitions_share_requests() {
+    let cluster = cluster(30).await;
+    let producer = producer(&cluster, &[("linger.ms", "100")]).await;
+    let mut sent = Vec::new();
+    for partition in 0..30 {
+        sent.push(send(&producer, partition, "x").await);
+    }
+    for delivery in &sent {
+        assert_eq!(offset_of(delivery).await.expect("written"), 0);
+    }
+    assert!(cluster.request_count(None, PRODUCE) <= 6, "{}", cluster.request_count(None, PRODUCE));
+}
+
+#[tokio::test]
+async fn a_full_buffer_blocks_for_max_block_and_takes_nothing() {
+    let cluster = cluster(1).await;
+    let pairs = [("buffer.memory", "3000"), ("max.block.ms", "2500"), ("linger.ms", "0")];
+    let producer = producer(&cluster, &pairs).await;
+    let slow = cluster.inject(Fault::new(Match::api(PRODUCE), Reaction::Delay(ms(7_000))));
+    let value = "x".repeat(900);
+    let mut sent = Vec::new();
+    for _ in 0..3 {
+        sent.push(send(&producer, 0, &value).await);
+    }
+    let watch = Stopwatch::start();
+    let error = soon(producer.send("t", Some(0), &record(value.as_bytes()))).await.expect_err("full");
+    assert_eq!(error.kind(), Kind::Timeout);
+    assert!(error.message().contains("buffer.memory"), "{error}");
+    watch.assert_within(ms(2490), ms(2800));
+    // Waiting and giving up, over and over, takes nothing.
+    for _ in 0..20 {
+        let record = record(value.as_bytes());
+        let waiting = producer.send("t", Some(0), &record);
+        assert!(tokio::time::timeout(ms(5), waiting).await.is_err());
+    }
+    cluster.remove_fault(slow);
+    soon(producer.flush(SOON)).await.expect("flushed");
+    assert_eq!(producer.buffered(), 0);
+    for delivery in &sent {
+        offset_of(delivery).await.expect("written");
+    }
+    assert_eq!(log(&cluster, "t", 0).len(), 3);
+}
+
+/// Regression: senders waited for room that lingering batches took.
+#[tokio::test]
+async fn nothing_lingers_while_somebody_waits_for_room() {
+    let cluster = cluster(2).await;
+    let pairs = [("buffer.memory", "2500"), ("linger.ms", "60000"), ("max.block.ms", "15000")];
+    let producer = producer(&cluster, &pairs).await;
+    let value = "x".repeat(900);
+    for n in 0..8 {
+        send(&producer, n % 2, &value).await;
+    }
+}
+
+#[tokio::test]
+async fn one_partitions_error_touches_no_other() {
+    let cluster = cluster(6).await;
+    let producer = producer(&cluster, &[("linger.ms", "20")]).await;
+    let bad = Match::api(PRODUCE).topic("t").partition(3);
+    cluster.inject(Fault::new(bad, Reaction::Error(ErrorCode::TopicAuthorizationFailed)));
+    let twice = Fault {
+        times: Some(2),
+        ..Fault::new(
+            Match::api(PRODUCE).topic("t").partition(4),
+            Reaction::Error(ErrorCode::NotLeaderOrFollower),
+        )
+    };
+    cluster.inject(twice);
+    let mut sent = Vec::new();
+    for partition in 0..6 {
+        sent.push(send(&producer, partition, "x").await);
+    }
+    for (partition, delivery) in (0..).zip(&sent) {
+        match (partition, offset_of(delivery).await) {
+            (3, Err(error)) => {
+                assert_eq!((error.kind(), error.is_maybe_done()), (Kind::Authorization, false), "{error}");
+                assert_eq!(error.context().partition, Some(3));
+            }
+            (3, Ok(_)) => panic!("partition 3 was refused"),
+            (_, written) => assert_eq!(written.expect("written"), 0),
+        }
+        assert_eq!(log(&cluster, "t", partition).len(), usize::from(partition != 3));
+    }
+}
+
+#[tokio::test]
+async fn unknown_topics_and_partitions_fail_within_max_block() {
+    let config = MockConfig { auto_create_topics: false, ..Default::default() };
+    let cluster = MockCluster::start(config).await.unwrap();
+    cluster.create_topic(TopicSpec::new("t").partitions(2)).unwrap();
+    let producer = producer(&cluster, &[("max.block.ms", "3000")]).await;
+    let watch = Stopwatch::start();
+    let error = soon(producer.send("nope", None, &record(b"x"))).await.expect_err("no topic");
+    assert_eq!(error.kind(), Kind::UnknownTopic, "{error}");
+    watch.assert_within(ms(0), ms(3500));
+    let error = soon(producer.send("t", Some(2), &record(b"x"))).await.expect_err("no partition");
+    assert!(error.message().contains("partition 2 does not exist"), "{error}");
+    let error = soon(producer.send("bad name!", None, &record(b"x"))).await.expect_err("not a name");
+    assert!(error.to_string().contains("bad name!"), "{error}");
+}
+
+/// Regression: small records took whatever room was released, and a large one got none in `max.block.ms`.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_waits_longest_for_room_is_served_first() {
+    let cluster = cluster(1).await;
+    let pairs = [("linger.ms", "0"), ("buffer.memory", "100000"), ("max.block.ms", "60000")];
+    let producer = Arc::new(producer(&cluster, &pairs).await);
+    offset_of(&send(&producer, 0, "first").await).await.expect("written");
+    cluster.inject(Fault::new(Match::api(PRODUCE), Reaction::Delay(ms(20))));
+    let small = |producer: Arc<Producer>| async move {
+        loop {
+            producer.send("t", Some(0), &record(&[0; 1_000])).await.expect("room, before long");
+        }
+    };
+    let senders: Vec<_> = (0..8).map(|_| tokio::spawn(small(Arc::clone(&producer)))).collect();
+    until(|| producer.buffered() > 95_000).await;
+    let large = [1; 80_000];
+    // Who gives up waiting leaves what it got to the others.
+    let given_up = tokio::time::timeout(ms(1), producer.send("t", Some(0), &record(&large))).await;
+    assert!(given_up.is_err(), "there was room at once");
+    for _ in 0..3 {
+        let sent = tokio::time::timeout(ms(10_000), producer.send("t", Some(0), &record(&large))).await;
+        offset_of(&sent.expect("in turn").expect("accepted")).await.expect("written");
+    }
+    for sender in senders {
+        sender.abort();
+        assert!(sender.await.expect_err("it never ends").is_cancelled());
+    }
+    soon(producer.flush(SOON)).await.expect("flushed");
+    assert_eq!(producer.buffered(), 0);
+}
+
+/// Regression: a partition that was added a moment ago was refused until the metadata's next refresh.
+#[tokio::test]
+async fn a_partition_that_was_just_added_is_written_to() {
+    let cluster = cluster(1).await;
+    let producer = producer(&cluster, &[("linger.ms", "0")]).await;
+    offset_of(&send(&producer, 0, "a").await).await.expect("written");
+    let topic = CreatePartitionsTopic { name: "t".to_owned(), count: 3, assignments: None };
+    let request = CreatePartitionsRequest { topics: vec![topic], ..Default::default() };
+    soon(producer.client().send(Route::Broker(cluster.controller()), &request, 3)).await.expect("added");
+    offset_of(&send(&producer, 2, "b").await).await.expect("written");
+    assert_eq!(log(&cluster, "t", 2), [(0, "b".to_owned())]);
+    // One that does not exist is not asked for with each record.
+    let before = cluster.request_count(None, ApiKey::Metadata);
+    for _ in 0..20 {
+        let error = soon(producer.send("t", Some(3), &record(b"x"))).await.expect_err("no partition");
+        assert!(error.message().contains("partition 3 does not exist"), "{error}");
+    }
+    assert!(cluster.request_count(None, ApiKey::Metadata) <= before + 2);
+}
+
+#[tokio::test]
+async fn a_record_too_large_fails_alone() {
+    let cluster = cluster(1).await;
+    let producer = producer(&cluster, &[("max.request.size", "1000"), ("linger.ms", "0")]).await;
+    let large = soon(producer.send("t", Some(0), &record(&[0; 2000]))).await.expect_err("too large");
+    assert_eq!((large.kind(), producer.buffered()), (Kind::Config, 0), "{large}");
+    offset_of(&send(&producer, 0, "small").await).await.expect("written");
+    // The topic's own limit is the broker's to tell.
+    cluster.create_topic(TopicSpec::new("u").config("max.message.bytes", "300")).unwrap();
+    let delivery = soon(producer.send("u", Some(0), &record(&[0; 500]))).await.expect("accepted");
+    let error = offset_of(&delivery).await.expect_err("too large");
+    assert_eq!((error.code(), error.is_maybe_done()), (Some(ErrorCode::MessageTooLarge), false));
+    assert_eq!(producer.buffered(), 0);
+}
+
+#[tokio::test]
+async fn flush_waits_for_exactly_what_was_sent_before() {
+    let cluster = cluster(1).await;
+    let producer = std::sync::Arc::new(producer(&cluster, &[("linger.ms", "60000")]).await);
+    cluster.inject(Fault::once(Match::api(PRODUCE), Reaction::Delay(ms(200))));
+    cluster.inject(Fault::new(Match::api(PRODUCE).skip(1), Reaction::Silence));
+    let before = send(&producer, 0, "before").await;
+    let flushing = std::sync::Arc::clone(&producer);
+    let flushing = tokio::spawn(async move { flushing.flush(SOON).await });
+    until(|| cluster.request_count(None, PRODUCE) == 1).await;
+    let after = send(&producer, 0, "after").await;
+    soon(flushing).await.unwrap().expect("flushed, although what came after is not written");
+    assert!(before.result().is_some() && after.result().is_none());
+    let error = soon(producer.flush(ms(100))).await.expect_err("the broker is silent");
+    assert_eq!(error.kind(), Kind::Timeout);
+    assert!(error.message().contains("unacknowledged"), "{error}");
+}
+
+#[tokio::test]
+async fn close_writes_what_it_can_and_fails_the_rest_with_a_reason() {
+    let cluster = cluster(2).await;
+    let producer = producer(&cluster, &[("linger.ms", "60000")]).await;
+    let good = send(&producer, 0, "good").await;
+    let leaderless = Match::api(PRODUCE).topic("t").partition(1);
+    cluster.inject(Fault::new(leaderless, Reaction::Error(ErrorCode::NotEnoughReplicas)));
+    let bad = send(&producer, 1, "bad").await;
+    let error = soon(producer.close(ms(300))).await.expect_err("one record cannot be written");
+    assert_eq!(error.kind(), Kind::Timeout);
+    assert_eq!(good.result().expect("known").expect("written").offset, 0);
+    let error = bad.result().expect("known once close has returned").expect_err("not written");
+    assert!(!error.is_maybe_done() || log(&cluster, "t", 1).is_empty(), "{error}");
+    let target = producer.known_target("t").unwrap();
+    let late = producer.try_send(&target, Some(0), &record(b"late"), None).expect_err("closed");
+    assert_eq!(late.kind(), Kind::Closed);
+    soon(producer.flush(SOON)).await.expect("nothing to wait for");
+    soon(producer.close(SOON)).await.expect("again");
+}
+
+#[tokio::test]
+async fn dropping_a_producer_completes_every_promise() {
+    let cluster = cluster(2).await;
+    let producer = producer(&cluster, &[("linger.ms", "0")]).await;
+    cluster.inject(Fault::new(Match::api(PRODUCE), Reaction::Silence));
+    let flying = send(&producer, 0, "flying").await;
+    until(|| cluster.request_count(None, PRODUCE) == 1).await;
+    let waiting = send(&producer, 0, "waiting").await;
+    drop(producer);
+    let flying = offset_of(&flying).await.expect_err("no answer came");
+    assert!(flying.is_maybe_done() && flying.kind() == Kind::Closed, "{flying}");
+    let waiting = offset_of(&waiting).await.expect_err("never sent");
+    assert!(!waiting.is_maybe_done() && waiting.kind() == Kind::Closed, "{waiting}");
+}
+
+/// Regression: requests that `close` had aborted failed their records a moment after it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_promise_has_ended_when_close_returns() {
+    let cluster = cluster(6).await;
+    cluster.inject(Fault::new(Match::api(PRODUCE), Reaction::Silence));
+    for _ in 0..100 {
+        cluster.clear_requests();
+        let producer = producer(&cluster, &[("linger.ms", "0")]).await;
+        let mut sent = Vec::new();
+        for partition in 0..6 {
+            sent.push(send(&producer, partition, "x").await);
+        }
+        until(|| cluster.request_count(None, PRODUCE) > 0).await;
+        soon(producer.close(ms(0))).await.expect_err("not written");
+        for delivery in &sent {
+            let error = delivery.result().expect("ended").expect_err("not acknowledged");
+            assert_eq!(error.kind(), Kind::Closed, "{error}");
+        }
+    }
+}
+
+/// Lesson of CVE-2026-35554: what is handed to a connection cannot change under it, even if its
+/// batch has expired and the memory is wanted for others.
+#[tokio::test]
+async fn bytes_of_an_expired_batch_are_not_reused_while_the_socket_has_them() {
+    let cluster = cluster(1).await;
+    let pairs = [
+        ("linger.ms", "0"),
+        ("request.timeout.ms", "4500"),
+        ("delivery.timeout.ms", "4500"),
+        ("batch.size", "4000000"),
+        ("max.request.size", "4000000"),
+        ("send.buffer.bytes", "4096"),
+        ("buffer.memory", "4000000"),
+    ];
+    let producer = producer(&cluster, &pairs).await;
+    // The broker does not read on, so that the socket is stuck in the middle of the batch.
+    let slow = Fault::once(Match::api(PRODUCE), Reaction::Delay(ms(5100)));
+    cluster.inject(slow);
+    send(&producer, 0, "first").await;
+    until(|| cluster.request_count(None, PRODUCE) == 1).await;
+    let large = "y".repeat(900_000);
+    let expired = send(&producer, 0, &large).await;
+    let error = offset_of(&expired).await.expect_err("expired");
+    assert_eq!(error.kind(), Kind::Timeout);
+    let next = send(&producer, 0, &"z".repeat(900_000)).await;
+    offset_of(&next).await.expect("written");
+    for (_, value) in log(&cluster, "t", 0) {
+        let first = value.chars().next().unwrap();
+        assert!(value == "first" || value.chars().all(|c| c == first), "bytes of two batches are mixed");
+    }
+}
+
+#[tokio::test]
+async fn an_idle_or_leaderless_producer_leaves_the_brokers_alone() {
+    let cluster = MockCluster::start(MockConfig::default()).await.unwrap();
+    cluster.create_topic(TopicSpec::new("t").partitions(1).replication(1)).unwrap();
+    let producer: Producer = producer(&cluster, &[("linger.ms", "0"), ("retry.backoff.ms", "100")]).await;
+    offset_of(&send(&producer, 0, "a").await).await.expect("written");
+    let leader = cluster.leader("t", 0).unwrap();
+    cluster.stop_broker(leader).await.unwrap();
+    cluster.clear_requests();
+    let delivery = send(&producer, 0, "b").await;
+    tokio::time::sleep(ms(600)).await;
+    // Regression: a partition without a leader had the metadata asked for without a pause.
+    let asked = cluster.request_count(None, ApiKey::Metadata);
+    assert!((1..=15).contains(&asked), "{asked} requests for metadata in 600 ms");
+    cluster.start_broker(leader).await.unwrap();
+    assert_eq!(offset_of(&delivery).await.expect("written"), 1);
+    // Nothing to do, nothing asked.
+    quiet(&cluster, ms(300)).await;
+}
+
+#[tokio::test]
+async fn a_full_buffer_is_told_without_waiting_to_those_who_try() {
+    let cluster = cluster(1).await;
+    let producer = producer(&cluster, &[("buffer.memory", "1000"), ("linger.ms", "0")]).await;
+    cluster.inject(Fault::new(Match::api(PRODUCE), Reaction::Delay(ms(3_000))));
+    let target = soon(producer.target("t", producer.blocks_until())).await.unwrap();
+    let value = [b'x'; 700];
+    assert!(matches!(producer.try_send(&target, None, &record(&value), None), Ok(Sent::Accepted(_))));
+    let Ok(Sent::Full(bytes)) = producer.try_send(&target, None, &record(&value), None) else {
+        panic!("full")
+    };
+    let error = soon(producer.room_for(bytes, Instant::now())).await.expect_err("the call's time is over");
+    assert_eq!(error.kind(), Kind::Timeout);
+    soon(producer.room_for(bytes, producer.blocks_until())).await.expect("room after the first is written");
+    assert!(matches!(producer.try_send(&target, None, &record(&value), None), Ok(Sent::Accepted(_))));
+}
+
+#[tokio::test]
+async fn whoever_watches_a_batch_is_called_once_before_those_who_wait() {
+    let cluster = cluster(1).await;
+    let producer = producer(&cluster, &[("linger.ms", "0")]).await;
+    let delivery = soon(producer.send("t", None, &record(b"v"))).await.unwrap();
+    let calls = Arc::new(AtomicUsize::new(0));
+    let (watched, counted) = (Arc::clone(&delivery.completion), Arc::clone(&calls));
+    delivery.completion.on_done(move || {
+        assert_eq!(watched.settled(0).expect("known by now").offset, 0);
+        counted.fetch_add(1, Ordering::Relaxed);
+    });
+    soon(delivery.wait()).await.expect("written");
+    assert_eq!(calls.load(Ordering::Relaxed), 1);
+    let counted = Arc::clone(&calls);
+    delivery.completion.on_done(move || {
+        counted.fetch_add(1, Ordering::Relaxed);
+    });
+    assert_eq!(calls.load(Ordering::Relaxed), 2, "late, and called at once");
+}

@@ -1,0 +1,121 @@
+//! Proves: leaders that move while batches are on their way cost no record and no duplicate, whether
+//! brokers tell the new leader (KIP-951) or not, for all partitions of a request or for one of many.
+
+use crate::support::*;
+use ottla_client::Client;
+use ottla_client::environment::Environment;
+use ottla_client::producer::{Delivery, Producer};
+use ottla_mock::{ApiLimit, Fault, Match, MockCluster, MockConfig, Reaction, TopicSpec, When};
+use ottla_protocol::{ApiKey, ErrorCode};
+
+const PARTITIONS: i32 = 6;
+
+/// A cluster that serves Produce up to this version.
+async fn limited(version: i16) -> MockCluster {
+    let api_limits = [(ApiKey::Produce, ApiLimit::Max(version))].into();
+    let config = MockConfig { api_limits, ..Default::default() };
+    let cluster = MockCluster::start(config).await.unwrap();
+    cluster.create_topic(TopicSpec::new("t").partitions(PARTITIONS)).unwrap();
+    cluster
+}
+
+async fn check(cluster: &MockCluster, sent: &[(i32, String, Delivery)]) {
+    for (partition, value, delivery) in sent {
+        let offset = offset_of(delivery).await.expect("written");
+        let log = log(cluster, "t", *partition);
+        let found: Vec<i64> =
+            log.iter().filter(|(_, found)| found == value).map(|(offset, _)| *offset).collect();
+        assert_eq!(found, [offset], "{value}: once, and where it was told");
+    }
+    for partition in 0..PARTITIONS {
+        let written: Vec<String> = log(cluster, "t", partition).into_iter().map(|(_, value)| value).collect();
+        let sent = sent.iter().filter(|(to, _, _)| *to == partition).map(|(_, value, _)| value.clone());
+        assert_eq!(written, sent.collect::<Vec<_>>(), "in order");
+    }
+}
+
+async fn send_round(producer: &Producer, sent: &mut Vec<(i32, String, Delivery)>, round: i32) {
+    for partition in 0..PARTITIONS {
+        let value = format!("{partition}-{round}");
+        let delivery = send(producer, partition, &value).await;
+        sent.push((partition, value, delivery));
+    }
+}
+
+#[tokio::test]
+async fn leaders_that_move_are_followed_with_and_without_a_hint() {
+    // By ids and with hints; by names and with hints; without hints.
+    for version in [13, 12, 9] {
+        let cluster = limited(version).await;
+        let producer = producer(&cluster, &[("linger.ms", "1"), ("batch.size", "100")]).await;
+        let mut sent = Vec::new();
+        for round in 0..60 {
+            if round % 10 == 5 {
+                for partition in 0..PARTITIONS {
+                    let leader = cluster.leader("t", partition).unwrap();
+                    cluster.move_leader("t", partition, leader % 3 + 1).unwrap();
+                }
+            }
+            send_round(&producer, &mut sent, round).await;
+            tokio::time::sleep(ms(2)).await;
+        }
+        check(&cluster, &sent).await;
+    }
+}
+
+#[tokio::test]
+async fn a_hint_saves_the_question_who_leads_now() {
+    let cluster = limited(13).await;
+    let config = config(&cluster.bootstrap(), &[("linger.ms", "0")]);
+    let client = soon(Client::connect(config, Environment::default(), SOON)).await.unwrap();
+    let producer = Producer::new(client).unwrap();
+    offset_of(&send(&producer, 0, "a").await).await.expect("written");
+    let leader = cluster.leader("t", 0).unwrap();
+    cluster.move_leader("t", 0, leader % 3 + 1).unwrap();
+    let before = cluster.request_count(None, ApiKey::Metadata);
+    offset_of(&send(&producer, 0, "b").await).await.expect("written");
+    assert_eq!(cluster.request_count(None, ApiKey::Metadata), before);
+}
+
+#[tokio::test]
+async fn one_partition_s_error_is_nobody_else_s() {
+    let cluster = MockCluster::start(MockConfig { brokers: 1, ..Default::default() }).await.unwrap();
+    cluster.create_topic(TopicSpec::new("t").partitions(PARTITIONS)).unwrap();
+    let producer = producer(&cluster, &[("linger.ms", "20")]).await;
+    let mut sent = Vec::new();
+    send_round(&producer, &mut sent, 0).await;
+    check(&cluster, &sent).await;
+    cluster.clear_requests();
+    let one = Match::api(ApiKey::Produce).topic("t").partition(3);
+    cluster.inject(Fault::once(one, Reaction::Error(ErrorCode::NotLeaderOrFollower)));
+    send_round(&producer, &mut sent, 1).await;
+    check(&cluster, &sent).await;
+    // All in one request, and the one that was refused in another.
+    assert_eq!(cluster.request_count(None, ApiKey::Produce), 2);
+}
+
+#[tokio::test]
+async fn what_is_lost_with_many_partitions_on_board_is_written_once() {
+    let lost = [
+        Reaction::Disconnect(When::BeforeHandling),
+        Reaction::Disconnect(When::AfterHandling),
+        Reaction::TruncateFrame,
+        Reaction::Delay(ms(400)),
+        Reaction::Silence,
+        Reaction::Throttle(50),
+    ];
+    for reaction in lost {
+        let cluster = cluster(PARTITIONS).await;
+        let pairs = [("linger.ms", "2"), ("batch.size", "200"), ("request.timeout.ms", "250")];
+        let producer = producer(&cluster, &pairs).await;
+        let mut sent = Vec::new();
+        for round in 0..20 {
+            if round % 5 == 2 {
+                cluster.inject(Fault::once(Match::api(ApiKey::Produce), reaction.clone()));
+            }
+            send_round(&producer, &mut sent, round).await;
+            tokio::time::sleep(ms(3)).await;
+        }
+        check(&cluster, &sent).await;
+    }
+}

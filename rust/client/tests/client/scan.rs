@@ -1,0 +1,293 @@
+//! Proves: a scan gives each record of its ranges once and in order, whatever codec, however many
+//! ranges; it survives leaders that move, brokers that stop and bytes that are damaged on the way;
+//! what is gone or never comes ends it with a typed error in time; a slow reader bounds memory.
+
+use crate::support::*;
+use ottla_client::consumer::{Gap, Range, Scan, ScanOptions};
+use ottla_client::{Client, Error, Kind};
+use ottla_mock::{Fault, Match, MockCluster, Reaction, TopicSpec};
+use ottla_protocol::{ApiKey, ErrorCode};
+
+const FETCH: ApiKey = ApiKey::Fetch;
+
+const OPTIONS: ScanOptions = ScanOptions {
+    fail_on_data_loss: true,
+    read_committed: false,
+    max_bytes: 1 << 20,
+    timeout: std::time::Duration::from_secs(20),
+};
+
+fn range(partition: i32, start: i64, end: i64) -> Range {
+    Range { partition: ("t".into(), partition), start, end }
+}
+
+/// Writes `count` values, in batches of one request each, to a partition.
+async fn fill(cluster: &MockCluster, partition: i32, count: i64, pairs: &[(&str, &str)]) {
+    let producer = producer(cluster, pairs).await;
+    for n in 0..count {
+        send(&producer, partition, &n.to_string()).await;
+        if n % 10 == 9 {
+            soon(producer.flush(SOON)).await.expect("written");
+        }
+    }
+    soon(producer.close(SOON)).await.expect("written");
+}
+
+/// The records of a chunk that are wanted.
+fn wanted(chunk: &ottla_client::consumer::Chunk) -> Vec<(i32, i64, String)> {
+    let inside = |(offset, _): &(i64, String)| (chunk.start..chunk.end).contains(offset);
+    let found = values(&chunk.records).into_iter().filter(inside);
+    found.map(|(offset, value)| (chunk.partition.1, offset, value)).collect()
+}
+
+async fn read(
+    client: &Client,
+    ranges: Vec<Range>,
+    options: ScanOptions,
+) -> Result<Vec<(i32, i64, String)>, Error> {
+    let mut scan = Scan::start(client.clone(), ranges, options);
+    let mut all = Vec::new();
+    while let Some(chunk) = soon(scan.next()).await {
+        all.extend(wanted(&chunk?));
+    }
+    Ok(all)
+}
+
+fn expected(partition: i32, offsets: std::ops::Range<i64>) -> Vec<(i32, i64, String)> {
+    offsets.map(|n| (partition, n, n.to_string())).collect()
+}
+
+fn of(partition: i32, all: &[(i32, i64, String)]) -> Vec<(i32, i64, String)> {
+    all.iter().filter(|record| record.0 == partition).cloned().collect()
+}
+
+#[tokio::test]
+async fn every_codec_and_many_partitions() {
+    let cluster = cluster(5).await;
+    for (partition, codec) in (0..).zip(["none", "gzip", "snappy", "lz4", "zstd"]) {
+        fill(&cluster, partition, 100, &[("compression.type", codec)]).await;
+    }
+    let client = client(&cluster, &[]).await;
+    let ranges = (0..5).map(|partition| range(partition, 0, 100)).collect();
+    let all = read(&client, ranges, OPTIONS).await.expect("read");
+    for partition in 0..5 {
+        assert_eq!(of(partition, &all), expected(partition, 0..100));
+    }
+}
+
+#[tokio::test]
+async fn parts_of_a_log_empty_ranges_and_several_of_one_partition() {
+    let cluster = cluster(1).await;
+    fill(&cluster, 0, 100, &[]).await;
+    let client = client(&cluster, &[]).await;
+    let ranges = vec![range(0, 3, 17), range(0, 17, 17), range(0, 95, 100), range(0, 40, 55), range(0, 9, 2)];
+    let mut all = read(&client, ranges, OPTIONS).await.expect("read");
+    all.sort_by_key(|record| record.1);
+    assert_eq!(all, [expected(0, 3..17), expected(0, 40..55), expected(0, 95..100)].concat());
+    assert!(read(&client, Vec::new(), OPTIONS).await.expect("nothing").is_empty());
+}
+
+#[tokio::test]
+async fn a_leader_that_moves_and_a_broker_that_stops_lose_nothing() {
+    let cluster = cluster(3).await;
+    for partition in 0..3 {
+        fill(&cluster, partition, 200, &[]).await;
+    }
+    // Small answers, so that there is a middle.
+    let client = client(&cluster, &[]).await;
+    let options = ScanOptions { max_bytes: 500, ..OPTIONS };
+    let mut scan = Scan::start(client, (0..3).map(|p| range(p, 0, 200)).collect(), options);
+    let (mut all, mut chunks) = (Vec::new(), 0);
+    while let Some(chunk) = soon(scan.next()).await {
+        all.extend(wanted(&chunk.expect("read")));
+        chunks += 1;
+        match chunks {
+            5 => {
+                let leader = cluster.leader("t", 0).unwrap();
+                cluster.move_leader("t", 0, leader % 3 + 1).unwrap();
+            }
+            10 => cluster.stop_broker(cluster.leader("t", 1).unwrap()).await.unwrap(),
+            _ => {}
+        }
+    }
+    for partition in 0..3 {
+        assert_eq!(of(partition, &all), expected(partition, 0..200));
+    }
+}
+
+/// Regression: while other partitions of the same broker went on, nobody looked for the new leader.
+#[tokio::test]
+async fn a_partition_that_moved_is_found_although_others_go_on() {
+    let cluster = cluster(4).await;
+    let limits = cluster.leader("t", 0).unwrap();
+    assert_eq!(cluster.leader("t", 3), Some(limits), "both on one broker");
+    fill(&cluster, 0, 100, &[]).await;
+    fill(&cluster, 3, 100, &[]).await;
+    let client = client(&cluster, &[]).await;
+    soon(client.topics(&["t".into()], false, SOON)).await.unwrap();
+    let old = Match::api(FETCH).broker(limits).topic("t").partition(0);
+    cluster.inject(Fault::new(old, Reaction::Error(ErrorCode::LeaderNotAvailable)));
+    cluster.move_leader("t", 0, limits % 3 + 1).unwrap();
+    let options = ScanOptions { max_bytes: 300, ..OPTIONS };
+    let mut scan = Scan::start(client, vec![range(0, 0, 100), range(3, 0, 100)], options);
+    let mut seen = Vec::new();
+    while let Some(chunk) = soon(scan.next()).await {
+        seen.push(chunk.expect("read").partition.1);
+    }
+    let first = seen.iter().position(|partition| *partition == 0).unwrap();
+    assert!(first < seen.len() / 2, "{seen:?}");
+}
+
+#[tokio::test]
+async fn damage_on_the_way_is_fetched_again() {
+    let cluster = cluster(1).await;
+    fill(&cluster, 0, 50, &[]).await;
+    let client = client(&cluster, &[]).await;
+    let twice = Fault { times: Some(2), ..Fault::new(Match::api(FETCH), Reaction::CorruptRecords) };
+    let fault = cluster.inject(twice);
+    assert_eq!(read(&client, vec![range(0, 0, 50)], OPTIONS).await.expect("read"), expected(0, 0..50));
+    assert_eq!(cluster.fault_hits(fault), 2);
+    for reaction in [Reaction::TruncateFrame, Reaction::Disconnect(ottla_mock::When::AfterHandling)] {
+        cluster.inject(Fault::once(Match::api(FETCH), reaction));
+        assert_eq!(read(&client, vec![range(0, 0, 50)], OPTIONS).await.expect("read"), expected(0, 0..50));
+    }
+}
+
+#[tokio::test]
+async fn damage_in_the_log_is_an_error_that_names_partition_and_offset() {
+    let cluster = cluster(1).await;
+    fill(&cluster, 0, 50, &[]).await;
+    let client = client(&cluster, &[]).await;
+    cluster.inject(Fault::new(Match::api(FETCH), Reaction::CorruptRecords));
+    let error = read(&client, vec![range(0, 12, 50)], OPTIONS).await.expect_err("damaged");
+    assert_eq!(error.kind(), Kind::Protocol, "{error}");
+    assert_eq!((error.context().topic.as_deref(), error.context().partition), (Some("t"), Some(0)));
+    assert!(error.message().contains("offset 12"), "{error}");
+    // Whoever does not want checks gets what is there.
+    let unchecked = crate::support::client(&cluster, &[("check.crcs", "false")]).await;
+    let mut scan = Scan::start(unchecked, vec![range(0, 12, 50)], OPTIONS);
+    soon(scan.next()).await.expect("a chunk").expect("unchecked");
+}
+
+#[tokio::test]
+async fn what_is_gone_ends_the_scan_or_is_skipped_as_asked() {
+    let cluster = cluster(1).await;
+    fill(&cluster, 0, 50, &[]).await;
+    cluster.delete_records("t", 0, 30).unwrap();
+    let client = client(&cluster, &[]).await;
+    let error = read(&client, vec![range(0, 10, 50)], OPTIONS).await.expect_err("gone");
+    assert_eq!(error.kind(), Kind::DataLoss, "{error}");
+    assert!(error.message().contains("from offset 10 to 30"), "{error}");
+    let lenient = ScanOptions { fail_on_data_loss: false, ..OPTIONS };
+    let rest = read(&client, vec![range(0, 10, 50), range(0, 0, 20)], lenient).await.expect("the rest");
+    assert_eq!(rest, expected(0, 30..50));
+    // Beyond the end: the topic may have been made anew.
+    let error = read(&client, vec![range(0, 70, 90)], OPTIONS).await.expect_err("beyond the end");
+    assert_eq!(error.kind(), Kind::DataLoss, "{error}");
+    assert!(read(&client, vec![range(0, 70, 90)], lenient).await.expect("nothing").is_empty());
+}
+
+#[tokio::test]
+async fn a_topic_that_is_gone_takes_no_other_with_it_unless_that_is_an_error() {
+    let cluster = cluster(1).await;
+    let create = || cluster.create_topic(TopicSpec::new("gone")).unwrap();
+    create();
+    fill(&cluster, 0, 10, &[]).await;
+    let client = client(&cluster, &[("fetch.max.wait.ms", "50")]).await;
+    let of_gone = || Range { partition: ("gone".into(), 0), start: 0, end: 4 };
+    let lenient = ScanOptions { fail_on_data_loss: false, ..OPTIONS };
+    let gap = Gap { partition: ("gone".into(), 0), from: 0, to: 4 };
+
+    // Under way: nothing has come of it yet.
+    let mut scan = Scan::start(client.clone(), vec![of_gone(), range(0, 0, 10)], lenient);
+    assert_eq!(wanted(&soon(scan.next()).await.unwrap().expect("what is there")).len(), 10);
+    cluster.delete_topic("gone").unwrap();
+    assert!(soon(scan.next()).await.is_none());
+    assert_eq!(scan.take_gaps(), std::slice::from_ref(&gap));
+
+    // Before, to a client that remembers it, and to one that has never heard of it.
+    create();
+    soon(client.topics(&["gone".into()], false, SOON)).await.expect("known");
+    cluster.delete_topic("gone").unwrap();
+    for client in [client.clone(), crate::support::client(&cluster, &[]).await] {
+        let mut scan = Scan::start(client, vec![of_gone(), range(0, 0, 10)], lenient);
+        assert_eq!(wanted(&soon(scan.next()).await.unwrap().expect("what is there")).len(), 10);
+        assert!(soon(scan.next()).await.is_none());
+        assert_eq!(scan.take_gaps(), std::slice::from_ref(&gap));
+    }
+
+    let short = ScanOptions { timeout: ms(3000), ..OPTIONS };
+    let error = read(&client, vec![of_gone(), range(0, 0, 10)], short).await.expect_err("gone");
+    assert_eq!(error.kind(), Kind::UnknownTopic, "{error}");
+}
+
+#[tokio::test]
+async fn what_never_comes_ends_the_scan_in_time_and_what_comes_late_is_read() {
+    let cluster = cluster(1).await;
+    fill(&cluster, 0, 10, &[]).await;
+    let client = client(&cluster, &[("fetch.max.wait.ms", "50")]).await;
+    let short = ScanOptions { timeout: ms(3000), ..OPTIONS };
+    let mut scan = Scan::start(client.clone(), vec![range(0, 0, 20)], short);
+    assert_eq!(wanted(&soon(scan.next()).await.unwrap().expect("what is there")).len(), 10);
+    let started = Stopwatch::start();
+    let error = soon(scan.next()).await.unwrap().expect_err("the rest never comes");
+    assert_eq!(error.kind(), Kind::Timeout, "{error}");
+    assert!(error.message().contains("the log ends at 10"), "{error}");
+    assert!(started.elapsed() < ms(4000));
+    assert!(soon(scan.next()).await.is_none());
+
+    let mut scan = Scan::start(client, vec![range(0, 10, 20)], OPTIONS);
+    tokio::time::sleep(ms(50)).await;
+    fill(&cluster, 0, 10, &[]).await;
+    let mut late = 0;
+    while let Some(chunk) = soon(scan.next()).await {
+        late += wanted(&chunk.expect("late but there")).len();
+    }
+    assert_eq!(late, 10);
+}
+
+#[tokio::test]
+async fn unknown_topics_partitions_and_rights_are_errors() {
+    let cluster = cluster(1).await;
+    let client = client(&cluster, &[]).await;
+    let short = ScanOptions { timeout: ms(3000), ..OPTIONS };
+    for (topic, partition) in [("nope", 0), ("t", 7)] {
+        let ranges = vec![Range { partition: (topic.into(), partition), start: 0, end: 1 }];
+        let error = read(&client, ranges, short).await.expect_err("unknown");
+        assert_eq!(error.kind(), Kind::UnknownTopic, "{error}");
+    }
+    let denied = Reaction::Error(ErrorCode::TopicAuthorizationFailed);
+    cluster.inject(Fault::new(Match::api(FETCH), denied));
+    let error = read(&client, vec![range(0, 0, 1)], OPTIONS).await.expect_err("denied");
+    assert_eq!(error.kind(), Kind::Authorization, "{error}");
+}
+
+#[tokio::test]
+async fn a_slow_reader_holds_the_brokers_back_and_dropping_ends_the_task() {
+    let cluster = cluster(1).await;
+    fill(&cluster, 0, 300, &[]).await;
+    let client = client(&cluster, &[]).await;
+    cluster.clear_requests();
+    let options = ScanOptions { max_bytes: 100, timeout: ms(2500), ..OPTIONS };
+    let mut scan = Scan::start(client, vec![range(0, 0, 300)], options);
+    soon(scan.next()).await.unwrap().expect("read");
+    // Longer than the time-out: waiting for the reader is not a lack of progress.
+    tokio::time::sleep(ms(3000)).await;
+    let asked = cluster.request_count(None, FETCH);
+    assert!(asked <= 6, "{asked} fetches for one chunk that was taken");
+    soon(scan.next()).await.unwrap().expect("still alive");
+    drop(scan);
+    quiet(&cluster, ms(200)).await;
+}
+
+#[tokio::test]
+async fn a_batch_larger_than_the_limit_comes_all_the_same() {
+    let cluster = cluster(2).await;
+    for partition in 0..2 {
+        fill(&cluster, partition, 10, &[]).await;
+    }
+    let client = client(&cluster, &[]).await;
+    let tiny = ScanOptions { max_bytes: 1, ..OPTIONS };
+    let all = read(&client, vec![range(0, 0, 10), range(1, 0, 10)], tiny).await.expect("read");
+    assert_eq!((of(0, &all), of(1, &all)), (expected(0, 0..10), expected(1, 0..10)));
+}

@@ -1,0 +1,84 @@
+//! Proves: a scan under which a topic is deleted and made anew gives no record of the new one for one
+//! of the old: what it has not read is gone, which is an error or a gap.
+
+use crate::support::*;
+use ottla_client::consumer::{FOLLOW, Gap, Range, Scan, ScanOptions};
+use ottla_client::{Error, Kind};
+use ottla_mock::{MockCluster, TopicSpec};
+
+const OPTIONS: ScanOptions = ScanOptions {
+    fail_on_data_loss: true,
+    read_committed: false,
+    // A few batches at a time, so that a scan takes many requests.
+    max_bytes: 1000,
+    timeout: std::time::Duration::from_secs(20),
+};
+
+fn fill(cluster: &MockCluster, count: i64, value: &str) {
+    for _ in 0..count {
+        cluster.append("t", 0, &[value.as_bytes()]).expect("appended");
+    }
+}
+
+/// What a scan of 200 old records gives whose topic is made anew after the first chunk: the old ones,
+/// the new ones, how it ended, and what it skipped. A scan without an end is left after 300 new ones.
+async fn read(end: i64, options: ScanOptions) -> (i64, i64, Result<(), Error>, Vec<Gap>) {
+    let cluster = cluster(1).await;
+    fill(&cluster, 200, "old");
+    let range = Range { partition: ("t".into(), 0), start: 0, end };
+    let mut scan = Scan::start(client(&cluster, &[]).await, vec![range], options);
+    let (mut old, mut new, mut ended) = (0, 0, Ok(()));
+    while let Some(chunk) = soon(scan.next()).await {
+        let chunk = match chunk {
+            Ok(chunk) => chunk,
+            Err(error) => {
+                ended = Err(error);
+                break;
+            }
+        };
+        if old == 0 {
+            cluster.delete_topic("t").expect("deleted");
+            cluster.create_topic(TopicSpec::new("t").partitions(1)).expect("made");
+            fill(&cluster, 300, "new");
+        }
+        for (offset, value) in values(&chunk.records) {
+            let count = if value == "old" { &mut old } else { &mut new };
+            assert_eq!(offset, *count, "{value}");
+            *count += 1;
+        }
+        if new == 300 {
+            break;
+        }
+    }
+    (old, new, ended, scan.take_gaps())
+}
+
+/// Regression: a scan read on in the new topic at the old one's offset, as if nothing had happened.
+#[tokio::test]
+async fn a_topic_made_anew_ends_a_scan_of_the_old_one() {
+    let (old, new, ended, gaps) = read(200, OPTIONS).await;
+    assert!(old < 200 && new == 0 && gaps.is_empty(), "{old} {new} {gaps:?}");
+    let error = ended.expect_err("another topic");
+    assert_eq!((error.kind(), error.context().partition), (Kind::DataLoss, Some(0)), "{error}");
+    assert!(error.to_string().contains(&format!("offset {old} on")), "{error}");
+}
+
+/// Regression: as above, where losses are passed over.
+#[tokio::test]
+async fn what_was_not_read_of_the_old_topic_is_a_gap_if_losses_are_passed_over() {
+    let options = ScanOptions { fail_on_data_loss: false, ..OPTIONS };
+    let (old, new, ended, gaps) = read(200, options).await;
+    ended.expect("passed over");
+    assert!(old < 200 && new == 0, "{old} {new}");
+    assert_eq!(gaps, [Gap { partition: ("t".into(), 0), from: old, to: 200 }]);
+}
+
+/// Regression: as above, for who follows the log, who goes on at the start of the new one.
+#[tokio::test]
+async fn who_follows_a_log_goes_on_at_the_start_of_the_new_one() {
+    let options = ScanOptions { fail_on_data_loss: false, ..OPTIONS };
+    let (old, new, ended, gaps) = read(FOLLOW, options).await;
+    ended.expect("passed over");
+    assert!(old < 200 && new == 300, "{old} {new}");
+    assert_eq!(gaps, [Gap { partition: ("t".into(), 0), from: old, to: 0 }]);
+}

@@ -1,0 +1,171 @@
+//! Proves, for random schedules of sends and faults (errors, also after the append, lost requests and answers, delays,
+//! leaders that move, brokers that stop): every acknowledged record is in the log at the offset
+//! told, in order per partition; a record that failed without "maybe" is not in the log; with
+//! idempotence no record is in the log twice or before one that was sent earlier; every promise
+//! ends. A failure prints its seed: `OTTLA_SEED=n cargo test -p ottla-client --test schedules`.
+
+use std::collections::HashMap;
+
+use crate::support::*;
+use ottla_client::producer::Delivery;
+use ottla_mock::{Fault, Match, MockCluster, Reaction, When};
+use ottla_protocol::{ApiKey, ErrorCode};
+
+const PARTITIONS: i32 = 4;
+const SEEDS: u64 = 12;
+const STEPS: usize = 400;
+
+const CODES: [ErrorCode; 9] = [
+    ErrorCode::MessageTooLarge,
+    ErrorCode::NotLeaderOrFollower,
+    ErrorCode::UnknownTopicOrPartition,
+    ErrorCode::LeaderNotAvailable,
+    ErrorCode::NotEnoughReplicas,
+    ErrorCode::RequestTimedOut,
+    ErrorCode::CorruptMessage,
+    ErrorCode::InvalidRecord,
+    ErrorCode::TopicAuthorizationFailed,
+];
+
+/// What a leader says that has appended already.
+const AFTER_APPEND: [ErrorCode; 3] = [
+    ErrorCode::NotLeaderOrFollower,
+    ErrorCode::UnknownTopicOrPartition,
+    ErrorCode::NotEnoughReplicasAfterAppend,
+];
+
+fn fault(random: &mut fastrand::Rng) -> Fault {
+    let produce = Match::api(ApiKey::Produce).skip(random.u64(..3));
+    let partial = produce.clone().topic("t").partition(random.i32(0..PARTITIONS));
+    match random.u8(..10) {
+        0..3 => Fault::once(partial, Reaction::Error(CODES[random.usize(..CODES.len())])),
+        3 => Fault::once(produce, Reaction::Disconnect(When::BeforeHandling)),
+        4 => Fault::once(produce, Reaction::Disconnect(When::AfterHandling)),
+        5 => Fault::once(produce, Reaction::Delay(ms(random.u64(1..400)))),
+        6 => Fault::once(produce, Reaction::TruncateFrame),
+        7 | 8 => Fault::once(partial, Reaction::ErrorAfterAppend(AFTER_APPEND[random.usize(..3)])),
+        _ => Fault::once(Match::api(ApiKey::Metadata), Reaction::Delay(ms(random.u64(1..100)))),
+    }
+}
+
+/// Changes something about the cluster, at random. At most one broker is down.
+async fn disturb(cluster: &MockCluster, random: &mut fastrand::Rng, down: &mut Option<i32>) {
+    match random.u8(..5) {
+        0 | 1 => drop(cluster.inject(fault(random))),
+        // A broker that is not in sync cannot lead: then nothing happens.
+        2 => drop(cluster.move_leader("t", random.i32(0..PARTITIONS), random.i32(1..=3))),
+        // Of older batches the brokers know no more than that they do not come next.
+        3 => cluster.forget_producers("t", random.i32(0..PARTITIONS), true).unwrap(),
+        _ => match down.take() {
+            Some(broker) => cluster.start_broker(broker).await.unwrap(),
+            None => {
+                let broker = random.i32(1..=3);
+                cluster.stop_broker(broker).await.unwrap();
+                *down = Some(broker);
+            }
+        },
+    }
+}
+
+async fn check(cluster: &MockCluster, partition: i32, sent: &[(String, Delivery)], idempotent: bool) {
+    let log = log(cluster, "t", partition);
+    if idempotent {
+        let mut last = -1;
+        for (offset, value) in &log {
+            let place = sent.iter().position(|(sent, _)| sent == value).expect("a value that was sent");
+            let place = i64::try_from(place).unwrap();
+            assert!(place > last, "{value} at {offset} is there twice, or too late");
+            last = place;
+        }
+    }
+    let by_offset: HashMap<i64, &String> = log.iter().map(|(offset, value)| (*offset, value)).collect();
+    let mut last = -1;
+    for (value, delivery) in sent {
+        let result = delivery.result().expect("after a flush every promise has ended");
+        match result.map(|written| written.offset) {
+            // An earlier attempt has succeeded, and nobody knows where.
+            Ok(-1) => assert!(log.iter().any(|(_, found)| found == value), "{value} is not in the log"),
+            Ok(offset) => {
+                assert_eq!(by_offset.get(&offset), Some(&value), "{value} acknowledged at {offset}");
+                assert!(offset > last, "{value} at {offset} is before {last}");
+                last = offset;
+            }
+            Err(error) if error.is_maybe_done() => {}
+            Err(error) => {
+                assert!(log.iter().all(|(_, found)| found != value), "{value} is in the log: {error}");
+            }
+        }
+    }
+}
+
+async fn run(seed: u64) {
+    let mut random = fastrand::Rng::with_seed(seed);
+    let cluster = cluster(PARTITIONS).await;
+    let idempotent = random.u8(..4) > 0;
+    // Without idempotence more than one batch in flight may be reordered, as documented.
+    let in_flight = if idempotent { ["1", "5"][random.usize(..2)] } else { "1" };
+    let pairs = [
+        ("enable.idempotence", if idempotent { "true" } else { "false" }),
+        ("linger.ms", ["0", "1", "5"][random.usize(..3)]),
+        ("batch.size", ["60", "500", "16384"][random.usize(..3)]),
+        ("compression.type", ["none", "lz4", "zstd"][random.usize(..3)]),
+        ("max.in.flight.requests.per.connection", in_flight),
+        ("buffer.memory", ["4000", "33554432"][random.usize(..2)]),
+        ("request.timeout.ms", "250"),
+        ("delivery.timeout.ms", "700"),
+    ];
+    let producer = producer(&cluster, &pairs).await;
+    let mut sent: Vec<Vec<(String, Delivery)>> = (0..PARTITIONS).map(|_| Vec::new()).collect();
+    let mut down = None;
+    for n in 0..STEPS {
+        let partition = random.usize(..sent.len());
+        let value = format!("{partition}-{n}");
+        let delivery = send(&producer, i32::try_from(partition).unwrap(), &value).await;
+        sent[partition].push((value, delivery));
+        match random.u8(..100) {
+            0..6 => disturb(&cluster, &mut random, &mut down).await,
+            6..20 => tokio::time::sleep(ms(random.u64(1..6))).await,
+            20 => soon(producer.flush(SOON)).await.expect("flushed"),
+            _ => {}
+        }
+    }
+    soon(producer.flush(SOON)).await.expect("every promise ends");
+    // Requests that were given up may still be with the brokers.
+    tokio::time::sleep(ms(450)).await;
+    for (partition, sent) in (0..).zip(&sent) {
+        check(&cluster, partition, sent, idempotent).await;
+    }
+    until(|| producer.buffered() == 0).await;
+    let written = sent.iter().flatten().filter(|(_, d)| matches!(d.result(), Some(Ok(_)))).count();
+    assert!(written > STEPS / 4, "only {written} of {STEPS} were written");
+}
+
+/// Prints the seed of a run that fails.
+struct Seed(u64);
+
+impl Drop for Seed {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("replay with OTTLA_SEED={}", self.0);
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn random_schedules_keep_every_promise() {
+    let seeds: Vec<u64> = match std::env::var("OTTLA_SEED") {
+        Ok(seed) => vec![seed.parse().expect("a number")],
+        Err(_) => (0..std::env::var("OTTLA_SEEDS").map_or(SEEDS, |n| n.parse().expect("a number"))).collect(),
+    };
+    // So many at a time that none starves.
+    for seeds in seeds.chunks(12) {
+        let run_one = |seed: u64| async move {
+            let _seed = Seed(seed);
+            run(seed).await;
+        };
+        let runs: Vec<_> = seeds.iter().map(|seed| tokio::spawn(run_one(*seed))).collect();
+        for run in runs {
+            run.await.expect("a run whose seed is printed above");
+        }
+    }
+}

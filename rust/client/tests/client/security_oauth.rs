@@ -1,0 +1,288 @@
+//! Proves: tokens come from the application or from an OIDC endpoint, one request at a time, are
+//! kept until shortly before they expire and dropped when a broker refuses them; a hostile or slow
+//! endpoint costs neither memory nor more than the connection's time; secrets go by https alone
+//! unless that was turned off.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, SystemTime};
+
+use crate::support::*;
+use ottla_client::config::Value;
+use ottla_client::environment::{BoxFuture, Environment};
+use ottla_client::error::Phase;
+use ottla_client::security::{Secret, Token, TokenProvider};
+use ottla_client::{Client, Config, Error, Kind, Route};
+use ottla_mock::{MockCluster, MockConfig, SaslConfig};
+use ottla_protocol::messages::metadata::MetadataRequest;
+use parking_lot::Mutex;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+const TOKEN: &str = "head.body.sign-_~+/==";
+
+async fn secured(session_lifetime: Option<Duration>) -> MockCluster {
+    let users = [("service".to_owned(), TOKEN.to_owned())].into();
+    let sasl = Some(SaslConfig { users, session_lifetime, ..Default::default() });
+    MockCluster::start(MockConfig { sasl, ..Default::default() }).await.unwrap()
+}
+
+const BEARER: [(&str, &str); 2] =
+    [("security.protocol", "SASL_PLAINTEXT"), ("sasl.mechanism", "OAUTHBEARER")];
+
+/// Gives what the test says.
+#[derive(Debug)]
+struct Given {
+    answer: Mutex<Result<(String, Option<Duration>), Error>>,
+    asked: AtomicUsize,
+    takes: Duration,
+}
+
+impl Given {
+    fn new(token: &str, life: Option<Duration>) -> Arc<Self> {
+        let answer = Mutex::new(Ok((token.to_owned(), life)));
+        Arc::new(Self { answer, asked: AtomicUsize::new(0), takes: ms(30) })
+    }
+
+    fn asked(&self) -> usize {
+        self.asked.load(Ordering::SeqCst)
+    }
+}
+
+impl TokenProvider for Given {
+    fn token(&self) -> BoxFuture<'_, Result<Token, Error>> {
+        Box::pin(async {
+            self.asked.fetch_add(1, Ordering::SeqCst);
+            tokio::time::sleep(self.takes).await;
+            let (token, life) = self.answer.lock().clone()?;
+            let expires = life.map(|life| SystemTime::now() + life);
+            let extensions = vec![("logicalCluster".to_owned(), "a b=c".to_owned())];
+            Ok(Token { value: Secret::new(token), expires, extensions })
+        })
+    }
+}
+
+async fn with_provider(cluster: &MockCluster, given: &Arc<Given>) -> Result<Client, Error> {
+    let config = config(&cluster.bootstrap(), &BEARER);
+    let environment = Environment::default().with_tokens(Arc::clone(given) as _);
+    soon(Client::connect(config, environment, SOON)).await
+}
+
+#[tokio::test]
+async fn one_token_serves_all_connections_while_it_is_fresh() {
+    let cluster = secured(None).await;
+    let given = Given::new(TOKEN, Some(Duration::from_secs(60)));
+    let client = with_provider(&cluster, &given).await.expect("a token");
+    let asking = (1..=3).map(|broker| {
+        let client = client.clone();
+        tokio::spawn(async move {
+            client.send(Route::Broker(broker), &MetadataRequest::default(), i16::MAX).await.map(drop)
+        })
+    });
+    for asking in asking.collect::<Vec<_>>() {
+        soon(asking).await.unwrap().expect("signed on");
+    }
+    assert_eq!(given.asked(), 1, "one request for all");
+}
+
+#[tokio::test]
+async fn a_token_is_renewed_before_it_expires_and_kept_while_it_cannot_be() {
+    let cluster = secured(Some(ms(200))).await;
+    let given = Given::new(TOKEN, Some(ms(3000)));
+    let client = with_provider(&cluster, &given).await.expect("a token");
+    let connection = soon(client.connection(Route::Broker(1))).await.unwrap();
+    until(|| given.asked() >= 2).await;
+    assert!(connection.cause_of_death().is_none());
+    // From now on there is no new one; the sessions go on as long as the last one is good.
+    *given.answer.lock() = Err(Error::new(Kind::Authentication, "no token today"));
+    let before = given.asked();
+    until(|| given.asked() > before + 1).await;
+    assert!(connection.cause_of_death().is_none(), "the old token still counts");
+    until(|| connection.cause_of_death().is_some()).await;
+    let cause = connection.cause_of_death().unwrap();
+    assert!(cause.message().contains("no token today"), "{cause}");
+    assert_eq!((cause.kind(), cause.context().phase), (Kind::Authentication, Some(Phase::Sasl)));
+}
+
+#[tokio::test]
+async fn a_refused_token_is_a_typed_error_and_not_offered_again() {
+    let cluster = secured(None).await;
+    let given = Given::new("bad.token", Some(Duration::from_secs(60)));
+    let error = with_provider(&cluster, &given).await.expect_err("refused");
+    assert_eq!(error.kind(), Kind::Authentication, "{error}");
+    let words = format!("{error} {error:?}");
+    assert!(words.contains("invalid_token") && !words.contains("bad.token"), "{words}");
+    assert_eq!(given.asked(), 3, "each server was asked with a new one");
+}
+
+#[tokio::test]
+async fn what_cannot_be_a_token_is_not_sent() {
+    let cluster = secured(None).await;
+    for token in ["", "a b", "a\u{1}auth=Bearer b", "a,b", "=="] {
+        let error = with_provider(&cluster, &Given::new(token, None)).await.expect_err(token);
+        assert_eq!(error.kind(), Kind::Authentication, "{error}");
+        assert!(error.message().contains("the token cannot be used"), "{error}");
+    }
+}
+
+/// An endpoint that answers each request with these bytes; what was asked is kept.
+async fn endpoint(answer: Vec<u8>) -> (SocketAddr, Arc<Mutex<Vec<String>>>) {
+    let asked = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&asked);
+    let address = server(move |mut stream| {
+        let (answer, seen) = (answer.clone(), Arc::clone(&seen));
+        async move {
+            let mut request = Vec::new();
+            while !String::from_utf8_lossy(&request).contains("grant_type=") {
+                let mut part = [0; 4096];
+                match stream.read(&mut part).await {
+                    Ok(count @ 1..) => request.extend_from_slice(&part[..count]),
+                    _ => return,
+                }
+            }
+            seen.lock().push(String::from_utf8(request).unwrap());
+            let _ = stream.write_all(&answer).await;
+        }
+    });
+    (address.await, asked)
+}
+
+fn http(status: &str, body: &str) -> Vec<u8> {
+    format!(
+        "HTTP/1.1 {status}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    )
+    .into()
+}
+
+fn oidc(address: SocketAddr) -> Vec<(&'static str, String)> {
+    let url = format!("http://{address}/token?tenant=1");
+    [
+        BEARER[0],
+        BEARER[1],
+        ("sasl.oauthbearer.token.endpoint.allow.http", "true"),
+        ("sasl.oauthbearer.client.credentials.client.id", "me:&"),
+        ("sasl.oauthbearer.client.credentials.client.secret", "hunter2 +"),
+        ("sasl.oauthbearer.scope", "a b&c"),
+        ("socket.connection.setup.timeout.ms", "1000"),
+        ("sasl.oauthbearer.token.endpoint.url", &url),
+    ]
+    .map(|(key, value)| (key, value.to_owned()))
+    .into()
+}
+
+async fn with_oidc(cluster: &MockCluster, pairs: &[(&str, String)]) -> Result<Client, Error> {
+    let pairs: Vec<_> = pairs.iter().map(|(key, value)| (*key, value.as_str())).collect();
+    let config = config(&cluster.bootstrap(), &pairs);
+    soon(Client::connect(config, Environment::default(), SOON)).await
+}
+
+#[tokio::test]
+async fn an_endpoint_gives_tokens_for_id_and_secret() {
+    let cluster = secured(None).await;
+    let body = format!("{{\"access_token\":\"{TOKEN}\",\"token_type\":\"Bearer\",\"expires_in\":300}}");
+    let (address, asked) = endpoint(http("200 OK", &body)).await;
+    let client = with_oidc(&cluster, &oidc(address)).await.expect("a token");
+    for broker in 1..=3 {
+        soon(client.connection(Route::Broker(broker))).await.expect("signed on");
+    }
+    assert_eq!(asked.lock().len(), 1, "it is kept");
+    let request = asked.lock()[0].clone();
+    assert!(request.starts_with("POST /token?tenant=1 HTTP/1.1\r\n"), "{request}");
+    assert!(request.contains("authorization: Basic bWU6JjpodW50ZXIyICs=\r\n"), "{request}");
+    assert!(request.ends_with("grant_type=client_credentials&scope=a+b%26c"), "{request}");
+
+    let mut encoded = oidc(address);
+    encoded.push(("sasl.oauthbearer.header.urlencode", "true".to_owned()));
+    with_oidc(&cluster, &encoded).await.expect("a token");
+    let request = asked.lock()[1].clone();
+    // me%3A%26:hunter2+%2B
+    assert!(request.contains("authorization: Basic bWUlM0ElMjY6aHVudGVyMislMkI=\r\n"), "{request}");
+}
+
+#[tokio::test]
+async fn an_endpoint_that_does_not_help_is_told_in_time() {
+    let cluster = secured(None).await;
+    let huge = http("200 OK", &format!("{{\"access_token\":\"{}\"}}", "x".repeat(10 << 20)));
+    let endless_header = [b"HTTP/1.1 200 OK\r\nX: ".to_vec(), vec![b'x'; 10 << 20]].concat();
+    let cases = [
+        (
+            http("401 Unauthorized", "{\"error\":\"invalid_client\",\"error_description\":\"wr\\u001bong\"}"),
+            Kind::Authentication,
+            "invalid_client: wr\\u{1b}ong",
+        ),
+        (http("302 Found", ""), Kind::Authentication, "answered 302"),
+        (http("503 Unavailable", "later"), Kind::Bootstrap, "answered 503"),
+        (http("200 OK", "{}"), Kind::Authentication, "no access_token"),
+        (http("200 OK", "not JSON"), Kind::Authentication, "no access_token"),
+        (huge, Kind::Bootstrap, "cannot be read"),
+        (endless_header, Kind::Bootstrap, "no token from"),
+        (b"SSH-2.0-OpenSSH\r\n".to_vec(), Kind::Bootstrap, "no token from"),
+        (Vec::new(), Kind::Bootstrap, "no token from"),
+    ];
+    for (answer, kind, words) in cases {
+        let (address, _) = endpoint(answer).await;
+        let started = Stopwatch::start();
+        let error = with_oidc(&cluster, &oidc(address)).await.expect_err(words);
+        assert_eq!(error.kind(), kind, "{error}");
+        assert!(error.message().contains(words), "{words}: {error}");
+        assert!(!format!("{error} {error:?}").contains("hunter2"), "{error}");
+        assert!(started.elapsed() < ms(4000), "{words}: {:?}", started.elapsed());
+    }
+    let refusing = with_oidc(&cluster, &oidc(closed_port().await)).await.expect_err("refused");
+    assert!(refusing.message().contains("no token from http://127.0.0.1"), "{refusing}");
+}
+
+#[tokio::test]
+async fn a_slow_endpoint_costs_no_more_than_the_connections_time() {
+    let cluster = secured(None).await;
+    let slow = server(|mut stream| async move {
+        let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n").await;
+        while stream.write_all(b" ").await.is_ok() {
+            tokio::time::sleep(ms(100)).await;
+        }
+    });
+    let started = Stopwatch::start();
+    let error = with_oidc(&cluster, &oidc(slow.await)).await.expect_err("slow");
+    assert!(started.elapsed() < ms(5000), "{:?}", started.elapsed());
+    assert_eq!(error.context().phase, Some(Phase::Sasl), "{error}");
+}
+
+fn refused(pairs: &[(&str, &str)]) -> String {
+    let all = [("bootstrap.servers", "localhost:9092"), BEARER[0], BEARER[1]];
+    let all = all.iter().chain(pairs).map(|(key, value)| (*key, Value::from(*value)));
+    let made = Config::from_pairs(all).and_then(|config| Client::new(config, Environment::default()));
+    let error = made.expect_err("a wrong configuration");
+    assert_eq!(error.kind(), Kind::Config, "{error}");
+    let words = format!("{error} {error:?}");
+    assert!(!words.contains("hunter2"), "{words}");
+    words
+}
+
+#[test]
+fn what_is_missing_or_unsafe_is_said_before_anything_is_tried() {
+    const URL: &str = "sasl.oauthbearer.token.endpoint.url";
+    const MODULE: &str = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required";
+    assert!(refused(&[]).contains("needs a token"));
+    let (id, secret) = (
+        ("sasl.oauthbearer.client.credentials.client.id", "me"),
+        ("sasl.oauthbearer.client.credentials.client.secret", "hunter2"),
+    );
+    assert!(refused(&[(URL, "http://idp/token"), id, secret]).contains("allow.http"));
+    assert!(refused(&[(URL, "https://me:hunter2@idp/token"), id, secret]).contains("without user"));
+    for url in ["file:///etc/passwd", "idp/token", "https://", "ht tp://x", "ftp://idp/x"] {
+        assert!(refused(&[(URL, url), id, secret]).contains(URL), "{url}");
+    }
+    assert!(refused(&[(URL, "https://idp/token"), id]).contains("client.secret"));
+    assert!(
+        refused(&[("sasl.login.callback.handler.class", "com.example.Mine")]).contains("no class is loaded")
+    );
+    let unsecured = format!("{MODULE} unsecuredLoginStringClaim_sub=\"me\";");
+    assert!(refused(&[("sasl.jaas.config", &unsecured)]).contains("token callback"));
+    let extension = format!("{MODULE} extension_auth=\"x\";");
+    assert!(refused(&[("sasl.jaas.config", &extension)]).contains("SASL extension"));
+    assert!(
+        refused(&[("sasl.oauthbearer.client.secret", "hunter2")])
+            .contains("client.credentials.client.secret")
+    );
+}

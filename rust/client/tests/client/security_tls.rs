@@ -1,0 +1,293 @@
+//! Proves: TLS 1.2 and 1.3 with authorities from a file or text, with and without a client
+//! certificate (its key encrypted or not); every certificate that may not be accepted is refused
+//! with its cause and what to do; a listener that speaks something else is told so; nothing falls
+//! back to plaintext.
+
+use std::time::SystemTime;
+
+use crate::support::tls::*;
+use crate::support::*;
+use ottla_client::config::Value;
+use ottla_client::connection::opening::Opening;
+use ottla_client::connection::{Endpoint, Settings};
+use ottla_client::error::Phase;
+use ottla_client::{Client, Config, Error, Kind};
+use ottla_mock::SaslConfig;
+use rcgen::{CertificateParams, DnType, ExtendedKeyUsagePurpose, KeyPair};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio_rustls::rustls;
+
+/// A key of nobody, plain and encrypted with the password `hunter2` (PBES2, AES-256-CBC).
+const KEY: &str = "-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQg1+6w+qrZeFls5jBp
+pt01LTzx0iaFO/yCWuuM7tdSJHqhRANCAAT6sM4QNbqdeK9T8KYdON9IUvK0NYsw
++2QUCvQ2C8pcQ5AS2BUc6pko7CND8b/RfD/AKToLg1Oo/h8sUu5kwz46
+-----END PRIVATE KEY-----
+";
+const ENCRYPTED_KEY: &str = "-----BEGIN ENCRYPTED PRIVATE KEY-----
+MIHsMFcGCSqGSIb3DQEFDTBKMCkGCSqGSIb3DQEFDDAcBAjvIW1/0B6X4QICCAAw
+DAYIKoZIhvcNAgkFADAdBglghkgBZQMEASoEEBWKMzW4ED4bOa4hbFmfMHUEgZCU
+8DlYNXyiNFhs8NNFRbB08WjbJ7RF17RxRjXuCzyesXcNMuY8OMtzKOI30sCERMlB
+aLsB2soOnyZ6VviUVG7vxlSOiCGriGKNPF7mbxcO5hQ2pGGPIFIpU4sYf2OxvmDQ
+1+UHo1IqvJVqbB940i/Q8RiFta0QlKPyaX3VMQY4eBvNCWnpHiZ6Lkbd6oISaXo=
+-----END ENCRYPTED PRIVATE KEY-----
+";
+
+async fn refusal(terms: Terms, pairs: &[(&str, &str)]) -> Error {
+    let (_cluster, address) = broker(None).await;
+    let error = try_connect(terminate(terms, address).await, pairs).await.expect_err("refused");
+    assert_eq!(error.context().phase, Some(Phase::Tls), "{error}");
+    error
+}
+
+#[tokio::test]
+async fn both_versions_and_both_ways_to_name_authorities() {
+    let (_cluster, address) = broker(None).await;
+    let authority = Authority::new("authority");
+    let pem = authority.pem();
+    let file = std::env::temp_dir().join(format!("ottla-ca-{}.pem", std::process::id()));
+    std::fs::write(&file, &pem).unwrap();
+    let by_file = ("ssl.truststore.location", file.to_str().unwrap());
+    let by_text = ("ssl.truststore.certificates", pem.as_str());
+    for (versions, expected) in
+        [(&[&rustls::version::TLS12][..], "TLSv1.2"), (&[&rustls::version::TLS13][..], "TLSv1.3")]
+    {
+        let terms = Terms {
+            versions: Box::leak(versions.into()),
+            ..Terms::new(authority.issue(&["localhost", "127.0.0.1"], |_| {}))
+        };
+        let server = terminate(terms, address).await;
+        try_connect(server, &[by_file]).await.expect(expected);
+        try_connect(server, &[by_text]).await.expect(expected);
+        try_connect(server, &[by_text, ("ssl.enabled.protocols", expected)]).await.expect(expected);
+        let other = if expected == "TLSv1.2" { "TLSv1.3" } else { "TLSv1.2" };
+        let error = try_connect(server, &[by_text, ("ssl.enabled.protocols", other)]).await.expect_err(other);
+        assert!(error.message().contains("ssl.enabled.protocols"), "{error}");
+
+        // What the doctor shows; by address this time.
+        let pairs = [("security.protocol", "SSL"), by_text];
+        let settings = Settings::try_from(&config(&server.to_string(), &pairs)).unwrap();
+        let endpoint = Endpoint { host: server.ip().to_string(), port: server.port() };
+        let mut opening =
+            soon(Opening::tcp(&endpoint, server, &settings, &Default::default())).await.unwrap();
+        soon(opening.tls()).await.unwrap();
+        assert!(soon(opening.api_versions()).await.unwrap().len() > 10);
+        assert_eq!(soon(opening.sasl()).await.unwrap(), None);
+        let info = opening.tls_info().unwrap();
+        assert_eq!(info.version.as_deref(), Some(expected));
+        assert!(info.cipher.as_ref().unwrap().starts_with("TLS_"), "{info:?}");
+        let peer = info.peer.as_ref().unwrap();
+        assert_eq!(peer.names, ["localhost", "127.0.0.1"]);
+        assert!(peer.subject.contains("test broker") && peer.issuer.contains("authority"), "{peer:?}");
+        assert!(peer.not_before < SystemTime::now() && peer.not_after > SystemTime::now());
+        assert!(!info.client_certificate_requested);
+    }
+    std::fs::remove_file(file).unwrap();
+}
+
+#[tokio::test]
+async fn a_certificate_that_may_not_be_accepted_is_refused_with_its_cause() {
+    let authority = Authority::new("right authority");
+    let pem = authority.pem();
+    let trust = [("ssl.truststore.certificates", pem.as_str())];
+    let name_off = [trust[0], ("ssl.endpoint.identification.algorithm", "")];
+
+    let expired = |params: &mut CertificateParams| params.not_after = rcgen::date_time_ymd(2021, 2, 3);
+    for pairs in [&trust[..], &name_off] {
+        let error = refusal(Terms::new(authority.issue(&["localhost"], expired)), pairs).await;
+        assert_eq!((error.kind(), error.is_retriable()), (Kind::Authentication, false));
+        assert!(error.message().contains("expired on 2021-02-03"), "{error}");
+    }
+    let future = |params: &mut CertificateParams| params.not_before = rcgen::date_time_ymd(2099, 2, 3);
+    let error = refusal(Terms::new(authority.issue(&["localhost"], future)), &trust).await;
+    assert!(error.message().contains("valid only from 2099-02-03"), "{error}");
+
+    let error = refusal(Terms::new(authority.issue(&["kafka.example.com"], |_| {})), &trust).await;
+    let words = error.message();
+    assert!(words.contains("kafka.example.com") && words.contains("not for \"localhost\""), "{error}");
+    // A common name is no name of a host.
+    let common =
+        |params: &mut CertificateParams| params.distinguished_name.push(DnType::CommonName, "localhost");
+    let error = refusal(Terms::new(authority.issue(&[], common)), &trust).await;
+    assert!(error.message().contains("for no name at all"), "{error}");
+
+    let stranger = Authority::new("stranger");
+    for pairs in [&trust[..], &name_off] {
+        let error = refusal(Terms::new(stranger.issue(&["localhost"], |_| {})), pairs).await;
+        let words = error.message();
+        assert!(words.contains("\"CN=stranger\"") && words.contains("ssl.truststore.location"), "{error}");
+    }
+    let for_clients = |params: &mut CertificateParams| {
+        params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+    };
+    let error = refusal(Terms::new(authority.issue(&["localhost"], for_clients)), &trust).await;
+    assert!(error.message().contains("serverAuth"), "{error}");
+}
+
+#[tokio::test]
+async fn the_name_is_not_checked_where_that_was_turned_off() {
+    let (_cluster, address) = broker(None).await;
+    let authority = Authority::new("authority");
+    let server = terminate(Terms::new(authority.issue(&["elsewhere"], |_| {})), address).await;
+    let pem = authority.pem();
+    let pairs =
+        [("ssl.truststore.certificates", pem.as_str()), ("ssl.endpoint.identification.algorithm", "")];
+    try_connect(server, &pairs).await.expect("any name");
+}
+
+#[tokio::test]
+async fn a_client_certificate_is_shown_where_one_is_wanted() {
+    let (_cluster, address) = broker(None).await;
+    let (servers, clients) = (Authority::new("servers"), Authority::new("clients"));
+    let pem = servers.pem();
+    let trust = ("ssl.truststore.certificates", pem.as_str());
+    let chain = clients.issue_for(&KeyPair::from_pem(KEY).unwrap(), &[], |_| {});
+    let file = std::env::temp_dir().join(format!("ottla-client-{}.pem", std::process::id()));
+    std::fs::write(&file, format!("{ENCRYPTED_KEY}{chain}")).unwrap();
+    for versions in [&[&rustls::version::TLS12][..], &[&rustls::version::TLS13][..]] {
+        let wanting = || Terms {
+            clients: Some(clients.pem()),
+            versions: Box::leak(versions.into()),
+            ..Terms::new(servers.issue(&["localhost"], |_| {}))
+        };
+        let server = terminate(wanting(), address).await;
+        let by_text = [trust, ("ssl.keystore.certificate.chain", &chain), ("ssl.keystore.key", KEY)];
+        try_connect(server, &by_text).await.expect("a certificate");
+        let password = ("ssl.key.password", "hunter2");
+        let encrypted = [
+            trust,
+            ("ssl.keystore.certificate.chain", &chain),
+            ("ssl.keystore.key", ENCRYPTED_KEY),
+            password,
+        ];
+        try_connect(server, &encrypted).await.expect("an encrypted key");
+        let by_file = [trust, ("ssl.keystore.location", file.to_str().unwrap()), password];
+        try_connect(server, &by_file).await.expect("a file");
+
+        let error = refusal(wanting(), &[trust]).await;
+        assert_eq!(error.kind(), Kind::Authentication, "{error}");
+        assert!(error.message().contains("wants a client certificate"), "{error}");
+
+        let (other, key) = servers.issue(&[], |_| {});
+        let wrong = [trust, ("ssl.keystore.certificate.chain", &other), ("ssl.keystore.key", &key)];
+        let error = refusal(wanting(), &wrong).await;
+        assert_eq!(error.kind(), Kind::Authentication, "{error}");
+        assert!(error.message().contains("refused this client's certificate"), "{error}");
+    }
+    std::fs::remove_file(file).unwrap();
+}
+
+#[tokio::test]
+async fn a_port_that_speaks_something_else_is_told_so() {
+    let (_cluster, address) = broker(None).await;
+    let authority = Authority::new("authority");
+    let pem = authority.pem();
+    let trust = ("ssl.truststore.certificates", pem.as_str());
+    // A broker takes TLS's first bytes for a length that is too large, and hangs up.
+    let error = try_connect(address, &[trust]).await.expect_err("plaintext");
+    assert!(error.message().contains("security.protocol=PLAINTEXT"), "{error}");
+    assert_eq!(error.context().phase, Some(Phase::Tls));
+    let http = answering(b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n").await;
+    let error = try_connect(http, &[trust]).await.expect_err("HTTP");
+    assert!(error.message().contains("HTTP"), "{error}");
+    let silent = server(|stream| async move {
+        let _open = stream;
+        std::future::pending().await
+    });
+    let pairs = [trust, ("socket.connection.setup.timeout.ms", "300")];
+    let error = try_connect(silent.await, &pairs).await.expect_err("silence");
+    assert_eq!(error.context().phase, Some(Phase::Tls), "{error}");
+
+    let tls = terminate(Terms::new(authority.issue(&["localhost"], |_| {})), address).await;
+    let plaintext = [("security.protocol", "PLAINTEXT")];
+    let error = try_connect(tls, &plaintext).await.expect_err("TLS");
+    assert!(error.message().contains("TLS") && error.message().contains("security.protocol"), "{error}");
+    // And one that hangs up without an alert.
+    let rude = server(|mut stream| async move {
+        let _ = stream.read(&mut [0; 8]).await;
+        let _ = stream.shutdown().await;
+    });
+    let error = try_connect(rude.await, &plaintext).await.expect_err("hung up");
+    assert!(error.message().contains("if this listener speaks TLS"), "{error}");
+}
+
+#[tokio::test]
+async fn sasl_goes_over_tls() {
+    let users = [("ann".to_owned(), "secret".to_owned())].into();
+    let (_cluster, address) = broker(Some(SaslConfig { users, ..Default::default() })).await;
+    let authority = Authority::new("authority");
+    let pem = authority.pem();
+    let server = terminate(Terms::new(authority.issue(&["localhost"], |_| {})), address).await;
+    let pairs = |password| {
+        [
+            ("ssl.truststore.certificates", pem.as_str()),
+            ("security.protocol", "SASL_SSL"),
+            ("sasl.mechanism", "SCRAM-SHA-512"),
+            ("sasl.username", "ann"),
+            ("sasl.password", password),
+        ]
+    };
+    try_connect(server, &pairs("secret")).await.expect("signed on");
+    let error = try_connect(server, &pairs("wrong")).await.expect_err("wrong password");
+    assert_eq!((error.kind(), error.context().phase), (Kind::Authentication, Some(Phase::Sasl)), "{error}");
+}
+
+fn refused(pairs: &[(&str, &str)]) -> String {
+    let all = [("bootstrap.servers", "localhost:9092"), ("security.protocol", "SSL")];
+    let all = all.iter().chain(pairs).map(|(key, value)| (*key, Value::from(*value)));
+    let made = Config::from_pairs(all).and_then(|config| Client::new(config, Default::default()));
+    let error = made.expect_err("a wrong configuration");
+    assert_eq!(error.kind(), Kind::Config, "{error}");
+    let words = format!("{error} {error:?}");
+    assert!(!words.contains("hunter2") && !words.contains("MIGHAgEAMBMG"), "{words}");
+    words
+}
+
+#[test]
+fn stores_that_cannot_be_used_are_refused_with_what_to_do() {
+    let authority = Authority::new("authority").pem();
+    let chain = ("ssl.keystore.certificate.chain", authority.as_str());
+    assert!(
+        refused(&[("ssl.truststore.location", "/nowhere.pem")]).contains("\"/nowhere.pem\" cannot be read")
+    );
+    assert!(refused(&[("ssl.truststore.type", "JKS")]).contains("keytool -exportcert"));
+    assert!(refused(&[("ssl.keystore.type", "PKCS12")]).contains("openssl pkcs12"));
+    for (bytes, what) in [(&[0xFE, 0xED, 0xFE, 0xED, 0, 0][..], "JKS"), (&[0x30, 0x82, 1, 1, 0], "PKCS#12")] {
+        let file = std::env::temp_dir().join(format!("ottla-store-{}-{what}", std::process::id()));
+        std::fs::write(&file, bytes).unwrap();
+        let path = file.to_str().unwrap();
+        for store in ["ssl.truststore", "ssl.keystore"] {
+            let (location, password) = (format!("{store}.location"), format!("{store}.password"));
+            // With its password, as Java's are given, too.
+            for pairs in [&[(&*location, path)][..], &[(&*location, path), (&*password, "hunter2")]] {
+                let words = refused(pairs);
+                assert!(words.contains(what) && words.contains("keytool"), "{words}");
+            }
+        }
+        std::fs::remove_file(file).unwrap();
+    }
+    assert!(refused(&[("ssl.truststore.certificates", "nothing")]).contains("no certificate"));
+    assert!(refused(&[("ssl.truststore.password", "hunter2")]).contains("no password"));
+    assert!(refused(&[("ssl.keystore.key", KEY)]).contains("belong together"));
+    assert!(refused(&[chain, ("ssl.keystore.key", ENCRYPTED_KEY)]).contains("ssl.key.password"));
+    let wrong_password = ("ssl.key.password", "hunter3");
+    assert!(
+        refused(&[chain, ("ssl.keystore.key", ENCRYPTED_KEY), wrong_password])
+            .contains("cannot be decrypted")
+    );
+    assert!(refused(&[chain, ("ssl.keystore.key", "hunter2")]).contains("no private key"));
+    assert!(
+        refused(&[chain, ("ssl.keystore.key", &KEY.replace("MIGHAgEAMBMG", "????"))])
+            .contains("ssl.keystore")
+    );
+    let old = "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n-----END RSA PRIVATE KEY-----";
+    assert!(refused(&[chain, ("ssl.keystore.key", old)]).contains("openssl pkcs8 -topk8"));
+    assert!(
+        refused(&[chain, ("ssl.keystore.key", KEY)]).contains("ssl.keystore"),
+        "the key of another certificate"
+    );
+    assert!(refused(&[("ssl.enabled.protocols", "TLSv1.1")]).contains("TLSv1.2"));
+    assert!(refused(&[("ssl.enabled.protocols", "")]).contains("ssl.enabled.protocols"));
+    assert!(refused(&[("ssl.endpoint.identification.algorithm", "none")]).contains("https"));
+    assert!(refused(&[("ssl.ca.location", "ca.pem")]).contains("did you mean ssl.truststore.location"));
+}

@@ -1,0 +1,345 @@
+//! Proves: the sticky assignors divide as evenly as subscriptions allow, move no more than they must
+//! (never more than Java's), read what Java's members tell them, and let members keep reading what
+//! stays theirs.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use crate::support::assignments::{Row, rows};
+use ottla_client::TopicPartition;
+use ottla_client::consumer::assignor::{
+    GroupAssignment, LastAssignment, MemberSubscription, Subscriptions, TopicInfo, Topics, decode_assignment,
+    named, plan,
+};
+
+type Given = BTreeMap<Arc<str>, Vec<TopicPartition>>;
+
+fn assign(name: &str, topics: &Topics, members: &[MemberSubscription]) -> Given {
+    let given: GroupAssignment = named(name).unwrap().assign(topics, members).unwrap();
+    given.into_iter().map(|(id, given)| (id, given.partitions)).collect()
+}
+
+/// Java's format, read by hand: topics with partitions, then the generation.
+fn previous(user_data: &[u8]) -> LastAssignment {
+    let mut at = 0;
+    let mut number = |size: usize| {
+        let bytes = &user_data[at..at + size];
+        at += size;
+        bytes.iter().fold(0_i64, |number, byte| number << 8 | i64::from(*byte))
+    };
+    let mut partitions = Vec::new();
+    for _ in 0..number(4) {
+        let length = number(2);
+        let name: String = (0..length).map(|_| char::from(u8::try_from(number(1)).unwrap())).collect();
+        let name: Arc<str> = name.into();
+        for _ in 0..number(4) {
+            partitions.push((Arc::clone(&name), i32::try_from(number(4)).unwrap()));
+        }
+    }
+    partitions.sort();
+    LastAssignment { partitions, generation: Some(number(4) as i32) }
+}
+
+#[test]
+fn user_data_is_javas() {
+    let (sticky, cooperative) = (named("sticky").unwrap(), named("cooperative-sticky").unwrap());
+    let (mut same_bytes, mut all) = (0, 0);
+    for row in rows() {
+        for member in &row.members {
+            match (&*row.assignor, &member.user_data) {
+                ("sticky", Some(theirs)) => {
+                    let last = previous(theirs);
+                    let ours = sticky.user_data(&member.topics, &last).unwrap();
+                    assert_eq!(previous(&ours), last);
+                    // The order of topics is that of a hash in Java.
+                    same_bytes += u32::from(ours == *theirs);
+                    all += 1;
+                }
+                ("cooperative-sticky", theirs) => {
+                    let generation = (member.generation >= 0).then_some(member.generation);
+                    let last = LastAssignment { partitions: vec![], generation };
+                    assert_eq!(cooperative.user_data(&member.topics, &last), *theirs);
+                }
+                _ => {}
+            }
+        }
+    }
+    assert!(all > 1_000 && same_bytes > all / 5, "{same_bytes} of {all}");
+    assert_eq!(sticky.user_data(&[], &LastAssignment::default()), None);
+}
+
+/// What a member had before, by Java's rules: the latest generation that claims a partition is right.
+fn owners(row: &Row) -> HashMap<TopicPartition, Arc<str>> {
+    let mut claims: HashMap<TopicPartition, (i32, BTreeSet<Arc<str>>)> = HashMap::new();
+    for member in &row.members {
+        let (partitions, generation) = match (&*row.assignor, &member.user_data) {
+            ("sticky", Some(told)) => (previous(told).partitions, previous(told).generation.unwrap()),
+            _ => (member.owned.clone(), member.generation),
+        };
+        for partition in partitions.into_iter().filter(|(topic, partition)| {
+            let exists =
+                row.topics.get(topic).is_some_and(|all| all.len() > usize::try_from(*partition).unwrap());
+            exists && member.topics.contains(topic)
+        }) {
+            let claim = claims.entry(partition).or_default();
+            if claim.1.is_empty() || claim.0 < generation {
+                *claim = (generation, BTreeSet::new());
+            }
+            if claim.0 == generation {
+                claim.1.insert(Arc::clone(&member.member_id));
+            }
+        }
+    }
+    claims
+        .into_iter()
+        .filter(|(_, (_, ids))| ids.len() == 1)
+        .map(|(tp, (_, ids))| (tp, ids.into_iter().next().unwrap()))
+        .collect()
+}
+
+/// How uneven it is, how many partitions are far away, and how many were moved.
+fn cost(
+    topics: &Topics,
+    members: &[MemberSubscription],
+    owners: &HashMap<TopicPartition, Arc<str>>,
+    given: &Given,
+) -> (usize, usize, usize) {
+    let uneven = given.values().map(|all| all.len() * all.len()).sum();
+    let far = members.iter().map(|member| {
+        let is_far = |(topic, partition): &&TopicPartition| {
+            let info = topics[topic].iter().find(|info| info.partition == *partition).unwrap();
+            member.rack.as_ref().is_some_and(|rack| !info.racks.contains(rack))
+        };
+        given[&member.member_id].iter().filter(is_far).count()
+    });
+    let all = given.iter().flat_map(|(id, all)| all.iter().map(move |partition| (id, partition)));
+    let moved = all.filter(|(id, partition)| owners.get(*partition).is_some_and(|owner| owner != *id));
+    (uneven, far.sum(), moved.count())
+}
+
+/// Each partition of a topic that somebody reads is with one member, which reads it.
+fn check(topics: &Topics, members: &[MemberSubscription], given: &Given) {
+    assert_eq!(given.len(), members.len());
+    let mut taken = BTreeSet::new();
+    for member in members {
+        for partition in &given[&member.member_id] {
+            assert!(member.topics.contains(&partition.0), "{member:?} {partition:?}");
+            assert!(taken.insert(partition.clone()), "{partition:?} twice");
+        }
+    }
+    let read = topics.iter().filter(|(name, _)| members.iter().any(|member| member.topics.contains(name)));
+    assert_eq!(taken.len(), read.map(|(_, infos)| infos.len()).sum::<usize>());
+}
+
+#[test]
+fn divisions_are_as_even_as_javas_and_move_less() {
+    let (mut total, mut javas, mut alike_rows) = ((0, 0, 0), (0, 0, 0), 0);
+    for row in rows().filter(|row| row.assignor == "sticky") {
+        let given = assign("sticky", &row.topics, &row.members);
+        check(&row.topics, &row.members, &given);
+        let owners = owners(&row);
+        let (uneven, far, moved) = cost(&row.topics, &row.members, &owners, &given);
+        let theirs = cost(&row.topics, &row.members, &owners, &row.assigned);
+        assert!(uneven <= theirs.0, "group {} {given:?} {:?}", row.group, row.assigned);
+        let alike = row.members.iter().all(|member| member.topics == row.members[0].topics);
+        let racks = row.members.iter().any(|member| member.rack.is_some());
+        if alike && !racks {
+            assert!(moved <= theirs.2, "group {}: {moved} moved, {} by Java's", row.group, theirs.2);
+            if owners.is_empty() {
+                // Nothing is left to taste then.
+                assert_eq!(given, row.assigned, "group {}", row.group);
+                alike_rows += 1;
+            }
+        }
+        total = (total.0 + uneven, total.1 + far, total.2 + moved);
+        javas = (javas.0 + theirs.0, javas.1 + theirs.1, javas.2 + theirs.2);
+    }
+    println!("uneven, far, moved: {total:?}; by Java's assignor {javas:?}");
+    assert!(total.0 < javas.0 && total.1 < javas.1 && total.2 < javas.2);
+    assert!(alike_rows > 50, "{alike_rows}");
+}
+
+fn infos(partitions: i32) -> Vec<TopicInfo> {
+    (0..partitions).map(|partition| TopicInfo { partition, racks: Vec::new() }).collect()
+}
+
+fn member(id: usize, topics: &[Arc<str>], owned: Vec<TopicPartition>) -> MemberSubscription {
+    let member_id = format!("m{id:04}").into();
+    MemberSubscription { member_id, topics: topics.to_vec(), owned, generation: 1, ..Default::default() }
+}
+
+/// The least cost of all divisions there are.
+fn least(
+    topics: &Topics,
+    members: &[MemberSubscription],
+    owners: &HashMap<TopicPartition, Arc<str>>,
+) -> (usize, usize, usize) {
+    let partitions: Vec<TopicPartition> = topics
+        .iter()
+        .flat_map(|(name, all)| all.iter().map(|info| (Arc::clone(name), info.partition)))
+        .collect();
+    let mut least = (usize::MAX, 0, 0);
+    for mut choice in 0..members.len().pow(u32::try_from(partitions.len()).unwrap()) {
+        let mut given: Given = members.iter().map(|member| (Arc::clone(&member.member_id), vec![])).collect();
+        let whole = partitions.iter().all(|partition| {
+            let member = &members[choice % members.len()];
+            choice /= members.len();
+            given.get_mut(&member.member_id).unwrap().push(partition.clone());
+            member.topics.contains(&partition.0)
+        });
+        if whole {
+            least = least.min(cost(topics, members, owners, &given));
+        }
+    }
+    least
+}
+
+#[test]
+fn no_division_is_more_even_and_hardly_any_moves_less() {
+    let mut random = fastrand::Rng::with_seed(11);
+    let (mut more, mut tried) = (0, 0);
+    for _ in 0..400 {
+        let names: Vec<Arc<str>> = (0..3).map(|at| format!("t{at}").into()).collect();
+        let topics: Topics = names.iter().map(|name| (Arc::clone(name), infos(random.i32(1..=3)))).collect();
+        let mut members: Vec<MemberSubscription> = (0..random.usize(2..=3))
+            .map(|id| {
+                let reads: Vec<_> = names.iter().filter(|_| random.u8(..3) > 0).cloned().collect();
+                member(id, &reads, vec![])
+            })
+            .collect();
+        let mut owners = HashMap::new();
+        for (name, all) in &topics {
+            for info in all {
+                let owner = random.choose_multiple(members.iter_mut(), 1).pop().unwrap();
+                if owner.topics.contains(name) && random.bool() {
+                    owner.owned.push((Arc::clone(name), info.partition));
+                    owners.insert((Arc::clone(name), info.partition), Arc::clone(&owner.member_id));
+                }
+            }
+        }
+        if topics.keys().any(|topic| !members.iter().any(|member| member.topics.contains(topic))) {
+            continue;
+        }
+        let given = assign("cooperative-sticky", &topics, &members);
+        check(&topics, &members, &given);
+        let (got, least) = (cost(&topics, &members, &owners, &given), least(&topics, &members, &owners));
+        assert_eq!(got.0, least.0, "{topics:?} {members:?} {given:?}");
+        more += got.2 - least.2;
+        tried += 1;
+    }
+    println!("{more} moves more than the least in {tried} groups");
+    assert!(tried > 200 && more <= tried / 50, "{more} moves too many in {tried} groups");
+}
+
+#[test]
+fn claims_of_an_older_generation_lose_and_of_two_in_one_neither_wins() {
+    let names: Vec<Arc<str>> = vec!["t".into()];
+    let topics: Topics = [("t".into(), infos(4))].into();
+    let tp = |partition| ("t".into(), partition);
+    let mut members =
+        vec![member(0, &names, vec![tp(0), tp(1)]), member(1, &names, vec![tp(2), tp(3), tp(0)])];
+    (members[0].generation, members[1].generation) = (3, 4);
+    let given = assign("cooperative-sticky", &topics, &members);
+    assert_eq!(given["m0000"].len(), 2);
+    assert!(given["m0000"].contains(&tp(1)), "{given:?}");
+    // Told in the user data alone, as by members that do not speak of generations otherwise.
+    members[0].user_data = Some(vec![0, 0, 0, 9].into());
+    (members[0].generation, members[1].generation) = (-1, 4);
+    assert_eq!(assign("cooperative-sticky", &topics, &members)["m0000"], [tp(0), tp(1)]);
+    // A topic that was made again has fewer partitions now.
+    members[0].owned.push(tp(17));
+    check(&topics, &members, &assign("cooperative-sticky", &topics, &members));
+    for damaged in [&b""[..], b"\0\0", b"\x7f\xff\xff\xff", b"\0\0\0\x01\0\x01t\x7f\0\0\0"] {
+        for member in &mut members {
+            member.user_data = Some(bytes::Bytes::copy_from_slice(damaged));
+        }
+        for name in ["sticky", "cooperative-sticky"] {
+            check(&topics, &members, &assign(name, &topics, &members));
+        }
+    }
+}
+
+/// Before Kafka 2.3 members of `sticky` told no generation.
+#[test]
+fn user_data_without_a_generation_is_understood() {
+    let names: Vec<Arc<str>> = vec!["t".into()];
+    let mut members = vec![member(0, &names, vec![]), member(1, &names, vec![])];
+    members[1].user_data = Some(b"\0\0\0\x01\0\x01t\0\0\0\x01\0\0\0\0".to_vec().into());
+    let given = assign("sticky", &[("t".into(), infos(2))].into(), &members);
+    assert_eq!(given["m0001"], [("t".into(), 0)]);
+}
+
+/// A cooperative group in which members come and go: who reads on is never disturbed, no partition
+/// ever has two readers, and when members have let go of what they were asked for, all is read.
+#[test]
+fn a_cooperative_group_settles_in_two_rounds() {
+    let assignor = named("cooperative-sticky").unwrap();
+    for seed in 0..60 {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let names: Vec<Arc<str>> = (0..3).map(|at| format!("t{at}").into()).collect();
+        let mut topics: Topics =
+            names.iter().map(|name| (Arc::clone(name), infos(random.i32(1..=8)))).collect();
+        let mut members: Vec<MemberSubscription> = vec![member(0, &names, vec![])];
+        for change in 1..30 {
+            match random.u8(..4) {
+                0 | 1 => members.push(member(change, &names, vec![])),
+                2 if members.len() > 1 => drop(members.swap_remove(random.usize(..members.len()))),
+                _ => {
+                    let partitions = topics["t0"].len() as i32 + random.i32(0..3);
+                    topics.insert("t0".into(), infos(partitions));
+                }
+            }
+            for round in 0..3 {
+                let told = plan(&*assignor, &topics, &Subscriptions { members: members.clone() }).unwrap();
+                let mut readers = HashMap::new();
+                let mut let_go = false;
+                for (member, told) in members.iter_mut().zip(told) {
+                    let given = decode_assignment(told.assignment).unwrap().partitions;
+                    // Until it has let go of the rest it reads that, too.
+                    for partition in given.iter().chain(&member.owned) {
+                        let reader = readers.insert(partition.clone(), told.member_id.clone());
+                        assert!(
+                            reader.is_none_or(|reader| reader == told.member_id),
+                            "two read {partition:?}"
+                        );
+                    }
+                    let_go |= member.owned.iter().any(|owned| !given.contains(owned));
+                    member.owned = given;
+                    member.generation += 1;
+                }
+                if !let_go {
+                    let all = members.iter().map(|m| (Arc::clone(&m.member_id), m.owned.clone())).collect();
+                    check(&topics, &members, &all);
+                    break;
+                }
+                assert!(round < 2, "it does not settle");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_large_group_is_divided_in_time() {
+    let names: Vec<Arc<str>> = (0..100).map(|at| format!("topic-{at}").into()).collect();
+    let topics: Topics = names.iter().map(|name| (Arc::clone(name), infos(200))).collect();
+    let mut members: Vec<MemberSubscription> = (0..500).map(|id| member(id, &names, vec![])).collect();
+    let started = std::time::Instant::now();
+    let given = assign("cooperative-sticky", &topics, &members);
+    for member in &mut members {
+        member.owned = given[&member.member_id].clone();
+    }
+    println!("20,000 partitions among 500 members: {:?}", started.elapsed());
+    let started = std::time::Instant::now();
+    members.extend((500..1000).map(|id| member(id, &names, vec![])));
+    let given = assign("cooperative-sticky", &topics, &members);
+    println!("500 members more: {:?}", started.elapsed());
+    assert!(given.values().all(|all| all.len() == 20));
+    for (at, member) in members.iter_mut().enumerate() {
+        member.owned = given[&member.member_id].clone();
+        member.topics.retain(|topic| at % 7 == 0 || topic.len() % 2 == at % 2);
+    }
+    let started = std::time::Instant::now();
+    check(&topics, &members, &assign("cooperative-sticky", &topics, &members));
+    println!("other subscriptions: {:?}", started.elapsed());
+    assert!(started.elapsed().as_secs() < 30, "{:?}", started.elapsed());
+}

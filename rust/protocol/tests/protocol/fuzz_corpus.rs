@@ -1,0 +1,40 @@
+//! Replays what the fuzz targets know: the seeds of each through the same body.
+
+#[path = "../../../fuzz/bodies/mod.rs"]
+#[allow(unreachable_pub, reason = "shared with the fuzz targets")]
+mod bodies;
+
+use std::path::Path;
+
+fn replay(target: &str, body: fn(&[u8])) {
+    let seeds = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/seeds").join(target);
+    let mut count = 0;
+    for entry in std::fs::read_dir(&seeds).unwrap() {
+        let path = entry.unwrap().path();
+        // The name of the file at hand is what a panic would lack.
+        println!("{}", path.display());
+        body(&std::fs::read(&path).unwrap());
+        count += 1;
+    }
+    assert!(count >= 10, "only {count} seeds in {}", seeds.display());
+}
+
+#[test]
+fn messages() {
+    replay("messages", bodies::messages);
+}
+
+#[test]
+fn frames() {
+    replay("frames", bodies::frames);
+}
+
+#[test]
+fn batches() {
+    replay("batches", bodies::batches);
+}
+
+#[test]
+fn decompress() {
+    replay("decompress", bodies::decompress);
+}
