@@ -9,72 +9,106 @@ SHELL := bash
 .DELETE_ON_ERROR:
 
 PY := .venv/bin/python
-EXTENSION := python/ottla/_core.abi3.so
 # Directories too, so that a deleted file rebuilds.
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find rust -path rust/fuzz -prune -o \( -type d -o -name '*.rs' -o -name Cargo.toml \) -print)
+# The extension as the gate builds it, in seconds, and as users get it. The last one built is in place.
+QUICK := .ottla-build/extension-dev.stamp
+OPTIMISED := .ottla-build/extension-release.stamp
 STEP := @printf '\n==> %s\n'
 
 export PYO3_PYTHON := $(CURDIR)/$(PY)
 export VIRTUAL_ENV := $(CURDIR)/.venv
 export OTTLA_ORACLE_DIR := $(CURDIR)/.ottla-build/oracle
 
-# Extra arguments: make test PYTEST_ARGS='-k fetch' CARGO_TEST_ARGS='-p ottla-client'
-PYTEST_ARGS ?=
-CARGO_TEST_ARGS ?=
+# Extra arguments: make pytest ARGS='tests/mock -k fetch', make test-rust CARGO_TEST_ARGS='-p ottla-client'
+ARGS ?=
+CARGO_TEST_ARGS ?= --workspace --exclude ottla-python --exclude ottla-benches
 FUZZ_SECONDS ?= 30
+SEEDS ?= 1000
+TIERS := check test-rust test-python test-broker test-spark
+PYTEST_TIER := $(PY) -m tests.gate.pytest_tier
 
-.PHONY: help demo test test-rust test-python oracle jars network kerberos build lint fmt bench fuzz docs clean
+.PHONY: help demo test $(TIERS) deep pytest unit oracle jars older-jars network kerberos build lint fmt bench fuzz docs clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-demo: check-demo $(EXTENSION) .venv/dev.stamp ## see it work, in the process or against OTTLA_BOOTSTRAP=host:port
+demo: check-demo $(OPTIMISED) .venv/dev.stamp ## see it work, here or with OTTLA_BOOTSTRAP=host:port
 	@$(PY) -m ottla.demo
 
-test: check-test oracle jars network kerberos test-rust test-python ## all tests, Rust and Python, with real Kafka brokers (what CI runs; also plain `make`)
+test: check-test ## the gate: all tiers below, what CI runs; also plain `make`
+	@MAKE='$(MAKE)' tools/tiers.sh $(TIERS)
 
-.PHONY: check-test check-demo
+check: lint unit ## tier 1: format, lints, types, stubs, unit tests
+
+test-rust: oracle .venv/build.stamp ## tier 2: the engine's tests, in Rust
+	$(STEP) 'cargo test'
+	@$(PY) -m tests.gate.cargo_tier test-rust --locked $(CARGO_TEST_ARGS)
+
+test-python: $(QUICK) .venv/dev.stamp ## tier 3: Python on the mock cluster, no JVM
+	$(STEP) 'pytest on the mock'
+	@$(PYTEST_TIER) test-python -n4 -m 'not cluster and not spark and not deep' tests/mock tests/cluster
+
+test-broker: $(QUICK) .venv/dev.stamp jars ## tier 4: three real brokers, security, older Kafka
+	$(STEP) 'pytest on real brokers'
+	@$(PYTEST_TIER) test-broker -m 'cluster and not deep' tests/cluster tests/security tests/compat
+
+test-spark: $(QUICK) .venv/dev.stamp jars ## tier 5: one Spark session, beside Spark's own source
+	$(STEP) 'pytest in Spark'
+	@$(PYTEST_TIER) test-spark -m 'spark and not deep' tests/spark
+
+deep: check-test $(OPTIMISED) .venv/dev.stamp oracle jars older-jars network kerberos ## what takes time: before a release; writes a report
+	@$(PY) -m tests.gate.deep --seeds $(SEEDS)
+
+pytest: .venv/dev.stamp ## any Python tests: make pytest ARGS='tests/mock -k scan'
+	@[[ -e python/ottla/_core.abi3.so ]] || $(MAKE) --no-print-directory $(QUICK)
+	@$(PY) -m pytest $(ARGS)
+
+unit: $(QUICK) .venv/dev.stamp
+	$(STEP) 'unit tests'
+	@$(PYTEST_TIER) check -n2 -m 'not cluster and not spark and not deep' tests/unit tests/spark
+
+.PHONY: check-test check-demo formatted
 check-test check-demo: check-%:
 	@tools/prerequisites.sh $*
 
-test-rust: oracle ## the Rust tests alone
-	$(STEP) 'cargo test'
-	@cargo test --locked --workspace --exclude ottla-python --exclude ottla-benches $(CARGO_TEST_ARGS)
+build: $(OPTIMISED) ## the extension as users get it, into .venv
 
-test-python: $(EXTENSION) .venv/dev.stamp jars network kerberos ## the Python tests alone
-	$(STEP) 'pytest'
-	@$(PY) $(if $(PYTEST_ARGS),-m pytest $(PYTEST_ARGS),-m tests.support.halves)
-
-build: $(EXTENSION) ## the Python extension, into .venv
-
-oracle: ## what Kafka's Java classes say about the protocol, for the Rust tests
+oracle: ## what Kafka's Java classes say, for Rust's tests
 	@tools/oracle.sh
 
-jars: ## Kafka's brokers, today's and older ones, and Spark's own connector, for the Python tests
-	@tools/jars.sh brokers spark kafka-3.9 kafka-2.8
+jars: ## real brokers and Spark's own connector
+	@tools/jars.sh brokers spark kafka-2.8
 
-network: ## iproute2 and nftables, for the tests in network namespaces
+older-jars:
+	@tools/jars.sh kafka-3.9
+
+network:
 	@tools/network.sh
 
-kerberos: ## MIT's Kerberos, for the tests of GSSAPI
+kerberos:
 	@tools/kerberos.sh
 
-lint: $(EXTENSION) .venv/dev.stamp ## formatting, clippy, ruff, mypy, and the stubs against the binary
-	$(STEP) 'cargo fmt, clippy'
-	@cargo fmt --all --check
-	@cargo clippy --locked --workspace --all-targets -- -D warnings
-	$(STEP) 'ruff, mypy, stubtest'
-	@$(PY) -m ruff check
-	@$(PY) -m ruff format --check
+lint: formatted $(QUICK) ## format, clippy, ruff, mypy, stubs against the binary
+	$(STEP) 'clippy'
+	@cargo clippy --quiet --locked --workspace --all-targets -- -D warnings
+	$(STEP) 'mypy, stubtest'
 	@$(PY) -m mypy
 	@$(PY) -m mypy.stubtest ottla._core
+
+# Before anything is compiled.
+formatted: .venv/dev.stamp
+	$(STEP) 'cargo fmt, ruff'
+	@cargo fmt --all --check
+	@$(PY) -m ruff check
+	@$(PY) -m ruff format --check
 
 fmt: .venv/dev.stamp ## format Rust and Python
 	@cargo fmt --all
 	@$(PY) -m ruff check --fix --select I
 	@$(PY) -m ruff format
 
-bench: $(EXTENSION) .venv/dev.stamp jars ## the Rust scenarios, then ottla beside its peers on real brokers
+bench: $(OPTIMISED) .venv/dev.stamp jars ## Rust scenarios, then ottla and its peers on brokers
 	$(STEP) 'cargo bench'
 	@cargo bench --locked -p ottla-benches
 	$(STEP) 'peers'
@@ -88,10 +122,10 @@ bench: $(EXTENSION) .venv/dev.stamp jars ## the Rust scenarios, then ottla besid
 	$(STEP) 'Spark'
 	@$(PY) -m benches.spark.run
 
-fuzz: ## every fuzz target for FUZZ_SECONDS seconds each, on stable Rust
+fuzz: ## every fuzz target for FUZZ_SECONDS seconds each
 	@tools/fuzz.sh $(FUZZ_SECONDS)
 
-docs: $(EXTENSION) ## docs/configuration.md, and the Rust crates' documentation; a broken link fails
+docs: $(QUICK) ## docs/configuration.md, and the crates' documentation
 	@$(PY) tools/config_table.py
 	@RUSTDOCFLAGS='-D warnings' cargo doc --locked --workspace --no-deps --exclude ottla-python
 
@@ -108,7 +142,8 @@ clean: ## everything this Makefile made
 	@tools/venv.sh requirements-dev.txt
 	@touch $@
 
-$(EXTENSION): $(RUST_SOURCES) pyproject.toml .venv/build.stamp
-	$(STEP) 'building the extension (the first time takes minutes)'
-	@.venv/bin/maturin develop --release --locked
+$(QUICK) $(OPTIMISED): .ottla-build/extension-%.stamp: $(RUST_SOURCES) pyproject.toml .venv/build.stamp
+	$(STEP) 'building the extension ($*)'
+	@.venv/bin/maturin develop --locked --profile $*
+	@rm -f .ottla-build/extension-*.stamp
 	@touch $@

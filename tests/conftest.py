@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 import pytest
 
+from tests.support import kafka_properties
 from tests.support.kafka_cluster import KafkaCluster
 
 # Spark's workers must be this interpreter, not whichever `python3` is first on PATH.
@@ -18,10 +19,23 @@ os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
 
 TopicFactory = Callable[..., str]
 
+# What these tests do takes minutes, or time out where a machine is busy.
+_DEEP = ("fault", "kerberos", "network")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave to `make deep` what kills brokers or builds networks."""
+    for item in items:
+        if any(item.get_closest_marker(name) for name in _DEEP):
+            item.add_marker("deep")
+
 
 @pytest.fixture(scope="session")
-def _kafka_session() -> Iterator[KafkaCluster]:
-    with KafkaCluster() as cluster:
+def _kafka_session(request: pytest.FixtureRequest) -> Iterator[KafkaCluster]:
+    # Only tests that kill brokers want the others to notice within a second: a machine that pauses
+    # for two would have an election.
+    kills = any(item.get_closest_marker("fault") for item in request.session.items)
+    with KafkaCluster(config=kafka_properties.FAST_FAILOVER if kills else None) as cluster:
         yield cluster
 
 

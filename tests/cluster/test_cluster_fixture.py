@@ -66,6 +66,7 @@ def test_java_tools_run(kafka: KafkaCluster, kafka_topic: Callable[..., str]) ->
         kafka.run_tool("org.apache.kafka.tools.TopicCommand", *server, "--describe", "--topic", "x")
 
 
+@pytest.mark.deep
 def test_what_can_not_be_healed_is_given_up() -> None:
     with KafkaCluster(brokers=1) as cluster:
         cluster.kill(1)
@@ -83,6 +84,7 @@ def test_what_can_not_be_healed_is_given_up() -> None:
         assert cluster.nodes[1].pid is None
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 def test_brokers_never_outlive_their_owner(number: signal.Signals) -> None:
     owner = subprocess.Popen(
@@ -100,6 +102,7 @@ def test_brokers_never_outlive_their_owner(number: signal.Signals) -> None:
     assert not Path(directory).exists()
 
 
+@pytest.mark.deep
 def test_failed_start_shows_the_log() -> None:
     cluster = KafkaCluster(brokers=1, config={"log.segment.bytes": "many"})
     with pytest.raises(RuntimeError, match=r"(?s)broker 1 ended while starting.*log.segment.bytes"):

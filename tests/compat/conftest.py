@@ -7,13 +7,20 @@ from collections.abc import Iterator
 import pytest
 
 from tests.cluster.conftest import Brokers
-from tests.support.kafka_cluster import OLDER, KafkaCluster
+from tests.support.kafka_cluster import OLDER, OLDEST, KafkaCluster
 
 # Three brokers of each release and the session's three: small heaps fit CI's machines.
 _SMALL = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 
 
-@pytest.fixture(scope="module", params=OLDER)
+# The oldest is the furthest from what all other tests run on.
+RELEASES = [
+    release if release == OLDEST else pytest.param(release, marks=pytest.mark.deep)
+    for release in OLDER
+]
+
+
+@pytest.fixture(scope="module", params=RELEASES)
 def older_kafka(request: pytest.FixtureRequest) -> Iterator[KafkaCluster]:
     """Three brokers of an older release, with ZooKeeper where that was the way."""
     with KafkaCluster(release=request.param, jvm=_SMALL) as cluster:

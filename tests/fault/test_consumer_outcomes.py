@@ -15,6 +15,7 @@ import pytest
 import ottla
 from tests.support.kafka_admin import wait_until
 from tests.support.kafka_cluster import KafkaCluster
+from tests.support.kafka_properties import FAST_FAILOVER
 
 pytestmark = [pytest.mark.cluster, pytest.mark.fault]
 
@@ -197,7 +198,7 @@ def test_partitions_that_are_added_are_read_too(
 
 def test_a_follower_in_the_same_rack_is_read_from_until_it_dies() -> None:
     selector = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
-    with KafkaCluster(config={"replica.selector.class": selector}) as kafka:
+    with KafkaCluster(config={**FAST_FAILOVER, "replica.selector.class": selector}) as kafka:
         topic = f"near-{uuid.uuid4().hex[:8]}"
         kafka.create_topic(topic, 1, 3)
         kafka.wait_for_isr(topic, 0, 3)
@@ -231,7 +232,7 @@ def waits(client: ottla.Client) -> set[int]:
 
 @pytest.mark.parametrize("policy", ["earliest", "none"])
 def test_a_log_cut_by_an_unclean_election_is_noticed(policy: str) -> None:
-    with KafkaCluster() as kafka:
+    with KafkaCluster(config=FAST_FAILOVER) as kafka:
         topic = f"unclean-{uuid.uuid4().hex[:8]}"
         first, second = 1, 2
         kafka.run_tool(

@@ -14,7 +14,7 @@ from ottla.testing import Fault, MockCluster
 from tests.support.child import run_child
 from tests.support.kafka_cluster import KafkaCluster
 
-pytestmark = [pytest.mark.fault, pytest.mark.slow]
+pytestmark = [pytest.mark.fault, pytest.mark.deep]
 
 TopicFactory = Callable[..., str]
 MEGABYTE = 1 << 20

@@ -17,7 +17,7 @@ from tests.support.group_members import KINDS, Group, Ledger, Member
 from tests.support.kafka_admin import wait_until
 from tests.support.kafka_cluster import KafkaCluster
 
-pytestmark = [pytest.mark.cluster, pytest.mark.fault, pytest.mark.slow]
+pytestmark = [pytest.mark.cluster, pytest.mark.fault, pytest.mark.deep]
 
 TopicFactory = Callable[..., str]
 PARTITIONS = 8

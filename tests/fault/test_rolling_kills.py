@@ -15,7 +15,7 @@ from tests.support.jars import REPOSITORY, jar_directory, java
 from tests.support.kafka_admin import wait_until
 from tests.support.kafka_cluster import KafkaCluster
 
-pytestmark = [pytest.mark.cluster, pytest.mark.fault, pytest.mark.slow]
+pytestmark = [pytest.mark.cluster, pytest.mark.fault, pytest.mark.deep]
 
 TopicFactory = Callable[..., str]
 PARTITIONS = 6

@@ -14,7 +14,7 @@ import ottla
 from tests.support.kafka_admin import wait_until
 from tests.support.kafka_cluster import KafkaCluster
 
-pytestmark = [pytest.mark.cluster, pytest.mark.fault, pytest.mark.slow]
+pytestmark = [pytest.mark.cluster, pytest.mark.fault, pytest.mark.deep]
 
 TopicFactory = Callable[..., str]
 CODECS = ["none", "gzip", "snappy", "lz4", "zstd"]

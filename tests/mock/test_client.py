@@ -65,6 +65,7 @@ def test_leader_of_the_unknown_is_none(client: ottla.Client, topic: str) -> None
     assert client.leader("nowhere", 0) is None
 
 
+@pytest.mark.deep
 def test_leader_takes_less_than_a_microsecond(client: ottla.Client, topic: str) -> None:
     client.cluster([topic])
     best = min(timeit.repeat(lambda: client.leader(topic, 1), number=1_000, repeat=300)) / 1_000

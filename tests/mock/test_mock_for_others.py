@@ -127,7 +127,7 @@ def await_committed(cluster: MockCluster, total: int) -> None:
     )
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_java_consumers_share_a_topic(cluster: MockCluster, protocol: str) -> None:
@@ -159,7 +159,7 @@ def test_java_consumers_share_a_topic(cluster: MockCluster, protocol: str) -> No
     assert one.consumed + two.consumed == total + 2 * PARTITIONS
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_a_static_java_consumer_comes_back(cluster: MockCluster, protocol: str) -> None:

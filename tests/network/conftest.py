@@ -19,6 +19,7 @@ import pytest
 from tests.support.jars import REPOSITORY
 from tests.support.kafka_cluster import Host, KafkaCluster
 from tests.support.kafka_node import KafkaNode
+from tests.support.kafka_properties import FAST_FAILOVER
 from tests.support.namespaces import Namespace
 from tests.support.network import Network
 
@@ -111,6 +112,7 @@ def networked_kafka(network: Network) -> Iterator[KafkaCluster]:
         advertised = [f"{name}://{where}" for name, (_, where) in other.items()]
         plain = [f"{name}:PLAINTEXT" for name in (*other, "PLAINTEXT", "CONTROLLER")]
         return {
+            **FAST_FAILOVER,
             "listeners": ",".join([named["listeners"], *bound]),
             "advertised.listeners": ",".join([named["advertised.listeners"], *advertised]),
             "listener.security.protocol.map": ",".join(plain),

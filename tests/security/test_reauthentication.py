@@ -15,7 +15,7 @@ from tests.support.arrow import values
 from tests.support.sockets import established
 from tests.support.stopwatch import calmly
 
-pytestmark = [pytest.mark.cluster, pytest.mark.slow]
+pytestmark = [pytest.mark.cluster, pytest.mark.deep]
 
 SESSIONS = 2.2
 

@@ -9,12 +9,20 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.spark import gate
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from tests.spark.fake_client import FakeClient
     from tests.spark.streams import Streams
     from tests.support.kafka_cluster import KafkaCluster
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave to `make deep` all but the cases of the gate."""
+    here = Path(__file__).parent
+    gate.mark_deep(item for item in items if here in item.path.parents)
 
 
 @pytest.fixture(scope="session")

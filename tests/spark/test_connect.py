@@ -16,7 +16,7 @@ from tests.support.jars import REPOSITORY
 from tests.support.kafka_cluster import KafkaCluster
 from tests.support.spark_connect import SparkConnect
 
-pytestmark = [pytest.mark.spark, pytest.mark.cluster, pytest.mark.slow]
+pytestmark = [pytest.mark.spark, pytest.mark.cluster, pytest.mark.deep]
 
 
 @pytest.mark.timeout(900)

@@ -22,7 +22,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 @pytest.mark.spark
-@pytest.mark.slow
+@pytest.mark.deep
 def test_the_example_runs() -> None:
     environment = {name: value for name, value in os.environ.items() if name != "OTTLA_BOOTSTRAP"}
     done = subprocess.run(
@@ -46,7 +46,7 @@ def test_the_example_runs() -> None:
 
 
 @pytest.mark.spark
-@pytest.mark.slow
+@pytest.mark.deep
 def test_compiled_archives_are_imported_as_bytecode(tmp_path: Path) -> None:
     archives = tmp_path / "python" / "lib"
     shutil.copytree(Path(pyspark.__path__[0]) / "python" / "lib", archives)

@@ -19,7 +19,7 @@ from tests.support.kafka_admin import wait_until
 from tests.support.kafka_cluster import KafkaCluster
 from tests.support.spark_cluster import SparkCluster
 
-pytestmark = [pytest.mark.spark, pytest.mark.cluster, pytest.mark.fault, pytest.mark.slow]
+pytestmark = [pytest.mark.spark, pytest.mark.cluster, pytest.mark.fault, pytest.mark.deep]
 
 PARTITIONS = 24
 EACH = 3_000

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from tests.support.kafka_cluster import KafkaCluster
 
-pytestmark = [pytest.mark.spark, pytest.mark.cluster, pytest.mark.fault, pytest.mark.slow]
+pytestmark = [pytest.mark.spark, pytest.mark.cluster, pytest.mark.fault, pytest.mark.deep]
 
 # 300 shows more, and that the memory of a query stays flat that runs for half of it.
 SECONDS = float(os.environ.get("OTTLA_STREAM_SECONDS", "20"))

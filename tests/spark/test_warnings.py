@@ -137,7 +137,7 @@ def said(captured: str, checkpoint: str) -> tuple[str, str]:
 
 
 @pytest.mark.spark
-@pytest.mark.slow
+@pytest.mark.deep
 def test_what_sparks_processes_pass_over_is_told(tmp_path: Path) -> None:
     out, errors = said("false", f"{tmp_path}/checkpoint")
     assert "read 20" in out
@@ -148,7 +148,7 @@ def test_what_sparks_processes_pass_over_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.spark
-@pytest.mark.slow
+@pytest.mark.deep
 def test_where_spark_captures_the_log_of_its_workers_it_has_it_alone(tmp_path: Path) -> None:
     out, errors = said("true", f"{tmp_path}/checkpoint")
     assert "read 20" in out

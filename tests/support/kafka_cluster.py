@@ -36,6 +36,7 @@ _SUPPORT = REPOSITORY / "tests" / "support"
 CURRENT = "brokers"
 ZOOKEEPER_RELEASES = ("kafka-2.8",)
 OLDER = ("kafka-3.9", *ZOOKEEPER_RELEASES)
+OLDEST = "kafka-2.8"
 
 # Many short-lived JVMs on few cores; a benchmark wants LONG_LIVED.
 _SHORT_LIVED = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")

@@ -16,13 +16,11 @@ SETTINGS = {
     "share.coordinator.state.topic.num.partitions": "5",
     "share.coordinator.state.topic.replication.factor": "3",
     "share.coordinator.state.topic.min.isr": "2",
-    # A killed node loses its leaderships within 3 s (9 by default), a killed controller its seat
-    # within 1 to 2.
-    "broker.session.timeout.ms": "3000",
+    # A machine that pauses for seconds fences no broker, shrinks no ISR and elects no controller.
+    "broker.session.timeout.ms": "60000",
     "broker.heartbeat.interval.ms": "500",
     "controller.quorum.election.timeout.ms": "500",
-    "controller.quorum.fetch.timeout.ms": "1000",
-    "replica.lag.time.max.ms": "5000",
+    "controller.quorum.fetch.timeout.ms": "30000",
     "replica.fetch.wait.max.ms": "100",
     # A client that says which rack it is in reads there.
     "replica.selector.class": "org.apache.kafka.common.replica.RackAwareReplicaSelector",
@@ -40,6 +38,14 @@ SETTINGS = {
     "num.recovery.threads.per.data.dir": "2",
     "num.network.threads": "2",
     "num.io.threads": "4",
+}
+
+# For tests that kill: a killed node loses its leaderships within 3 s, a killed controller its seat
+# within 1 to 2.
+FAST_FAILOVER = {
+    "broker.session.timeout.ms": "3000",
+    "controller.quorum.fetch.timeout.ms": "1000",
+    "replica.lag.time.max.ms": "5000",
 }
 
 
@@ -66,8 +72,8 @@ def zookeeper_broker(node_id: int, host: str, port: int, zookeeper_port: int) ->
     return {
         "broker.id": str(node_id),
         "zookeeper.connect": f"{host}:{zookeeper_port}",
-        # Kafka's KRaft session time-out, under its older name.
-        "zookeeper.session.timeout.ms": "3000",
+        # The longest that ZooKeeper grants with its ticks below.
+        "zookeeper.session.timeout.ms": "10000",
         "listeners": f"PLAINTEXT://{host}:{port}",
     }
 

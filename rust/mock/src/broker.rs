@@ -3,55 +3,30 @@
 //! Invariant: when the listener's task ends, for whatever reason, so do all of its connections.
 
 use std::io;
-use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::net::{TcpListener, TcpSocket};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use tokio::task::{JoinHandle, JoinSet};
 
 use crate::connection;
 use crate::shared::Shared;
+use crate::transport::{Listener, Reserved};
 
-const BACKLOG: u32 = 1024;
 /// More connections than this are closed at once.
 const MAX_CONNECTIONS: usize = 10_000;
 /// After a failed accept (no descriptors left, as a rule) trying again at once would spin.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(10);
 
-/// A port that is held but refuses connections.
-#[derive(Debug)]
-pub(crate) struct Reserved {
-    socket: TcpSocket,
-    pub(crate) address: SocketAddr,
-}
-
 /// A running listener.
 #[derive(Debug)]
 pub(crate) struct Listening {
     stop: oneshot::Sender<()>,
-    task: JoinHandle<()>,
-    address: SocketAddr,
+    task: JoinHandle<io::Result<Reserved>>,
 }
 
-/// The address that `host` stands for.
-pub(crate) fn resolve(host: &str) -> io::Result<IpAddr> {
-    let unknown = || io::Error::new(io::ErrorKind::AddrNotAvailable, format!("{host} has no address"));
-    (host, 0).to_socket_addrs()?.next().map(|address| address.ip()).ok_or_else(unknown)
-}
-
-/// Takes a port without listening on it; port 0 takes any.
-pub(crate) fn reserve(address: SocketAddr) -> io::Result<Reserved> {
-    let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
-    socket.set_reuseaddr(true)?;
-    socket.bind(address)?;
-    let address = socket.local_addr()?;
-    Ok(Reserved { socket, address })
-}
-
-/// Starts to listen on a reserved port.
+/// Starts to listen at a reserved address.
 pub(crate) fn listen(
     reserved: Reserved,
     id: i32,
@@ -59,25 +34,23 @@ pub(crate) fn listen(
     runtime: &Handle,
 ) -> io::Result<Listening> {
     let _context = runtime.enter();
-    let listener = reserved.socket.listen(BACKLOG)?;
+    let listener = reserved.listen()?;
     let (stop, stopped) = oneshot::channel();
     let task = runtime.spawn(accept(listener, id, shared, stopped));
-    Ok(Listening { stop, task, address: reserved.address })
+    Ok(Listening { stop, task })
 }
 
 impl Listening {
-    /// Closes the listener and its connections, and keeps the port.
+    /// Closes the listener and its connections, and keeps the address.
     pub(crate) async fn stop(self) -> io::Result<Reserved> {
-        let address = self.address;
-        self.end().await;
-        reserve(address)
-    }
-
-    /// Closes the listener and its connections, and gives the port back.
-    pub(crate) async fn end(self) {
         // It may have ended already; then nobody hears, and that is as well.
         let _ = self.stop.send(());
-        let _ = self.task.await;
+        self.task.await.map_err(io::Error::other)?
+    }
+
+    /// Closes the listener and its connections, and gives the address back.
+    pub(crate) async fn end(self) {
+        let _ = self.stop().await;
     }
 
     /// Ends everything without waiting.
@@ -86,14 +59,19 @@ impl Listening {
     }
 }
 
-async fn accept(listener: TcpListener, id: i32, shared: Arc<Shared>, mut stop: oneshot::Receiver<()>) {
+async fn accept(
+    mut listener: Listener,
+    id: i32,
+    shared: Arc<Shared>,
+    mut stop: oneshot::Receiver<()>,
+) -> io::Result<Reserved> {
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
             _ = &mut stop => break,
             Some(_) = connections.join_next(), if !connections.is_empty() => {}
             accepted = listener.accept() => match accepted {
-                Ok((stream, _)) if connections.len() < MAX_CONNECTIONS => {
+                Ok(stream) if connections.len() < MAX_CONNECTIONS => {
                     connections.spawn(connection::run(stream, id, Arc::clone(&shared)));
                 }
                 Ok(_) => tracing::warn!(broker = id, "too many connections"),
@@ -104,6 +82,7 @@ async fn accept(listener: TcpListener, id: i32, shared: Arc<Shared>, mut stop: o
             },
         }
     }
-    drop(listener);
+    let reserved = listener.release();
     connections.shutdown().await;
+    reserved
 }

@@ -14,12 +14,13 @@ use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio::time::Instant;
 
-use crate::broker::{self, Listening, Reserved};
-use crate::config::{MockConfig, TopicSpec};
+use crate::broker::{self, Listening};
+use crate::config::{MockConfig, TopicSpec, Transport};
 use crate::fault::{Fault, FaultId};
 use crate::seen::SeenRequest;
 use crate::shared::Shared;
 use crate::state::{ClusterState, NewTopic, Node, Refusal, TopicConfig};
+use crate::transport::{self, Reserved};
 use crate::view::{BrokerInfo, PartitionInfo, TopicInfo};
 
 static CLUSTERS: AtomicU64 = AtomicU64::new(1);
@@ -48,14 +49,18 @@ impl MockCluster {
 
     /// Starts a cluster on a given tokio runtime.
     pub fn start_on(config: MockConfig, runtime: &Handle) -> io::Result<Self> {
-        let ip = broker::resolve(&config.host)?;
+        let ip = transport::resolve(&config.host)?;
         let host = config.advertised_host.as_ref().unwrap_or(&config.host);
         let mut reserved = Vec::with_capacity(config.brokers);
         let mut nodes = BTreeMap::new();
         for (id, number) in (1..).zip(0..config.brokers) {
-            let port = broker::reserve(SocketAddr::new(ip, 0))?;
+            let port = config.transport.reserve(ip)?;
             let rack = number.checked_rem(config.racks.len()).and_then(|i| config.racks.get(i)).cloned();
-            let node = Node { id, host: host.clone(), port: port.address.port(), rack, alive: true };
+            let host = match &config.transport {
+                Transport::Tcp => host.clone(),
+                Transport::Memory(_) => port.address.ip().to_string(),
+            };
+            let node = Node { id, host, port: port.address.port(), rack, alive: true };
             nodes.insert(id, node);
             reserved.push((id, port));
         }

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use ottla_protocol::ApiKey;
 
+pub use crate::transport::Transport;
+
 /// How far a broker speaks one API, to imitate older brokers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ApiLimit {
@@ -112,7 +114,9 @@ pub struct MockConfig {
     pub brokers: usize,
     /// Racks, given to the brokers in turn; none if empty.
     pub racks: Vec<String>,
-    /// Where the brokers listen.
+    /// How clients reach the brokers.
+    pub transport: Transport,
+    /// Where the brokers listen, with [`Transport::Tcp`].
     pub host: String,
     /// The host that metadata names, if it is another one than `host`: a cluster whose advertised
     /// addresses do not fit the client's network.
@@ -152,6 +156,7 @@ impl Default for MockConfig {
         Self {
             brokers: 3,
             racks: ["rack-a", "rack-b", "rack-c"].map(str::to_owned).to_vec(),
+            transport: Transport::Tcp,
             host: "127.0.0.1".to_owned(),
             advertised_host: None,
             auto_create_topics: true,

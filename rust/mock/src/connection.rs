@@ -9,31 +9,31 @@ use std::sync::Arc;
 use bytes::{Bytes, BytesMut};
 use ottla_protocol::header::{LENGTH_PREFIX, RequestHeader, frame_length};
 use ottla_protocol::wire::Frame;
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, BufWriter};
-use tokio::net::TcpStream;
-use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::io::{
+    AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, BufWriter, ReadHalf, WriteHalf, split,
+};
 
 use crate::dispatch::{self, Incoming, Verdict};
 use crate::session::Session;
 use crate::shared::Shared;
+use crate::transport::Stream;
 
 /// A frame's memory grows by no more than this ahead of its bytes.
 const READ_STEP: usize = 256 * 1024;
 
-type Input = BufReader<OwnedReadHalf>;
-type Output = BufWriter<OwnedWriteHalf>;
+type Input = BufReader<ReadHalf<Box<dyn Stream>>>;
+type Output = BufWriter<WriteHalf<Box<dyn Stream>>>;
 
 /// Serves a connection until either side ends it.
-pub(crate) async fn run(stream: TcpStream, broker: i32, shared: Arc<Shared>) {
+pub(crate) async fn run(stream: Box<dyn Stream>, broker: i32, shared: Arc<Shared>) {
     let (number, _counted) = shared.count_connection(broker);
     if let Err(error) = serve(stream, broker, number, &shared).await {
         tracing::debug!(broker, connection = number, %error, "connection ended");
     }
 }
 
-async fn serve(stream: TcpStream, broker: i32, connection: u64, shared: &Shared) -> io::Result<()> {
-    stream.set_nodelay(true)?;
-    let (input, output) = stream.into_split();
+async fn serve(stream: Box<dyn Stream>, broker: i32, connection: u64, shared: &Shared) -> io::Result<()> {
+    let (input, output) = split(stream);
     let (mut input, mut output) = (BufReader::new(input), BufWriter::new(output));
     let mut session = Session::default();
     while let Some(bytes) = read_frame(&mut input, shared.config.max_request_bytes).await? {

@@ -1,10 +1,10 @@
-//! A Kafka cluster in the process: brokers on loopback TCP, real partition logs, faults as data.
+//! A Kafka cluster in the process: brokers on loopback TCP or in memory, real partition logs, faults as data.
 //!
 //! - [`MockCluster`] starts and stops brokers and is what tests hold; [`MockConfig`] says how big.
 //! - `state` is the cluster without I/O: brokers, topics, leaders; `log` is one partition's batches;
 //!   `group` is who consumes together and how far they are.
 //! - `api` has one file per API, a plain function from request and state to response.
-//! - `broker` accepts, `connection` reads and writes frames, `dispatch` takes one request from its
+//! - `transport` is TCP or pipes in memory, `broker` accepts, `connection` reads and writes frames, `dispatch` takes one request from its
 //!   bytes to its answer; `session` is who a connection is, `scram` how it proves that.
 //! - [`fault`] says what goes wrong, and when.
 //!
@@ -26,13 +26,15 @@ mod seen;
 mod session;
 mod shared;
 mod state;
+mod transport;
 mod view;
 
 pub use cluster::MockCluster;
-pub use config::{ApiLimit, GroupConfig, MockConfig, SaslConfig, SaslMechanism, TopicSpec};
+pub use config::{ApiLimit, GroupConfig, MockConfig, SaslConfig, SaslMechanism, TopicSpec, Transport};
 pub use fault::{Fault, FaultId, Match, Reaction, When};
 pub use group::CommittedOffset;
 pub use log::StoredBatch;
 pub use seen::SeenRequest;
 pub use state::Refusal;
+pub use transport::{PipeListener, Pipes};
 pub use view::{BrokerInfo, GroupInfo, LogView, MemberInfo, PartitionInfo, TopicInfo};

@@ -3,10 +3,10 @@
 //! Invariant: the log never holds more than its bound; the counters count everything.
 
 use std::collections::{HashMap, VecDeque};
-use std::time::Instant;
 
 use ottla_protocol::ApiKey;
 use ottla_protocol::header::RequestHeader;
+use tokio::time::Instant;
 
 /// A request that a broker received.
 #[derive(Debug, Clone)]

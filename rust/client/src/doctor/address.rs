@@ -143,7 +143,9 @@ async fn bring_up(
     let connection = establish(opening, sasl, &environment).ok()?;
     let (mut looked, response) = step(probe, Check::Metadata, async {
         let nothing = MetadataRequest { topics: Some(Vec::new()), ..Default::default() };
-        ask(&connection, &nothing).await.map_err(|error| of_error(&error, seen.ended()))
+        // A write may notice the end before a read does; a peer that told its versions is a broker.
+        let ended = |error| of_error(&error, seen.ended() || connection.cause_of_death().is_some());
+        ask(&connection, &nothing).await.map_err(ended)
     })
     .await;
     if let Some(Failure { reason: reason @ Reason::Closed, message, .. }) = &mut looked.failure

@@ -28,11 +28,11 @@ async fn bad_servers() -> Vec<(String, &'static str, &'static str)> {
         std::future::pending().await
     });
     vec![
-        (closed_port().await.to_string(), "TCP", "connection refused"),
+        (closed_port().to_string(), "TCP", "connection refused"),
         ("nowhere.invalid:9092".to_owned(), "DNS", "cannot be resolved"),
-        (answering(HTTP).await.to_string(), "ApiVersions", "HTTP"),
-        (silent.await.to_string(), "ApiVersions", "no answer within"),
-        (answering(TLS_ALERT).await.to_string(), "ApiVersions", "TLS"),
+        (answering(HTTP).to_string(), "ApiVersions", "HTTP"),
+        (silent.to_string(), "ApiVersions", "no answer within"),
+        (answering(TLS_ALERT).to_string(), "ApiVersions", "TLS"),
     ]
 }
 
@@ -41,14 +41,14 @@ async fn connect(servers: &str, seed: u64, timeout: Duration) -> ottla_client::R
     soon(Client::connect(config(servers, &[]), environment(&network, seed), timeout)).await
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn one_good_server_among_bad_ones_is_enough() {
     let cluster = cluster(1).await;
     let good = cluster.brokers()[0].address.to_string();
     let mut all: Vec<String> = bad_servers().await.into_iter().map(|(server, ..)| server).collect();
     all.push(good);
     for seed in 0..4 {
-        let started = Stopwatch::start();
+        let started = Instant::now();
         let client = connect(&all.join(","), seed, SOON).await.expect("a client");
         assert_eq!(client.snapshot().brokers.len(), 3);
         assert!(started.elapsed() < ms(3000), "seed {seed}: {:?}", started.elapsed());
@@ -56,11 +56,11 @@ async fn one_good_server_among_bad_ones_is_enough() {
 }
 
 /// Regression: the call's own time-out used to end the attempt without a word about the servers.
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn when_all_are_bad_one_error_names_each_address_phase_and_cause_in_time() {
     let bad = bad_servers().await;
     let list: Vec<&str> = bad.iter().map(|(server, ..)| server.as_str()).collect();
-    let started = Stopwatch::start();
+    let started = Instant::now();
     let error = connect(&list.join(","), 1, ms(5000)).await.expect_err("nothing to connect to");
     assert!(started.elapsed() < ms(6000), "{:?}", started.elapsed());
     assert_eq!(error.kind(), Kind::Bootstrap, "{error}");
@@ -72,20 +72,20 @@ async fn when_all_are_bad_one_error_names_each_address_phase_and_cause_in_time()
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_single_silent_server_fails_in_its_time_with_its_phase() {
     let silent = server(|mut stream| async move {
         shake_hands(&mut stream).await;
         std::future::pending().await
     });
-    let address = silent.await.to_string();
-    let started = Stopwatch::start();
+    let address = silent.to_string();
+    let started = Instant::now();
     let error = connect(&address, 1, ms(3000)).await.expect_err("no metadata");
     assert!(started.elapsed() < ms(3700));
     assert!(error.to_string().contains("Metadata") && error.to_string().contains(&address), "{error}");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_black_hole_delays_the_next_server_only_a_little() {
     let cluster = cluster(1).await;
     let network = Arc::new(Names::default());
@@ -93,7 +93,7 @@ async fn a_black_hole_delays_the_next_server_only_a_little() {
     network.black_holes.lock().push(hole);
     let servers = format!("192.0.2.1:9092,{}", cluster.brokers()[0].address);
     for seed in 0..3 {
-        let started = Stopwatch::start();
+        let started = Instant::now();
         let connected = Client::connect(config(&servers, &[]), environment(&network, seed), SOON);
         soon(connected).await.expect("a client");
         assert!(started.elapsed() < ms(1500), "{:?}", started.elapsed());
@@ -118,7 +118,7 @@ impl Network for Refusing {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn ten_thousand_shuffles_spread_first_contact_evenly() {
     let network = Arc::new(Refusing::default());
     let shared: Arc<dyn Network> = Arc::clone(&network) as _;
@@ -136,22 +136,22 @@ async fn ten_thousand_shuffles_spread_first_contact_evenly() {
     assert!(first.values().all(|count| (2_500 - 217..=2_500 + 217).contains(count)), "{first:?}");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn of_three_servers_two_are_dead() {
     let cluster = cluster(1).await;
-    let (refusing, silent) = (closed_port().await, "192.0.2.9:9092".parse().unwrap());
+    let (refusing, silent) = (closed_port(), "192.0.2.9:9092".parse().unwrap());
     let network = Arc::new(Names::default());
     network.black_holes.lock().push(silent);
     let servers = format!("{refusing},{silent},{}", cluster.brokers()[0].address);
     for seed in 0..6 {
-        let started = Stopwatch::start();
+        let started = Instant::now();
         let connected = Client::connect(config(&servers, &[]), environment(&network, seed), SOON);
         assert_eq!(soon(connected).await.expect("a client").snapshot().brokers.len(), 3);
         assert!(started.elapsed() < ms(1500), "{:?}", started.elapsed());
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn all_brokers_are_replaced_and_a_producer_goes_on() {
     let old = cluster(1).await;
     let network = Arc::new(Names::default());
@@ -172,11 +172,11 @@ async fn all_brokers_are_replaced_and_a_producer_goes_on() {
     assert_eq!(known, ports(&new));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_name_with_several_addresses_is_tried_in_turn_and_failures_name_them_all() {
     let cluster = cluster(1).await;
     let good = cluster.brokers()[0].address;
-    let (dead, hole) = (closed_port().await, "192.0.2.7:9092".parse().unwrap());
+    let (dead, hole) = (closed_port(), "192.0.2.7:9092".parse().unwrap());
     let network = Arc::new(Names::default());
     network.black_holes.lock().push(hole);
     network.names.lock().insert("kafka".to_owned(), vec![dead, hole, good]);
@@ -187,12 +187,12 @@ async fn a_name_with_several_addresses_is_tried_in_turn_and_failures_name_them_a
     let client = Client::connect(config("kafka:9092", &[]), environment(&network, 1), ms(600));
     let words = soon(client).await.expect_err("nobody there").to_string();
     assert!(
-        words.contains("refused") && words.contains("192.0.2.7") && words.contains("127.0.0.1"),
+        words.contains("refused") && words.contains("192.0.2.7") && words.contains("198.51.100.1"),
         "{words}"
     );
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn advertised_brokers_replace_the_list() {
     let cluster = cluster(1).await;
     let network = Arc::new(Names::default());
@@ -207,7 +207,7 @@ async fn advertised_brokers_replace_the_list() {
     assert_eq!(seeds, 1, "the list rests once the brokers are known");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_cluster_that_came_back_elsewhere_is_found_again() {
     let old = cluster(1).await;
     let network = Arc::new(Names::default());
@@ -217,7 +217,7 @@ async fn a_cluster_that_came_back_elsewhere_is_found_again() {
     let before = client.snapshot().generation;
     drop(old);
 
-    let new = MockCluster::start(MockConfig { brokers: 2, ..Default::default() }).await.unwrap();
+    let new = MockCluster::start(MockConfig { brokers: 2, ..in_memory() }).await.unwrap();
     network.names.lock().insert("seed".to_owned(), vec![new.brokers()[1].address]);
     let refreshed = client.retrying("refreshing", SOON, || client.refresh(before, Want::Known));
     let snapshot = soon(refreshed).await.expect("metadata");
@@ -229,7 +229,7 @@ async fn a_cluster_that_came_back_elsewhere_is_found_again() {
 }
 
 /// KIP-1102: a broker may send its clients back to the list.
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn rebootstrap_required_leads_back_to_the_list() {
     let cluster = cluster(1).await;
     let network = Arc::new(Names::default());
@@ -243,7 +243,7 @@ async fn rebootstrap_required_leads_back_to_the_list() {
 }
 
 /// KIP-899: who does not want it is not sent to the list.
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn without_recovery_the_list_is_not_used_again() {
     let cluster = cluster(1).await;
     let network = Arc::new(Names::default());
@@ -267,7 +267,7 @@ async fn without_recovery_the_list_is_not_used_again() {
 }
 
 /// KIP-1102: brokers that are there but say nothing are given up after a while.
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn brokers_that_say_nothing_are_given_up_for_the_list() {
     let cluster = cluster(1).await;
     let network = Arc::new(Names::default());
@@ -276,13 +276,13 @@ async fn brokers_that_say_nothing_are_given_up_for_the_list() {
     let client = soon(Client::connect(config, environment(&network, 1), SOON)).await.unwrap();
     // PATIENCE between two brokers is a second: only one is asked before the time is over.
     cluster.inject(Fault::once(Match::api(ApiKey::Metadata), Reaction::Silence));
-    let started = Stopwatch::start();
+    let started = Instant::now();
     soon(client.refresh(client.snapshot().generation, Want::Known)).await.expect("metadata");
     assert!(started.elapsed() < SOON / 2, "long before request.timeout.ms");
     assert_eq!(network.resolved.lock().iter().filter(|name| *name == "seed").count(), 2);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_list_that_makes_no_sense_is_refused_at_once() {
     for servers in ["", "host", "host:port", "host:0", ":9092", "host:99999", "a b:1"] {
         let config = Config::from_pairs([("bootstrap.servers", Value::from(servers))]).unwrap();
@@ -291,7 +291,7 @@ async fn a_list_that_makes_no_sense_is_refused_at_once() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn canonical_names_stand_in_for_the_bootstrap_servers() {
     let cluster = cluster(1).await;
     let network = Arc::new(Names::default());
@@ -305,7 +305,7 @@ async fn canonical_names_stand_in_for_the_bootstrap_servers() {
     soon(connected).await.expect("a client");
     assert!(network.resolved.lock().contains(&"broker-1".to_owned()));
     // Nobody is there any more: every name that was tried is told, and why.
-    let nobody = closed_port().await;
+    let nobody = closed_port();
     network.names.lock().insert("broker-1".to_owned(), vec![nobody]);
     let connected = Client::connect(config(&servers, &pairs), environment(&network, 1), SOON);
     let error = soon(connected).await.expect_err("nobody there");
@@ -316,13 +316,13 @@ async fn canonical_names_stand_in_for_the_bootstrap_servers() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn the_system_knows_names_of_addresses() {
     let name = soon(Environment::default().network.canonical_name([127, 0, 0, 1].into())).await;
     assert!(!name.expect("a name, or the address").is_empty());
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn ipv6_is_an_address_like_any_other() {
     let shape = ottla_mock::MockConfig { host: "::1".to_owned(), brokers: 2, ..Default::default() };
     let cluster = ottla_mock::MockCluster::start(shape).await.expect("IPv6 on the loopback interface");
@@ -331,7 +331,7 @@ async fn ipv6_is_an_address_like_any_other() {
     // By its address, and by a name whose other address, of the old kind, is dead.
     let network = Arc::new(Names::default());
     let six = cluster.brokers()[0].address;
-    let dead = closed_port().await;
+    let dead = closed_port();
     network.names.lock().insert("both".to_owned(), vec![dead, six]);
     for (server, environment) in [
         (cluster.bootstrap(), Environment::default()),

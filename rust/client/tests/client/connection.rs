@@ -12,8 +12,8 @@ use ottla_mock::{ApiLimit, MockConfig};
 use ottla_protocol::messages::api_versions::{ApiVersion, ApiVersionsResponse};
 use ottla_protocol::messages::metadata::{MetadataRequest, MetadataResponse};
 use ottla_protocol::{ApiKey, ErrorCode};
+use tokio::io::DuplexStream;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
 use tokio::time::Instant;
 
 const API: ApiKey = ApiKey::Metadata;
@@ -22,7 +22,7 @@ const VERSION: i16 = 12;
 async fn open(address: std::net::SocketAddr, pairs: &[(&str, &str)]) -> Arc<Connection> {
     let settings = Settings::try_from(&config(&address.to_string(), pairs)).unwrap();
     let endpoint = Endpoint { host: address.ip().to_string(), port: address.port() };
-    soon(connect(&endpoint, &settings, &Default::default(), None)).await.expect("a connection")
+    soon(connect(&endpoint, &settings, &memory_environment(), None)).await.expect("a connection")
 }
 
 /// Sends a request in a task of its own.
@@ -31,7 +31,7 @@ fn ask(connection: &Arc<Connection>) -> tokio::task::JoinHandle<Result<MetadataR
     tokio::spawn(async move { connection.request(&MetadataRequest::default(), VERSION).await })
 }
 
-async fn answer(stream: &mut TcpStream, correlation_id: i32, controller_id: i32) {
+async fn answer(stream: &mut DuplexStream, correlation_id: i32, controller_id: i32) {
     let response = MetadataResponse { controller_id, ..Default::default() };
     respond(stream, API, VERSION, correlation_id, &response).await;
 }
@@ -49,7 +49,6 @@ async fn saying(requests: usize, bytes: Vec<u8>) -> std::net::SocketAddr {
             let _ = stream.read_u8().await;
         }
     })
-    .await
 }
 
 /// The words with which two requests in flight end; they must be the same.
@@ -65,7 +64,7 @@ async fn end_of_two(connection: &Arc<Connection>) -> (Kind, String) {
     (first.kind(), first.to_string())
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn requests_are_pipelined_up_to_the_limit() {
     let read = Arc::new(AtomicUsize::new(0));
     let counter = Arc::clone(&read);
@@ -88,8 +87,7 @@ async fn requests_are_pipelined_up_to_the_limit() {
                 answer(&mut stream, header.correlation_id, header.correlation_id).await;
             }
         }
-    })
-    .await;
+    });
     let connection = open(address, &[("max.in.flight.requests.per.connection", "3")]).await;
     let asked: Vec<_> = (0..5).map(|_| ask(&connection)).collect();
     until(|| read.load(Ordering::SeqCst) == 3).await;
@@ -104,17 +102,17 @@ async fn requests_are_pipelined_up_to_the_limit() {
     assert_eq!(controllers, [1, 2, 3, 4, 5], "each answer went to its own request");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn silence_ends_the_connection_for_everyone_who_waits() {
     let connection = open(saying(2, Vec::new()).await, &[("request.timeout.ms", "150")]).await;
-    let watch = Stopwatch::start();
+    let watch = Instant::now();
     let (kind, words) = end_of_two(&connection).await;
     assert_eq!(kind, Kind::Connection);
     assert!(words.contains("no answer to Metadata v12 within 150 ms"), "{words}");
-    watch.assert_within(ms(140), ms(600));
+    assert_took(watch, ms(140), ms(600));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn bytes_that_trickle_do_not_prolong_the_time() {
     let address = server(|mut stream| async move {
         shake_hands(&mut stream).await;
@@ -123,17 +121,16 @@ async fn bytes_that_trickle_do_not_prolong_the_time() {
         while stream.write_all(&[0]).await.is_ok() {
             tokio::time::sleep(ms(5)).await;
         }
-    })
-    .await;
+    });
     let connection = open(address, &[("request.timeout.ms", "150")]).await;
-    let watch = Stopwatch::start();
+    let watch = Instant::now();
     let error = soon(ask(&connection)).await.unwrap().expect_err("too late");
-    watch.assert_within(ms(140), ms(700));
+    assert_took(watch, ms(140), ms(700));
     assert!(error.message().contains("within 150 ms"), "{error}");
 }
 
 /// Regression: each answer to others started the look for overdue requests anew.
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_busy_connection_still_notices_an_overdue_request() {
     let address = server(|mut stream| async move {
         shake_hands(&mut stream).await;
@@ -152,8 +149,7 @@ async fn a_busy_connection_still_notices_an_overdue_request() {
                 }
             }
         }
-    })
-    .await;
+    });
     let pairs = [("request.timeout.ms", "200"), ("max.in.flight.requests.per.connection", "100")];
     let connection = open(address, &pairs).await;
     let mut asked = Vec::new();
@@ -165,7 +161,7 @@ async fn a_busy_connection_still_notices_an_overdue_request() {
     assert!(error.message().contains("within 200 ms"), "{error}");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn answers_with_ids_that_do_not_fit_end_the_connection() {
     let frame = |id: i32| [&4_u32.to_be_bytes()[..], &id.to_be_bytes()].concat();
     for (bytes, cause) in [
@@ -180,7 +176,7 @@ async fn answers_with_ids_that_do_not_fit_end_the_connection() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_repeated_answer_and_one_that_nobody_asked_for_end_the_connection() {
     let address = server(|mut stream| async move {
         shake_hands(&mut stream).await;
@@ -189,7 +185,7 @@ async fn a_repeated_answer_and_one_that_nobody_asked_for_end_the_connection() {
         answer(&mut stream, id, 2).await;
         let _ = stream.read_u8().await;
     });
-    let connection = open(address.await, &[]).await;
+    let connection = open(address, &[]).await;
     soon(ask(&connection)).await.unwrap().expect("the first answer");
     until(|| connection.cause_of_death().is_some()).await;
     assert!(connection.cause_of_death().unwrap().message().contains("nobody asked for"));
@@ -199,7 +195,7 @@ async fn a_repeated_answer_and_one_that_nobody_asked_for_end_the_connection() {
     until(|| connection.cause_of_death().is_some()).await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn impossible_lengths_and_cut_frames_end_the_connection() {
     let cases: [(&[u8], &str); 6] = [
         (&[0xff, 0xff, 0xff, 0xff], "announces -1 bytes"),
@@ -222,7 +218,7 @@ async fn impossible_lengths_and_cut_frames_end_the_connection() {
         read_request(&mut stream).await;
         let _ = stream.write_all(&[0, 0, 1, 0, 0, 0, 0, 1]).await;
     });
-    let error = soon(ask(&open(address.await, &[]).await)).await.unwrap().expect_err("cut off");
+    let error = soon(ask(&open(address, &[]).await)).await.unwrap().expect_err("cut off");
     assert!(error.message().contains("closed the connection"), "{error}");
     let half = saying(1, [0, 0, 1, 0, 0, 0, 0, 1].to_vec()).await;
     let error = soon(ask(&open(half, &[("request.timeout.ms", "100")]).await)).await.unwrap();
@@ -231,7 +227,7 @@ async fn impossible_lengths_and_cut_frames_end_the_connection() {
 
 /// Regression: the place of a request whose caller had gone was given away while the broker still
 /// worked on it.
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn giving_up_harms_no_other_and_keeps_the_limit() {
     let read = Arc::new(AtomicUsize::new(0));
     let counter = Arc::clone(&read);
@@ -246,8 +242,7 @@ async fn giving_up_harms_no_other_and_keeps_the_limit() {
                 answer(&mut stream, header.correlation_id, header.correlation_id).await;
             }
         }
-    })
-    .await;
+    });
     let connection = open(address, &[("max.in.flight.requests.per.connection", "1")]).await;
     let given_up = ask(&connection);
     until(|| read.load(Ordering::SeqCst) == 1).await;
@@ -260,7 +255,7 @@ async fn giving_up_harms_no_other_and_keeps_the_limit() {
     assert_eq!(soon(second).await.unwrap().expect("an answer").controller_id, 2);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn an_old_broker_is_asked_again_in_its_own_version() {
     let address = server(|mut stream| async move {
         let header = read_request(&mut stream).await.unwrap();
@@ -278,23 +273,23 @@ async fn an_old_broker_is_asked_again_in_its_own_version() {
         respond(&mut stream, ApiKey::ApiVersions, 2, again.correlation_id, &answer).await;
         let _ = stream.read_u8().await;
     });
-    let connection = open(address.await, &[]).await;
+    let connection = open(address, &[]).await;
     assert_eq!(connection.version::<MetadataRequest>(i16::MAX).unwrap(), 5);
 
     let limits = [(ApiKey::ApiVersions, ApiLimit::Max(0)), (API, ApiLimit::Max(4))].into();
-    let mock = MockConfig { api_limits: limits, ..Default::default() };
+    let mock = MockConfig { api_limits: limits, ..in_memory() };
     let mock = ottla_mock::MockCluster::start(mock).await.unwrap();
     let connection = open(mock.brokers()[0].address, &[]).await;
     assert_eq!(connection.version::<MetadataRequest>(i16::MAX).unwrap(), 4);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn closing_tells_those_who_wait_and_frees_the_socket() {
     let address = server(|mut stream| async move {
         shake_hands(&mut stream).await;
         while read_request(&mut stream).await.is_some() {}
     });
-    let connection = open(address.await, &[]).await;
+    let connection = open(address, &[]).await;
     let waiting = ask(&connection);
     until(|| connection.in_flight() == 1).await;
     connection.close();

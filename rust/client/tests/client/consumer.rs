@@ -72,7 +72,7 @@ fn of(partition: i32, all: &[Row]) -> Vec<Row> {
     all.iter().filter(|row| row.0 == partition).cloned().collect()
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn every_codec_and_many_partitions() {
     let cluster = cluster(5).await;
     for (partition, codec) in (0..).zip(["none", "gzip", "snappy", "lz4", "zstd"]) {
@@ -90,7 +90,7 @@ async fn every_codec_and_many_partitions() {
     assert_eq!(read(&consumer, 20).await, expected(2, 100..120));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_poll_hands_out_no_more_than_it_is_asked_for_and_the_position_follows() {
     let cluster = cluster(1).await;
     fill(&cluster, 0, 0..30, &[("compression.type", "lz4")]).await;
@@ -106,7 +106,7 @@ async fn a_poll_hands_out_no_more_than_it_is_asked_for_and_the_position_follows(
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn what_was_taken_and_not_handed_out_is_given_back() {
     let cluster = cluster(1).await;
     fill(&cluster, 0, 0..30, &[]).await;
@@ -120,7 +120,7 @@ async fn what_was_taken_and_not_handed_out_is_given_back() {
     assert_eq!(read(&consumer, 30).await, expected(0, 0..30));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_seek_while_fetches_are_under_way_lets_no_stale_record_through() {
     let cluster = cluster(1).await;
     fill(&cluster, 0, 0..100, &[]).await;
@@ -140,7 +140,7 @@ async fn a_seek_while_fetches_are_under_way_lets_no_stale_record_through() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_slow_look_up_does_not_undo_a_seek() {
     let cluster = cluster(1).await;
     fill(&cluster, 0, 0..50, &[]).await;
@@ -154,7 +154,7 @@ async fn a_slow_look_up_does_not_undo_a_seek() {
     assert_eq!(consumer.position(&tp(0), SOON).await.unwrap(), 50);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn seeking_to_the_ends_and_by_time() {
     let cluster = cluster(2).await;
     for partition in 0..2 {
@@ -171,7 +171,7 @@ async fn seeking_to_the_ends_and_by_time() {
     assert_eq!(consumer.seek(&tp(0), -1, None).expect_err("no offset").kind(), Kind::Config);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_paused_partition_rests_and_goes_on_where_it_was() {
     let cluster = cluster(2).await;
     for partition in 0..2 {
@@ -191,7 +191,7 @@ async fn a_paused_partition_rests_and_goes_on_where_it_was() {
     assert_eq!(read(&consumer, usize::try_from(40 - from).unwrap()).await, expected(0, from..40));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_new_assignment_keeps_positions_of_what_stays_and_drops_what_goes() {
     let cluster = cluster(2).await;
     for partition in 0..2 {
@@ -207,7 +207,7 @@ async fn a_new_assignment_keeps_positions_of_what_stays_and_drops_what_goes() {
     assert_eq!(consumer.assignment(), [tp(1)]);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn leaders_that_move_and_brokers_that_stop_lose_nothing() {
     let cluster = cluster(3).await;
     for partition in 0..3 {
@@ -236,7 +236,7 @@ async fn leaders_that_move_and_brokers_that_stop_lose_nothing() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn each_refusal_of_a_partition_is_tried_again_and_costs_no_record() {
     let codes = [
         ErrorCode::NotLeaderOrFollower,
@@ -261,7 +261,7 @@ async fn each_refusal_of_a_partition_is_tried_again_and_costs_no_record() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn what_may_not_be_read_reaches_the_application_and_the_rest_goes_on() {
     let cluster = cluster(2).await;
     for partition in 0..2 {
@@ -285,7 +285,7 @@ async fn what_may_not_be_read_reaches_the_application_and_the_rest_goes_on() {
     assert_eq!((of(0, &all), of(1, &all)), (expected(0, 0..20), expected(1, 0..20)));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_position_outside_of_the_log_is_reset_as_configured() {
     let cluster = cluster(1).await;
     fill(&cluster, 0, 0..50, &[]).await;
@@ -307,7 +307,7 @@ async fn a_position_outside_of_the_log_is_reset_as_configured() {
     assert_eq!(read(&none, 5).await, expected(0, 45..50));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_network_that_fails_resets_no_position() {
     let cluster = cluster(1).await;
     fill(&cluster, 0, 0..50, &[]).await;
@@ -319,7 +319,7 @@ async fn a_network_that_fails_resets_no_position() {
     assert_eq!(read(&consumer, 40).await, expected(0, 10..50));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn damaged_bytes_are_fetched_again_and_then_told() {
     let cluster = cluster(1).await;
     fill(&cluster, 0, 0..20, &[]).await;
@@ -336,7 +336,7 @@ async fn damaged_bytes_are_fetched_again_and_then_told() {
     assert_eq!(read(&always, 20).await, expected(0, 0..20));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn what_is_fetched_ahead_is_bounded() {
     let cluster = cluster(4).await;
     let value = "x".repeat(1_000);
@@ -358,7 +358,7 @@ async fn what_is_fetched_ahead_is_bounded() {
     assert_eq!(read(&consumer, 2_000).await.len(), 2_000);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_wakeup_ends_the_poll_that_waits_or_the_next() {
     let cluster = cluster(1).await;
     let consumer = std::sync::Arc::new(consumer(&cluster, &[0], &[]).await);
@@ -374,7 +374,7 @@ async fn a_wakeup_ends_the_poll_that_waits_or_the_next() {
     assert!(poll(&consumer, 1, ms(1)).await.expect("nothing").is_empty());
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn calls_that_do_not_fit_say_so() {
     let cluster = cluster(1).await;
     let idle = Consumer::new(client(&cluster, &[]).await);

@@ -54,7 +54,7 @@ async fn settle(consumers: &[&Consumer], counts: &[usize]) -> Vec<TopicPartition
     gone
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn members_share_by_each_assignor() {
     for (name, cooperative) in
         [("range", false), ("roundrobin", false), ("sticky", false), ("cooperative-sticky", true)]
@@ -116,7 +116,7 @@ impl Assignor for EvenAndOdd {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_programs_own_assignor_is_asked() {
     let cluster = cluster(5).await;
     let (even, odd) = (EvenAndOdd::new(b"even"), EvenAndOdd::new(b"odd"));
@@ -130,7 +130,7 @@ async fn a_programs_own_assignor_is_asked() {
     assert_eq!((partitions, generation), (second.assignment(), 2));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn what_an_assignor_fails_with_reaches_the_program() {
     let cluster = cluster(2).await;
     let consumer = join(&cluster, &[], vec![EvenAndOdd::new(b"fail")]).await;
@@ -146,7 +146,7 @@ async fn what_an_assignor_fails_with_reaches_the_program() {
     assert!(error.message().ends_with("no way to divide this"), "{error}");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn assignors_that_cannot_be_offered_are_refused() {
     let cluster = cluster(1).await;
     let refused = async |pairs: &[(&str, &str)], own| {

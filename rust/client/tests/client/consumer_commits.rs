@@ -24,7 +24,7 @@ const CONSUMER: Pairs<'_> = &[("group.protocol", "consumer")];
 
 async fn two_partitions() -> MockCluster {
     let groups = GroupConfig { consumer_heartbeat_interval: ms(50), ..GroupConfig::default() };
-    let cluster = MockCluster::start(MockConfig { groups, ..MockConfig::default() }).await.unwrap();
+    let cluster = MockCluster::start(MockConfig { groups, ..in_memory() }).await.unwrap();
     cluster.create_topic(TopicSpec::new("t").partitions(2)).unwrap();
     cluster
 }
@@ -90,7 +90,7 @@ async fn share(members: &[&Member], wanted: usize) {
 /// Regression: what a commit is of was settled when it was asked for, but under which generation it
 /// goes out only when its turn came. A commit that had waited while its partition went to another
 /// member was so sent under the new generation, and overwrote the newer offset of that member.
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_commit_that_waits_is_not_made_once_its_partition_was_given_up() {
     for (pairs, kept) in [(RANGE, None), (COOPERATIVE, Some(3)), (CONSUMER, Some(3))] {
         let cluster = two_partitions().await;
@@ -123,7 +123,7 @@ async fn a_commit_that_waits_is_not_made_once_its_partition_was_given_up() {
 /// it committed, and asked of committed offsets, waited on the connection behind its own JoinGroup. The
 /// broker answers that when all members have joined, one that is busy for minutes included: the
 /// commits timed out, though the group would have taken them.
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn commits_do_not_wait_behind_a_join_that_waits_for_others() {
     let cluster = two_partitions().await;
     let pairs: Vec<_> = COOPERATIVE.iter().copied().chain([("fetch.max.wait.ms", "100")]).collect();
@@ -135,7 +135,7 @@ async fn commits_do_not_wait_behind_a_join_that_waits_for_others() {
     second.poll(ms(10)).await;
     until(|| cluster.fault_hits(held) == 1).await;
     for to in 1..=3 {
-        let started = Stopwatch::start();
+        let started = Instant::now();
         soon(first.ask(to)).await.unwrap().expect("committed");
         let both = vec![("t".into(), 0), ("t".into(), 1)];
         let found = soon(first.consumer.committed(both, SOON)).await.expect("found");
@@ -147,7 +147,7 @@ async fn commits_do_not_wait_behind_a_join_that_waits_for_others() {
 
 /// Regression: nobody waited for commits that had not had their turn when their partition was given
 /// up, so that the next reader of it began before them.
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn commits_that_wait_go_out_before_their_partition_is_given_up() {
     for pairs in [RANGE, CONSUMER] {
         let cluster = two_partitions().await;

@@ -115,7 +115,7 @@ fn rows(readers: &[Reader]) -> usize {
     readers.iter().map(|reader| reader.rows.len()).sum()
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn two_members_share_the_partitions_and_one_takes_over_from_the_other() {
     let protocols: [&[(&str, &str)]; 3] =
         [&[], &[("partition.assignment.strategy", "roundrobin")], &[("group.protocol", "consumer")]];
@@ -144,7 +144,7 @@ async fn two_members_share_the_partitions_and_one_takes_over_from_the_other() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_clean_close_commits_the_position_and_nothing_beyond() {
     let cluster = cluster(1).await;
     fill(&cluster, 1, 100).await;
@@ -163,7 +163,7 @@ async fn a_clean_close_commits_the_position_and_nothing_beyond() {
     assert_eq!(next.rows[0], (0, handed_out));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn commits_by_themselves_cover_only_what_earlier_polls_handed_out() {
     let cluster = cluster(1).await;
     fill(&cluster, 1, 100).await;
@@ -181,7 +181,7 @@ async fn commits_by_themselves_cover_only_what_earlier_polls_handed_out() {
     assert!(before > 0, "nothing was committed");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn offsets_are_committed_with_their_metadata_and_read_again() {
     let cluster = cluster(2).await;
     let reader = Reader::join(&cluster, &[("enable.auto.commit", "false")]).await;
@@ -196,7 +196,7 @@ async fn offsets_are_committed_with_their_metadata_and_read_again() {
     assert_eq!(found[&tp(1)], None);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_coordinator_that_moves_costs_no_record_and_repeats_none() {
     for pairs in [&[][..], &[("group.protocol", "consumer")]] {
         let cluster = cluster(2).await;
@@ -212,7 +212,7 @@ async fn a_coordinator_that_moves_costs_no_record_and_repeats_none() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_commit_that_comes_too_late_says_so_and_the_member_joins_again() {
     for code in [ErrorCode::IllegalGeneration, ErrorCode::UnknownMemberId] {
         let cluster = cluster(1).await;
@@ -228,7 +228,7 @@ async fn a_commit_that_comes_too_late_says_so_and_the_member_joins_again() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn an_application_that_polls_too_seldom_is_told_and_goes_on() {
     let cluster = cluster(1).await;
     fill(&cluster, 1, 20).await;
@@ -245,7 +245,7 @@ async fn an_application_that_polls_too_seldom_is_told_and_goes_on() {
     assert_eq!(cluster.committed("g", "t", 0).map(|c| c.offset), Some(20));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_member_that_is_not_allowed_in_is_told() {
     let cluster = cluster(1).await;
     let code = ErrorCode::GroupAuthorizationFailed;
@@ -262,7 +262,7 @@ async fn a_member_that_is_not_allowed_in_is_told() {
     assert_eq!((error.kind(), error.code()), (Kind::Authorization, Some(code)), "{error}");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn subscribing_and_assigning_do_not_mix() {
     let cluster = cluster(1).await;
     let reader = Reader::join(&cluster, &[]).await;

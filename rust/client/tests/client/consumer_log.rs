@@ -57,7 +57,7 @@ async fn ten() -> MockCluster {
     cluster
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn aborted_records_and_markers_are_passed_and_open_ones_waited_for() {
     let committed = [("isolation.level", "read_committed")];
     for most in [1, 2, 500] {
@@ -92,7 +92,7 @@ async fn aborted_records_and_markers_are_passed_and_open_ones_waited_for() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_piece_that_is_cut_in_two_keeps_what_it_knows_of_transactions() {
     let cluster = cluster(1).await;
     // One producer: aborted, then committed, all in one answer.
@@ -104,7 +104,7 @@ async fn a_piece_that_is_cut_in_two_keeps_what_it_knows_of_transactions() {
     assert_eq!(read(&consumer, 6, 1).await, [4, 5, 6, 12, 13, 14]);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_log_that_was_cut_is_noticed_and_reset_or_told() {
     for policy in ["earliest", "latest", "none"] {
         let cluster = ten().await;
@@ -136,7 +136,7 @@ async fn a_log_that_was_cut_is_noticed_and_reset_or_told() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn records_that_were_cut_before_they_were_handed_out_are_replaced() {
     let cluster = ten().await;
     let consumer = consumer(&cluster, &[]).await;
@@ -150,7 +150,7 @@ async fn records_that_were_cut_before_they_were_handed_out_are_replaced() {
     assert_eq!(read(&consumer, 7, 1).await, (3..10).collect::<Vec<_>>());
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_leader_that_moves_with_its_log_costs_nothing() {
     let cluster = ten().await;
     let consumer = consumer(&cluster, &[("auto.offset.reset", "none")]).await;
@@ -164,7 +164,7 @@ async fn a_leader_that_moves_with_its_log_costs_nothing() {
     assert!(cluster.request_count(None, ApiKey::OffsetForLeaderEpoch) >= 3, "nobody asked");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn the_replica_in_the_same_rack_is_read_from() {
     let cluster = ten().await;
     let consumer = consumer(&cluster, &[("client.rack", "rack-b")]).await;
@@ -181,7 +181,7 @@ async fn the_replica_in_the_same_rack_is_read_from() {
     assert_eq!(read(&consumer, 1, 500).await, [15]);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_replica_that_lags_sends_back_to_the_leader_and_resets_nothing() {
     let cluster = ten().await;
     let consumer = consumer(&cluster, &[("client.rack", "rack-b"), ("auto.offset.reset", "none")]).await;
@@ -192,7 +192,7 @@ async fn a_replica_that_lags_sends_back_to_the_leader_and_resets_nothing() {
     assert_eq!(read(&consumer, 1, 500).await, [10]);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn sessions_that_brokers_forget_or_refuse_are_begun_anew() {
     let cluster = ten().await;
     let consumer = consumer(&cluster, &[("fetch.max.wait.ms", "50")]).await;
@@ -218,9 +218,9 @@ async fn sessions_that_brokers_forget_or_refuse_are_begun_anew() {
     until(|| cluster.fetch_sessions(1) == 1).await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_broker_without_room_for_sessions_is_read_all_the_same() {
-    let config = MockConfig { fetch_sessions: 0, ..MockConfig::default() };
+    let config = MockConfig { fetch_sessions: 0, ..in_memory() };
     let cluster = MockCluster::start(config).await.unwrap();
     cluster.create_topic(TopicSpec::new("t")).unwrap();
     let consumer = consumer(&cluster, &[]).await;
@@ -230,7 +230,7 @@ async fn a_broker_without_room_for_sessions_is_read_all_the_same() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_topic_made_anew_under_its_name_is_read_from_its_start() {
     let cluster = ten().await;
     let consumer = consumer(&cluster, &[("metadata.max.age.ms", "100")]).await;
@@ -243,7 +243,7 @@ async fn a_topic_made_anew_under_its_name_is_read_from_its_start() {
     assert_eq!(read(&consumer, 3, 500).await, [0, 1, 2]);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_position_in_a_topic_that_is_gone_means_nothing_in_the_new_one() {
     let cluster = ten().await;
     let pairs = [("group.id", "g"), ("enable.auto.commit", "false"), ("metadata.max.age.ms", "100")];
@@ -268,7 +268,7 @@ async fn a_position_in_a_topic_that_is_gone_means_nothing_in_the_new_one() {
     assert_eq!(cluster.committed("g", "t", 0).map(|committed| committed.offset), Some(20));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn what_was_read_of_a_topic_that_is_gone_is_not_committed_to_the_new_one() {
     // Each with a consumer of its own: the first refusal has the fetcher look at the new topic, and an
     // offset that is named after that is the new one's.

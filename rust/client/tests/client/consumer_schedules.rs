@@ -2,7 +2,7 @@
 //! requests that fail, are late or lost: each partition is handed out record by record from where the
 //! application last put it, nothing stale, skipped or twice; what is paused is not handed out; a
 //! commit is of the position. A failure prints its seed:
-//! `OTTLA_SEED=n cargo test -p ottla-client --test consumer_schedules`.
+//! `OTTLA_SEED=n cargo test -p ottla-client --test client consumer_schedules::`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -204,21 +204,14 @@ impl Model {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn whatever_happens_each_partition_is_read_record_by_record() {
-    let seeds = match std::env::var("OTTLA_SEED") {
-        Ok(seed) => vec![seed.parse().expect("a number")],
-        Err(_) => {
-            let count = std::env::var("OTTLA_SEEDS").map_or(SEEDS, |count| count.parse().expect("a number"));
-            (0..count).collect()
-        }
-    };
-    for seed in seeds {
-        println!("OTTLA_SEED={seed}");
+    every_seed(SEEDS, async |seed| {
         let mut model = Model::new(seed).await;
         for _ in 0..STEPS {
             model.step().await;
         }
         model.finish().await;
-    }
+    })
+    .await;
 }

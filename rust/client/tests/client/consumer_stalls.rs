@@ -56,11 +56,11 @@ fn rows(partition: i32, offsets: std::ops::Range<i64>) -> Vec<(i32, i64)> {
 
 /// Regression: a fetch that was never sent, since the session could not be renewed, was taken for told
 /// to the broker: the next one left out where to read, and records were skipped, or none came.
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_fetch_that_was_refused_before_it_was_sent_is_asked_for_anew() {
     let users = [("u".to_owned(), "p".to_owned())].into();
     let sasl = SaslConfig { users, session_lifetime: Some(ms(1500)), ..SaslConfig::default() };
-    let config = MockConfig { brokers: 1, sasl: Some(sasl), ..MockConfig::default() };
+    let config = MockConfig { brokers: 1, sasl: Some(sasl), ..in_memory() };
     let cluster = MockCluster::start(config).await.unwrap();
     cluster.create_topic(TopicSpec::new("t").partitions(1)).unwrap();
     write(&cluster, 0, 20);
@@ -104,7 +104,7 @@ async fn a_fetch_that_was_refused_before_it_was_sent_is_asked_for_anew() {
 
 /// Regression: a replica that the metadata had not got was passed over, and the leader asked again at
 /// once, which only named it again: no record came for `metadata.max.age.ms`, and fetches without a pause.
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_nearer_replica_that_has_just_come_back_is_found() {
     let cluster = cluster(1).await;
     cluster.move_leader("t", 0, 1).unwrap();
@@ -114,7 +114,7 @@ async fn a_nearer_replica_that_has_just_come_back_is_found() {
     assert_eq!(read(&consumer, 10).await, rows(0, 0..10));
     cluster.start_broker(2).await.unwrap();
     write(&cluster, 0, 10);
-    let (started, asked) = (Stopwatch::start(), cluster.request_count(Some(1), ApiKey::Fetch));
+    let (started, asked) = (Instant::now(), cluster.request_count(Some(1), ApiKey::Fetch));
     assert_eq!(read(&consumer, 10).await, rows(0, 10..20));
     assert!(started.elapsed() < ms(2000));
     assert!(cluster.request_count(Some(1), ApiKey::Fetch) < asked + 20, "the leader had no rest");
@@ -123,7 +123,7 @@ async fn a_nearer_replica_that_has_just_come_back_is_found() {
 
 /// Regression: records that were given back after what comes behind them had fallen out of the log
 /// were neither handed out nor fetched again, and the partition waited for them for good.
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn what_is_given_back_before_a_position_is_reset_holds_nothing_up() {
     for pauses in [false, true] {
         let cluster = cluster(1).await;
@@ -152,7 +152,7 @@ async fn what_is_given_back_before_a_position_is_reset_holds_nothing_up() {
 
 /// A cluster in which partitions 0 and 3 of `t` have no leader, and the others ten records each.
 async fn partly_leaderless() -> MockCluster {
-    let cluster = MockCluster::start(MockConfig::default()).await.unwrap();
+    let cluster = MockCluster::start(in_memory()).await.unwrap();
     cluster.create_topic(TopicSpec::new("t").partitions(6).replication(1)).unwrap();
     for partition in 0..6 {
         write(&cluster, partition, 10);
@@ -165,10 +165,10 @@ async fn partly_leaderless() -> MockCluster {
 
 /// Regression: offsets were looked up a topic at a time, until all of its partitions had one: those with
 /// a leader were not read for `default.api.timeout.ms`, and then not either.
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_partition_without_a_leader_holds_up_no_look_up_of_offsets() {
     let cluster = partly_leaderless().await;
-    let started = Stopwatch::start();
+    let started = Instant::now();
     let consumer = consumer(&cluster, &[0, 1, 2, 3, 4, 5], &[]).await;
     let mut all = read(&consumer, 40).await;
     assert!(started.elapsed() < ms(2000));
@@ -186,9 +186,9 @@ async fn a_partition_without_a_leader_holds_up_no_look_up_of_offsets() {
 
 /// Regression: whether logs were cut was asked for all partitions together, until all had answered: one
 /// without a leader held up those whose leader had moved.
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_partition_without_a_leader_holds_up_no_check_of_the_others_logs() {
-    let cluster = MockCluster::start(MockConfig::default()).await.unwrap();
+    let cluster = MockCluster::start(in_memory()).await.unwrap();
     cluster.create_topic(TopicSpec::new("t").partitions(6)).unwrap();
     cluster.create_topic(TopicSpec::new("one").partitions(3).replication(1)).unwrap();
     let dead = cluster.leader("one", 0).unwrap();
@@ -202,7 +202,7 @@ async fn a_partition_without_a_leader_holds_up_no_check_of_the_others_logs() {
     let partitions = (0..6).map(tp).chain([("one".into(), 0)]);
     consumer.assign(partitions.collect()).expect("assigned");
     assert_eq!(read(&consumer, 61).await.len(), 61);
-    let started = Stopwatch::start();
+    let started = Instant::now();
     cluster.stop_broker(dead).await.unwrap();
     for partition in 0..6 {
         write(&cluster, partition, 10);
@@ -214,7 +214,7 @@ async fn a_partition_without_a_leader_holds_up_no_check_of_the_others_logs() {
 }
 
 /// Regression: what one partition was refused for good was taken for the answer to all of its topic.
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_partition_whose_offset_is_refused_fails_no_other() {
     let cluster = cluster(6).await;
     for partition in 0..6 {
@@ -223,7 +223,7 @@ async fn a_partition_whose_offset_is_refused_fails_no_other() {
     let refused = Reaction::Error(ErrorCode::UnsupportedForMessageFormat);
     let of = Match::api(ApiKey::ListOffsets).topic("t").partition(0);
     let fault = cluster.inject(Fault::new(of, refused));
-    let started = Stopwatch::start();
+    let started = Instant::now();
     let consumer = consumer(&cluster, &[0, 1, 2, 3, 4, 5], &[]).await;
     let (mut all, mut errors) = (Vec::new(), Vec::new());
     soon(async {
@@ -245,7 +245,7 @@ async fn a_partition_whose_offset_is_refused_fails_no_other() {
 
 /// Regression: what was prefetched of paused partitions took all of `prefetch.max.bytes`, and no other was
 /// fetched until they went on.
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn what_is_prefetched_of_paused_partitions_keeps_no_other_from_being_read() {
     let cluster = cluster(3).await;
     let values = [&[b'x'; 1000][..]; 10];
@@ -261,7 +261,7 @@ async fn what_is_prefetched_of_paused_partitions_keeps_no_other_from_being_read(
     consumer.pause(&[tp(0), tp(1)], true).unwrap();
     consumer.assign(vec![tp(0), tp(1), tp(2)]).unwrap();
     write(&cluster, 2, 10);
-    let started = Stopwatch::start();
+    let started = Instant::now();
     assert_eq!(read(&consumer, 10).await, rows(2, 0..10));
     assert!(started.elapsed() < ms(2000));
     // They go on where they were.

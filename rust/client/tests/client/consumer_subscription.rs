@@ -77,7 +77,7 @@ async fn close(consumer: Consumer) {
     soon(consumer.end_close(SOON)).await.expect("left");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn who_has_never_polled_holds_up_nobody() {
     for protocol in PROTOCOLS {
         let cluster = cluster(2).await;
@@ -97,7 +97,7 @@ async fn who_has_never_polled_holds_up_nobody() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn what_ends_before_the_first_poll_leaves_no_trace() {
     for protocol in PROTOCOLS {
         let cluster = cluster(1).await;
@@ -115,7 +115,7 @@ async fn what_ends_before_the_first_poll_leaves_no_trace() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn before_the_first_poll_it_is_no_member_and_says_so() {
     for protocol in PROTOCOLS {
         let cluster = cluster(1).await;
@@ -143,7 +143,7 @@ async fn before_the_first_poll_it_is_no_member_and_says_so() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn another_subscription_counts_from_the_next_poll() {
     for protocol in PROTOCOLS {
         let cluster = cluster(1).await;
@@ -171,7 +171,7 @@ async fn another_subscription_counts_from_the_next_poll() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn what_is_wrong_with_a_subscription_is_said_at_once() {
     let cluster = cluster(1).await;
     let alone = Consumer::new(client(&cluster, &[]).await);

@@ -33,7 +33,7 @@ async fn asked(client: &Client) -> Result<i32, Error> {
     soon(client.with_coordinator("asking", (GROUP, "g"), SOON, ask)).await
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn one_look_serves_all_who_ask_and_is_kept() {
     let cluster = cluster(1).await;
     let client = client(&cluster, &[]).await;
@@ -62,7 +62,7 @@ async fn one_look_serves_all_who_ask_and_is_kept() {
     assert_eq!(looks(&cluster), 2, "each key has its own");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn all_who_wait_for_a_look_that_fails_get_its_error() {
     let cluster = cluster(1).await;
     let client = client(&cluster, &[]).await;
@@ -86,7 +86,7 @@ async fn all_who_wait_for_a_look_that_fails_get_its_error() {
     assert_eq!(looks(&cluster), 2);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_broker_that_is_not_the_coordinator_any_more_is_asked_about_again() {
     let cluster = cluster(1).await;
     let client = client(&cluster, &[]).await;
@@ -99,7 +99,7 @@ async fn a_broker_that_is_not_the_coordinator_any_more_is_asked_about_again() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn an_old_answer_does_not_forget_what_was_found_since() {
     let cluster = cluster(1).await;
     let client = client(&cluster, &[]).await;
@@ -117,7 +117,7 @@ async fn an_old_answer_does_not_forget_what_was_found_since() {
     assert_eq!(looks(&cluster), 3);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_coordinator_that_loads_is_waited_for_and_not_looked_up() {
     let cluster = cluster(1).await;
     let client = client(&cluster, &[]).await;
@@ -133,7 +133,7 @@ async fn a_coordinator_that_loads_is_waited_for_and_not_looked_up() {
     assert_eq!((cluster.fault_hits(loading), looks(&cluster)), (4, 1));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_lost_connection_has_it_looked_up_again() {
     let cluster = cluster(1).await;
     let client = client(&cluster, &[]).await;
@@ -146,7 +146,7 @@ async fn a_lost_connection_has_it_looked_up_again() {
     assert_ne!(asked(&client).await.expect("an answer"), first);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn looking_is_tried_again_while_there_is_none_and_ends_in_time() {
     let cluster = cluster(1).await;
     let client = client(&cluster, &[]).await;

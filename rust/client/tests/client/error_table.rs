@@ -18,7 +18,7 @@ const CONSUMER: &[(&str, &str)] = &[("group.protocol", "consumer")];
 
 async fn ten() -> MockCluster {
     let groups = GroupConfig { consumer_heartbeat_interval: ms(50), ..GroupConfig::default() };
-    let cluster = MockCluster::start(MockConfig { groups, ..MockConfig::default() }).await.unwrap();
+    let cluster = MockCluster::start(MockConfig { groups, ..in_memory() }).await.unwrap();
     cluster.create_topic(TopicSpec::new("t").partitions(1)).unwrap();
     write(&cluster);
     cluster
@@ -100,7 +100,7 @@ fn heartbeat(protocol: &[(&str, &str)]) -> ApiKey {
 }
 
 /// The codes after which a member joins again, and what it is told of its partitions.
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn who_has_to_join_again_does_and_reads_on() {
     use ErrorCode as E;
     let cases = [
@@ -127,7 +127,7 @@ async fn who_has_to_join_again_does_and_reads_on() {
 
 /// What is about the coordinator costs neither partitions nor records, and only a coordinator that is
 /// none any more is looked for.
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_coordinator_is_looked_for_only_when_it_is_none() {
     use ErrorCode as E;
     for protocol in [CLASSIC, CONSUMER] {
@@ -156,7 +156,7 @@ async fn a_coordinator_is_looked_for_only_when_it_is_none() {
 }
 
 /// A commit under an epoch that is behind goes out again under the one that a heartbeat brings.
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_commit_of_an_earlier_epoch_waits_for_the_next_one() {
     let cluster = ten().await;
     let mut member = Member::join(&cluster, CONSUMER, &[]).await;
@@ -179,7 +179,7 @@ async fn a_commit_of_an_earlier_epoch_waits_for_the_next_one() {
 ///
 /// Regression: such a code, above all STALE_MEMBER_EPOCH while others came and went, was raised to the
 /// application, by a poll of a member that had only just been given its partitions.
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn who_is_refused_its_committed_offsets_asks_again_and_reads_on() {
     use ErrorCode as E;
     let cases = [
@@ -212,7 +212,7 @@ async fn who_is_refused_its_committed_offsets_asks_again_and_reads_on() {
 }
 
 /// What is for ever about a member ends in its time.
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn asking_for_committed_offsets_ends_in_its_time() {
     let cluster = ten().await;
     let mut member = Member::join(&cluster, CONSUMER, &[]).await;
@@ -224,7 +224,7 @@ async fn asking_for_committed_offsets_ends_in_its_time() {
 }
 
 /// What only the application can mend reaches it, and is not tried again by itself.
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn what_is_fatal_reaches_the_application() {
     use ErrorCode as E;
     for protocol in [CLASSIC, CONSUMER] {
@@ -252,7 +252,7 @@ async fn what_is_fatal_reaches_the_application() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn who_is_over_its_quota_waits_as_told_and_tries_again() {
     let cluster = ten().await;
     let client = client(&cluster, &[]).await;

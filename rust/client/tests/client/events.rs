@@ -123,7 +123,7 @@ fn nothing_is_told_of_what_stays() {
     assert!(changes(&snapshot(&world), &snapshot(&world)).is_empty());
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn who_is_slow_is_told_how_much_it_missed() {
     let cache = Cache::default();
     let mut events = cache.events().subscribe();

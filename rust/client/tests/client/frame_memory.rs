@@ -22,7 +22,7 @@ fn reserved() -> usize {
 
 #[tokio::test]
 async fn an_announced_length_takes_no_memory() {
-    let address = server(|mut stream| async move {
+    let address = tcp_server(|mut stream| async move {
         shake_hands(&mut stream).await;
         read_request(&mut stream).await;
         let _ = stream.write_all(&1_900_000_000_u32.to_be_bytes()).await;

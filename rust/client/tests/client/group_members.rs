@@ -18,7 +18,7 @@ use parking_lot::Mutex;
 use crate::support::application::*;
 use crate::support::*;
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn members_share_the_partitions_and_take_over_from_those_who_leave() {
     for protocol in [CLASSIC, COOPERATIVE, CONSUMER] {
         let cluster = group_cluster(fast()).await;
@@ -43,7 +43,7 @@ async fn members_share_the_partitions_and_take_over_from_those_who_leave() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn heartbeats_do_not_wait_for_the_application() {
     for protocol in [CLASSIC, CONSUMER] {
         let groups = GroupConfig { consumer_session_timeout: ms(2_500), ..fast() };
@@ -54,7 +54,7 @@ async fn heartbeats_do_not_wait_for_the_application() {
         let mut one = Member::join(&cluster, &pairs).await;
         settled(&mut [&mut one], &[("t", 6)]).await;
         let before = one.group.member();
-        let started = std::time::Instant::now();
+        let started = Instant::now();
         let api = if protocol == CLASSIC { ApiKey::Heartbeat } else { ApiKey::ConsumerGroupHeartbeat };
         cluster.clear_requests();
         until(|| started.elapsed() > ms(5_500)).await;
@@ -64,7 +64,7 @@ async fn heartbeats_do_not_wait_for_the_application() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_coordinator_that_moves_or_ends_its_connections_costs_nothing() {
     for protocol in [CLASSIC, CONSUMER] {
         let cluster = group_cluster(fast()).await;
@@ -91,7 +91,7 @@ async fn a_coordinator_that_moves_or_ends_its_connections_costs_nothing() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_coordinator_that_is_loading_is_waited_for() {
     for protocol in [CLASSIC, CONSUMER] {
         let cluster = group_cluster(fast()).await;
@@ -105,7 +105,7 @@ async fn a_coordinator_that_is_loading_is_waited_for() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn who_is_thrown_out_has_lost_its_partitions_and_joins_again() {
     for protocol in [CLASSIC, CONSUMER] {
         let cluster = group_cluster(fast()).await;
@@ -121,7 +121,7 @@ async fn who_is_thrown_out_has_lost_its_partitions_and_joins_again() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn who_does_not_poll_leaves_and_comes_back() {
     for protocol in [CLASSIC, CONSUMER] {
         let cluster = group_cluster(fast()).await;
@@ -129,7 +129,7 @@ async fn who_does_not_poll_leaves_and_comes_back() {
         settled(&mut [&mut one], &[("t", 6)]).await;
         {
             let _polling = one.group.polling();
-            let started = std::time::Instant::now();
+            let started = Instant::now();
             until(|| started.elapsed() > ms(4_000)).await;
             assert_eq!(cluster.members("g").len(), 1, "who waits in a poll does poll");
         }
@@ -143,10 +143,10 @@ async fn who_does_not_poll_leaves_and_comes_back() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn topics_and_partitions_that_come_later_are_taken_up() {
     for protocol in [CLASSIC, CONSUMER] {
-        let config = MockConfig { groups: fast(), auto_create_topics: false, ..MockConfig::default() };
+        let config = MockConfig { groups: fast(), auto_create_topics: false, ..in_memory() };
         let cluster = MockCluster::start(config).await.expect("a cluster");
         let mut one = Member::join(&cluster, &[protocol]).await;
         until(|| !cluster.members("g").is_empty()).await;
@@ -157,7 +157,7 @@ async fn topics_and_partitions_that_come_later_are_taken_up() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_pattern_stands_for_topics_to_come() {
     for protocol in [CLASSIC, CONSUMER] {
         let cluster = group_cluster(fast()).await;
@@ -173,7 +173,7 @@ async fn a_pattern_stands_for_topics_to_come() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_pattern_that_brokers_match_names_topics_by_id() {
     let cluster = group_cluster(fast()).await;
     let wanted = Subscription::Regex("t.*".to_owned());
@@ -187,12 +187,10 @@ async fn a_pattern_that_brokers_match_names_topics_by_id() {
     assert_eq!(error.kind(), Kind::Config);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn brokers_without_the_protocol_are_told_apart_from_a_bad_network() {
-    let config = MockConfig {
-        api_limits: [(ApiKey::ConsumerGroupHeartbeat, ApiLimit::Absent)].into(),
-        ..MockConfig::default()
-    };
+    let config =
+        MockConfig { api_limits: [(ApiKey::ConsumerGroupHeartbeat, ApiLimit::Absent)].into(), ..in_memory() };
     let cluster = MockCluster::start(config).await.expect("a cluster");
     let one = Member::join(&cluster, &[CONSUMER]).await;
     let error = one.failure().await;
@@ -202,7 +200,7 @@ async fn brokers_without_the_protocol_are_told_apart_from_a_bad_network() {
     assert!(one.failure().await.message().contains("set group.protocol=classic"), "each poll says so");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_static_member_comes_back_to_its_partitions_without_a_rebalance() {
     for protocol in [CLASSIC, CONSUMER] {
         let cluster = group_cluster(fast()).await;
@@ -223,7 +221,7 @@ async fn a_static_member_comes_back_to_its_partitions_without_a_rebalance() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_second_member_of_the_same_instance_id_is_told() {
     let cluster = group_cluster(fast()).await;
     let mut one = Member::join(&cluster, &[CLASSIC, ("group.instance.id", "i")]).await;
@@ -242,7 +240,7 @@ async fn a_second_member_of_the_same_instance_id_is_told() {
     assert!(one.group.try_change().is_none(), "the first one stays");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn who_may_not_use_the_group_is_told_and_may_try_again() {
     for (protocol, api) in [
         (CLASSIC, ApiKey::JoinGroup),
@@ -294,7 +292,7 @@ impl Assignor for Winner {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn an_assignor_of_the_applications_own_is_asked_and_told() {
     let cluster = group_cluster(fast()).await;
     let winner = Arc::new(Winner::default());
@@ -313,11 +311,11 @@ async fn with_winner(cluster: &MockCluster, winner: &Arc<Winner>, pairs: &[(&str
 }
 
 /// KIP-814; brokers that do not know it tell the leader that another one leads.
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_static_leader_that_comes_back_assigns_nothing() {
     for version in [9, 8] {
         let api_limits = [(ApiKey::JoinGroup, ApiLimit::Max(version))].into();
-        let config = MockConfig { api_limits, groups: fast(), ..MockConfig::default() };
+        let config = MockConfig { api_limits, groups: fast(), ..in_memory() };
         let cluster = MockCluster::start(config).await.unwrap();
         cluster.create_topic(TopicSpec::new("t").partitions(6)).unwrap();
         let pairs = [("group.id", "g"), ("group.instance.id", "i")];
@@ -334,7 +332,7 @@ async fn a_static_leader_that_comes_back_assigns_nothing() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_change_is_not_lost_with_the_future_that_waited_for_it() {
     let cluster = group_cluster(fast()).await;
     let one = Member::join(&cluster, &[CLASSIC]).await;
@@ -349,7 +347,7 @@ async fn a_change_is_not_lost_with_the_future_that_waited_for_it() {
 }
 
 /// A broker works off one request of a connection at a time.
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn leaving_does_not_wait_behind_a_join_that_waits_for_others() {
     let cluster = group_cluster(fast()).await;
     let mut one = Member::join(&cluster, &[CLASSIC]).await;
@@ -358,14 +356,14 @@ async fn leaving_does_not_wait_behind_a_join_that_waits_for_others() {
     let two = Member::join(&cluster, &[CLASSIC, ("client.id", "two")]).await;
     until(|| cluster.members("g").len() == 2).await;
     until(|| cluster.group("g").expect("a group").state == "PreparingRebalance").await;
-    let started = Stopwatch::start();
+    let started = Instant::now();
     soon(two.group.leave(SOON)).await.expect("told");
     assert!(started.elapsed() < ms(2_000), "{:?}", started.elapsed());
     until(|| cluster.members("g").len() == 1).await;
     settled(&mut [&mut one], &[("t", 6)]).await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_topic_that_may_not_be_read_is_told_to_who_has_named_it() {
     for protocol in [CLASSIC, CONSUMER] {
         let cluster = group_cluster(fast()).await;

@@ -1,7 +1,7 @@
 //! Proves, for random schedules of members that come, go and die, coordinators that move, and
 //! requests that fail or whose answers are lost: no partition ever has two readers, nobody is thrown
 //! out who is alive, and in the end all partitions are read, evenly. A failure prints its seed:
-//! `OTTLA_SEED=n cargo test -p ottla-client --test group_schedules`.
+//! `OTTLA_SEED=n cargo test -p ottla-client --test client group_schedules::`.
 
 use std::collections::BTreeSet;
 
@@ -93,31 +93,21 @@ async fn run(seed: u64, pairs: &[(&str, &str)]) {
     }
 }
 
-async fn every_seed(pairs: &[(&str, &str)]) {
-    let seeds = match std::env::var("OTTLA_SEED") {
-        Ok(seed) => vec![seed.parse().expect("a number")],
-        Err(_) => {
-            let count = std::env::var("OTTLA_SEEDS").map_or(SEEDS, |count| count.parse().expect("a number"));
-            (0..count).collect()
-        }
-    };
-    for seed in seeds {
-        println!("OTTLA_SEED={seed}");
-        run(seed, pairs).await;
-    }
+async fn with_every_seed(pairs: &[(&str, &str)]) {
+    every_seed(SEEDS, async |seed| run(seed, pairs).await).await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn eager() {
-    every_seed(&[CLASSIC]).await;
+    with_every_seed(&[CLASSIC]).await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn cooperative() {
-    every_seed(&[CLASSIC, COOPERATIVE]).await;
+    with_every_seed(&[CLASSIC, COOPERATIVE]).await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn by_heartbeats_alone() {
-    every_seed(&[CONSUMER]).await;
+    with_every_seed(&[CONSUMER]).await;
 }

@@ -14,7 +14,7 @@ fn on_produce(reaction: Reaction) -> Fault {
     Fault::once(Match::api(PRODUCE), reaction)
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn numbers_belong_to_the_partition_and_follow_each_other() {
     let cluster = cluster(2).await;
     let producer = producer(&cluster, &SINGLE).await;
@@ -25,7 +25,7 @@ async fn numbers_belong_to_the_partition_and_follow_each_other() {
     assert_eq!(cluster.request_count(None, ApiKey::InitProducerId), 1, "one id for all partitions");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn five_batches_of_a_partition_are_in_flight_after_the_first() {
     let cluster = cluster(1).await;
     let producer = producer(&cluster, &SINGLE).await;
@@ -42,7 +42,7 @@ async fn five_batches_of_a_partition_are_in_flight_after_the_first() {
 }
 
 /// A batch that fails while others are behind it: those are refused, and go again in order.
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn out_of_order_behind_a_retry_is_a_retry() {
     for code in [ErrorCode::NotEnoughReplicas, ErrorCode::NotLeaderOrFollower, ErrorCode::CorruptMessage] {
         let cluster = cluster(1).await;
@@ -59,7 +59,7 @@ async fn out_of_order_behind_a_retry_is_a_retry() {
 }
 
 /// A batch that fails for good leaves a gap: those behind it are written under a new epoch.
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_gap_raises_the_epoch_and_loses_nothing_else() {
     let cluster = cluster(1).await;
     let producer = producer(&cluster, &SINGLE).await;
@@ -77,7 +77,7 @@ async fn a_gap_raises_the_epoch_and_loses_nothing_else() {
     assert_eq!(numbers(&cluster), [(0, 0), (1, 0), (1, 1), (1, 2), (1, 3)]);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn the_number_of_a_batch_that_surely_was_not_written_is_used_again() {
     let cluster = cluster(1).await;
     let producer = producer(&cluster, &SINGLE).await;
@@ -89,7 +89,7 @@ async fn the_number_of_a_batch_that_surely_was_not_written_is_used_again() {
 }
 
 /// KIP-360: an unclean election loses what was acknowledged; the producer goes on all the same.
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_log_that_was_cut_off_raises_the_epoch() {
     let cluster = cluster(1).await;
     let producer = producer(&cluster, &SINGLE).await;
@@ -104,7 +104,7 @@ async fn a_log_that_was_cut_off_raises_the_epoch() {
     assert_eq!(numbers(&cluster), [(0, 0), (1, 0), (1, 1), (1, 2)]);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn an_unknown_producer_and_a_refused_epoch_start_over() {
     let cluster = cluster(1).await;
     let producer = producer(&cluster, &SINGLE).await;
@@ -120,7 +120,7 @@ async fn an_unknown_producer_and_a_refused_epoch_start_over() {
     assert_eq!(stamps, [(id, 0, 0), (id, 1, 0), (id + 1, 0, 0)], "the last under another id");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_duplicate_is_written_even_if_nobody_knows_where() {
     let cluster = cluster(1).await;
     let producer = producer(&cluster, &SINGLE).await;
@@ -134,7 +134,7 @@ async fn a_duplicate_is_written_even_if_nobody_knows_where() {
 }
 
 /// What may be in the log although its time is over keeps its number, and what follows waits.
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn an_expired_batch_that_may_be_in_the_log_keeps_its_number() {
     let cluster = cluster(1).await;
     let pairs = [("linger.ms", "0"), ("request.timeout.ms", "3000"), ("delivery.timeout.ms", "3000")];
@@ -157,7 +157,7 @@ async fn an_expired_batch_that_may_be_in_the_log_keeps_its_number() {
     assert_eq!(numbers(&cluster)[3], (last.0 + 1, 0));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_topic_that_vanishes_for_a_moment_keeps_its_numbers() {
     let cluster = cluster(1).await;
     let producer = producer(&cluster, &SINGLE).await;
@@ -172,10 +172,10 @@ async fn a_topic_that_vanishes_for_a_moment_keeps_its_numbers() {
     assert_eq!(numbers(&cluster), [(0, 0), (0, 1), (0, 2), (0, 3)]);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_batch_that_is_too_large_is_split_in_order_under_its_numbers() {
     for (idempotence, codec) in [("true", "none"), ("true", "zstd"), ("false", "lz4")] {
-        let cluster = MockCluster::start(Default::default()).await.unwrap();
+        let cluster = MockCluster::start(in_memory()).await.unwrap();
         let spec = TopicSpec::new("t").partitions(1).config("max.message.bytes", "700");
         cluster.create_topic(spec).unwrap();
         // Without numbers only one at a time keeps the order.
@@ -213,7 +213,7 @@ async fn a_batch_that_is_too_large_is_split_in_order_under_its_numbers() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn without_an_id_records_fail_with_the_reason_and_later_ones_are_written() {
     let cluster = cluster(1).await;
     let producer = producer(&cluster, &SINGLE).await;
@@ -229,7 +229,7 @@ async fn without_an_id_records_fail_with_the_reason_and_later_ones_are_written()
     assert_eq!(written(&cluster), texts([1]));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn without_idempotence_batches_have_no_numbers() {
     let cluster = cluster(1).await;
     for pairs in [[("acks", "1"), ("linger.ms", "0")], [("enable.idempotence", "false"), ("linger.ms", "0")]]
@@ -241,7 +241,7 @@ async fn without_idempotence_batches_have_no_numbers() {
     assert_eq!(cluster.request_count(None, ApiKey::InitProducerId), 0);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn retries_bound_the_attempts() {
     let cluster = cluster(1).await;
     let producer = producer(&cluster, &[("linger.ms", "0"), ("retries", "2")]).await;

@@ -20,7 +20,7 @@ fn always(reaction: Reaction) -> Fault {
 
 /// Regression: its number was given to the next record, which the broker then took for it: that one was
 /// acknowledged and lost.
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_number_that_was_appended_under_is_not_used_again() {
     for code in AFTERWARDS {
         let cluster = cluster(1).await;
@@ -40,7 +40,7 @@ async fn a_number_that_was_appended_under_is_not_used_again() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_batch_that_expires_after_such_an_answer_keeps_its_number() {
     let cluster = cluster(1).await;
     let pairs = [("linger.ms", "0"), ("request.timeout.ms", "1000"), ("delivery.timeout.ms", "1000")];
@@ -56,7 +56,7 @@ async fn a_batch_that_expires_after_such_an_answer_keeps_its_number() {
 
 /// A new leader knows the last batch of a producer alone: those before it are refused as out of order,
 /// and are in the log all the same, since the last one is.
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn what_was_appended_before_the_last_batch_is_not_written_again() {
     let cluster = cluster(1).await;
     let pairs = [SINGLE[0], SINGLE[1], ("retry.backoff.ms", "400"), ("retry.backoff.max.ms", "400")];
@@ -78,7 +78,7 @@ async fn what_was_appended_before_the_last_batch_is_not_written_again() {
 }
 
 /// With `acks=1` the answer is the append's own: such an error says that nothing was written.
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_leader_that_waits_for_nobody_has_written_nothing() {
     for (acks, maybe) in [("1", false), ("all", true)] {
         let cluster = cluster(1).await;
@@ -91,13 +91,13 @@ async fn a_leader_that_waits_for_nobody_has_written_nothing() {
 }
 
 async fn small_batches_only() -> MockCluster {
-    let cluster = MockCluster::start(Default::default()).await.unwrap();
+    let cluster = MockCluster::start(in_memory()).await.unwrap();
     cluster.create_topic(TopicSpec::new("t").partitions(1).config("max.message.bytes", "400")).unwrap();
     cluster
 }
 
 /// Regression: a batch whose first attempt was lost failed as a whole when it was found too large.
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_batch_that_is_too_large_is_split_after_a_lost_attempt_too() {
     for idempotence in ["true", "false"] {
         let cluster = small_batches_only().await;
@@ -124,7 +124,7 @@ async fn a_batch_that_is_too_large_is_split_after_a_lost_attempt_too() {
 
 /// Its first attempt was written and the answer lost, and then the limit was lowered: the parts are
 /// refused, since their numbers are in the log, and are not written a second time under others.
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn parts_of_a_batch_that_was_written_are_not_written_again() {
     let cluster = cluster(1).await;
     let producer = producer(&cluster, &[("linger.ms", "50")]).await;
@@ -142,7 +142,7 @@ async fn parts_of_a_batch_that_was_written_are_not_written_again() {
 
 /// Regression: with a refused epoch on one partition and no other id to be had, those with a good one
 /// failed, too.
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn who_has_an_id_needs_no_other() {
     let cluster = cluster(2).await;
     let producer = producer(&cluster, &[("linger.ms", "300")]).await;

@@ -5,7 +5,6 @@
 use std::sync::Arc;
 
 use crate::support::*;
-use ottla_client::environment::Environment;
 use ottla_client::metadata::{Cache, Pattern, Snapshot, Want};
 use ottla_client::{Client, Kind};
 use ottla_mock::{Fault, Match, Reaction, TopicSpec, When};
@@ -161,7 +160,7 @@ fn a_partial_answer_keeps_other_topics_and_a_whole_one_drops_what_vanished() {
     assert!(snapshot.generation > before);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn concurrent_refreshes_are_one_request() {
     let cluster = cluster(1).await;
     let client = client(&cluster, &[]).await;
@@ -184,14 +183,14 @@ async fn concurrent_refreshes_are_one_request() {
 }
 
 /// Regression: each of those who waited for a refresh that failed tried again, one after the other.
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_failed_refresh_fails_for_all_who_waited() {
     let cluster = cluster(1).await;
     let pairs = [("request.timeout.ms", "300"), ("socket.connection.setup.timeout.ms", "300")];
     let client = client(&cluster, &pairs).await;
     cluster.inject(Fault::new(Match::any(), Reaction::Silence));
     let stale = client.snapshot().generation;
-    let started = Stopwatch::start();
+    let started = Instant::now();
     let refreshes: Vec<_> = (0..10)
         .map(|_| {
             let client = client.clone();
@@ -205,18 +204,18 @@ async fn a_failed_refresh_fails_for_all_who_waited() {
 }
 
 /// Regression: metadata waited for the whole time-out of a broker that had fallen silent.
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_silent_broker_delays_a_refresh_only_a_little() {
     let cluster = cluster(1).await;
     let client = client(&cluster, &[]).await;
     let asked = cluster.requests().last().unwrap().broker;
     cluster.inject(Fault::new(Match::any().broker(asked), Reaction::Silence));
-    let started = Stopwatch::start();
+    let started = Instant::now();
     soon(client.refresh(client.snapshot().generation, Want::Known)).await.expect("metadata");
     assert!(started.elapsed() < ms(2500), "{:?}", started.elapsed());
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn hints_about_new_leaders_are_used_without_a_refresh() {
     let cluster = cluster(1).await;
     let producer = producer(&cluster, &[("linger.ms", "0")]).await;
@@ -231,7 +230,7 @@ async fn hints_about_new_leaders_are_used_without_a_refresh() {
 }
 
 /// Regression: a misspelt topic was asked for in every refresh ever after.
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_name_that_does_not_exist_is_forgotten() {
     let cluster = cluster(1).await;
     let client = client(&cluster, &[]).await;
@@ -248,7 +247,7 @@ async fn a_name_that_does_not_exist_is_forgotten() {
 
 /// Regressions: an attempt to connect died with the first caller who gave up; each caller who
 /// waited made an attempt of its own.
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn connecting_is_shared_and_survives_callers_who_give_up() {
     let cluster = cluster(1).await;
     let client = client(&cluster, &[]).await;
@@ -272,7 +271,7 @@ async fn connecting_is_shared_and_survives_callers_who_give_up() {
 }
 
 /// Regression: requests that were under way did not hear of it.
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn closing_a_client_ends_what_waits_and_all_connections() {
     let cluster = cluster(1).await;
     let client = client(&cluster, &[]).await;
@@ -287,13 +286,13 @@ async fn closing_a_client_ends_what_waits_and_all_connections() {
     assert!(client.connection(ottla_client::Route::Any).await.is_err());
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_topic_that_nobody_uses_is_forgotten_and_one_in_use_is_not() {
     let mock = cluster(1).await;
     mock.create_topic(TopicSpec::new("idle")).unwrap();
     let mut config = config(&mock.bootstrap(), &[("metadata.max.age.ms", "100")]);
     config.metadata_max_idle = ms(2500);
-    let client = soon(Client::connect(config, Environment::default(), SOON)).await.unwrap();
+    let client = soon(Client::connect(config, memory_environment(), SOON)).await.unwrap();
     let names: [Arc<str>; 2] = ["t".into(), "idle".into()];
     soon(client.topics(&names, false, SOON)).await.unwrap();
     let known = || {
@@ -314,7 +313,7 @@ async fn a_topic_that_nobody_uses_is_forgotten_and_one_in_use_is_not() {
     assert_eq!(known(), ["idle", "t"]);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_pattern_brings_all_topics_that_match_and_those_to_come_while_it_lives() {
     let mock = cluster(1).await;
     mock.create_topic(TopicSpec::new("orders-eu")).unwrap();

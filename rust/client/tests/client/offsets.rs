@@ -8,7 +8,6 @@ use std::time::Duration;
 use crate::support::*;
 use ottla_client::consumer::Member;
 use ottla_client::consumer::offsets::{self, Committed};
-use ottla_client::environment::Environment;
 use ottla_client::metadata::Want;
 use ottla_client::{Client, CoordinatorKind, Error, Kind, TopicPartition};
 use ottla_mock::{ApiLimit, Fault, Match, MockCluster, MockConfig, Reaction, TopicSpec, When};
@@ -65,11 +64,11 @@ fn times(count: u64, api: ApiKey, code: ErrorCode) -> Fault {
     Fault { times: Some(count), ..Fault::new(Match::api(api), Reaction::Error(code)) }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn every_version_commits_and_fetches() {
     for version in 2..=10 {
         let api_limits = [(COMMIT, ApiLimit::Max(version)), (FETCH, ApiLimit::Max(version))].into();
-        let cluster = MockCluster::start(MockConfig { api_limits, ..Default::default() }).await.unwrap();
+        let cluster = MockCluster::start(MockConfig { api_limits, ..in_memory() }).await.unwrap();
         cluster.create_topic(TopicSpec::new("t").partitions(3)).unwrap();
         let client = knowing(&cluster).await;
         let outcomes = commit_of(&client, &[(0, 5), (2, 0)], SOON).await.expect("committed");
@@ -88,7 +87,7 @@ async fn every_version_commits_and_fetches() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn topics_without_known_ids_go_by_their_names() {
     let cluster = cluster(1).await;
     let client = client(&cluster, &[]).await;
@@ -100,7 +99,7 @@ async fn topics_without_known_ids_go_by_their_names() {
     );
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn each_partition_has_an_outcome_of_its_own() {
     let cluster = cluster(3).await;
     let client = knowing(&cluster).await;
@@ -132,7 +131,7 @@ const PASSING: [(ErrorCode, u64); 6] = [
     (ErrorCode::UnknownTopicId, 0),
 ];
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn what_passes_is_tried_again() {
     let cluster = cluster(1).await;
     let client = knowing(&cluster).await;
@@ -156,7 +155,7 @@ async fn what_passes_is_tried_again() {
 }
 
 /// What is about the member is the caller's to deal with: it comes at once, and nothing is stored.
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn what_is_about_the_member_comes_at_once() {
     use ErrorCode as E;
     let cluster = cluster(1).await;
@@ -194,12 +193,12 @@ fn make_again(cluster: &MockCluster) {
     cluster.create_topic(TopicSpec::new("t")).unwrap();
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn an_offset_of_a_topic_that_is_gone_is_not_stored_for_one_of_the_same_name() {
     // By its id; and by its name, where the metadata knows better by the time it is tried again.
     for version in [10, 9] {
         let api_limits = [(COMMIT, ApiLimit::Max(version))].into();
-        let cluster = MockCluster::start(MockConfig { api_limits, ..Default::default() }).await.unwrap();
+        let cluster = MockCluster::start(MockConfig { api_limits, ..in_memory() }).await.unwrap();
         cluster.create_topic(TopicSpec::new("t")).unwrap();
         let client = knowing(&cluster).await;
         if version == 9 {
@@ -217,7 +216,7 @@ async fn an_offset_of_a_topic_that_is_gone_is_not_stored_for_one_of_the_same_nam
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn while_the_metadata_lacks_a_topic_its_offsets_keep_its_id() {
     let cluster = cluster(1).await;
     let client = knowing(&cluster).await;
@@ -233,7 +232,7 @@ async fn while_the_metadata_lacks_a_topic_its_offsets_keep_its_id() {
     assert!(seen.iter().filter(|seen| seen.api == Some(COMMIT)).all(|seen| seen.version == 10));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn offsets_of_two_topics_of_one_name_are_told_apart() {
     let cluster = cluster(2).await;
     let client = knowing(&cluster).await;
@@ -253,7 +252,7 @@ async fn offsets_of_two_topics_of_one_name_are_told_apart() {
     assert_eq!(cluster.committed("g", "t", 1).map(|committed| committed.offset), Some(7));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_coordinator_that_moves_or_dies_is_followed() {
     let cluster = cluster(1).await;
     let client = knowing(&cluster).await;
@@ -271,7 +270,7 @@ async fn a_coordinator_that_moves_or_dies_is_followed() {
     assert_eq!(stored(&cluster), Some(4));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn an_offset_in_a_transaction_is_waited_for() {
     let cluster = cluster(1).await;
     let client = knowing(&cluster).await;
@@ -296,7 +295,7 @@ async fn an_offset_in_a_transaction_is_waited_for() {
     assert_eq!(soon(waiting).await.unwrap().unwrap(), Some(at(1)));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn when_the_time_is_over_each_partition_says_what_is_known_of_it() {
     let cluster = cluster(2).await;
     let client = knowing(&cluster).await;
@@ -314,7 +313,7 @@ async fn when_the_time_is_over_each_partition_says_what_is_known_of_it() {
     assert!(error.kind() == Kind::Timeout && error.is_maybe_done(), "{error}");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn what_is_no_offset_is_not_sent() {
     let cluster = cluster(1).await;
     let client = knowing(&cluster).await;
@@ -327,18 +326,19 @@ async fn what_is_no_offset_is_not_sent() {
 
 /// A broker whose first answers leave out what was asked for: first the group, then the topic, then
 /// one of the partitions.
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn an_answer_that_leaves_something_out_is_not_taken_for_nothing_committed() {
     let fetches = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
     let counted = std::sync::Arc::clone(&fetches);
-    let address = server(move |mut stream| {
-        let fetches = std::sync::Arc::clone(&counted);
-        let port = i32::from(stream.local_addr().unwrap().port());
+    let listener = pipes().listen();
+    let (host, port) = (listener.address().ip().to_string(), i32::from(listener.address().port()));
+    let address = serve_at(listener, move |mut stream| {
+        let (fetches, host) = (std::sync::Arc::clone(&counted), host.clone());
         async move {
             let Some(()) = shake_hands(&mut stream).await else { return };
             while let Some(header) = read_request(&mut stream).await {
                 let (version, id) = (header.api_version, header.correlation_id);
-                let host = "127.0.0.1".to_owned();
+                let host = host.clone();
                 match ApiKey::try_from(header.api_key).unwrap() {
                     ApiKey::Metadata => {
                         let broker = MetadataResponseBroker { node_id: 1, host, port, rack: None };
@@ -360,10 +360,9 @@ async fn an_answer_that_leaves_something_out_is_not_taken_for_nothing_committed(
                 }
             }
         }
-    })
-    .await;
+    });
     let config = config(&address.to_string(), &[]);
-    let client = soon(Client::connect(config, Environment::default(), SOON)).await.unwrap();
+    let client = soon(Client::connect(config, memory_environment(), SOON)).await.unwrap();
     let found = fetch_of(&client, &[0, 1], SOON).await.unwrap();
     assert_eq!(found.values().flatten().map(|committed| committed.offset).collect::<Vec<_>>(), [8, 8]);
     assert_eq!(fetches.load(std::sync::atomic::Ordering::SeqCst), 4);

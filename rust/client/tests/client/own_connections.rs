@@ -25,7 +25,7 @@ fn owned(client: &Client) -> usize {
     client.connections().iter().filter(|status| status.owner != Owner::CLIENT).count()
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn nobody_is_held_up_by_what_another_waits_for() {
     let cluster = cluster(1).await;
     let client = client(&cluster, &[]).await;
@@ -46,7 +46,7 @@ async fn nobody_is_held_up_by_what_another_waits_for() {
     waiting.abort();
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn what_is_known_is_shared_and_connections_go_with_the_last_clone() {
     let cluster = cluster(1).await;
     let client = client(&cluster, &[]).await;
@@ -77,7 +77,7 @@ async fn what_is_known_is_shared_and_connections_go_with_the_last_clone() {
     ask(&client, 1).await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn closing_the_client_closes_them() {
     let cluster = cluster(1).await;
     let client = client(&cluster, &[]).await;

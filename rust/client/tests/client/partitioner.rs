@@ -65,7 +65,7 @@ fn keyed<'a>(key: Option<&'a [u8]>) -> Record<'a> {
     Record { key, ..record(b"v") }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn each_partitioner_sends_keys_where_it_should() {
     let cluster = cluster(7).await;
     for name in ["default", "murmur2_random", "murmur2", "consistent", "consistent_random"] {
@@ -94,7 +94,7 @@ async fn each_partitioner_sends_keys_where_it_should() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn keys_do_not_count_for_those_who_ignore_them() {
     let cluster = cluster(4).await;
     let round_robin = ("partitioner.class", "org.apache.kafka.clients.producer.RoundRobinPartitioner");

@@ -141,7 +141,7 @@ fn without_partitions_there_is_no_choice() {
     assert_eq!(Table::adaptive(&[]).pick(0.5), None);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn records_without_a_key_fill_batches_and_spread_over_partitions_with_a_leader() {
     let cluster = cluster(4).await;
     let pairs = [("batch.size", "200"), ("linger.ms", "5")];
@@ -180,7 +180,7 @@ fn led_by(cluster: &MockCluster, broker: i32) -> i32 {
 
 const PRODUCE: ApiKey = ApiKey::Produce;
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_slow_broker_gets_clearly_less() {
     let cluster = cluster(3).await;
     let slow = led_by(&cluster, 2);
@@ -198,7 +198,7 @@ async fn a_slow_broker_gets_clearly_less() {
     assert!(counts.values().all(|count| (600..1_400).contains(count)), "{counts:?}: all the same");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_broker_that_takes_nothing_is_avoided_until_it_does() {
     let cluster = cluster(3).await;
     let stuck = led_by(&cluster, 2);
@@ -211,7 +211,7 @@ async fn a_broker_that_takes_nothing_is_avoided_until_it_does() {
     soon(back).await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn with_rack_awareness_records_stay_in_the_rack_while_it_has_leaders() {
     let cluster = cluster(3).await;
     let near = led_by(&cluster, 2);

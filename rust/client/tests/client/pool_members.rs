@@ -39,11 +39,11 @@ async fn hanging_request(cluster: &MockCluster, connection: Arc<Connection>) -> 
     waiting
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_connection_in_use_is_taken_up_again_when_its_broker_is_back() {
-    let cluster = MockCluster::start(MockConfig { brokers: 1, ..Default::default() }).await.unwrap();
+    let cluster = MockCluster::start(MockConfig { brokers: 1, ..in_memory() }).await.unwrap();
     let endpoint: Endpoint = cluster.bootstrap().parse().unwrap();
-    let pool = pool(&cluster.bootstrap(), Environment::default());
+    let pool = pool(&cluster.bootstrap(), memory_environment());
     let first = soon(pool.get(1, SHARED, &endpoint)).await.unwrap();
     let mut waiting = vec![hanging_request(&cluster, first).await];
     for _ in 0..OFTEN {
@@ -78,9 +78,9 @@ async fn a_connection_in_use_is_taken_up_again_when_its_broker_is_back() {
     until(|| cluster.connections(1) == 0).await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn an_attempt_that_is_waited_for_serves_who_comes_when_the_broker_is_back() {
-    let cluster = MockCluster::start(MockConfig { brokers: 1, ..Default::default() }).await.unwrap();
+    let cluster = MockCluster::start(MockConfig { brokers: 1, ..in_memory() }).await.unwrap();
     let network = Arc::new(Names::default());
     let pool = pool(&cluster.bootstrap(), environment(&network, 1));
     let get = || {
@@ -116,7 +116,7 @@ async fn an_attempt_that_is_waited_for_serves_who_comes_when_the_broker_is_back(
     until(|| cluster.connections(1) == 0).await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn an_address_that_comes_and_goes_costs_one_connection() {
     let cluster = cluster(1).await;
     let network = Arc::new(Names::default());
@@ -126,7 +126,7 @@ async fn an_address_that_comes_and_goes_costs_one_connection() {
     let client = soon(client).await.unwrap();
     let mut waiting = Vec::new();
     for turn in 0..2 * OFTEN {
-        let host = if turn % 2 == 0 { "127.0.0.1" } else { "elsewhere" };
+        let host = if turn % 2 == 0 { "198.51.100.1" } else { "elsewhere" };
         cluster.advertise(broker.id, host, broker.address.port()).unwrap();
         soon(client.refresh(client.snapshot().generation, Want::Known)).await.unwrap();
         let connection = soon(client.connection(Route::Broker(broker.id))).await.unwrap();

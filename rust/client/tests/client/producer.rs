@@ -15,7 +15,7 @@ use tokio::time::Instant;
 
 const PRODUCE: ApiKey = ApiKey::Produce;
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn every_acks_writes_and_tells_where() {
     let cluster = cluster(1).await;
     for (acks, told) in [("all", 0), ("1", 1), ("0", -1)] {
@@ -25,7 +25,7 @@ async fn every_acks_writes_and_tells_where() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn linger_gathers_and_batch_size_cuts() {
     let cluster = cluster(1).await;
     let lingering = producer(&cluster, &[("linger.ms", "3000")]).await;
@@ -58,7 +58,7 @@ async fn linger_gathers_and_batch_size_cuts() {
     assert!(sent[54].result().is_none(), "the last one lingers");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn batches_of_many_partitions_share_requests() {
     let cluster = cluster(30).await;
     let producer = producer(&cluster, &[("linger.ms", "100")]).await;
@@ -72,7 +72,7 @@ async fn batches_of_many_partitions_share_requests() {
     assert!(cluster.request_count(None, PRODUCE) <= 6, "{}", cluster.request_count(None, PRODUCE));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_full_buffer_blocks_for_max_block_and_takes_nothing() {
     let cluster = cluster(1).await;
     let pairs = [("buffer.memory", "3000"), ("max.block.ms", "2500"), ("linger.ms", "0")];
@@ -83,11 +83,11 @@ async fn a_full_buffer_blocks_for_max_block_and_takes_nothing() {
     for _ in 0..3 {
         sent.push(send(&producer, 0, &value).await);
     }
-    let watch = Stopwatch::start();
+    let watch = Instant::now();
     let error = soon(producer.send("t", Some(0), &record(value.as_bytes()))).await.expect_err("full");
     assert_eq!(error.kind(), Kind::Timeout);
     assert!(error.message().contains("buffer.memory"), "{error}");
-    watch.assert_within(ms(2490), ms(2800));
+    assert_took(watch, ms(2490), ms(2800));
     // Waiting and giving up, over and over, takes nothing.
     for _ in 0..20 {
         let record = record(value.as_bytes());
@@ -104,7 +104,7 @@ async fn a_full_buffer_blocks_for_max_block_and_takes_nothing() {
 }
 
 /// Regression: senders waited for room that lingering batches took.
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn nothing_lingers_while_somebody_waits_for_room() {
     let cluster = cluster(2).await;
     let pairs = [("buffer.memory", "2500"), ("linger.ms", "60000"), ("max.block.ms", "15000")];
@@ -115,7 +115,7 @@ async fn nothing_lingers_while_somebody_waits_for_room() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn one_partitions_error_touches_no_other() {
     let cluster = cluster(6).await;
     let producer = producer(&cluster, &[("linger.ms", "20")]).await;
@@ -146,16 +146,16 @@ async fn one_partitions_error_touches_no_other() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn unknown_topics_and_partitions_fail_within_max_block() {
-    let config = MockConfig { auto_create_topics: false, ..Default::default() };
+    let config = MockConfig { auto_create_topics: false, ..in_memory() };
     let cluster = MockCluster::start(config).await.unwrap();
     cluster.create_topic(TopicSpec::new("t").partitions(2)).unwrap();
     let producer = producer(&cluster, &[("max.block.ms", "3000")]).await;
-    let watch = Stopwatch::start();
+    let watch = Instant::now();
     let error = soon(producer.send("nope", None, &record(b"x"))).await.expect_err("no topic");
     assert_eq!(error.kind(), Kind::UnknownTopic, "{error}");
-    watch.assert_within(ms(0), ms(3500));
+    assert_took(watch, ms(0), ms(3500));
     let error = soon(producer.send("t", Some(2), &record(b"x"))).await.expect_err("no partition");
     assert!(error.message().contains("partition 2 does not exist"), "{error}");
     let error = soon(producer.send("bad name!", None, &record(b"x"))).await.expect_err("not a name");
@@ -194,7 +194,7 @@ async fn who_waits_longest_for_room_is_served_first() {
 }
 
 /// Regression: a partition that was added a moment ago was refused until the metadata's next refresh.
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_partition_that_was_just_added_is_written_to() {
     let cluster = cluster(1).await;
     let producer = producer(&cluster, &[("linger.ms", "0")]).await;
@@ -213,7 +213,7 @@ async fn a_partition_that_was_just_added_is_written_to() {
     assert!(cluster.request_count(None, ApiKey::Metadata) <= before + 2);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_record_too_large_fails_alone() {
     let cluster = cluster(1).await;
     let producer = producer(&cluster, &[("max.request.size", "1000"), ("linger.ms", "0")]).await;
@@ -228,7 +228,7 @@ async fn a_record_too_large_fails_alone() {
     assert_eq!(producer.buffered(), 0);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn flush_waits_for_exactly_what_was_sent_before() {
     let cluster = cluster(1).await;
     let producer = std::sync::Arc::new(producer(&cluster, &[("linger.ms", "60000")]).await);
@@ -246,7 +246,7 @@ async fn flush_waits_for_exactly_what_was_sent_before() {
     assert!(error.message().contains("unacknowledged"), "{error}");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn close_writes_what_it_can_and_fails_the_rest_with_a_reason() {
     let cluster = cluster(2).await;
     let producer = producer(&cluster, &[("linger.ms", "60000")]).await;
@@ -266,7 +266,7 @@ async fn close_writes_what_it_can_and_fails_the_rest_with_a_reason() {
     soon(producer.close(SOON)).await.expect("again");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn dropping_a_producer_completes_every_promise() {
     let cluster = cluster(2).await;
     let producer = producer(&cluster, &[("linger.ms", "0")]).await;
@@ -304,7 +304,7 @@ async fn every_promise_has_ended_when_close_returns() {
 
 /// Lesson of CVE-2026-35554: what is handed to a connection cannot change under it, even if its
 /// batch has expired and the memory is wanted for others.
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn bytes_of_an_expired_batch_are_not_reused_while_the_socket_has_them() {
     let cluster = cluster(1).await;
     let pairs = [
@@ -318,14 +318,14 @@ async fn bytes_of_an_expired_batch_are_not_reused_while_the_socket_has_them() {
     ];
     let producer = producer(&cluster, &pairs).await;
     // The broker does not read on, so that the socket is stuck in the middle of the batch.
-    let slow = Fault::once(Match::api(PRODUCE), Reaction::Delay(ms(5100)));
-    cluster.inject(slow);
+    let slow = cluster.inject(Fault::new(Match::api(PRODUCE), Reaction::Delay(ms(5100))));
     send(&producer, 0, "first").await;
     until(|| cluster.request_count(None, PRODUCE) == 1).await;
     let large = "y".repeat(900_000);
     let expired = send(&producer, 0, &large).await;
     let error = offset_of(&expired).await.expect_err("expired");
     assert_eq!(error.kind(), Kind::Timeout);
+    cluster.remove_fault(slow);
     let next = send(&producer, 0, &"z".repeat(900_000)).await;
     offset_of(&next).await.expect("written");
     for (_, value) in log(&cluster, "t", 0) {
@@ -334,9 +334,9 @@ async fn bytes_of_an_expired_batch_are_not_reused_while_the_socket_has_them() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn an_idle_or_leaderless_producer_leaves_the_brokers_alone() {
-    let cluster = MockCluster::start(MockConfig::default()).await.unwrap();
+    let cluster = MockCluster::start(in_memory()).await.unwrap();
     cluster.create_topic(TopicSpec::new("t").partitions(1).replication(1)).unwrap();
     let producer: Producer = producer(&cluster, &[("linger.ms", "0"), ("retry.backoff.ms", "100")]).await;
     offset_of(&send(&producer, 0, "a").await).await.expect("written");
@@ -354,7 +354,7 @@ async fn an_idle_or_leaderless_producer_leaves_the_brokers_alone() {
     quiet(&cluster, ms(300)).await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_full_buffer_is_told_without_waiting_to_those_who_try() {
     let cluster = cluster(1).await;
     let producer = producer(&cluster, &[("buffer.memory", "1000"), ("linger.ms", "0")]).await;
@@ -371,7 +371,7 @@ async fn a_full_buffer_is_told_without_waiting_to_those_who_try() {
     assert!(matches!(producer.try_send(&target, None, &record(&value), None), Ok(Sent::Accepted(_))));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn whoever_watches_a_batch_is_called_once_before_those_who_wait() {
     let cluster = cluster(1).await;
     let producer = producer(&cluster, &[("linger.ms", "0")]).await;

@@ -28,7 +28,7 @@ fn append(producer: &Producer, records: &[(Option<i32>, Record<'_>)]) -> Vec<Del
     sent
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn records_go_where_they_would_go_one_by_one() {
     let cluster = cluster(3).await;
     // Small batches, so that a stretch of records is one of several.
@@ -60,7 +60,7 @@ async fn records_go_where_they_would_go_one_by_one() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn what_fails_fails_alone_and_gives_its_room_back() {
     let cluster = cluster(1).await;
     let pairs = [
@@ -133,7 +133,7 @@ async fn threads_that_send_at_once_lose_nothing() {
     assert_eq!(producer.buffered(), 0);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn buffers_that_are_used_again_never_mix_two_batches() {
     for codec in ["none", "lz4"] {
         let cluster = cluster(1).await;

@@ -3,7 +3,6 @@
 
 use crate::support::*;
 use ottla_client::Client;
-use ottla_client::environment::Environment;
 use ottla_client::producer::{Delivery, Producer};
 use ottla_mock::{ApiLimit, Fault, Match, MockCluster, MockConfig, Reaction, TopicSpec, When};
 use ottla_protocol::{ApiKey, ErrorCode};
@@ -13,7 +12,7 @@ const PARTITIONS: i32 = 6;
 /// A cluster that serves Produce up to this version.
 async fn limited(version: i16) -> MockCluster {
     let api_limits = [(ApiKey::Produce, ApiLimit::Max(version))].into();
-    let config = MockConfig { api_limits, ..Default::default() };
+    let config = MockConfig { api_limits, ..in_memory() };
     let cluster = MockCluster::start(config).await.unwrap();
     cluster.create_topic(TopicSpec::new("t").partitions(PARTITIONS)).unwrap();
     cluster
@@ -42,7 +41,7 @@ async fn send_round(producer: &Producer, sent: &mut Vec<(i32, String, Delivery)>
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn leaders_that_move_are_followed_with_and_without_a_hint() {
     // By ids and with hints; by names and with hints; without hints.
     for version in [13, 12, 9] {
@@ -63,11 +62,11 @@ async fn leaders_that_move_are_followed_with_and_without_a_hint() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_hint_saves_the_question_who_leads_now() {
     let cluster = limited(13).await;
     let config = config(&cluster.bootstrap(), &[("linger.ms", "0")]);
-    let client = soon(Client::connect(config, Environment::default(), SOON)).await.unwrap();
+    let client = soon(Client::connect(config, memory_environment(), SOON)).await.unwrap();
     let producer = Producer::new(client).unwrap();
     offset_of(&send(&producer, 0, "a").await).await.expect("written");
     let leader = cluster.leader("t", 0).unwrap();
@@ -77,9 +76,9 @@ async fn a_hint_saves_the_question_who_leads_now() {
     assert_eq!(cluster.request_count(None, ApiKey::Metadata), before);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn one_partition_s_error_is_nobody_else_s() {
-    let cluster = MockCluster::start(MockConfig { brokers: 1, ..Default::default() }).await.unwrap();
+    let cluster = MockCluster::start(MockConfig { brokers: 1, ..in_memory() }).await.unwrap();
     cluster.create_topic(TopicSpec::new("t").partitions(PARTITIONS)).unwrap();
     let producer = producer(&cluster, &[("linger.ms", "20")]).await;
     let mut sent = Vec::new();
@@ -94,7 +93,7 @@ async fn one_partition_s_error_is_nobody_else_s() {
     assert_eq!(cluster.request_count(None, ApiKey::Produce), 2);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn what_is_lost_with_many_partitions_on_board_is_written_once() {
     let lost = [
         Reaction::Disconnect(When::BeforeHandling),

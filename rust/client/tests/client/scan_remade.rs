@@ -54,7 +54,7 @@ async fn read(end: i64, options: ScanOptions) -> (i64, i64, Result<(), Error>, V
 }
 
 /// Regression: a scan read on in the new topic at the old one's offset, as if nothing had happened.
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_topic_made_anew_ends_a_scan_of_the_old_one() {
     let (old, new, ended, gaps) = read(200, OPTIONS).await;
     assert!(old < 200 && new == 0 && gaps.is_empty(), "{old} {new} {gaps:?}");
@@ -64,7 +64,7 @@ async fn a_topic_made_anew_ends_a_scan_of_the_old_one() {
 }
 
 /// Regression: as above, where losses are passed over.
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn what_was_not_read_of_the_old_topic_is_a_gap_if_losses_are_passed_over() {
     let options = ScanOptions { fail_on_data_loss: false, ..OPTIONS };
     let (old, new, ended, gaps) = read(200, options).await;
@@ -74,7 +74,7 @@ async fn what_was_not_read_of_the_old_topic_is_a_gap_if_losses_are_passed_over()
 }
 
 /// Regression: as above, for who follows the log, who goes on at the start of the new one.
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn who_follows_a_log_goes_on_at_the_start_of_the_new_one() {
     let options = ScanOptions { fail_on_data_loss: false, ..OPTIONS };
     let (old, new, ended, gaps) = read(FOLLOW, options).await;

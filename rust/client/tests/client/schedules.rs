@@ -2,7 +2,7 @@
 //! leaders that move, brokers that stop): every acknowledged record is in the log at the offset
 //! told, in order per partition; a record that failed without "maybe" is not in the log; with
 //! idempotence no record is in the log twice or before one that was sent earlier; every promise
-//! ends. A failure prints its seed: `OTTLA_SEED=n cargo test -p ottla-client --test schedules`.
+//! ends. A failure prints its seed: `OTTLA_SEED=n cargo test -p ottla-client --test client schedules::`.
 
 use std::collections::HashMap;
 
@@ -12,7 +12,7 @@ use ottla_mock::{Fault, Match, MockCluster, Reaction, When};
 use ottla_protocol::{ApiKey, ErrorCode};
 
 const PARTITIONS: i32 = 4;
-const SEEDS: u64 = 12;
+const SEEDS: u64 = 24;
 const STEPS: usize = 400;
 
 const CODES: [ErrorCode; 9] = [
@@ -140,32 +140,7 @@ async fn run(seed: u64) {
     assert!(written > STEPS / 4, "only {written} of {STEPS} were written");
 }
 
-/// Prints the seed of a run that fails.
-struct Seed(u64);
-
-impl Drop for Seed {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            eprintln!("replay with OTTLA_SEED={}", self.0);
-        }
-    }
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test(start_paused = true)]
 async fn random_schedules_keep_every_promise() {
-    let seeds: Vec<u64> = match std::env::var("OTTLA_SEED") {
-        Ok(seed) => vec![seed.parse().expect("a number")],
-        Err(_) => (0..std::env::var("OTTLA_SEEDS").map_or(SEEDS, |n| n.parse().expect("a number"))).collect(),
-    };
-    // So many at a time that none starves.
-    for seeds in seeds.chunks(12) {
-        let run_one = |seed: u64| async move {
-            let _seed = Seed(seed);
-            run(seed).await;
-        };
-        let runs: Vec<_> = seeds.iter().map(|seed| tokio::spawn(run_one(*seed))).collect();
-        for run in runs {
-            run.await.expect("a run whose seed is printed above");
-        }
-    }
+    every_seed(SEEDS, run).await;
 }

@@ -187,10 +187,10 @@ async fn a_port_that_speaks_something_else_is_told_so() {
     let error = try_connect(address, &[trust]).await.expect_err("plaintext");
     assert!(error.message().contains("security.protocol=PLAINTEXT"), "{error}");
     assert_eq!(error.context().phase, Some(Phase::Tls));
-    let http = answering(b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n").await;
+    let http = answering(b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n");
     let error = try_connect(http, &[trust]).await.expect_err("HTTP");
     assert!(error.message().contains("HTTP"), "{error}");
-    let silent = server(|stream| async move {
+    let silent = tcp_server(|stream| async move {
         let _open = stream;
         std::future::pending().await
     });
@@ -203,7 +203,7 @@ async fn a_port_that_speaks_something_else_is_told_so() {
     let error = try_connect(tls, &plaintext).await.expect_err("TLS");
     assert!(error.message().contains("TLS") && error.message().contains("security.protocol"), "{error}");
     // And one that hangs up without an alert.
-    let rude = server(|mut stream| async move {
+    let rude = tcp_server(|mut stream| async move {
         let _ = stream.read(&mut [0; 8]).await;
         let _ = stream.shutdown().await;
     });

@@ -7,7 +7,7 @@ use ottla_client::consumer::group::{Change, Group, GroupSettings, Subscription};
 use ottla_client::{Error, TopicPartition};
 use ottla_mock::{GroupConfig, MockCluster, MockConfig, TopicSpec};
 
-use crate::support::{client, ms, soon};
+use crate::support::{client, in_memory, ms, soon};
 
 pub(crate) const CLASSIC: (&str, &str) = ("group.protocol", "classic");
 pub(crate) const CONSUMER: (&str, &str) = ("group.protocol", "consumer");
@@ -116,7 +116,7 @@ pub(crate) async fn settled(members: &mut [&mut Member], wanted: &[(&str, i32)])
 }
 
 pub(crate) async fn group_cluster(groups: GroupConfig) -> MockCluster {
-    let config = MockConfig { groups, ..MockConfig::default() };
+    let config = MockConfig { groups, ..in_memory() };
     let cluster = MockCluster::start(config).await.expect("a cluster");
     cluster.create_topic(TopicSpec::new("t").partitions(6)).expect("a topic");
     cluster

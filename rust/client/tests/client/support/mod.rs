@@ -6,8 +6,9 @@ pub(crate) mod assignments;
 pub(crate) mod classic;
 pub(crate) mod heartbeats;
 pub(crate) mod member;
+mod memory;
 pub(crate) mod numbered;
-mod stopwatch;
+mod scripted;
 pub(crate) mod tls;
 
 use std::collections::HashMap;
@@ -18,20 +19,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ottla_client::config::Value;
-use ottla_client::environment::{BoxFuture, Environment, Network, SocketOptions, Stream, System};
+use ottla_client::environment::{BoxFuture, Environment, Network, SocketOptions, Stream};
 use ottla_client::producer::{Delivery, Producer, Record};
 use ottla_client::{Client, Config, Error};
 use ottla_mock::{MockCluster, MockConfig, TopicSpec};
-use ottla_protocol::header::{RequestHeader, response_frame};
-use ottla_protocol::messages::api_versions::{ApiVersion, ApiVersionsResponse};
 use ottla_protocol::records::{Batches, Scratch};
-use ottla_protocol::{ApiKey, Message};
 use parking_lot::Mutex;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
+pub(crate) use tokio::time::Instant;
 use tokio::time::timeout;
 
-pub(crate) use stopwatch::{Stopwatch, calmly};
+pub(crate) use memory::{Memory, in_memory, memory_environment, pipes};
+pub(crate) use scripted::*;
 
 /// What calls are given that should succeed.
 pub(crate) const SOON: Duration = Duration::from_secs(15);
@@ -41,6 +39,32 @@ const PATIENCE: Duration = Duration::from_secs(90);
 /// The output of `future`, in time.
 pub(crate) async fn soon<T>(future: impl Future<Output = T>) -> T {
     timeout(PATIENCE, future).await.expect("in time")
+}
+
+/// The seeds of a random schedule: the one in `OTTLA_SEED`, or as many as `OTTLA_SEEDS` says.
+fn seeds(usual: u64) -> Vec<u64> {
+    let number = |name| std::env::var(name).ok().map(|text| text.parse().expect("a number"));
+    match number("OTTLA_SEED") {
+        Some(seed) => vec![seed],
+        None => (0..number("OTTLA_SEEDS").unwrap_or(usual)).collect(),
+    }
+}
+
+/// Runs a random schedule with each seed, one after the other, and prints that of one that fails.
+pub(crate) async fn every_seed(usual: u64, run: impl AsyncFn(u64)) {
+    struct Running(u64);
+    impl Drop for Running {
+        fn drop(&mut self) {
+            if std::thread::panicking() {
+                eprintln!("replay with OTTLA_SEED={}", self.0);
+            }
+        }
+    }
+    for seed in seeds(usual) {
+        let _running = Running(seed);
+        memory::forget_environments();
+        run(seed).await;
+    }
 }
 
 /// Waits until no request has come for a while.
@@ -67,12 +91,26 @@ pub(crate) async fn until(mut condition: impl FnMut() -> bool) {
     .await;
 }
 
+/// That something took at least `least` and less than `most`. It is for a paused clock, which shows no time
+/// but what was waited for.
+pub(crate) fn assert_took(started: Instant, least: Duration, most: Duration) {
+    let took = started.elapsed();
+    assert!(took >= least && took < most, "{took:?}");
+}
+
 pub(crate) fn ms(millis: u64) -> Duration {
     Duration::from_millis(millis)
 }
 
 /// A cluster of three brokers with one topic `t`.
 pub(crate) async fn cluster(partitions: i32) -> MockCluster {
+    let cluster = MockCluster::start(in_memory()).await.expect("a cluster");
+    cluster.create_topic(TopicSpec::new("t").partitions(partitions)).expect("a topic");
+    cluster
+}
+
+/// The same on loopback TCP, for what is about sockets, and for clients that have no way into memory.
+pub(crate) async fn tcp_cluster(partitions: i32) -> MockCluster {
     let cluster = MockCluster::start(MockConfig::default()).await.expect("a cluster");
     cluster.create_topic(TopicSpec::new("t").partitions(partitions)).expect("a topic");
     cluster
@@ -88,7 +126,7 @@ pub(crate) fn config(servers: &str, pairs: &[(&str, &str)]) -> Config {
 /// A connected client.
 pub(crate) async fn client(cluster: &MockCluster, pairs: &[(&str, &str)]) -> Client {
     let config = config(&cluster.bootstrap(), pairs);
-    soon(Client::connect(config, Environment::default(), SOON)).await.expect("a client")
+    soon(Client::connect(config, memory_environment(), SOON)).await.expect("a client")
 }
 
 /// A producer on a client of its own.
@@ -132,9 +170,11 @@ pub(crate) fn values(bytes: &bytes::Bytes) -> Vec<(i64, String)> {
     found
 }
 
-/// A network whose names are what the test says; sockets are real. Addresses may be unreachable.
+/// A network whose names are what the test says; addresses lead to clusters in memory, or to real sockets,
+/// or nowhere.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
+    memory: Memory,
     pub(crate) names: Mutex<HashMap<String, Vec<SocketAddr>>>,
     /// Connecting to these never ends.
     pub(crate) black_holes: Mutex<Vec<SocketAddr>>,
@@ -173,76 +213,11 @@ impl Network for Names {
         if self.black_holes.lock().contains(&address) {
             return Box::pin(std::future::pending());
         }
-        System.connect(address, options)
+        self.memory.connect(address, options)
     }
 }
 
 /// An environment on `network` whose randomness comes from `seed`.
 pub(crate) fn environment(network: &Arc<Names>, seed: u64) -> Environment {
     Environment::new(Arc::clone(network) as Arc<dyn Network>, fastrand::Rng::with_seed(seed))
-}
-
-/// A port on which nothing listens.
-pub(crate) async fn closed_port() -> SocketAddr {
-    TcpListener::bind("127.0.0.1:0").await.expect("a port").local_addr().expect("an address")
-}
-
-/// A server that does `serve` with each connection.
-pub(crate) async fn server<F: Future<Output = ()> + Send + 'static>(
-    serve: impl Fn(TcpStream) -> F + Send + 'static,
-) -> SocketAddr {
-    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-    let address = listener.local_addr().expect("an address");
-    tokio::spawn(async move {
-        while let Ok((stream, _)) = listener.accept().await {
-            tokio::spawn(serve(stream));
-        }
-    });
-    address
-}
-
-/// A server that reads what comes, answers with `bytes`, and keeps the connection open.
-pub(crate) async fn answering(bytes: &'static [u8]) -> SocketAddr {
-    server(move |mut stream| async move {
-        let mut sink = [0; 4096];
-        while matches!(stream.read(&mut sink).await, Ok(1..)) {
-            if stream.write_all(bytes).await.is_err() {
-                return;
-            }
-        }
-    })
-    .await
-}
-
-/// The next request's header; `None` at the end.
-pub(crate) async fn read_request(stream: &mut TcpStream) -> Option<RequestHeader> {
-    let length = stream.read_u32().await.ok()?;
-    let mut frame = vec![0; usize::try_from(length).ok()?];
-    stream.read_exact(&mut frame).await.ok()?;
-    RequestHeader::decode_any(&frame.into()).ok().map(|(header, _)| header)
-}
-
-pub(crate) async fn respond<M: Message>(
-    stream: &mut TcpStream,
-    api: ApiKey,
-    version: i16,
-    correlation_id: i32,
-    message: &M,
-) {
-    let frame = response_frame(api, version, correlation_id, message).expect("a frame");
-    // The client may have gone.
-    let _ = stream.write_all(&frame.to_bytes()).await;
-}
-
-/// Answers the handshake of a client: every API in all versions.
-pub(crate) async fn shake_hands(stream: &mut TcpStream) -> Option<()> {
-    let header = read_request(stream).await?;
-    let api_keys = ApiKey::ALL.iter().map(|api| ApiVersion {
-        api_key: *api as i16,
-        min_version: api.versions().0,
-        max_version: api.versions().1,
-    });
-    let answer = ApiVersionsResponse { api_keys: api_keys.collect(), ..Default::default() };
-    respond(stream, ApiKey::ApiVersions, header.api_version, header.correlation_id, &answer).await;
-    Some(())
 }

@@ -95,7 +95,7 @@ impl Terms {
 /// TLS in front of a broker.
 pub(crate) async fn terminate(terms: Terms, broker: SocketAddr) -> SocketAddr {
     let acceptor = terms.acceptor();
-    server(move |stream| {
+    tcp_server(move |stream| {
         let acceptor = acceptor.clone();
         async move {
             let Ok(mut tls) = acceptor.accept(stream).await else { return };

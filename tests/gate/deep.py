@@ -1,0 +1,178 @@
+"""`make deep`: everything that takes time, luck or a quiet machine, in sections, with a report.
+
+    python -m tests.gate.deep [--seeds N] [SECTION ...]
+
+A section that fails does not keep the others from running. `.ottla-build/deep/report.md` says what
+ran, for how long, what failed, and the seeds to replay; each section's whole output lies beside it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.gate import outcomes
+from tests.gate.machine import Machine
+
+DIRECTORY = Path(".ottla-build/deep")
+_CARGO = ["cargo", "test", "--release", "--locked"]
+_ENGINE = ["-p", "ottla-client", "--test", "client", "--"]
+_SEED = re.compile(r"OTTLA_SEED=\d+")
+_RUST_FAILED = re.compile(r"^test (\S+) (?:- should panic )?\.\.\. FAILED$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Section:
+    """One process: a name, what it runs, and with which environment."""
+
+    name: str
+    command: Sequence[str]
+    environment: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Result:
+    """What became of a section."""
+
+    section: Section
+    status: int
+    seconds: float
+    stopped: float
+    stolen: float
+    summary: str
+    failed: Sequence[str]
+    seeds: Sequence[str]
+
+
+def sections(seeds: int) -> list[Section]:
+    """All sections, in the order in which they run."""
+    some = {"OTTLA_SEEDS": str(seeds)}
+    directories = ["mock", "cluster", "compat", "security", "fault", "network"]
+    return [
+        Section("rust-ignored", [*_CARGO, "--workspace", *_WITHOUT, "--", "--ignored"]),
+        Section("schedules", [*_CARGO, *_ENGINE, "schedules"], some),
+        *(Section(name, _pytest(f"tests/{name}")) for name in directories),
+        Section("spark", _pytest("tests/spark")),
+    ]
+
+
+_WITHOUT = ["--exclude", "ottla-python", "--exclude", "ottla-benches"]
+
+
+def _pytest(directory: str) -> list[str]:
+    return [sys.executable, "-m", "pytest", "-p", "tests.gate.outcomes", "-m", "deep", directory]
+
+
+def run(section: Section) -> Result:
+    """Run a section, showing what it prints and keeping it."""
+    print(f"\n######## {section.name}", flush=True)
+    log, failures = DIRECTORY / f"{section.name}.log", DIRECTORY / f"{section.name}.failed"
+    failures.unlink(missing_ok=True)
+    environment = {**os.environ, **section.environment, outcomes.FILE: str(failures)}
+    started = time.time()
+    with Machine() as machine, log.open("w") as file:
+        process = subprocess.Popen(
+            section.command,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            env=environment,
+        )
+        assert process.stdout is not None
+        for line in process.stdout:
+            file.write(line)
+            print(line, end="", flush=True)
+        status = process.wait()
+    ended, text = time.time(), log.read_text()
+    failed = _RUST_FAILED.findall(text)
+    if failures.exists():
+        failed += [json.loads(line)["test"] for line in failures.read_text().splitlines()]
+    return Result(
+        section,
+        status,
+        ended - started,
+        machine.stopped(started, ended),
+        machine.stolen(started, ended),
+        _summary(text),
+        failed,
+        sorted(set(_SEED.findall(text))) if status else [],
+    )
+
+
+def _summary(text: str) -> str:
+    rust = re.findall(r"^test result: \w+\. (\d+) passed; (\d+) failed", text, re.MULTILINE)
+    if rust:
+        passed, failed = (sum(int(counts[i]) for counts in rust) for i in range(2))
+        return f"{passed} passed, {failed} failed"
+    closing = re.findall(r"^=+ (.*(?:passed|failed|error|deselected).*) =+$", text, re.MULTILINE)
+    return closing[-1] if closing else "did not come to its end"
+
+
+def report(results: Sequence[Result], seeds: int) -> str:
+    """The report's text."""
+    commit = subprocess.run(
+        ["git", "describe", "--always", "--dirty"], capture_output=True, text=True, check=False
+    ).stdout.strip()
+    machine = f"{os.cpu_count()} processors, Python {platform.python_version()}"
+    lines = [
+        f"# Deep tests of {commit}",
+        "",
+        f"{time.strftime('%Y-%m-%d %H:%M %Z')}, {machine}, {seeds} seeds a schedule.",
+        "",
+        "| section | result | min:s | machine stopped, s | stolen, s |",
+        "|---|---|---|---|---|",
+    ]
+    for result in results:
+        minutes, seconds = divmod(int(result.seconds), 60)
+        verdict = "passed" if result.status == 0 else "**failed**"
+        lines.append(
+            f"| {result.section.name} | {verdict}: {result.summary} | {minutes}:{seconds:02}"
+            f" | {result.stopped:.1f} | {result.stolen:.1f} |"
+        )
+    for result in results:
+        if result.status:
+            lines += ["", f"## {result.section.name}", ""]
+            lines += [f"- `{test}`" for test in result.failed]
+            lines += [f"- to replay: `{seed}`" for seed in result.seeds]
+            lines += [f"- output: `{DIRECTORY / result.section.name}.log`"]
+    return "\n".join([*lines, ""])
+
+
+def main() -> int:
+    """Run the sections that were asked for, or all; return 1 if one failed."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--seeds", type=int, default=1000, help="seeds of each random schedule")
+    parser.add_argument("sections", nargs="*", help="only these")
+    arguments = parser.parse_args()
+    known = sections(arguments.seeds)
+    unknown = set(arguments.sections) - {section.name for section in known}
+    if unknown:
+        parser.error(
+            f"no such sections: {', '.join(sorted(unknown))}; there are "
+            + ", ".join(section.name for section in known)
+        )
+    DIRECTORY.mkdir(parents=True, exist_ok=True)
+    results: list[Result] = []
+    for section in known:
+        if not arguments.sections or section.name in arguments.sections:
+            results.append(run(section))
+            # After each, so that a run that is cut off leaves what it found.
+            (DIRECTORY / "report.md").write_text(report(results, arguments.seeds))
+    print("\n" + report(results, arguments.seeds), end="")
+    return int(any(result.status for result in results))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,44 @@
+"""A pytest plugin that writes down which tests failed and when they ran.
+
+    pytest -p tests.gate.outcomes        # with OTTLA_GATE_OUTCOMES=FILE in its environment
+
+One line of JSON for each failed test. With pytest-xdist the controller alone writes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+FILE = "OTTLA_GATE_OUTCOMES"
+
+
+class _Outcomes:
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._spans: dict[str, tuple[float, float]] = {}
+        self._failed: set[str] = set()
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        started, ended = self._spans.get(report.nodeid, (report.start, report.stop))
+        self._spans[report.nodeid] = (min(started, report.start), max(ended, report.stop))
+        if report.failed:
+            self._failed.add(report.nodeid)
+
+    def pytest_sessionfinish(self) -> None:
+        lines = [
+            json.dumps(
+                {"test": test, "started": self._spans[test][0], "ended": self._spans[test][1]}
+            )
+            for test in sorted(self._failed)
+        ]
+        self._file.write_text("".join(f"{line}\n" for line in lines))
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the plugin, but in none of pytest-xdist's workers."""
+    if FILE in os.environ and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(_Outcomes(Path(os.environ[FILE])), "ottla-gate-outcomes")

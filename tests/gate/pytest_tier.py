@@ -1,0 +1,53 @@
+"""A tier of pytest's: one run of all its tests, then each that failed once more, alone.
+
+python -m tests.gate.pytest_tier TIER [PYTEST_ARGUMENT ...]
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from tests.gate import outcomes
+from tests.gate.flaky import Failure, settle
+from tests.gate.machine import Machine
+
+_SOME_FAILED = 1
+
+
+def main(tier: str, arguments: Sequence[str]) -> int:
+    """Run the tier; return pytest's exit status, or 0 where what failed passed when run alone."""
+    with tempfile.TemporaryDirectory() as directory, Machine() as machine:
+        file = Path(directory) / "failed.jsonl"
+        status = _pytest(arguments, {outcomes.FILE: str(file)})
+        if status != _SOME_FAILED or not file.exists():
+            return status
+        failures = [Failure(**json.loads(line)) for line in file.read_text().splitlines()]
+        # Workers of pytest-xdist are for the many; what runs alone needs none.
+        alone = _without_workers(arguments)
+        if failures and settle(tier, failures, machine, lambda test: _alone(alone, test)):
+            return 0
+        return status
+
+
+def _alone(arguments: Sequence[str], test: str) -> bool:
+    options = [argument for argument in arguments if not Path(argument.split("::")[0]).exists()]
+    return _pytest([*options, test], {}) == 0
+
+
+def _without_workers(arguments: Sequence[str]) -> list[str]:
+    return [a for a in arguments if not a.startswith(("--numprocesses=", "--dist="))]
+
+
+def _pytest(arguments: Sequence[str], environment: dict[str, str]) -> int:
+    command = [sys.executable, "-m", "pytest", "-p", "tests.gate.outcomes", *arguments]
+    return subprocess.run(command, env={**os.environ, **environment}, check=False).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1], sys.argv[2:]))

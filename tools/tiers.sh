@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# tiers.sh TIER...: runs tiers of tests, cheapest first, each a make target in a process of its own. One
+# that fails ends the run with its name. At the end come each tier's time, and what passed only at its
+# second try.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+
+flaky=.ottla-build/gate/flaky.md
+mkdir -p "${flaky%/*}"
+rm -f "$flaky"
+times=()
+
+minutes() { printf '%d:%02d' $(($1 / 60)) $(($1 % 60)); }
+
+finish() {
+  printf '\n%-13s %s\n' tier 'min:s'
+  printf '%s\n' "${times[@]}"
+  printf '%-13s %6s\n' total "$(minutes $SECONDS)"
+  if [[ -s $flaky ]]; then printf '\nFLAKY: failed, then passed alone\n%s\n' "$(<"$flaky")"; fi
+}
+
+for tier in "$@"; do
+  printf '\n######## %s\n' "$tier"
+  began=$SECONDS
+  "${MAKE:-make}" --no-print-directory "$tier"
+  status=$?
+  times+=("$(printf '%-13s %6s%s' "$tier" "$(minutes $((SECONDS - began)))" "$( ((status)) && echo '  failed')")")
+  if ((status)); then
+    finish
+    printf '\nfailed in the tier %s\n' "$tier"
+    exit "$status"
+  fi
+done
+finish
