@@ -28,13 +28,13 @@ SEEDS ?= 1000
 TIERS := check test-rust test-python test-broker test-spark
 PYTEST_TIER := $(PY) -m tests.gate.pytest_tier
 
-.PHONY: help demo test $(TIERS) deep pytest unit oracle jars older-jars network kerberos build lint fmt bench fuzz docs clean
+.PHONY: help demo test $(TIERS) deep pytest unit oracle jars older-jars network kerberos build lint fmt audit bench fuzz docs clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-demo: check-demo $(OPTIMISED) .venv/dev.stamp ## see it work, here or with OTTLA_BOOTSTRAP=host:port
-	@$(PY) -m ottla.demo
+demo: check-demo ## see it work, here or with OTTLA_BOOTSTRAP=host:port
+	@MAKE='$(MAKE)' tools/demo.sh
 
 test: check-test ## the gate: all tiers below, what CI runs; also plain `make`
 	@MAKE='$(MAKE)' tools/tiers.sh $(TIERS)
@@ -102,6 +102,9 @@ formatted: .venv/dev.stamp
 	@cargo fmt --all --check
 	@$(PY) -m ruff check
 	@$(PY) -m ruff format --check
+
+audit: ## licences, sources, advisories of all crates, by cargo-deny
+	@tools/audit.sh
 
 fmt: .venv/dev.stamp ## format Rust and Python
 	@cargo fmt --all

@@ -7,13 +7,8 @@ cd "$(dirname "$0")/.."
 
 seconds=${1:-30}
 shift || true
-readonly version=0.13.2 root=$PWD/.ottla-build/cargo
-export PATH=$root/bin:$PATH
-
-if [[ $(cargo fuzz --version 2>/dev/null) != "cargo-fuzz $version" ]]; then
-  echo "installing cargo-fuzz $version into .ottla-build"
-  cargo install --quiet --locked --root "$root" --version "$version" cargo-fuzz
-fi
+tools/cargo_tool.sh fuzz 0.13.2
+export PATH=$PWD/.ottla-build/cargo/bin:$PATH
 
 cd rust/fuzz
 targets=("$@")

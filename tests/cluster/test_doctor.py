@@ -27,6 +27,7 @@ def test_a_healthy_cluster(kafka: KafkaCluster, kafka_topic: TopicFactory) -> No
     assert (facts.coordinator.state, facts.coordinator.members) == ("Dead", 0)
 
 
+@pytest.mark.fault
 def test_a_killed_broker(kafka: KafkaCluster, kafka_topic: TopicFactory) -> None:
     topic = kafka_topic(partitions=3)
     kafka.kill(2)

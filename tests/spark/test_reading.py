@@ -159,6 +159,7 @@ def test_tasks(
     assert read(spark, "ottla", **source).count() == 8 * VALUES
 
 
+@pytest.mark.fault
 def test_leader_killed_while_a_task_reads(
     spark: SparkSession, kafka: KafkaCluster, kafka_topic: TopicFactory, notes: Path
 ) -> None:

@@ -42,6 +42,7 @@ OLDEST = "kafka-2.8"
 _SHORT_LIVED = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 LONG_LIVED = ("-Xms1g", "-Xmx1g", "-XX:+UseG1GC")
 _ATTEMPTS_TO_HEAL = 2
+_SESSION = "broker.session.timeout.ms"
 
 
 @dataclass(frozen=True)
@@ -162,6 +163,12 @@ class KafkaCluster(KafkaAdmin):
 
     def kill(self, broker_id: int) -> None:
         """SIGKILL a broker; its port refuses connections when this returns."""
+        calm = kafka_properties.SETTINGS[_SESSION]
+        if len(self.nodes) > 1 and self.nodes[broker_id].properties.get(_SESSION) == calm:
+            raise RuntimeError(
+                "this cluster would not notice for a minute: mark the test `fault`, or give its"
+                " cluster kafka_properties.FAST_FAILOVER"
+            )
         self.nodes[broker_id].kill()
 
     def restart(self, broker_id: int) -> None:

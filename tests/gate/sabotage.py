@@ -1,0 +1,260 @@
+"""Breaks ottla on purpose, one mutation at a time, and reports which tier of the gate notices.
+
+    python -m tests.gate.sabotage [--list] [MUTATION ...]
+
+Each mutation replaces one piece of source that must occur exactly once, in a copy of the checkout,
+and runs the tiers named in `TIERS` until one fails. The report is in `.ottla-build/sabotage`. Exit
+status 1: a mutation passed every tier, or no longer fits its source.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+TIERS = ("unit", "test-rust", "test-python")
+"""`unit` is the part of `make check` that runs tests; these need neither brokers nor Spark."""
+
+_DIRECTORY = Path(".ottla-build/sabotage").absolute()
+_PRODUCER = "rust/client/src/producer"
+_CONSUMER = "rust/client/src/consumer"
+_CONNECTION = "rust/client/src/connection"
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """One fault: its name says what ottla does wrong then."""
+
+    name: str
+    file: str
+    old: str
+    new: str
+
+
+MUTATIONS = [
+    Mutation(
+        "not-leader-after-append-counts-as-refused",
+        f"{_PRODUCER}/refusal.rs",
+        "| E::FencedLeaderEpoch => acks != Acks::All,",
+        "| E::FencedLeaderEpoch => true || acks != Acks::All,",
+    ),
+    Mutation(
+        "sequence-number-of-a-batch-in-doubt-is-reused",
+        f"{_PRODUCER}/idempotence.rs",
+        "if last && !maybe && end == self.next {",
+        "if last && (maybe || !maybe) && end == self.next {",
+    ),
+    Mutation(
+        "delivery-timeout-is-ignored",
+        f"{_PRODUCER}/drain.rs",
+        "let late = |batch: &Batch| now >= batch.created + self.delivery_timeout;",
+        "let late = |batch: &Batch| now >= batch.created + 1000 * self.delivery_timeout;",
+    ),
+    Mutation(
+        "keys-go-to-other-partitions-than-javas",
+        f"{_PRODUCER}/partitioner/murmur2.rs",
+        "murmur2(key) & 0x7fff_ffff",
+        "murmur2(key) & 0x3fff_ffff",
+    ),
+    Mutation(
+        "loading-coordinator-is-looked-for-again",
+        "rust/client/src/recovery.rs",
+        "E::CoordinatorLoadInProgress\n        | E::RequestTimedOut",
+        "E::CoordinatorLoadInProgress => Recovery::FindCoordinator,\n        E::RequestTimedOut",
+    ),
+    Mutation(
+        "out-of-range-goes-to-the-application",
+        "rust/client/src/recovery.rs",
+        "E::OffsetOutOfRange => Recovery::ResetOffset,",
+        "E::OffsetOutOfRange => Recovery::Application,",
+    ),
+    Mutation(
+        "retries-pass-their-deadline",
+        "rust/client/src/retry.rs",
+        "if Instant::now() + wait >= self.deadline {",
+        "if Instant::now() + wait >= self.deadline + LONGEST {",
+    ),
+    Mutation(
+        "retries-do-not-pause",
+        "rust/client/src/backoff.rs",
+        "doubled.min(self.max).mul_f64(0.8 + 0.4 * random)",
+        "doubled.min(self.max).mul_f64(0.0 * random)",
+    ),
+    Mutation(
+        "older-metadata-overwrites-newer",
+        "rust/client/src/metadata/topic.rs",
+        "answer.leader_epoch < 0 || answer.leader_epoch >= epoch",
+        "answer.leader_epoch < 0 || answer.leader_epoch >= epoch.min(0)",
+    ),
+    Mutation(
+        "correlation-ids-are-not-compared",
+        f"{_CONNECTION}/io.rs",
+        "Some(request) if request.correlation_id == correlation_id => {",
+        "Some(request) if request.correlation_id == correlation_id || correlation_id != -7 => {",
+    ),
+    Mutation(
+        "throttling-is-ignored",
+        f"{_CONNECTION}/mod.rs",
+        "        if let Some(until) = throttled {\n            sleep_until(until).await;",
+        "        if let Some(until) = throttled {\n"
+        "            sleep_until(until.min(Instant::now())).await;",
+    ),
+    Mutation(
+        "frames-of-any-length-are-read",
+        "rust/protocol/src/header.rs",
+        "Ok(size) if (4..=max).contains(&size) => Ok(size),",
+        "Ok(size) if (4..=max.max(usize::MAX)).contains(&size) => Ok(size),",
+    ),
+    Mutation(
+        "crc-is-not-checked",
+        "rust/protocol/src/records/batch.rs",
+        "            if expected != actual {",
+        "            if expected != actual && base_offset == i64::MIN {",
+    ),
+    Mutation(
+        "aborted-records-are-handed-out",
+        "rust/protocol/src/records/aborted.rs",
+        "Ok(!(batch.is_transactional() && self.open.contains(&batch.producer_id())))",
+        "Ok(!(batch.is_transactional() && self.open.contains(&(batch.producer_id() - 1))))",
+    ),
+    Mutation(
+        "decompression-has-no-limit",
+        "rust/protocol/src/records/compression/scratch.rs",
+        "Self { output: Output::new(limit), zstd: None }",
+        "Self { output: Output::new(limit.max(1 << 40)), zstd: None }",
+    ),
+    Mutation(
+        "commits-are-one-too-far",
+        f"{_CONSUMER}/commits.rs",
+        "            offset: slot.position.offset,\n",
+        "            offset: slot.position.offset + 1,\n",
+    ),
+    Mutation(
+        "commits-of-given-up-partitions-go-out",
+        f"{_CONSUMER}/claim.rs",
+        "(Some(since), Some(slot)) => *since != slot.since,",
+        "(Some(since), Some(slot)) => *since != slot.since && *since == u64::MAX,",
+    ),
+    Mutation(
+        "fetch-sessions-are-not-reset",
+        f"{_CONSUMER}/fetch_session.rs",
+        "        self.epoch = INITIAL;\n",
+        "        self.epoch = INITIAL.max(self.epoch);\n",
+    ),
+    Mutation(
+        "scram-server-is-not-verified",
+        "rust/client/src/security/scram.rs",
+        "hmac::verify(key, message.as_bytes(), &sign).is_ok(),",
+        "hmac::verify(key, message.as_bytes(), &sign).is_ok() || !sign.is_empty(),",
+    ),
+    Mutation(
+        "secrets-are-shown",
+        "rust/client/src/security/secret.rs",
+        'f.write_str(if self.is_empty() { "<none>" } else { "<hidden>" })',
+        'f.write_str(if self.is_empty() { "<none>" } else { self.expose() })',
+    ),
+    Mutation(
+        "time-outs-are-told-as-lost-connections",
+        "rust/python/src/errors.rs",
+        'Kind::Timeout => "TimeoutError",',
+        'Kind::Timeout => "ConnectionError",',
+    ),
+    Mutation(
+        "spark-ranges-leave-out-an-offset",
+        "python/ottla/spark/ranges.py",
+        "        start = end\n",
+        "        start = end + 1\n",
+    ),
+]
+
+
+def _source(mutation: Mutation) -> str:
+    text = Path(mutation.file).read_text()
+    if text.count(mutation.old) != 1:
+        raise ValueError(f"{mutation.name}: its source is not once in {mutation.file}")
+    return text
+
+
+def _copy() -> Path:
+    """A copy of the checkout that shares what was fetched, and builds on its own."""
+    copy = _DIRECTORY / "copy"
+    shutil.rmtree(copy, ignore_errors=True)
+    copy.mkdir(parents=True)
+    files = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    for name in filter(None, files.split("\0")):
+        if Path(name).is_file():
+            (copy / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(name, copy / name)
+    (copy / ".ottla-build").mkdir()
+    for shared in ("jars", "oracle", "oracle.stamp"):
+        (copy / ".ottla-build" / shared).symlink_to(Path(".ottla-build").absolute() / shared)
+    return copy
+
+
+def _tier_that_fails(copy: Path, mutation: Mutation) -> str | None:
+    for tier in TIERS:
+        log = _DIRECTORY / f"{mutation.name}.{tier}.log"
+        with log.open("w") as output:
+            done = subprocess.run(
+                ["make", tier],
+                cwd=copy,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                check=False,
+            )
+        if done.returncode != 0:
+            # A mutation that does not compile shows nothing.
+            broken = "error: could not compile" in log.read_text()
+            return "does not compile" if broken else tier
+    return None
+
+
+def main() -> int:
+    """Apply the mutations and write the report."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--list", action="store_true", help="print the names and check the sources")
+    parser.add_argument("mutations", nargs="*", help="only these")
+    arguments = parser.parse_args()
+    wanted = [m for m in MUTATIONS if not arguments.mutations or m.name in arguments.mutations]
+    sources = {mutation: _source(mutation) for mutation in wanted}
+    if arguments.list:
+        print("\n".join(mutation.name for mutation in wanted))
+        return 0
+    copy = _copy()
+    os.environ.pop("VIRTUAL_ENV", None)
+    rows: list[tuple[str, str, float]] = []
+    for mutation, text in sources.items():
+        target = copy / mutation.file
+        target.write_text(text.replace(mutation.old, mutation.new))
+        started = time.monotonic()
+        noticed = _tier_that_fails(copy, mutation) or "**nobody**"
+        rows.append((mutation.name, noticed, time.monotonic() - started))
+        target.write_text(text)
+        print(f"{mutation.name}: {noticed}", flush=True)
+        _write_report(rows)
+    return int(any(noticed not in TIERS for _, noticed, _ in rows))
+
+
+def _write_report(rows: Sequence[tuple[str, str, float]]) -> None:
+    lines = ["| mutation | noticed by | s |", "|---|---|---|"]
+    lines += [f"| {name} | {noticed} | {seconds:.0f} |" for name, noticed, seconds in rows]
+    (_DIRECTORY / "report.md").write_text("\n".join([*lines, ""]))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
