@@ -28,7 +28,7 @@ SEEDS ?= 1000
 TIERS := check test-rust test-python test-broker test-spark
 PYTEST_TIER := $(PY) -m tests.gate.pytest_tier
 
-.PHONY: help demo test $(TIERS) deep pytest unit oracle jars older-jars network kerberos build lint fmt audit bench fuzz docs clean
+.PHONY: help demo test $(TIERS) deep pytest unit oracle jars older-jars network kerberos wheel build lint fmt audit requirements bench fuzz docs clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -47,7 +47,7 @@ test-rust: oracle .venv/build.stamp ## tier 2: the engine's tests, in Rust
 
 test-python: $(QUICK) .venv/dev.stamp ## tier 3: Python on the mock cluster, no JVM
 	$(STEP) 'pytest on the mock'
-	@$(PYTEST_TIER) test-python -n4 -m 'not cluster and not spark and not deep' tests/mock tests/cluster
+	@$(PYTEST_TIER) test-python --numprocesses=4 -m 'not cluster and not spark and not deep' tests/mock tests/cluster
 
 test-broker: $(QUICK) .venv/dev.stamp jars ## tier 4: three real brokers, security, older Kafka
 	$(STEP) 'pytest on real brokers'
@@ -66,11 +66,14 @@ pytest: .venv/dev.stamp ## any Python tests: make pytest ARGS='tests/mock -k sca
 
 unit: $(QUICK) .venv/dev.stamp
 	$(STEP) 'unit tests'
-	@$(PYTEST_TIER) check -n2 -m 'not cluster and not spark and not deep' tests/unit tests/spark
+	@$(PYTEST_TIER) check --numprocesses=2 -m 'not cluster and not spark and not deep' tests/unit tests/spark
 
 .PHONY: check-test check-demo formatted
 check-test check-demo: check-%:
 	@tools/prerequisites.sh $*
+
+wheel: .venv/build.stamp ## a wheel for Linux, tried in a clean venv of each Python
+	@tools/wheel.sh
 
 build: $(OPTIMISED) ## the extension as users get it, into .venv
 
@@ -102,6 +105,9 @@ formatted: .venv/dev.stamp
 	@cargo fmt --all --check
 	@$(PY) -m ruff check
 	@$(PY) -m ruff format --check
+
+requirements: .venv/build.stamp ## pinned and hashed Python packages, from requirements/*.in
+	@tools/requirements.sh
 
 audit: ## licences, sources, advisories of all crates, by cargo-deny
 	@tools/audit.sh
@@ -136,13 +142,13 @@ clean: ## everything this Makefile made
 	@rm -rf .venv .ottla-build target rust/fuzz/target .pytest_cache .mypy_cache .ruff_cache
 	@rm -f python/ottla/_core.*.so
 
-.venv/build.stamp: requirements-build.txt tools/venv.sh
+.venv/build.stamp: requirements/build.txt tools/venv.sh
 	@tools/prerequisites.sh build
-	@tools/venv.sh requirements-build.txt
+	@tools/venv.sh requirements/build.txt
 	@touch $@
 
-.venv/dev.stamp: requirements-dev.txt .venv/build.stamp
-	@tools/venv.sh requirements-dev.txt
+.venv/dev.stamp: requirements/dev.txt .venv/build.stamp
+	@tools/venv.sh requirements/dev.txt
 	@touch $@
 
 $(QUICK) $(OPTIMISED): .ottla-build/extension-%.stamp: $(RUST_SOURCES) pyproject.toml .venv/build.stamp

@@ -13,7 +13,7 @@ if ! .venv/bin/python -c '' 2>/dev/null; then
 fi
 printf '\n==> installing %s\n' "$requirements"
 for attempt in 1 2 3; do
-  if .venv/bin/python -m pip install --disable-pip-version-check -r "$requirements" | sed -u -n '/^Collecting\|^Successfully/s/^/  /p'; then
+  if .venv/bin/python -m pip install --disable-pip-version-check --require-hashes -r "$requirements" | sed -u -n '/^Collecting\|^Successfully/s/^/  /p'; then
     exit 0
   fi
   echo "  attempt $attempt failed" >&2

@@ -11,7 +11,7 @@ use ottla_protocol::{ApiKey, ErrorCode};
 use crate::support::application::*;
 use crate::support::*;
 
-const SEEDS: u64 = 4;
+const SEEDS: u64 = 20;
 const STEPS: usize = 120;
 const MEMBERS: usize = 4;
 

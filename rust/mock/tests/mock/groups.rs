@@ -385,6 +385,20 @@ async fn a_new_coordinator_knows_what_was_written() {
     is(new.join().await.error_code, ErrorCode::UnknownMemberId);
 }
 
+/// Regression: a join that waited meanwhile was told that its member is unknown.
+#[tokio::test]
+async fn a_coordinator_that_moves_away_and_back_sends_waiting_joins_on() {
+    let cluster = cluster_with_topic(2).await;
+    let (mut leader, mut follower) = pair(&cluster).await;
+    leader.start_join().await;
+    await_rebalance(&mut follower).await;
+    let at = cluster.coordinator(GROUP).unwrap();
+    cluster.move_coordinator(GROUP, at % 3 + 1).unwrap();
+    cluster.move_coordinator(GROUP, at).unwrap();
+    is(leader.end_join().await.error_code, ErrorCode::NotCoordinator);
+    assert_eq!(leader.heartbeat().await, ErrorCode::None, "it is a member as before");
+}
+
 #[tokio::test]
 async fn a_member_that_was_only_named_holds_the_others_up_until_its_session_ends() {
     let cluster = cluster_with_topic(2).await;

@@ -202,8 +202,13 @@ impl ClassicGroup {
         };
     }
 
-    /// Another coordinator reads what was written; requests that wait are dropped.
+    /// Another coordinator reads what was written; requests that wait are sent to it.
     pub(crate) fn reload(&mut self, now: Instant) {
+        for member in &mut self.members {
+            let id = member.id.clone();
+            member.answer_join(Joined::refused(ErrorCode::NotCoordinator, id));
+            member.answer_sync(Synced::refused(ErrorCode::NotCoordinator));
+        }
         let written = std::mem::take(&mut self.written);
         let state = if written.members.is_empty() { State::Empty } else { State::Stable };
         *self = Self {

@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# Builds a manylinux wheel for as old a glibc as the toolchain can, checks what it links to, and tries it in a
+# clean environment of each Python that is found, without pyarrow.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+readonly out=.ottla-build/wheel
+rm -rf "$out"
+mkdir -p "$out"
+tools=$out/tools
+.venv/bin/python -m venv "$tools"
+# zig's compiler links against any glibc; maturin builds with it.
+"$tools/bin/pip" install --quiet --disable-pip-version-check 'maturin==1.16.0' 'ziglang==0.15.2' 'auditwheel==6.8.2'
+PATH=$PWD/$tools/bin:$PATH maturin build --release --locked --zig --compatibility manylinux_2_28 --out "$out"
+wheel=$(echo "$out"/*.whl)
+"$tools/bin/auditwheel" show "$wheel"
+ls -lh "$wheel"
+
+tried=0
+for python in python3.{10..15} ~/.pyenv/versions/3.*/bin/python3; do
+  command -v "$python" >/dev/null || continue
+  "$python" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))' 2>/dev/null || continue
+  rm -rf "$out/clean"
+  "$python" -m venv "$out/clean"
+  "$out/clean/bin/pip" install --quiet --disable-pip-version-check --no-index --no-deps "$wheel"
+  "$out/clean/bin/python" tests/wheel/smoke.py
+  tried=$((tried + 1))
+done
+rm -rf "$out/clean"
+((tried)) || { echo 'no Python 3.10 or newer was found to try the wheel with' >&2; exit 1; }
