@@ -24,8 +24,8 @@ from tests.gate import outcomes
 from tests.gate.machine import Machine
 
 DIRECTORY = Path(".ottla-build/deep")
-_CARGO = ["cargo", "test", "--release", "--locked"]
-_ENGINE = ["-p", "ottla-client", "--test", "client", "--"]
+_CARGO = ["cargo", "test", "--release", "--locked", "--workspace"]
+_WITHOUT = ["--exclude", "ottla-python", "--exclude", "ottla-benches"]
 _SEED = re.compile(r"OTTLA_SEED=\d+")
 _RUST_FAILED = re.compile(r"^test (\S+) (?:- should panic )?\.\.\. FAILED$", re.MULTILINE)
 
@@ -55,17 +55,12 @@ class Result:
 
 def sections(seeds: int) -> list[Section]:
     """All sections, in the order in which they run."""
-    some = {"OTTLA_SEEDS": str(seeds)}
-    directories = ["mock", "cluster", "compat", "security", "fault", "network"]
+    directories = ["mock", "cluster", "compat", "security", "fault", "network", "spark"]
     return [
-        Section("rust-ignored", [*_CARGO, "--workspace", *_WITHOUT, "--", "--ignored"]),
-        Section("schedules", [*_CARGO, *_ENGINE, "schedules"], some),
+        # Optimised, as users have it, and with many more random schedules.
+        Section("rust", [*_CARGO, *_WITHOUT], {"OTTLA_SEEDS": str(seeds)}),
         *(Section(name, _pytest(f"tests/{name}")) for name in directories),
-        Section("spark", _pytest("tests/spark")),
     ]
-
-
-_WITHOUT = ["--exclude", "ottla-python", "--exclude", "ottla-benches"]
 
 
 def _pytest(directory: str) -> list[str]:

@@ -18,7 +18,6 @@ from ottla import AsyncConsumer, errors
 from ottla.testing import MockCluster
 from tests.support.child import quickest_reaction
 from tests.support.loops import run
-from tests.support.stopwatch import Stopwatch
 
 ALL = [("orders", 0), ("orders", 1), ("orders", 2)]
 
@@ -235,6 +234,7 @@ def test_two_hundred_consumers_need_no_more_threads(mock_cluster: MockCluster) -
     assert during <= before
 
 
+@pytest.mark.deep
 def test_polling_holds_up_nobody(mock_cluster: MockCluster, topic: str) -> None:
     fill(mock_cluster, 5000)
 
@@ -260,9 +260,7 @@ def test_polling_holds_up_nobody(mock_cluster: MockCluster, topic: str) -> None:
             ticker.cancel()
         return late
 
-    with Stopwatch() as watch:
-        late = run(work())
-    assert late - watch.stood_still < 1.0
+    assert run(work()) < 1.0
     assert threading.active_count() < 50
 
 

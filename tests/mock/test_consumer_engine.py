@@ -71,13 +71,11 @@ def test_heartbeats_are_on_time_while_answers_are_huge_and_the_gil_is_held(proto
             consumer.subscribe(["t"], on_lost=lambda _consumer, gone: lost.extend(gone))
             while not consumer.assignment():
                 consumer.poll(timeout=0.05)
-            before, started = cluster.request_count(api), time.monotonic()
+            before = cluster.request_count(api)
             # Every thread that wants the GIL stands still for three seconds.
             ctypes.PyDLL(None).usleep(3_000_000)
             beats = cluster.request_count(api) - before
-            held = time.monotonic() - started
-            # Every 100 ms, or 200 ms as the mock's groups want it; a slow machine may miss some,
-            # or stand still for a part of the time. If they needed the GIL there were hardly one.
-            assert beats >= held * (2 if protocol == "classic" else 1), f"{beats} in {held:.1f} s"
+            # Some 30, or 15 as the mock's groups want them; if they needed the GIL, one at most.
+            assert beats >= 3, beats
             assert read(consumer, 100) == 100
         assert lost == []

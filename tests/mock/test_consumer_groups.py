@@ -104,7 +104,8 @@ def test_closing_commits_just_what_was_handed_out(mock_cluster: MockCluster, mem
     with member(topics=["orders"]) as consumer:
         seen = places([next(consumer) for _ in range(77)])
     with member() as reader:
-        positions = {p: c and c.offset for p, c in reader.committed(*ALL).items()}
+        # Of a partition that was not reached yet nothing may be known.
+        positions = {p: c.offset if c else 0 for p, c in reader.committed(*ALL).items()}
         assert sum(positions.values()) == 77
         assert all(positions["orders", p] == n + 1 for p, n in dict(seen).items())
         reader.subscribe(["orders"])

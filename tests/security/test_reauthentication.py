@@ -13,7 +13,6 @@ from tests.security.conftest import REAUTHENTICATE_MS, SecuredKafka
 from tests.security.test_listeners import MECHANISMS, credentials
 from tests.support.arrow import values
 from tests.support.sockets import established
-from tests.support.stopwatch import calmly
 
 pytestmark = [pytest.mark.cluster, pytest.mark.deep]
 
@@ -21,11 +20,6 @@ SESSIONS = 2.2
 
 
 def test_traffic_goes_on_through_reauthentication(secured: SecuredKafka) -> None:
-    calmly(lambda: go_on(secured))
-
-
-def go_on(secured: SecuredKafka) -> None:
-    """Send for some sessions, over connections that stay."""
     topics = {mechanism: f"sessions-{uuid.uuid4().hex[:8]}" for mechanism in MECHANISMS}
     bootstrap = secured.at("short_sessions")
     port = int(bootstrap.rpartition(":")[2])

@@ -218,6 +218,8 @@ impl Backlog {
     /// that a topic that has to be looked up holds up no other.
     pub(crate) async fn flush(&self, time: Duration) -> ottla_client::Result<()> {
         let began = Instant::now();
+        // What comes into the buffer while something else waits is sent at once.
+        let _flushing = self.core.without_linger();
         let (through, _) = tokio::join!(timeout(time, self.through()), self.core.flush(time));
         // What has come into the buffer meanwhile.
         self.core.flush(time.saturating_sub(began.elapsed())).await?;

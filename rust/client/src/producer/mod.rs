@@ -320,8 +320,7 @@ impl Producer {
     pub async fn flush(&self, timeout: Duration) -> Result<()> {
         let deadline = deadline(timeout);
         let accumulator = &self.shared.accumulator;
-        let _flushing = accumulator.flush();
-        self.shared.wake.notify_one();
+        let _flushing = self.without_linger();
         let all = async {
             // What is sent from now on is not waited for, or a busy producer could never flush.
             for completion in accumulator.incomplete() {
@@ -343,6 +342,14 @@ impl Producer {
                 ),
             )),
         }
+    }
+
+    /// Keeps batches from lingering until the guard is dropped.
+    #[must_use]
+    pub fn without_linger(&self) -> impl Drop + Send + '_ {
+        let flushing = self.shared.accumulator.flush();
+        self.shared.wake.notify_one();
+        flushing
     }
 
     /// Accepts nothing more, waits for what was sent, and fails what is still unsent at the end.

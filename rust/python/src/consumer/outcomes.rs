@@ -2,7 +2,8 @@
 //!
 //! Invariants: they go out in the order in which they were asked for, and what they commit is what it
 //! was when they were. Callbacks are called by the thread that polls, or its task, as in Java, in the
-//! order of the outcomes; a consumer that is closed waits for what is under way, in its time.
+//! order in which the commits were asked for; a consumer that is closed waits for what is under way, in
+//! its time.
 
 use std::collections::{HashMap, VecDeque};
 use std::future::Future;
@@ -36,13 +37,56 @@ struct Outcome {
     result: Result<()>,
 }
 
+/// What is known of a commit.
+enum Progress {
+    UnderWay,
+    /// Nobody is to be told.
+    Silent,
+    Ended(Outcome),
+}
+
+/// Commits whose callbacks were not called yet, in the order in which they were asked for.
+#[derive(Default)]
+struct Commits {
+    /// The number of the first; they are numbered as they come.
+    first: u64,
+    progress: VecDeque<Progress>,
+    under_way: usize,
+}
+
+impl Commits {
+    fn begin(&mut self) -> u64 {
+        self.progress.push_back(Progress::UnderWay);
+        self.under_way += 1;
+        self.first + self.progress.len() as u64 - 1
+    }
+
+    fn end(&mut self, number: u64, how: Progress) {
+        self.under_way -= 1;
+        let at = number.checked_sub(self.first).and_then(|at| usize::try_from(at).ok());
+        if let Some(progress) = at.and_then(|at| self.progress.get_mut(at)) {
+            *progress = how;
+        }
+    }
+
+    /// The first that has ended, if none before it is under way.
+    fn pop(&mut self) -> Option<Outcome> {
+        while !matches!(self.progress.front()?, Progress::UnderWay) {
+            self.first += 1;
+            if let Some(Progress::Ended(outcome)) = self.progress.pop_front() {
+                return Some(outcome);
+            }
+        }
+        None
+    }
+}
+
 /// Whom to tell, of what error, if any, and of which offsets.
 pub(super) type Ended = (Py<PyAny>, Py<PyAny>, Py<PyDict>);
 
 #[derive(Default)]
 pub(super) struct Outcomes {
-    ended: Mutex<VecDeque<Outcome>>,
-    under_way: Mutex<usize>,
+    commits: Mutex<Commits>,
     /// One less is under way.
     fewer: Notify,
 }
@@ -50,7 +94,7 @@ pub(super) struct Outcomes {
 impl Outcomes {
     /// The next of those that have ended.
     pub(super) fn next(&self, py: Python<'_>) -> PyResult<Option<Ended>> {
-        let next = self.ended.lock().pop_front();
+        let next = self.commits.lock().pop();
         let Some(Outcome { callback, offsets, result }) = next else { return Ok(None) };
         let offsets = to_dict(py, offsets, |committed| {
             Py::new(py, OffsetAndMetadata::from(committed)).map(Py::into_any)
@@ -75,7 +119,7 @@ impl Outcomes {
         loop {
             let mut fewer = pin!(self.fewer.notified());
             fewer.as_mut().enable();
-            if *self.under_way.lock() == 0 || timeout_at(deadline, fewer).await.is_err() {
+            if self.commits.lock().under_way == 0 || timeout_at(deadline, fewer).await.is_err() {
                 return;
             }
         }
@@ -108,31 +152,29 @@ pub(super) fn commit_async(
     offsets: Option<Offsets>,
     callback: Option<Py<PyAny>>,
 ) -> PyResult<()> {
-    let outcomes = &engine.outcomes;
-    {
-        let mut under_way = outcomes.under_way.lock();
-        if *under_way >= MOST {
+    let number = {
+        let mut commits = engine.outcomes.commits.lock();
+        if commits.under_way >= MOST {
             let words = format!("{MOST} commits are under way: wait for some of them, or commit less often");
             return Err(Python::attach(|py| errors::raise(py, &Error::new(Kind::State, words))));
         }
-        *under_way += 1;
-    }
+        commits.begin()
+    };
     // What is committed is what was handed out by now.
     let offsets = offsets.unwrap_or_else(|| engine.core.positions());
     let shared = Arc::clone(engine);
     let work = begin(async move {
         let timeout = shared.core.client().config().default_api_timeout;
         let result = shared.core.commit(Some(offsets.clone()), timeout).await;
-        match (callback, &result) {
+        let progress = match (callback, &result) {
             (None, Err(error)) => {
                 tracing::warn!(target: "ottla.group", %error, "a commit that nobody waited for has failed");
+                Progress::Silent
             }
-            (None, Ok(())) => {}
-            (Some(callback), _) => {
-                shared.outcomes.ended.lock().push_back(Outcome { callback, offsets, result });
-            }
-        }
-        *shared.outcomes.under_way.lock() -= 1;
+            (None, Ok(())) => Progress::Silent,
+            (Some(callback), _) => Progress::Ended(Outcome { callback, offsets, result }),
+        };
+        shared.outcomes.commits.lock().end(number, progress);
         shared.outcomes.fewer.notify_waiters();
     })?;
     runtime()?.spawn(work);
