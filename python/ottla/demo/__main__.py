@@ -1,4 +1,4 @@
-"""The demo's steps, in order: find, produce, scan, Spark; each timed and checked.
+"""The demo's steps, in order: find, make, produce, scan, Spark; each timed and checked.
 
 Exit code 0 means that every event came back, byte for byte, both ways.
 """
@@ -20,6 +20,7 @@ from ottla.testing import MockCluster
 
 EVENTS = int(os.environ.get("OTTLA_DEMO_EVENTS", "1000000"))
 PARTITIONS = 12
+STEPS = 5
 
 
 def say(text: str = "") -> None:
@@ -27,15 +28,19 @@ def say(text: str = "") -> None:
     print(text, flush=True)
 
 
+def step(number: int, title: str) -> None:
+    """Say which step begins."""
+    say(f"\n{number} of {STEPS}: {title}")
+
+
 @contextlib.contextmanager
-def step(title: str, events: int = 0) -> Iterator[None]:
-    """Time a step, and print its rate if it is about events."""
-    say(f"{title} …")
-    wall, cpu = time.perf_counter(), time.process_time()
+def timed(what: str, events: int = 0) -> Iterator[None]:
+    """Time a part of a step, and print its rate if it is about events."""
+    began = time.perf_counter()
     yield
-    wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-    rate = f", {events / wall:,.0f} events/s" if events else ""
-    say(f"  {wall:.2f} s{rate} (this process: {cpu:.2f} s of CPU)")
+    seconds = time.perf_counter() - began
+    rate = f", {events / seconds:,.0f} events/s" if events else ""
+    say(f"  {what}: {seconds:.2f} s{rate}")
 
 
 @contextlib.contextmanager
@@ -46,15 +51,15 @@ def cluster() -> Iterator[str]:
         yield named
         return
     with MockCluster(brokers=3) as mock:
-        say("no OTTLA_BOOTSTRAP is set: a three-broker cluster runs in this process")
+        say("OTTLA_BOOTSTRAP is not set: three mock brokers run in this process.")
         yield mock.bootstrap
 
 
 def check(what: str, got: Tally, wanted: Tally) -> None:
     """End the demo if anything is missing, doubled or changed."""
     if got != wanted:
-        sys.exit(f"{what}: {got} came back, {wanted} was sent")
-    say(f"  count {got.count:,} and checksum {got.checksum:#x} are right")
+        sys.exit(f"{what}: {got} came back, but {wanted} was sent")
+    say(f"  checked: {got.count:,} events, checksum {got.checksum:#x}")
 
 
 def scan_tally(client: ottla.Client, topic: str) -> tuple[Tally, Any]:
@@ -69,32 +74,37 @@ def main() -> None:
     """Run all steps."""
     topic = f"ottla-demo-{os.getpid()}-{int(time.time())}"
     with cluster() as bootstrap:
-        with step(f"finding the cluster from {bootstrap}"):
+        step(1, "find the cluster")
+        with timed(f"connected to {bootstrap}"):
             client = ottla.Client(bootstrap, linger_ms=5, batch_size=262_144)
-            admin = ottla.Admin(client)
-            admin.create_topic(topic, partitions=PARTITIONS)
+        admin = ottla.Admin(client)
+        admin.create_topic(topic, partitions=PARTITIONS)
+        say(f"  topic {topic}:")
         for line in topology_lines(client.cluster([topic]), topic):
-            say(line)
+            say(f"    {line}")
 
-        with step(f"making {EVENTS:,} JSON events"):
+        step(2, f"make {EVENTS:,} JSON events")
+        with timed("made"):
             values, keys, wanted = make_events(EVENTS)
 
         try:
-            with (
-                step(f"producing them to {PARTITIONS} partitions", EVENTS),
-                ottla.Producer(client) as producer,
-            ):
+            step(3, f"produce them to {PARTITIONS} partitions")
+            with timed("produced and acknowledged", EVENTS), ottla.Producer(client) as producer:
                 producer.send_batch(topic, values, keys).result()
 
-            with step("reading them back with ottla.scan into Arrow", EVENTS):
+            step(4, "read them back into Arrow with ottla.scan")
+            with timed("read", EVENTS):
                 got, table = scan_tally(client, topic)
             got.checksum = checksum(table["value"].to_pylist())
             check("scan", got, Tally(wanted.count, wanted.checksum))
             del table
 
-            with step("starting Spark"):
+            step(5, "read them with Spark's format('ottla'), grouped by action")
+            with timed("session started"):
                 spark = start_spark()
-            with step("reading them with Spark's format('ottla'), grouped by action", EVENTS):
+            with timed("first query, which starts Python workers", EVENTS):
+                read_with_spark(spark, bootstrap, topic)
+            with timed("second query", EVENTS):
                 grouped = read_with_spark(spark, bootstrap, topic)
             check("Spark", grouped, wanted)
             for action, count in sorted(grouped.actions.items()):
@@ -102,7 +112,7 @@ def main() -> None:
             spark.stop()
         finally:
             admin.delete_topic(topic)
-    say("every event came back, both ways")
+    say("\nEvery event came back, both ways.")
 
 
 if __name__ == "__main__":

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import sys
+import tempfile
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ottla.demo.events import Tally
@@ -20,19 +23,43 @@ def start_spark() -> SparkSession:
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     logging.getLogger("py4j").setLevel(logging.ERROR)
-    spark: SparkSession = (
-        SparkSession.builder.master("local[*]")
-        .appName("ottla demo")
-        .config("spark.driver.bindAddress", "127.0.0.1")
-        .config("spark.ui.enabled", "false")
-        .config("spark.ui.showConsoleProgress", "false")
-        .config("spark.log.level", "ERROR")
-        .config("spark.sql.shuffle.partitions", "4")
-        # From Spark 4.1 on: Unix sockets between the JVM and Python cost less than loopback TCP.
-        .config("spark.python.unix.domain.socket.enabled", "true")
-        .getOrCreate()
-    )
+    with _stderr_in_a_file():
+        spark: SparkSession = (
+            SparkSession.builder.master("local[*]")
+            .appName("ottla demo")
+            .config("spark.driver.bindAddress", "127.0.0.1")
+            .config("spark.ui.enabled", "false")
+            .config("spark.ui.showConsoleProgress", "false")
+            .config("spark.log.level", "ERROR")
+            .config("spark.sql.shuffle.partitions", "4")
+            # From Spark 4.1 on: Unix sockets between the JVM and Python cost less than TCP.
+            .config("spark.python.unix.domain.socket.enabled", "true")
+            .getOrCreate()
+        )
     return spark
+
+
+@contextlib.contextmanager
+def _stderr_in_a_file() -> Iterator[None]:
+    """Start children whose standard error is a file: what the JVM prints there is for its makers.
+
+    The file is removed unless starting fails; then the error names it.
+    """
+    handle, path = tempfile.mkstemp(prefix="ottla-demo-spark-", suffix=".log")
+    kept = os.dup(2)
+    try:
+        os.dup2(handle, 2)
+        yield
+    except BaseException:
+        os.dup2(kept, 2)
+        print(f"Spark did not start; what it printed is in {path}", file=sys.stderr)
+        raise
+    else:
+        os.dup2(kept, 2)
+        os.unlink(path)  # noqa: PTH108 (the JVM still writes to it; its blocks go with the JVM)
+    finally:
+        os.close(kept)
+        os.close(handle)
 
 
 def read_with_spark(spark: SparkSession, bootstrap: str, topic: str) -> Tally:
