@@ -10,6 +10,7 @@ import pytest
 
 import ottla
 from tests.support.kafka_cluster import KafkaCluster
+from tests.support.kafka_properties import FAST_FAILOVER
 from tests.support.ports import free_ports
 
 pytestmark = [pytest.mark.cluster, pytest.mark.fault]
@@ -42,7 +43,7 @@ def test_one_of_three_bootstrap_servers_is_alive(
 
 def test_brokers_that_moved_are_found_again_through_the_bootstrap_list() -> None:
     """All brokers at once come back at new addresses, of which nothing in the metadata tells."""
-    with KafkaCluster(brokers=3) as kafka:
+    with KafkaCluster(brokers=3, config=FAST_FAILOVER) as kafka:
         kafka.create_topic("moved", partitions=3)
         before = {node.address for node in kafka.nodes.values()}
         future = free_ports(3)
