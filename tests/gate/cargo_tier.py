@@ -18,7 +18,9 @@ from pathlib import Path
 from tests.gate.flaky import Failure, settle
 from tests.gate.machine import Machine
 
-_FAILED = re.compile(r"^test (\S+) (?:- should panic )?\.\.\. FAILED$")
+FAILED = re.compile(r"^test (\S+) (?:- should panic )?\.\.\. FAILED$", re.MULTILINE)
+"""The line in which a program of tests names one that failed."""
+
 # Tests mostly wait, so that more of them than there are processors share the time.
 _THREADS = "6"
 
@@ -88,7 +90,7 @@ def _run(program: Program, arguments: Sequence[str]) -> tuple[int, list[Failure]
     assert process.stdout is not None
     failed = []
     for line in process.stdout:
-        if found := _FAILED.match(line):
+        if found := FAILED.match(line):
             failed.append(found[1])
         if not line.endswith("... ok\n"):
             print(line, end="", flush=True)

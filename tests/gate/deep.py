@@ -9,7 +9,6 @@ ran, for how long, what failed, and the seeds to replay; each section's whole ou
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import platform
 import re
@@ -20,14 +19,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.gate import outcomes
+from tests.gate import cargo_tier, outcomes
 from tests.gate.machine import Machine
 
 DIRECTORY = Path(".ottla-build/deep")
 _CARGO = ["cargo", "test", "--release", "--locked", "--workspace"]
 _WITHOUT = ["--exclude", "ottla-python", "--exclude", "ottla-benches"]
 _SEED = re.compile(r"OTTLA_SEED=\d+")
-_RUST_FAILED = re.compile(r"^test (\S+) (?:- should panic )?\.\.\. FAILED$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -89,9 +87,7 @@ def run(section: Section) -> Result:
             print(line, end="", flush=True)
         status = process.wait()
     ended, text = time.time(), log.read_text()
-    failed = _RUST_FAILED.findall(text)
-    if failures.exists():
-        failed += [json.loads(line)["test"] for line in failures.read_text().splitlines()]
+    failed = [*cargo_tier.FAILED.findall(text), *(one.test for one in outcomes.read(failures))]
     return Result(
         section,
         status,

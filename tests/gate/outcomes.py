@@ -13,7 +13,15 @@ from pathlib import Path
 
 import pytest
 
+from tests.gate.flaky import Failure
+
 FILE = "OTTLA_GATE_OUTCOMES"
+
+
+def read(file: Path) -> list[Failure]:
+    """Return what failed in the run that wrote `file`; nothing if it did not come so far."""
+    lines = file.read_text().splitlines() if file.exists() else []
+    return [Failure(**json.loads(line)) for line in lines]
 
 
 class _Outcomes:

@@ -5,7 +5,6 @@ python -m tests.gate.pytest_tier TIER [PYTEST_ARGUMENT ...]
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -14,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tests.gate import outcomes
-from tests.gate.flaky import Failure, settle
+from tests.gate.flaky import settle
 from tests.gate.machine import Machine
 
 _SOME_FAILED = 1
@@ -25,9 +24,9 @@ def main(tier: str, arguments: Sequence[str]) -> int:
     with tempfile.TemporaryDirectory() as directory, Machine() as machine:
         file = Path(directory) / "failed.jsonl"
         status = _pytest(arguments, {outcomes.FILE: str(file)})
-        if status != _SOME_FAILED or not file.exists():
+        failures = outcomes.read(file)
+        if status != _SOME_FAILED:
             return status
-        failures = [Failure(**json.loads(line)) for line in file.read_text().splitlines()]
         # Workers of pytest-xdist are for the many; what runs alone needs none.
         alone = _without_workers(arguments)
         if failures and settle(tier, failures, machine, lambda test: _alone(alone, test)):
