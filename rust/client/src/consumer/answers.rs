@@ -23,7 +23,7 @@ impl Fetcher {
     pub(super) fn process(&mut self, broker: i32, asked: Vec<Asked>, answer: Result<Answer>) {
         let now = Instant::now();
         let source = self.sources.entry(broker).or_default();
-        source.asked = None;
+        let sent = source.in_flight.take().map_or(now, |fetch| fetch.sent);
         let shared = Arc::clone(&self.shared);
         let mut assignment = shared.assignment.lock();
         for Asked { partition, version, .. } in &asked {
@@ -46,6 +46,14 @@ impl Fetcher {
             }
         };
         source.failures = 0;
+        // A partition that is refused rests by itself; one that was sent records, or a replica to read
+        // from, has something to do at once.
+        let idle = |part: &Fetched| {
+            part.error == ErrorCode::None && part.records.is_empty() && part.preferred_replica < 0
+        };
+        if fetched.values().all(idle) {
+            source.returned_nothing(sent, shared.client.config().fetch_max_wait);
+        }
         // What of the answer stays in memory with each of its pieces.
         let frame: usize = fetched.values().map(|part| part.records.len()).sum();
         for asked in asked {
@@ -68,12 +76,15 @@ impl Fetcher {
     fn failed(&mut self, broker: i32, asked: &[Asked], error: Error, now: Instant) {
         tracing::debug!(target: "ottla.fetch", broker, %error, "fetch failed");
         let new_session = error.code().is_some_and(|code| recovery(code) == Recovery::NewSession);
-        if new_session {
-            // Asked for again at once, with a session of its own.
-            return;
-        }
         let Some(source) = self.sources.get_mut(&broker) else { return };
         source.failures += 1;
+        if new_session {
+            // The partitions are fetched again in a new session: at once, unless that failed, too.
+            if source.failures > 1 {
+                source.not_before = Some(now + self.shared.client.backoff(source.failures - 1));
+            }
+            return;
+        }
         source.not_before = Some(now + self.shared.client.backoff(source.failures));
         self.stale = true;
         let mut assignment = self.shared.assignment.lock();

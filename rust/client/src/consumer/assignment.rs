@@ -240,14 +240,6 @@ impl Assignment {
         slot.failed.take()
     }
 
-    /// Partitions that may be fetched now and have less than `most` bytes waiting, those first that
-    /// were asked for least lately.
-    pub(super) fn fetchable(&self, now: Instant, most: usize) -> Vec<TopicPartition> {
-        let mut wanted: Vec<_> = self.slots.iter().filter(|(_, slot)| slot.is_fetchable(now, most)).collect();
-        wanted.sort_unstable_by(|(a, x), (b, y)| x.turn.cmp(&y.turn).then_with(|| a.cmp(b)));
-        wanted.into_iter().map(|(partition, _)| partition.clone()).collect()
-    }
-
     /// Notes that a partition had its turn: others go first next time.
     pub(super) fn had_turn(&mut self, partition: &TopicPartition) {
         self.turns += 1;

@@ -3,8 +3,7 @@
 //!
 //! It runs whether or not the application asks: answers are checked and kept, up to
 //! `prefetch.max.bytes` in all, so that a slow application costs bounded memory and a fast one does
-//! not wait. Invariants: one request at a time to a broker, as its fetch session wants it; bytes
-//! that are asked for are reserved before; an answer counts only for partitions that are still as
+//! not wait (`send_fetches.rs`). Invariant: an answer counts only for partitions that are still as
 //! they were when it was asked for.
 
 use std::collections::BTreeMap;
@@ -13,26 +12,24 @@ use std::sync::Arc;
 use tokio::task::JoinSet;
 use tokio::time::{Duration, Instant, sleep_until};
 
-use super::assignment::Assignment;
-use super::fetch::{Answer, Ask, Limits, Position, fetch};
+use super::fetch::{Answer, Ask, Limits, fetch};
 use super::fetch_session::FetchSession;
 use super::positions::{self, Found};
+use super::send_fetches::InFlight;
 use super::shared::Shared;
 use crate::error::{Kind, Result};
 use crate::list_offsets::TopicPartition;
 use crate::metadata::{Snapshot, Want};
 
-/// Less room than this is not worth a request.
-const LEAST: usize = 64 * 1024;
-
 /// What is known of a broker that is fetched from.
 #[derive(Debug, Default)]
 pub(super) struct Source {
     pub(super) session: FetchSession,
-    /// Bytes that the request under way may bring.
-    pub(super) asked: Option<usize>,
+    pub(super) in_flight: Option<InFlight>,
     pub(super) not_before: Option<Instant>,
     pub(super) failures: u32,
+    /// While a partition's buffer is full: when the others are asked for new records again.
+    pub(super) check_at: Option<Instant>,
 }
 
 /// A partition of a request, as it was when it was asked for.
@@ -44,7 +41,7 @@ pub(super) struct Asked {
 }
 
 /// A task that has ended.
-enum Done {
+pub(super) enum Done {
     Fetched { broker: i32, asked: Vec<Asked>, answer: Result<Answer> },
     Found(Vec<Found>),
     Refreshed(Result<()>),
@@ -53,7 +50,7 @@ enum Done {
 pub(super) struct Fetcher {
     pub(super) shared: Arc<Shared>,
     pub(super) sources: BTreeMap<i32, Source>,
-    tasks: JoinSet<Done>,
+    pub(super) tasks: JoinSet<Done>,
     /// A refresh of the metadata is needed, or under way.
     pub(super) stale: bool,
     refreshing: bool,
@@ -82,7 +79,7 @@ impl Fetcher {
                 let shared = Arc::clone(&self.shared);
                 self.tasks.spawn(async move { Done::Found(look_up.run(&shared).await) });
             }
-            self.dispatch(&snapshot, now);
+            self.send_fetches(&snapshot, now);
             self.refresh(&snapshot, now);
             let due = self.next_due(now);
             tokio::select! {
@@ -105,74 +102,12 @@ impl Fetcher {
 
     /// When there may be something to do although nothing happens.
     fn next_due(&self, now: Instant) -> Instant {
-        let brokers = self.sources.values().filter_map(|source| source.not_before).filter(|due| *due > now);
+        let sources = self.sources.values().filter(|source| source.in_flight.is_none());
+        let brokers = sources.flat_map(|source| [source.not_before, source.check_at]).flatten();
+        let brokers = brokers.filter(|due| *due > now);
         let partitions = self.shared.assignment.lock().next_due(now);
         let due = brokers.chain(partitions).chain(self.rest.filter(|due| *due > now)).min();
         due.unwrap_or(now + Duration::from_secs(1))
-    }
-
-    /// Sends a fetch to each broker that has none under way and something to read.
-    fn dispatch(&mut self, snapshot: &Snapshot, now: Instant) {
-        let config = self.shared.client.config();
-        let reserved: usize = self.sources.values().filter_map(|source| source.asked).sum();
-        let mut assignment = self.shared.assignment.lock();
-        // What is left is shared by those who ask.
-        let share_of = |assignment: &Assignment, askers: usize| {
-            let room = config.prefetch_max.saturating_sub(assignment.buffered() + reserved);
-            let most = usize::try_from(config.fetch_max_bytes).unwrap_or(0);
-            (room / askers.max(1)).min(most)
-        };
-        let partition_most = usize::try_from(config.max_partition_fetch_bytes).unwrap_or(0).max(1);
-        let mut by_broker: BTreeMap<i32, Vec<Asked>> = BTreeMap::new();
-        for partition in assignment.fetchable(now, partition_most) {
-            let Some(slot) = assignment.slot(&partition) else { continue };
-            let leader = snapshot.leader(&partition.0, partition.1).map(|leader| leader.id);
-            let nearer = slot.nearer(now).filter(|id| snapshot.brokers.contains_key(id));
-            let Some(broker) = nearer.or(leader) else {
-                self.stale = true;
-                continue;
-            };
-            let source = self.sources.entry(broker).or_default();
-            if source.asked.is_none() && source.not_before.is_none_or(|due| due <= now) {
-                let asked = Asked { partition, version: slot.version, offset: slot.fetched.offset };
-                by_broker.entry(broker).or_default().push(asked);
-            }
-        }
-        let mut share = share_of(&assignment, by_broker.len());
-        if share < LEAST && !by_broker.is_empty() {
-            // What nobody may take for now would keep the others from being read for as long.
-            assignment.drop_held_back();
-            share = share_of(&assignment, by_broker.len());
-        }
-        // With nothing kept and nothing on its way there is always room for one answer.
-        if share < LEAST && assignment.buffered() + reserved > 0 {
-            return;
-        }
-        let limits = Limits {
-            max_wait: config.fetch_max_wait,
-            min_bytes: config.fetch_min_bytes,
-            max_bytes: i32::try_from(share).unwrap_or(i32::MAX),
-            partition_max_bytes: config.max_partition_fetch_bytes,
-            read_committed: self.shared.read_committed(),
-        };
-        for (broker, asked) in by_broker {
-            let mut positions = Vec::with_capacity(asked.len());
-            for Asked { partition, offset, .. } in &asked {
-                assignment.had_turn(partition);
-                if let Some(slot) = assignment.slot(partition) {
-                    slot.busy = true;
-                }
-                positions.push(Position::new(snapshot, partition, *offset));
-            }
-            let source = self.sources.entry(broker).or_default();
-            source.asked = Some(share);
-            let ask = source.session.ask(positions);
-            let client = self.shared.client.clone();
-            self.tasks.spawn(async move {
-                let answer = fetch(&client, broker, &ask, limits).await;
-                Done::Fetched { broker, asked, answer }
-            });
-        }
     }
 
     /// Refreshes the metadata if it is in doubt: one at a time, and not without a rest.

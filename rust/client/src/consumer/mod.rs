@@ -2,9 +2,9 @@
 //!
 //! - `assignment` and `slot`: which partitions a consumer has, and where it is in each; no I/O.
 //! - `consumer`: what an application calls; `subscribing`, `taking` and `seeking` are parts of it.
-//! - `fetcher`: what runs behind a consumer; `fetch` is one request, `answers` what becomes of it,
-//!   `fetch_session` what a broker remembers of the last one, `positions` the look-ups of where to read,
-//!   `leaders` those that leaders answer.
+//! - `fetcher`: what runs behind a consumer; `send_fetches` decides who is asked for what and when; `fetch`
+//!   is one request, `answers` what becomes of it, `fetch_session` what a broker remembers of the last one,
+//!   `positions` the look-ups of where to read, `leaders` those that leaders answer.
 //! - `prefetched` and `records`: what waits to be handed out, and its decoding.
 //! - `group`: membership; `assignor`: who gets which partitions; `member`, `offsets`, `commits`: what is
 //!   committed, by whom and when; `claim`: what of it may still go out;
@@ -32,6 +32,7 @@ mod reader;
 mod records;
 mod scan;
 mod seeking;
+mod send_fetches;
 mod shared;
 mod slot;
 mod stored;

@@ -160,12 +160,20 @@ impl Slot {
         !self.busy && self.not_before.is_none_or(|due| due <= now)
     }
 
-    pub(super) fn is_fetchable(&self, now: Instant, most: usize) -> bool {
-        self.phase == Phase::Fetch
-            && !self.paused
-            && self.failed.is_none()
-            && (self.bytes < most || self.pieces.is_empty())
-            && self.is_due(now)
+    /// Whether its next records are wanted from a broker, now or once it has rested or has room.
+    pub(super) fn wants_records(&self) -> bool {
+        self.phase == Phase::Fetch && !self.paused && self.failed.is_none() && !self.busy
+    }
+
+    /// Whether it has `most` bytes of records buffered, or more.
+    pub(super) fn is_full(&self, most: usize) -> bool {
+        self.bytes >= most && !self.pieces.is_empty()
+    }
+
+    /// Whether the log is known, or may be expected, to hold records behind those that were fetched.
+    pub(super) fn may_have_more(&self, read_committed: bool) -> bool {
+        let end = if read_committed { self.last_stable } else { self.high_watermark };
+        end < 0 || self.fetched.offset < end
     }
 
     /// Whether all that was fetched was handed out.

@@ -1,58 +1,11 @@
 //! Proves: what befalls a request, a broker or a partition makes a consumer neither stand still nor
 //! skip anything: not the partitions that it befalls, once it is over, and the others not at all.
 
+use crate::support::reader::{consumer, poll, read, rows, tp, write};
 use crate::support::*;
-use ottla_client::consumer::{Consumer, Polled};
-use ottla_client::{Error, Kind, TopicPartition};
+use ottla_client::Kind;
 use ottla_mock::{Fault, Match, MockCluster, MockConfig, Reaction, SaslConfig, TopicSpec};
 use ottla_protocol::{ApiKey, ErrorCode};
-use tokio::time::{Duration, Instant};
-
-fn tp(partition: i32) -> TopicPartition {
-    ("t".into(), partition)
-}
-
-/// Writes `count` records, each a batch.
-fn write(cluster: &MockCluster, partition: i32, count: usize) {
-    for _ in 0..count {
-        cluster.append("t", partition, &[b"v"]).unwrap();
-    }
-}
-
-async fn consumer(cluster: &MockCluster, partitions: &[i32], pairs: &[(&str, &str)]) -> Consumer {
-    let pairs: Vec<_> = [("auto.offset.reset", "earliest")].iter().chain(pairs).copied().collect();
-    let consumer = Consumer::new(client(cluster, &pairs).await);
-    consumer.assign(partitions.iter().map(|partition| tp(*partition)).collect()).expect("assigned");
-    consumer
-}
-
-/// The partitions and offsets of what one poll hands out.
-async fn poll(consumer: &Consumer, most: usize, wait: Duration) -> Result<Vec<(i32, i64)>, Error> {
-    let mut rows = Vec::new();
-    if let Polled::Ready = consumer.poll(Instant::now() + wait).await? {
-        for set in consumer.take_records(most) {
-            rows.extend(set.entries.iter().map(|entry| (set.partition.1, entry.offset)));
-            consumer.handed_out(&set.partition, set.version(), set.next, set.leader_epoch);
-        }
-    }
-    Ok(rows)
-}
-
-/// Polls until there are `count` records.
-async fn read(consumer: &Consumer, count: usize) -> Vec<(i32, i64)> {
-    let mut all = Vec::new();
-    soon(async {
-        while all.len() < count {
-            all.extend(poll(consumer, 500, ms(500)).await.expect("records"));
-        }
-    })
-    .await;
-    all
-}
-
-fn rows(partition: i32, offsets: std::ops::Range<i64>) -> Vec<(i32, i64)> {
-    offsets.map(|offset| (partition, offset)).collect()
-}
 
 /// Regression: a fetch that was never sent, since the session could not be renewed, was taken for told
 /// to the broker: the next one left out where to read, and records were skipped, or none came.

@@ -20,6 +20,7 @@ mod doctor_hostile;
 mod doctor_ports;
 mod error_table;
 mod events;
+mod fetch_timing;
 mod frame_memory;
 mod group_classic;
 mod group_classic_errors;

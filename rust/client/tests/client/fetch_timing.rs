@@ -1,0 +1,146 @@
+//! Proves when a consumer's fetches go out: none waits at a broker for new records while another
+//! partition of that broker has no room, and none follows at once on a response that brought nothing.
+
+use crate::support::reader::{consumer, poll, read, rows, tp, write};
+use crate::support::*;
+use ottla_mock::{Fault, Match, MockCluster, MockConfig, Reaction, TopicSpec};
+use ottla_protocol::{ApiKey, ErrorCode};
+
+/// A broker waits this long for new records: a test that waits for it takes minutes.
+const LONG_POLL: (&str, &str) = ("fetch.max.wait.ms", "60000");
+const SMALL_FETCHES: (&str, &str) = ("max.partition.fetch.bytes", "20000");
+
+/// One broker that leads all partitions of `t`.
+async fn one_broker(partitions: i32) -> MockCluster {
+    let cluster = MockCluster::start(MockConfig { brokers: 1, ..in_memory() }).await.unwrap();
+    cluster.create_topic(TopicSpec::new("t").partitions(partitions)).unwrap();
+    cluster
+}
+
+/// Appends batches of ten records of 100 bytes.
+fn write_batches(cluster: &MockCluster, partition: i32, batches: usize) {
+    let values = [&[b'x'; 100][..]; 10];
+    for _ in 0..batches {
+        cluster.append("t", partition, &values).unwrap();
+    }
+}
+
+fn fetches(cluster: &MockCluster) -> u64 {
+    cluster.request_count(None, ApiKey::Fetch)
+}
+
+/// Regression: while one partition was left out because its records were still buffered, the fetch for
+/// the others waited for new records, and the partition waited with it.
+#[tokio::test(start_paused = true)]
+async fn a_backlog_is_read_without_waiting_for_new_records() {
+    for record_at_a_time in [false, true] {
+        let cluster = one_broker(6).await;
+        for partition in 0..6 {
+            // They reach their ends one after the other.
+            write_batches(&cluster, partition, 10 + 40 * usize::try_from(partition).unwrap());
+        }
+        let consumer = consumer(&cluster, &[0, 1, 2, 3, 4, 5], &[LONG_POLL, SMALL_FETCHES]).await;
+        let started = Instant::now();
+        let mut all = Vec::new();
+        soon(async {
+            while all.len() < 6_600 {
+                let most = if record_at_a_time { 1 } else { 500 };
+                all.extend(poll(&consumer, most, ms(500)).await.expect("records"));
+            }
+        })
+        .await;
+        assert!(started.elapsed() < ms(1000), "{:?}", started.elapsed());
+        all.sort_unstable();
+        let expected = (0..6).flat_map(|partition| rows(partition, 0..100 + 400 * i64::from(partition)));
+        assert_eq!(all, expected.collect::<Vec<_>>());
+    }
+}
+
+/// Regression: the same held up a partition whose records had just been written.
+#[tokio::test(start_paused = true)]
+async fn new_records_arrive_while_another_partitions_buffer_is_full() {
+    let cluster = one_broker(2).await;
+    write_batches(&cluster, 0, 100);
+    let consumer = consumer(&cluster, &[0, 1], &[LONG_POLL, SMALL_FETCHES]).await;
+    // One record at a time leaves the buffer of partition 0 full.
+    assert_eq!(poll(&consumer, 1, SOON).await.unwrap(), rows(0, 0..1));
+    tokio::time::sleep(ms(1000)).await;
+    let before = fetches(&cluster);
+    tokio::time::sleep(ms(10_000)).await;
+    let sent = fetches(&cluster) - before;
+    assert!((100..=600).contains(&sent), "{sent} fetches in 10 s");
+    write(&cluster, 1, 1);
+    tokio::time::sleep(ms(100)).await;
+    // It is in the buffer: no fetch is needed any more.
+    let fault = cluster.inject(Fault::new(Match::api(ApiKey::Fetch), Reaction::Silence));
+    let mut all = Vec::new();
+    soon(async {
+        while !all.contains(&(1, 0)) {
+            all.extend(poll(&consumer, 500, ms(500)).await.expect("records"));
+        }
+    })
+    .await;
+    cluster.remove_fault(fault);
+}
+
+/// A paused partition does not count, however much of it is buffered.
+#[tokio::test(start_paused = true)]
+async fn paused_partitions_hold_back_no_long_poll() {
+    let cluster = one_broker(2).await;
+    write_batches(&cluster, 0, 100);
+    let consumer = consumer(&cluster, &[0, 1], &[LONG_POLL, SMALL_FETCHES]).await;
+    assert_eq!(poll(&consumer, 1, SOON).await.unwrap(), rows(0, 0..1));
+    consumer.pause(&[tp(0)], true).unwrap();
+    tokio::time::sleep(ms(1000)).await;
+    let before = fetches(&cluster);
+    tokio::time::sleep(ms(30_000)).await;
+    assert_eq!(fetches(&cluster), before, "the broker was asked again instead of waiting");
+    write(&cluster, 1, 1);
+    let started = Instant::now();
+    assert_eq!(read(&consumer, 1).await, rows(1, 0..1));
+    assert!(started.elapsed() < ms(100));
+}
+
+/// Regression: a partition that rested after a refusal waited for the end of the others' long poll.
+#[tokio::test(start_paused = true)]
+async fn a_partition_that_rests_is_fetched_when_its_rest_is_over() {
+    let cluster = one_broker(2).await;
+    write(&cluster, 0, 5);
+    let of = Match::api(ApiKey::Fetch).topic("t").partition(0);
+    cluster.inject(Fault::once(of, Reaction::Error(ErrorCode::KafkaStorageError)));
+    let consumer = consumer(&cluster, &[0, 1], &[LONG_POLL]).await;
+    let started = Instant::now();
+    assert_eq!(read(&consumer, 5).await, rows(0, 0..5));
+    assert!(started.elapsed() < ms(2000));
+}
+
+/// Regression: a broker that refuses every session was asked 25,000 times a second.
+#[tokio::test(start_paused = true)]
+async fn refused_sessions_are_begun_anew_at_once_and_then_after_pauses() {
+    for code in [ErrorCode::FetchSessionIdNotFound, ErrorCode::InvalidFetchSessionEpoch] {
+        let cluster = one_broker(1).await;
+        write(&cluster, 0, 5);
+        let fault = cluster.inject(Fault::new(Match::api(ApiKey::Fetch), Reaction::Error(code)));
+        let pairs = [LONG_POLL, ("retry.backoff.ms", "100"), ("retry.backoff.max.ms", "1000")];
+        let consumer = consumer(&cluster, &[0], &pairs).await;
+        assert_eq!(poll(&consumer, 500, ms(10_000)).await.unwrap(), []);
+        let sent = fetches(&cluster);
+        assert!((8..30).contains(&sent), "{code:?}: {sent} fetches in 10 s");
+        cluster.remove_fault(fault);
+        assert_eq!(read(&consumer, 5).await, rows(0, 0..5));
+    }
+}
+
+/// A broker that may not wait is asked again after a pause all the same.
+#[tokio::test(start_paused = true)]
+async fn without_a_long_poll_fetches_are_some_milliseconds_apart() {
+    let cluster = one_broker(1).await;
+    let consumer = consumer(&cluster, &[0], &[("fetch.max.wait.ms", "0")]).await;
+    assert_eq!(poll(&consumer, 500, ms(1000)).await.unwrap(), []);
+    let sent = fetches(&cluster);
+    assert!((50..=201).contains(&sent), "{sent} fetches in a second");
+    write(&cluster, 0, 1);
+    let started = Instant::now();
+    assert_eq!(read(&consumer, 1).await, rows(0, 0..1));
+    assert!(started.elapsed() < ms(50));
+}

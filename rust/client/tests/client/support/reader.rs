@@ -1,0 +1,54 @@
+//! A consumer of the topic `t`, and the partitions and offsets that it reads.
+
+use ottla_client::consumer::{Consumer, Polled};
+use ottla_client::{Error, TopicPartition};
+use ottla_mock::MockCluster;
+use tokio::time::{Duration, Instant};
+
+use super::{client, ms, soon};
+
+pub(crate) fn tp(partition: i32) -> TopicPartition {
+    ("t".into(), partition)
+}
+
+/// Writes `count` records, each a batch.
+pub(crate) fn write(cluster: &MockCluster, partition: i32, count: usize) {
+    for _ in 0..count {
+        cluster.append("t", partition, &[b"v"]).unwrap();
+    }
+}
+
+pub(crate) async fn consumer(cluster: &MockCluster, partitions: &[i32], pairs: &[(&str, &str)]) -> Consumer {
+    let pairs: Vec<_> = [("auto.offset.reset", "earliest")].iter().chain(pairs).copied().collect();
+    let consumer = Consumer::new(client(cluster, &pairs).await);
+    consumer.assign(partitions.iter().map(|partition| tp(*partition)).collect()).expect("assigned");
+    consumer
+}
+
+/// The partitions and offsets of what one poll hands out.
+pub(crate) async fn poll(consumer: &Consumer, most: usize, wait: Duration) -> Result<Vec<(i32, i64)>, Error> {
+    let mut rows = Vec::new();
+    if let Polled::Ready = consumer.poll(Instant::now() + wait).await? {
+        for set in consumer.take_records(most) {
+            rows.extend(set.entries.iter().map(|entry| (set.partition.1, entry.offset)));
+            consumer.handed_out(&set.partition, set.version(), set.next, set.leader_epoch);
+        }
+    }
+    Ok(rows)
+}
+
+/// Polls until there are `count` records.
+pub(crate) async fn read(consumer: &Consumer, count: usize) -> Vec<(i32, i64)> {
+    let mut all = Vec::new();
+    soon(async {
+        while all.len() < count {
+            all.extend(poll(consumer, 500, ms(500)).await.expect("records"));
+        }
+    })
+    .await;
+    all
+}
+
+pub(crate) fn rows(partition: i32, offsets: std::ops::Range<i64>) -> Vec<(i32, i64)> {
+    offsets.map(|offset| (partition, offset)).collect()
+}
