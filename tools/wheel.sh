@@ -11,7 +11,7 @@ tools=$out/tools
 .venv/bin/python -m venv "$tools"
 # zig's compiler links against any glibc; maturin builds with it.
 "$tools/bin/pip" install --quiet --disable-pip-version-check 'maturin==1.16.0' 'ziglang==0.15.2' 'auditwheel==6.8.2'
-PATH=$PWD/$tools/bin:$PATH maturin build --release --locked --zig --compatibility manylinux_2_28 --out "$out"
+PATH=$PWD/$tools/bin:$PATH maturin build --profile wheel --locked --zig --compatibility manylinux_2_28 --out "$out"
 wheel=$(echo "$out"/*.whl)
 "$tools/bin/auditwheel" show "$wheel"
 ls -lh "$wheel"

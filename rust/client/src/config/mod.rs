@@ -30,6 +30,7 @@ impl Config {
     pub fn from_pairs<'a>(pairs: impl IntoIterator<Item = (&'a str, Value)>) -> Result<Self> {
         let mut config = Self::default();
         let (mut delivery_timeout_set, mut idempotence_set) = (false, false);
+        let (mut batch_size_set, mut batch_max_size_set) = (false, false);
         let mut classic_only = None;
         for (name, value) in pairs {
             config.set(name, &value)?;
@@ -37,10 +38,15 @@ impl Config {
             classic_only = classic_only.or(CLASSIC_ONLY.into_iter().find(|only| *only == dotted));
             delivery_timeout_set |= dotted == "delivery.timeout.ms";
             idempotence_set |= dotted == "enable.idempotence";
+            batch_size_set |= dotted == "batch.size";
+            batch_max_size_set |= dotted == "batch.max.size";
         }
         if !delivery_timeout_set {
             // The default gives way to what was set, as in Java.
             config.delivery_timeout = config.delivery_timeout.max(config.linger + config.request_timeout);
+        }
+        if batch_size_set && !batch_max_size_set {
+            config.batch_max_size = config.batch_size;
         }
         if !idempotence_set && let Some(why) = config.against_idempotence() {
             // As in Java, and said aloud: what was set wins over a default.
@@ -109,6 +115,12 @@ impl Config {
                 "delivery.timeout.ms ({}) must be at least linger.ms + request.timeout.ms ({})",
                 self.delivery_timeout.as_millis(),
                 (self.linger + self.request_timeout).as_millis()
+            ));
+        }
+        if self.batch_max_size < self.batch_size {
+            return wrong(format!(
+                "batch.max.size ({}) must be at least batch.size ({})",
+                self.batch_max_size, self.batch_size
             ));
         }
         if self.partitioner_ignore_keys

@@ -162,7 +162,8 @@ rows! {
     enable_idempotence: bool = true, "enable.idempotence", (0, 0), "Have brokers recognise batches that are sent again, so that each record is written once and in order. Needs acks=all, retries above 0 and at most 5 requests in flight; if one of these is set otherwise and this is not set, it is off.";
     retries: u32 = INT as u32, "retries", (0, INT), "How often a batch is sent again after an error that may pass. delivery.timeout.ms is the better bound.";
     linger: Duration = ms(5), "linger.ms", (0, INT), "How long a batch waits for more records.";
-    batch_size: usize = 16_384, "batch.size", (0, INT), "Bytes of records at which a batch is sent without waiting longer.";
+    batch_size: usize = 16_384, "batch.size", (0, INT), "Bytes of records, as they are compressed, at which a batch is sent without waiting longer.";
+    batch_max_size: usize = 524_288, "batch.max.size", (0, INT), "Bytes of records before compression to which a batch grows while it cannot be sent yet, because max.in.flight.requests.per.connection are on their way (the idea of KIP-782). If batch.size is set and this is not, batches end at batch.size, as with Java's producer.";
     buffer_memory: usize = 33_554_432, "buffer.memory", (0, i64::MAX), "Bytes of records that may wait to be written; beyond, sending blocks.";
     max_request_size: usize = 1_048_576, "max.request.size", (0, INT), "The largest record, and the largest request, that is sent.";
     max_block: Duration = ms(60_000), "max.block.ms", (0, i64::MAX / 2), "How long sending may block for metadata or for buffer memory.";

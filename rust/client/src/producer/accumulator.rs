@@ -8,13 +8,14 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
-use ottla_protocol::records::{BatchBuilder, Compressor, Header, RecordError};
+use ottla_protocol::records::{BatchBuilder, Compression, Compressor, Header, RecordError};
 use parking_lot::{Mutex, RwLock};
 use tokio::time::{Duration, Instant};
 
 use super::batch::{Batch, Place};
 use super::buffers::Buffers;
 use super::completion::{Completion, Written};
+use super::compression_ratio::CompressionRatio;
 use super::idempotence::ProducerId;
 use super::memory::Memory;
 use super::metrics::Metrics;
@@ -50,6 +51,7 @@ impl Record<'_> {
 #[derive(Debug, Default)]
 pub(super) struct Queues {
     by_partition: HashMap<TopicPartition, Arc<Queue>>,
+    compression: HashMap<Arc<str>, Arc<CompressionRatio>>,
     pub(super) order: Vec<Arc<Queue>>,
 }
 
@@ -62,6 +64,8 @@ pub(super) struct Accumulator {
     buffers: Buffers,
     pub(super) metrics: Metrics,
     pub(super) batch_size: usize,
+    batch_max_size: usize,
+    compresses: bool,
     max_record: usize,
     pub(super) linger: Duration,
     pub(super) delivery_timeout: Duration,
@@ -87,6 +91,8 @@ impl Accumulator {
             buffers: Buffers::default(),
             metrics: Metrics::from(config),
             batch_size: config.batch_size,
+            batch_max_size: config.batch_max_size.min(config.max_request_size).max(config.batch_size),
+            compresses: config.compression_type != Compression::None,
             max_record: config.max_request_size,
             linger: config.linger,
             delivery_timeout: config.delivery_timeout,
@@ -110,7 +116,8 @@ impl Accumulator {
         if let Some(queue) = queues.by_partition.get(&key) {
             return Arc::clone(queue);
         }
-        let queue = Arc::new(Queue::new(key.clone(), self.idempotent));
+        let compression = Arc::clone(queues.compression.entry(Arc::clone(topic)).or_default());
+        let queue = Arc::new(Queue::new(key.clone(), compression, self.batch_max_size, self.idempotent));
         queues.by_partition.insert(key, Arc::clone(&queue));
         queues.order.push(Arc::clone(&queue));
         queue
@@ -147,13 +154,14 @@ impl Accumulator {
         if self.closed.load(Ordering::Acquire) {
             return Err(closed());
         }
-        let full = state.open.as_ref().is_some_and(|open| open.size() + bytes > self.batch_size);
+        let full = state.open.as_ref().is_some_and(|open| open.size() + bytes > state.max_size);
         if full && let Some(open) = state.open.take() {
             state.close(open);
         }
         let first = state.open.is_none();
         let last_size = state.last_size;
         let batch = state.open.get_or_insert_with(|| self.open_batch(queue, bytes.max(last_size)));
+        let was_sendable = !first && batch.size() >= batch.sendable_size;
         let appended = match batch.builder() {
             Some(builder) => builder.append(record.timestamp, record.key, record.value, record.headers),
             None => Err(RecordError::NotABatch { why: "the open batch was closed" }),
@@ -167,7 +175,9 @@ impl Accumulator {
         batch.reserved += bytes;
         batch.largest = batch.largest.max(bytes);
         let index = batch.builder().map_or(0, |builder| builder.len() - 1);
-        Ok((index, full || first || batch.size() >= self.batch_size))
+        // Told once: a batch that cannot leave goes on growing.
+        let is_sendable = !was_sendable && batch.size() >= batch.sendable_size;
+        Ok((index, full || first || is_sendable))
     }
 
     /// A new batch, which is expected to hold so many bytes.
@@ -175,7 +185,8 @@ impl Accumulator {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let least = self.batch_size.min(CAPACITY);
         let builder = BatchBuilder::in_buffer(self.buffers.take(BatchBuilder::capacity(bytes.max(least))));
-        let batch = Batch::new(id, queue.partition.clone(), builder, Instant::now());
+        let mut batch = Batch::new(id, queue.partition.clone(), builder, Instant::now());
+        batch.sendable_size = queue.compression.plain_size(self.batch_size).min(self.batch_max_size);
         self.incomplete.lock().insert(batch.place(), Arc::clone(batch.part.completion()));
         batch
     }
@@ -220,7 +231,11 @@ impl Accumulator {
 
     /// Closes a batch, if it is open.
     pub(super) fn close_batch(&self, batch: &mut Batch, compressor: &mut Compressor) -> Result<()> {
+        let was_open = batch.builder().is_some();
         let buffer = batch.close(compressor)?;
+        if was_open && self.compresses {
+            self.queue_of(batch).compression.observe(batch.compression());
+        }
         self.buffers.give(buffer, self.spare());
         Ok(())
     }
@@ -277,7 +292,12 @@ impl Accumulator {
         let completion = batch.part.completion();
         incomplete.extend(parts.iter().map(|part| (part.place(), Arc::clone(completion))));
         drop(incomplete);
-        self.queue_of(&batch).state.lock().back(&batch);
+        let queue = self.queue_of(&batch);
+        let mut state = queue.state.lock();
+        state.back(&batch);
+        // The topic takes no batches of this size: the next ones stay smaller.
+        state.max_size = state.max_size.min(batch.plain_size() / 2);
+        drop(state);
         parts.into_iter().for_each(|part| self.put_back(part, None, error.clone()));
     }
 

@@ -34,6 +34,8 @@ pub(super) struct Batch {
     pub(super) part: Arc<Part>,
     /// When its first record came.
     pub(super) created: Instant,
+    /// From this size on, in bytes before compression, it is sent without waiting for more records.
+    pub(super) sendable_size: usize,
     /// What it takes of `buffer.memory`.
     pub(super) reserved: usize,
     /// At most what its largest record takes, as far as that is known.
@@ -67,6 +69,7 @@ impl Batch {
             records: Records::Open(builder),
             part,
             created,
+            sendable_size: 0,
             reserved: 0,
             largest: 0,
             failures: 0,
@@ -128,6 +131,14 @@ impl Batch {
         match &self.records {
             Records::Open(builder) => builder.size_in_bytes(),
             Records::Closed { bytes, .. } => bytes.len(),
+        }
+    }
+
+    /// The bytes of its records before compression.
+    pub(super) fn plain_size(&self) -> usize {
+        match &self.records {
+            Records::Open(builder) => builder.size_in_bytes(),
+            Records::Closed { plain, .. } => *plain,
         }
     }
 

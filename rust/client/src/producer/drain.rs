@@ -1,7 +1,8 @@
 //! What leaves the accumulator and when: batches that are due, by leader, and those whose time is
 //! over. No I/O; the time, the leaders and the room are arguments.
 //!
-//! Invariant: a request holds at most one batch of a partition, and partitions take turns at the front.
+//! Invariants: a request holds at most one batch of a partition, and partitions take turns at the front. A
+//! batch is closed only when it leaves: as long as it has to wait, it grows.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -29,7 +30,7 @@ pub(super) struct Drained {
     /// A ready partition has no leader.
     pub(super) leaderless: bool,
     /// A partition with records that have no producer id.
-    pub(super) anonymous: Option<TopicPartition>,
+    pub(super) needs_producer_id: Option<TopicPartition>,
     /// A partition that gave a batch has another.
     pub(super) more: bool,
     /// When something will be due.
@@ -53,12 +54,18 @@ impl Drained {
 
 impl Accumulator {
     /// Whether a batch has waited long enough, or is not to wait.
-    fn is_due(&self, batch: &Batch, now: Instant) -> bool {
+    pub(super) fn is_sendable(&self, batch: &Batch, now: Instant) -> bool {
         self.flushing.load(Ordering::Acquire) > 0
             || self.closed.load(Ordering::Acquire)
             || self.memory.is_short()
-            || batch.size() >= self.batch_size
+            || batch.size() >= batch.sendable_size
             || now >= batch.created + self.linger
+    }
+
+    /// Whether a partition has a batch that would leave if it could.
+    pub(super) fn has_sendable(&self, queue: &Queue, now: Instant) -> bool {
+        let state = queue.state.lock();
+        !state.ready.is_empty() || state.open.as_ref().is_some_and(|open| self.is_sendable(open, now))
     }
 
     /// Takes the next batch of each partition that is ready, by leader. A request holds at most
@@ -79,18 +86,23 @@ impl Accumulator {
         for queue in after.iter().chain(before) {
             let mut state = queue.state.lock();
             self.expire(&mut state, now, &mut drained);
-            let Some(at) = self.due(queue, &mut state, producer, now, &mut drained) else { continue };
+            if !self.is_due(queue, &state, producer, now, &mut drained) {
+                continue;
+            }
             let Some(broker) = leader(&queue.partition) else {
                 drained.leaderless = true;
                 continue;
             };
-            let Some(size) = state.ready.get(at).map(Batch::size) else { continue };
             let requests = drained.requests.entry(broker).or_default();
             let total = sizes.entry(broker).or_default();
-            if requests.is_empty() || *total + size > max_bytes {
-                if requests.len() >= room(broker) {
-                    continue;
-                }
+            let size = state.ready.front().or(state.open.as_ref()).map_or(0, Batch::size);
+            let is_new = requests.is_empty() || *total + size > max_bytes;
+            if is_new && requests.len() >= room(broker) {
+                continue;
+            }
+            let Some(at) = self.next(queue, &mut state, producer, now, &mut drained) else { continue };
+            let requests = drained.requests.entry(broker).or_default();
+            if is_new {
                 requests.push(Vec::new());
                 *total = 0;
             }
@@ -113,9 +125,38 @@ impl Accumulator {
         state.take(at, deadline, broker)
     }
 
-    /// Which of the waiting batches of a partition is to leave now. If none is, says when to ask
-    /// again, unless it is when something comes back or is added.
-    fn due(
+    /// Whether a partition has a batch that should leave now, if it can. If not, says when to ask again,
+    /// unless that is when a request comes back or a record is added.
+    fn is_due(
+        &self,
+        queue: &Queue,
+        state: &State,
+        producer: Option<ProducerId>,
+        now: Instant,
+        drained: &mut Drained,
+    ) -> bool {
+        if !state.ready.is_empty() {
+            return true;
+        }
+        let Some(open) = &state.open else { return false };
+        // Asked for while the first batch lingers, so that it need not wait afterwards.
+        if state.needs_id(producer) {
+            drained.needs_producer_id = Some(queue.partition.clone());
+            return false;
+        }
+        if !state.has_room(self.max_in_flight) {
+            return false;
+        }
+        if !self.is_sendable(open, now) {
+            drained.wake_at(Some(open.created + self.linger));
+            return false;
+        }
+        true
+    }
+
+    /// The batch of a partition that leaves next, of those that wait; the open one is closed if there are
+    /// none.
+    fn next(
         &self,
         queue: &Queue,
         state: &mut State,
@@ -123,27 +164,15 @@ impl Accumulator {
         now: Instant,
         drained: &mut Drained,
     ) -> Option<usize> {
-        // What could not leave now had better go on filling.
         if state.ready.is_empty()
-            && state.has_room(self.max_in_flight)
-            && state.open.as_ref().is_some_and(|open| self.is_due(open, now))
             && let Some(open) = state.open.take()
         {
             state.close(open);
         }
-        if state.ready.is_empty() {
-            let lingers = state.open.as_ref().filter(|_| state.has_room(self.max_in_flight));
-            drained.wake_at(lingers.map(|open| open.created + self.linger));
-            // Asked for while the first batch lingers, so that it need not wait afterwards.
-            if state.open.is_some() && state.needs_id(producer) {
-                drained.anonymous = Some(queue.partition.clone());
-            }
-            return None;
-        }
         match state.next(producer, self.max_in_flight, now) {
             Next::Send(at) => return Some(at),
             Next::At(time) => drained.wake_at(Some(time)),
-            Next::Identify => drained.anonymous = Some(queue.partition.clone()),
+            Next::Identify => drained.needs_producer_id = Some(queue.partition.clone()),
             Next::Wait => {}
         }
         None

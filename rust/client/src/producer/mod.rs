@@ -12,6 +12,7 @@ mod append;
 mod batch;
 mod buffers;
 mod completion;
+mod compression_ratio;
 mod drain;
 mod idempotence;
 mod identity;

@@ -13,6 +13,7 @@ use tokio::time::Instant;
 
 use super::batch::{Batch, Place};
 use super::completion::Part;
+use super::compression_ratio::CompressionRatio;
 use super::idempotence::{May, Numbers, ProducerId};
 use crate::error::Error;
 use crate::list_offsets::TopicPartition;
@@ -21,6 +22,8 @@ use crate::list_offsets::TopicPartition;
 #[derive(Debug)]
 pub(super) struct Queue {
     pub(super) partition: TopicPartition,
+    /// Of its topic.
+    pub(super) compression: Arc<CompressionRatio>,
     pub(super) state: Mutex<State>,
 }
 
@@ -32,6 +35,8 @@ pub(super) struct State {
     pub(super) busy: Vec<Busy>,
     /// How large the batch before the open one became: the next one will hardly be larger.
     pub(super) last_size: usize,
+    /// To how many bytes before compression a batch grows.
+    pub(super) max_size: usize,
     /// With idempotence.
     numbers: Option<Numbers>,
 }
@@ -65,26 +70,28 @@ pub(super) enum Next {
 }
 
 impl Queue {
-    pub(super) fn new(partition: TopicPartition, idempotent: bool) -> Self {
+    pub(super) fn new(
+        partition: TopicPartition,
+        compression: Arc<CompressionRatio>,
+        max_size: usize,
+        idempotent: bool,
+    ) -> Self {
         let state = State {
             open: None,
             ready: VecDeque::new(),
             busy: Vec::new(),
             last_size: 0,
+            max_size,
             numbers: idempotent.then(Numbers::default),
         };
-        Self { partition, state: Mutex::new(state) }
+        Self { partition, compression, state: Mutex::new(state) }
     }
 
-    /// How many batches wait, the open one among them.
-    pub(super) fn waiting(&self) -> usize {
+    /// How many batches of `batch_size` wait, the open one among them, however large they have grown.
+    pub(super) fn waiting(&self, batch_size: usize) -> usize {
         let state = self.state.lock();
-        state.ready.len() + usize::from(state.open.is_some())
-    }
-
-    /// Whether batches wait that are closed.
-    pub(super) fn is_ready(&self) -> bool {
-        !self.state.lock().ready.is_empty()
+        let batches = state.ready.iter().chain(&state.open);
+        batches.map(|batch| (batch.size() / batch_size.max(1)).max(1)).sum()
     }
 }
 

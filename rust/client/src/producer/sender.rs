@@ -152,14 +152,14 @@ pub(super) async fn run(shared: Arc<Shared>) {
     loop {
         let now = Instant::now();
         let snapshot = shared.client.snapshot();
-        let Step { leaderless, anonymous, next } =
+        let Step { leaderless, needs_producer_id, next } =
             send_due(&shared, &snapshot, &identity, &mut requests, now);
         balance.update(&shared, &requests.in_flight, now);
         if leaderless {
             refresher.want(snapshot.generation);
         }
         let refresh_at = refresher.start(&shared, now);
-        let identify_at = anonymous.and_then(|leader| identity.start(&shared, leader, now));
+        let identify_at = needs_producer_id.and_then(|leader| identity.start(&shared, leader, now));
         let wait = [next, refresh_at, identify_at].into_iter().flatten().min().unwrap_or(now + IDLE);
         tokio::select! {
             () = shared.wake.notified() => {}
@@ -187,7 +187,7 @@ pub(super) async fn run(shared: Arc<Shared>) {
 struct Step {
     leaderless: bool,
     /// A producer id is needed, to write to this broker if it is known.
-    anonymous: Option<Option<i32>>,
+    needs_producer_id: Option<Option<i32>>,
     next: Option<Instant>,
 }
 
@@ -212,7 +212,7 @@ fn send_due(
     loop {
         let in_flight = &requests.in_flight;
         let room = |broker| config.max_in_flight.saturating_sub(in_flight.get(&broker).copied().unwrap_or(0));
-        let Drained { requests: ready, expired, late, leaderless, anonymous, more, next } =
+        let Drained { requests: ready, expired, late, leaderless, needs_producer_id, more, next } =
             shared.accumulator.drain(now, config.max_request_size, identity.current, leader, room);
         for mut batch in expired {
             let partition = batch.part.partition();
@@ -234,7 +234,8 @@ fn send_due(
             groups.into_iter().for_each(|batches| requests.spawn(shared, broker, batches));
         }
         step.leaderless |= leaderless;
-        step.anonymous = step.anonymous.or(anonymous.map(|partition| leader(&partition)));
+        step.needs_producer_id =
+            step.needs_producer_id.or(needs_producer_id.map(|partition| leader(&partition)));
         step.next = [step.next, next].into_iter().flatten().min();
         // A partition has at most one batch in a request, and may have more in the next ones.
         if !(sent && more) {

@@ -45,7 +45,7 @@ impl Balance {
             for (load, (partition, queue)) in
                 loads.iter_mut().zip(target.topic.partitions.iter().zip(&target.queues))
             {
-                load.waiting = queue.waiting();
+                load.waiting = queue.waiting(config.batch_size);
                 load.available &= self.availability.is_available(
                     partition.leader,
                     config.partitioner_availability_timeout,
@@ -71,7 +71,8 @@ impl Balance {
         let mut brokers: BTreeMap<i32, bool> = BTreeMap::new();
         for target in used {
             for (partition, queue) in target.topic.partitions.iter().zip(&target.queues) {
-                *brokers.entry(partition.leader).or_default() |= queue.is_ready();
+                let waits = shared.accumulator.has_sendable(queue, now);
+                *brokers.entry(partition.leader).or_default() |= waits;
             }
         }
         let down = |state| matches!(state, ConnectionState::Connecting | ConnectionState::BackingOff);
