@@ -1179,9 +1179,15 @@ class ConsumerBase:
     def closed(self) -> bool:
         """Whether it was closed."""
 
+    def _stop_auto_commit(self) -> None: ...
+    def _closing_failed(self, error: str) -> None: ...
+
 @final
 class Consumer(ConsumerBase):
     """A consumer. Iterate over it, or poll; use it in a ``with`` block, or ``close()`` it.
+
+    A ``with`` block that ends with an exception, Ctrl-C included, commits nothing automatically: the
+    records that were being processed are read again. Offsets that were committed before stay.
 
     Args:
         bootstrap: addresses, or a ``Client`` to share what it knows of the cluster; connections to

@@ -34,6 +34,9 @@ class AsyncConsumer(AsyncConsumerBase):
     ``async with`` connects it and closes it; ``async for`` hands out record by record. A wait that
     is cancelled loses no record. One task polls at a time; the rest may be called by others.
 
+    An ``async with`` block that ends with an exception, a cancellation included, commits nothing
+    automatically: the records that were being processed are read again.
+
     The callbacks that ``subscribe`` takes may be functions or coroutine functions. They run on the
     loop, inside of a poll.
     """
@@ -138,7 +141,14 @@ class AsyncConsumer(AsyncConsumerBase):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        await self.close()
+        if kind is None:
+            await self.close()
+            return
+        self._stop_auto_commit()
+        try:
+            await self.close()
+        except Exception as failure:
+            self._closing_failed(str(failure))
 
     async def _next(self) -> Record:
         while True:

@@ -22,6 +22,7 @@ __all__ = [
     "ConnectionError",
     "DataLossError",
     "FencedError",
+    "InternalError",
     "KafkaError",
     "OffsetError",
     "ProtocolError",
@@ -144,6 +145,10 @@ class WakeupError(KafkaError):
 
 class ClosedError(KafkaError):
     """The object was closed, or belongs to another process."""
+
+
+class InternalError(KafkaError):
+    """A task of ottla's own has died: a bug. The message says which task, and why."""
 
 
 def _from_core(

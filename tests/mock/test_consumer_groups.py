@@ -113,6 +113,41 @@ def test_closing_commits_just_what_was_handed_out(mock_cluster: MockCluster, mem
     assert sorted(seen + rest) == [(p, n) for p in range(3) for n in range(100)]
 
 
+class ProcessingError(Exception):
+    """What an application fails with."""
+
+
+def test_an_exception_in_the_with_block_commits_nothing(
+    mock_cluster: MockCluster, member: Any
+) -> None:
+    """Regression: records that were handed out and not processed were committed, and lost."""
+    fill(mock_cluster, 10)
+    with pytest.raises(ProcessingError), member(topics=["orders"]) as consumer:
+        consumer.commit({("orders", 0): 1})
+        next(consumer)
+        consumer.poll(timeout=SOON)
+        raise ProcessingError
+    with member() as reader:
+        committed = reader.committed(*ALL)
+    assert committed == {ALL[0]: ottla.OffsetAndMetadata(1), ALL[1]: None, ALL[2]: None}
+
+
+def test_an_exception_in_the_with_block_is_raised_even_if_closing_fails(
+    mock_cluster: MockCluster, member: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    fill(mock_cluster, 1)
+
+    def fail(_consumer: Any, _partitions: Any) -> None:
+        raise ValueError("in the callback")
+
+    with pytest.raises(ProcessingError), member() as consumer:
+        consumer.subscribe(["orders"], on_revoked=fail)
+        read(consumer, 3)
+        raise ProcessingError
+    assert consumer.closed
+    assert any("in the callback" in record.getMessage() for record in caplog.records)
+
+
 def test_without_auto_commit_only_commits_count(mock_cluster: MockCluster, member: Any) -> None:
     fill(mock_cluster, 10)
     with member(topics=["orders"], enable_auto_commit=False) as consumer:

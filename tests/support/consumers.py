@@ -67,7 +67,11 @@ class AsyncTwin:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self.close()
+        if not self.loop.is_closed():
+            try:
+                self.run(self.consumer.__aexit__(kind, error, trace))
+            finally:
+                self.loop.close()
 
 
 KINDS: dict[str, Any] = {"sync": ottla.Consumer, "asyncio": AsyncTwin}

@@ -46,6 +46,8 @@ pub enum Kind {
     Wakeup,
     /// The object was closed.
     Closed,
+    /// A task of ottla's own has died: a bug.
+    Internal,
 }
 
 /// The phases in which a connection comes up; and `Request`, when it is up.

@@ -33,6 +33,7 @@ mod list_offsets;
 pub mod metadata;
 pub mod metrics;
 mod offset_for_leader_epoch;
+pub mod panics;
 pub mod producer;
 mod race;
 pub mod recovery;

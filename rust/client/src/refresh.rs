@@ -18,6 +18,7 @@ use crate::config::{Config, MetadataRecovery};
 use crate::connection::{Lane, Owner};
 use crate::error::{Error, Kind, Phase, Result};
 use crate::metadata::{Snapshot, Turn, Want};
+use crate::panics::try_catch;
 use crate::race::race;
 
 /// The least time between two refreshes that nobody asked for.
@@ -146,7 +147,8 @@ fn refresh_by_age(
                 return;
             }
             let generation = client.inner.metadata.peek().generation;
-            if let Err(error) = client.refresh(generation, Want::Known).await {
+            let refresh = try_catch("a refresh of the metadata", client.refresh(generation, Want::Known));
+            if let Err(error) = refresh.await {
                 tracing::warn!(target: "ottla.metadata", %error, "metadata cannot be refreshed");
             }
         }

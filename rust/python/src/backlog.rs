@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
+use ottla_client::panics::catch;
 use ottla_client::producer::{Delivery, Producer, Sent};
 use ottla_client::{Error, Kind};
 use parking_lot::Mutex;
@@ -129,7 +130,8 @@ impl Backlog {
         while let Some(item) = self.next(&topic) {
             match item {
                 Item::Record(record) => {
-                    self.send(&topic, record).await;
+                    // What becomes of one record is no reason to leave those behind it waiting.
+                    let _ = catch("a record that waited", self.send(&topic, record)).await;
                     self.count.fetch_sub(1, Ordering::AcqRel);
                 }
                 Item::Mark(passed) => {

@@ -25,6 +25,7 @@ fn class(kind: Kind) -> &'static str {
         Kind::State => "StateError",
         Kind::Wakeup => "WakeupError",
         Kind::Closed => "ClosedError",
+        Kind::Internal => "InternalError",
     }
 }
 
@@ -62,7 +63,7 @@ pub(crate) fn value_at(py: Python<'_>, error: &Error, index: Option<usize>) -> P
         })
         .collect();
     let code = error.code().map(|code| (code.code(), code.name()));
-    let fatal = matches!(error.kind(), Kind::Fenced | Kind::Closed);
+    let fatal = matches!(error.kind(), Kind::Fenced | Kind::Closed | Kind::Internal);
     let arguments = (
         class(error.kind()),
         error.to_string(),

@@ -55,11 +55,22 @@ struct Stream {
     follow: bool,
     /// All chunks have come.
     drained: bool,
+    /// What has ended it: who reads on would miss records otherwise.
+    failed: Option<Error>,
 }
 
 impl Stream {
-    /// The next batch of rows; `None` at the end.
+    /// The next batch of rows; `None` at the end. After an error there is nothing but that error.
     async fn next(&mut self) -> ottla_client::Result<Option<ArrowBatch>> {
+        if let Some(error) = &self.failed {
+            return Err(error.clone());
+        }
+        let next = self.decode_next().await;
+        self.failed = next.as_ref().err().cloned();
+        next
+    }
+
+    async fn decode_next(&mut self) -> ottla_client::Result<Option<ArrowBatch>> {
         loop {
             if let Some(decoded) = self.decoder.pop() {
                 return Ok(Some(decoded.batch));
@@ -146,7 +157,14 @@ impl Scan {
         let schema = decoder.schema();
         let follow = ranges.iter().any(|range| range.end == FOLLOW);
         let core = Core::start(client, ranges, options);
-        let stream = Stream { core, decoder, read_committed: options.read_committed, follow, drained: false };
+        let stream = Stream {
+            core,
+            decoder,
+            read_committed: options.read_committed,
+            follow,
+            drained: false,
+            failed: None,
+        };
         Ok(Self { schema, stream: Mutex::new(Some(Owned::new(stream))) })
     }
 

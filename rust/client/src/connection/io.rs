@@ -18,6 +18,7 @@ use super::in_flight::{Outgoing, Shared, State};
 use super::transport_error::transport_error;
 use crate::environment::Stream;
 use crate::error::{Error, Kind, Phase, Result};
+use crate::panics::catch;
 
 /// Serves a connection until something ends it. `hint` is what to try if it ends before the first
 /// answer.
@@ -29,11 +30,17 @@ pub(super) async fn drive(
     hint: &'static str,
 ) {
     let (reader, writer) = tokio::io::split(stream);
-    let cause = tokio::select! {
-        cause = read_loop(reader, frames, &shared, hint) => cause,
-        cause = write_loop(writer, queue, &shared) => cause,
-        cause = guard(&shared) => cause,
+    let serve = async {
+        tokio::select! {
+            cause = read_loop(reader, frames, &shared, hint) => cause,
+            cause = write_loop(writer, queue, &shared) => cause,
+            cause = guard(&shared) => cause,
+        }
     };
+    let cause = catch("the task of a connection", serve).await.unwrap_or_else(|died| {
+        // Another connection may be luckier.
+        died.as_kind(Kind::Connection).address(&shared.address)
+    });
     shared.poison(cause);
 }
 

@@ -20,6 +20,7 @@ use crate::backoff::Backoff;
 use crate::environment::Environment;
 use crate::error::{Error, Kind, Result};
 use crate::metadata::Event;
+use crate::panics::try_catch;
 
 /// The connections of one client.
 #[derive(Debug)]
@@ -138,7 +139,9 @@ impl Pool {
             if let Some(not_before) = not_before {
                 sleep_until(not_before).await;
             }
-            let connected = connect(&endpoint, &settings, &environment, None).await;
+            let connecting = connect(&endpoint, &settings, &environment, None);
+            // Whoever waits for the attempt would wait for ever, and no other would be made.
+            let connected = try_catch("an attempt to connect", connecting).await;
             let Some(slot) = weak.upgrade() else { return };
             let mut attempts = slot.attempts.lock();
             // Who stops an attempt that has just ended comes too late to abort it.

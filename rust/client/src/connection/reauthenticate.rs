@@ -17,6 +17,7 @@ use super::authenticate::{Ask, SaslInfo, authenticate};
 use super::{ApiRange, Connection, Turn};
 use crate::environment::Environment;
 use crate::error::{Error, Kind, Phase, Result};
+use crate::panics::catch;
 
 /// A session shorter than this would keep a client busy with authenticating.
 const SHORTEST: Duration = Duration::from_millis(100);
@@ -27,7 +28,16 @@ pub(super) fn start(connection: &Arc<Connection>, sasl: &SaslInfo, environment: 
     if due.is_some() {
         connection.renewal.send_replace(due);
         // Ends with the connection: see `watch`.
-        tokio::spawn(watch(Arc::downgrade(connection), environment.clone()));
+        let (weak, environment) = (Arc::downgrade(connection), environment.clone());
+        tokio::spawn(async move {
+            let watching = watch(weak.clone(), environment);
+            if let Err(died) = catch("the task that renews a session", watching).await
+                && let Some(connection) = weak.upgrade()
+            {
+                // Requests would wait for a renewal that never comes.
+                connection.shared.poison(died.as_kind(Kind::Connection));
+            }
+        });
     }
 }
 

@@ -1,12 +1,13 @@
 //! Committing: when, what, and one after the other.
 //!
 //! Invariants: what is committed is at most the position, so only what was handed out; by itself, only
-//! what earlier polls handed out. Commits of one consumer go out one at a time, so that an older
+//! what earlier polls handed out, and nothing once the application has failed. Commits of one consumer go out one at a time, so that an older
 //! offset never overwrites a newer one. What was given up while a commit waited is not committed
 //! (`claim.rs`).
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use ottla_protocol::ErrorCode;
 use parking_lot::Mutex;
@@ -34,6 +35,8 @@ pub(super) struct Commits {
     turn: Arc<tokio::sync::Mutex<()>>,
     /// When offsets are next committed by themselves.
     due: Mutex<Option<Instant>>,
+    /// The application has failed: what it was handed out may not be processed.
+    stopped: AtomicBool,
 }
 
 pub(super) fn no_group() -> Error {
@@ -42,11 +45,17 @@ pub(super) fn no_group() -> Error {
 
 impl Commits {
     pub(super) fn new(shared: Arc<Shared>) -> Self {
-        Self { shared, turn: Arc::default(), due: Mutex::default() }
+        Self { shared, turn: Arc::default(), due: Mutex::default(), stopped: AtomicBool::new(false) }
     }
 
     fn is_automatic(&self) -> bool {
-        self.shared.client.config().enable_auto_commit && self.shared.group_id.is_some()
+        let config = self.shared.client.config();
+        config.enable_auto_commit && self.shared.group_id.is_some() && !self.stopped.load(Ordering::Acquire)
+    }
+
+    /// Commits nothing automatically from now on.
+    pub(super) fn stop_auto_commit(&self) {
+        self.stopped.store(true, Ordering::Release);
     }
 
     /// When [`Commits::tick`] has something to do.

@@ -30,6 +30,7 @@ use super::subscribing::Choice;
 use crate::cluster::Client;
 use crate::error::{Error, Kind, Result};
 use crate::list_offsets::TopicPartition;
+use crate::panics::try_catch;
 
 /// What a poll found.
 #[derive(Debug)]
@@ -103,7 +104,13 @@ impl Consumer {
     pub(super) fn start(&self) {
         let mut fetcher = self.fetcher.lock();
         if fetcher.is_none() {
-            let task = tokio::spawn(Fetcher::new(Arc::clone(&self.shared)).run());
+            let shared = Arc::clone(&self.shared);
+            let task = tokio::spawn(async move {
+                let fetcher = Fetcher::new(Arc::clone(&shared));
+                if let Err(error) = try_catch("the task that fetches for a consumer", fetcher.run()).await {
+                    shared.die(error);
+                }
+            });
             *fetcher = Some(task.abort_handle());
         }
         self.shared.news.notify_one();
@@ -225,6 +232,12 @@ impl Consumer {
     ) -> Result<()> {
         self.check_open()?;
         self.commits.commit(offsets, timeout).await
+    }
+
+    /// Commits nothing automatically from now on: the application has failed, and records that were handed
+    /// out may not be processed. Commits that it asked for still go out.
+    pub fn stop_auto_commit(&self) {
+        self.commits.stop_auto_commit();
     }
 
     /// What is committed in the group; `None` for partitions without.

@@ -17,9 +17,10 @@ use super::fetch_session::FetchSession;
 use super::positions::{self, Found};
 use super::send_fetches::InFlight;
 use super::shared::Shared;
-use crate::error::{Kind, Result};
+use crate::error::{Error, Kind, Result};
 use crate::list_offsets::TopicPartition;
 use crate::metadata::{Snapshot, Want};
+use crate::panics::{catch, try_catch};
 
 /// What is known of a broker that is fetched from.
 #[derive(Debug, Default)]
@@ -45,6 +46,7 @@ pub(super) enum Done {
     Fetched { broker: i32, asked: Vec<Asked>, answer: Result<Answer> },
     Found(Vec<Found>),
     Refreshed(Result<()>),
+    Died(Error),
 }
 
 pub(super) struct Fetcher {
@@ -69,15 +71,18 @@ impl Fetcher {
         }
     }
 
-    /// Runs until it is aborted.
-    pub(super) async fn run(mut self) {
+    /// Runs until it is aborted. An error is one that it cannot go on after.
+    pub(super) async fn run(mut self) -> Result<()> {
         loop {
             let now = Instant::now();
             let snapshot = self.shared.client.snapshot();
             let wanted = positions::wanted(&self.shared, &snapshot, now);
             for look_up in wanted {
                 let shared = Arc::clone(&self.shared);
-                self.tasks.spawn(async move { Done::Found(look_up.run(&shared).await) });
+                self.tasks.spawn(async move {
+                    let found = catch("the look-up of a position", look_up.run(&shared)).await;
+                    found.map_or_else(Done::Died, Done::Found)
+                });
             }
             self.send_fetches(&snapshot, now);
             self.refresh(&snapshot, now);
@@ -91,8 +96,10 @@ impl Fetcher {
                         }
                     }
                     Ok(Done::Refreshed(result)) => self.refreshed(result),
-                    // The runtime is shutting down.
-                    Err(_) => return,
+                    // The partitions that it was for would wait for it for ever.
+                    Ok(Done::Died(error)) => return Err(error),
+                    // The runtime is shutting down: no task panics.
+                    Err(_) => return Ok(()),
                 },
                 () = self.shared.news.notified() => {}
                 () = sleep_until(due) => {}
@@ -124,7 +131,8 @@ impl Fetcher {
             }
         }
         self.tasks.spawn(async move {
-            Done::Refreshed(client.refresh(generation, Want::Topics(&topics)).await.map(drop))
+            let refreshed = client.refresh(generation, Want::Topics(&topics));
+            Done::Refreshed(try_catch("a refresh of the metadata", refreshed).await.map(drop))
         });
     }
 

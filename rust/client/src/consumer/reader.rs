@@ -15,11 +15,12 @@ use super::cursor::Cursor;
 use super::deleted::Deleted;
 use super::fetch::{Ask, Fetched, Limits, Position, fetch};
 use super::prefetched::{CORRUPT_MAX, Usable, too_large, usable};
-use super::scan::{Chunk, FOLLOW, Output, Range, ScanOptions};
+use super::scan::{Chunk, Event, FOLLOW, Output, Range, ScanOptions};
 use crate::cluster::Client;
 use crate::error::{Error, Kind, Result};
 use crate::list_offsets::TopicPartition;
 use crate::metadata::Want;
+use crate::panics::try_catch;
 use crate::recovery::{Recovery, recovery};
 use crate::retry::Retry;
 use crate::topics::no_leader;
@@ -83,7 +84,7 @@ impl Reader {
             // The next fetch is on its way before the reader gets these.
             self.dispatch(&mut busy, &mut requests)?;
             for chunk in chunks {
-                if self.output.chunks.send(Ok(chunk)).await.is_err() {
+                if self.output.chunks.send(Event::Chunk(chunk)).await.is_err() {
                     return Ok(());
                 }
                 // Waiting for the reader is not a lack of progress.
@@ -165,7 +166,7 @@ impl Reader {
             let position = |cursor: &Cursor| Position::new(&snapshot, &cursor.partition, cursor.offset);
             let ask = Ask::alone(cursors.iter().map(position).collect());
             requests.spawn(async move {
-                let answer = fetch(&client, broker, &ask, limits).await;
+                let answer = try_catch("a fetch of a scan", fetch(&client, broker, &ask, limits)).await;
                 (broker, cursors, answer.and_then(|answer| answer.partitions(broker)))
             });
         }

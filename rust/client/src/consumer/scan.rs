@@ -19,8 +19,9 @@ use tokio::time::Duration;
 
 use super::reader::Reader;
 use crate::cluster::Client;
-use crate::error::Result;
+use crate::error::{Error, Kind, Result};
 use crate::list_offsets::TopicPartition;
+use crate::panics::try_catch;
 
 /// Chunks that wait for the reader.
 const QUEUE: usize = 2;
@@ -80,10 +81,17 @@ pub struct Gap {
     pub to: i64,
 }
 
+/// What a scan's reader says; its last word is an end or an error.
+#[derive(Debug)]
+pub(super) enum Event {
+    Chunk(Chunk),
+    End(Result<()>),
+}
+
 /// Where a scan's reader puts what it finds.
 #[derive(Debug)]
 pub(super) struct Output {
-    pub(super) chunks: mpsc::Sender<Result<Chunk>>,
+    pub(super) chunks: mpsc::Sender<Event>,
     pub(super) gaps: Arc<Mutex<Vec<Gap>>>,
 }
 
@@ -91,7 +99,9 @@ pub(super) struct Output {
 #[derive(Debug)]
 pub struct Scan {
     gaps: Arc<Mutex<Vec<Gap>>>,
-    chunks: mpsc::Receiver<Result<Chunk>>,
+    chunks: mpsc::Receiver<Event>,
+    /// How it has ended, once it has.
+    end: Option<Result<()>>,
     task: AbortHandle,
 }
 
@@ -110,12 +120,11 @@ impl Scan {
         let output = Output { chunks: sender.clone(), gaps: Arc::clone(&gaps) };
         let task = tokio::spawn(async move {
             let reader = Reader::new(client, ranges, options, output);
-            if let Err(error) = reader.run().await {
-                // The reader may have gone; then nobody wants to know.
-                let _ = sender.send(Err(error)).await;
-            }
+            let end = try_catch("the task behind a scan", reader.run()).await;
+            // Whoever reads may have gone; then nobody wants to know.
+            let _ = sender.send(Event::End(end)).await;
         });
-        Self { gaps, chunks, task: task.abort_handle() }
+        Self { gaps, chunks, end: None, task: task.abort_handle() }
     }
 
     /// What was skipped since the last call.
@@ -126,11 +135,35 @@ impl Scan {
 
     /// A chunk that is there already. Of what is not, nothing is known.
     pub fn ready(&mut self) -> Option<Result<Chunk>> {
-        self.chunks.try_recv().ok()
+        let event = self.chunks.try_recv().ok()?;
+        self.take(event)
     }
 
-    /// The next chunk; `None` when all ranges were read. Cancel-safe.
+    /// The next chunk; `None` when all ranges were read. An error is the end: each later call returns it
+    /// again. Cancel-safe.
     pub async fn next(&mut self) -> Option<Result<Chunk>> {
-        self.chunks.recv().await
+        if self.end.is_none() {
+            let lost = || Event::End(Err(Error::new(Kind::Closed, "the client's runtime is shutting down")));
+            let event = self.chunks.recv().await.unwrap_or_else(lost);
+            return self.take(event);
+        }
+        self.ended()
+    }
+
+    fn take(&mut self, event: Event) -> Option<Result<Chunk>> {
+        match event {
+            Event::Chunk(chunk) => Some(Ok(chunk)),
+            Event::End(end) => {
+                self.end = Some(end);
+                self.ended()
+            }
+        }
+    }
+
+    fn ended(&self) -> Option<Result<Chunk>> {
+        match &self.end {
+            Some(Err(error)) => Some(Err(error.clone())),
+            _ => None,
+        }
     }
 }

@@ -14,6 +14,7 @@ use super::fetch::{Limits, Position, fetch};
 use super::fetcher::{Asked, Done, Fetcher, Source};
 use crate::config::Config;
 use crate::metadata::Snapshot;
+use crate::panics::try_catch;
 
 /// A fetch with less room than this is not worth a request, in bytes.
 const MIN_ROOM: usize = 64 * 1024;
@@ -120,7 +121,7 @@ impl Fetcher {
             let ask = source.session.ask(positions);
             let client = shared.client.clone();
             self.tasks.spawn(async move {
-                let answer = fetch(&client, broker, &ask, limits).await;
+                let answer = try_catch("a fetch", fetch(&client, broker, &ask, limits)).await;
                 Done::Fetched { broker, asked, answer }
             });
         }

@@ -33,6 +33,8 @@ pub(super) struct Shared {
     /// Whether the group decides about the partitions.
     pub(super) subscribed: AtomicBool,
     failed: Mutex<Option<Error>>,
+    /// Why nothing is fetched any more: the fetcher has died.
+    died: OnceLock<Error>,
 }
 
 impl Shared {
@@ -50,6 +52,7 @@ impl Shared {
             group: OnceLock::new(),
             subscribed: AtomicBool::new(false),
             failed: Mutex::default(),
+            died: OnceLock::new(),
         }
     }
 
@@ -92,7 +95,16 @@ impl Shared {
         self.ready.notify_waiters();
     }
 
+    /// Keeps the error that every poll raises from now on.
+    pub(super) fn die(&self, error: Error) {
+        let _ = self.died.set(error);
+        self.ready.notify_waiters();
+    }
+
     pub(super) fn take_error(&self) -> Option<Error> {
+        if let Some(died) = self.died.get() {
+            return Some(died.clone());
+        }
         let failed = self.failed.lock().take();
         failed.or_else(|| self.assignment.lock().take_error())
     }

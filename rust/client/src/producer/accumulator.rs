@@ -5,8 +5,8 @@
 //! bytes of all batches together stay within `buffer.memory`.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use ottla_protocol::records::{BatchBuilder, Compression, Compressor, Header, RecordError};
 use parking_lot::{Mutex, RwLock};
@@ -80,6 +80,8 @@ pub(super) struct Accumulator {
     pub(super) closed: AtomicBool,
     /// Nothing is sent any more.
     finished: AtomicBool,
+    /// Why, if it is not that the producer was closed.
+    died: OnceLock<Error>,
 }
 
 impl Accumulator {
@@ -103,6 +105,7 @@ impl Accumulator {
             flushing: AtomicUsize::new(0),
             closed: AtomicBool::new(false),
             finished: AtomicBool::new(false),
+            died: OnceLock::new(),
         }
     }
 
@@ -152,7 +155,7 @@ impl Accumulator {
     ) -> Result<(usize, bool)> {
         // Checked under the lock, so that closing cannot miss a record.
         if self.closed.load(Ordering::Acquire) {
-            return Err(closed());
+            return Err(self.closed_error());
         }
         let full = state.open.as_ref().is_some_and(|open| open.size() + bytes > state.max_size);
         if full && let Some(open) = state.open.take() {
@@ -279,7 +282,11 @@ impl Accumulator {
         if batch.part.is_settled() || self.finished.load(Ordering::Acquire) {
             state.given_up(&batch);
             drop(state);
-            return self.finish(batch, Err(error.because("not acknowledged before the producer was closed")));
+            let error = match self.died.get() {
+                Some(died) => died.clone(),
+                None => error.because("not acknowledged before the producer was closed"),
+            };
+            return self.finish(batch, Err(error));
         }
         batch.last_error = Some(error);
         state.put_back(batch);
@@ -327,6 +334,20 @@ impl Accumulator {
     pub(super) fn flush(&self) -> Flushing<'_> {
         self.flushing.fetch_add(1, Ordering::AcqRel);
         Flushing(self)
+    }
+
+    /// The sender has died: nothing is accepted any more, and why is said to all who try.
+    pub(super) fn die(&self, error: Error) {
+        let _ = self.died.set(error);
+        self.close();
+        for batch in self.finish_all() {
+            self.fail_unsent(batch, self.closed_error());
+        }
+    }
+
+    /// Why nothing is accepted.
+    pub(super) fn closed_error(&self) -> Error {
+        self.died.get().cloned().unwrap_or_else(closed)
     }
 
     /// From now on nothing is accepted.

@@ -97,7 +97,7 @@ impl<'a> Appender<'a> {
         self.stretch += bytes;
         match self.queue.as_ref().and_then(|(_, state)| state.open.as_ref()) {
             Some(open) => Ok(Appended::Accepted(open.part.completion(), place)),
-            None => Err(super::accumulator::closed()),
+            None => Err(self.producer.accumulator().closed_error()),
         }
     }
 

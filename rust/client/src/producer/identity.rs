@@ -14,6 +14,7 @@ use super::idempotence::ProducerId;
 use super::sender::Shared;
 use crate::cluster::{Client, Route};
 use crate::error::{Error, Kind, Result};
+use crate::panics::try_catch;
 
 /// The producer's id, and the request for another.
 pub(super) struct Identity {
@@ -44,7 +45,9 @@ impl Identity {
             return Some(self.not_before);
         }
         let client = shared.client.clone();
-        self.task.spawn(async move { init_producer_id(&client, leader).await });
+        self.task.spawn(async move {
+            try_catch("a request for a producer id", init_producer_id(&client, leader)).await
+        });
         None
     }
 

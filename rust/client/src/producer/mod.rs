@@ -45,6 +45,7 @@ use crate::config::Config;
 use crate::error::{Error, Kind, Result};
 use crate::metadata::{Topic, Want};
 use crate::metrics::Metric;
+use crate::panics::catch;
 use crate::retry::deadline;
 use accumulator::{Accumulator, closed};
 use partitioner::Chooser;
@@ -135,7 +136,13 @@ impl Producer {
         compressor(client.config())?;
         let accumulator = Accumulator::new(client.config());
         let shared = Arc::new(Shared::new(client, accumulator));
-        let sender = tokio::spawn(sender::run(Arc::clone(&shared)));
+        let its = Arc::clone(&shared);
+        let sender = tokio::spawn(async move {
+            let sending = sender::run(Arc::clone(&its));
+            if let Err(died) = catch("the task that sends for a producer", sending).await {
+                its.accumulator.die(died);
+            }
+        });
         Ok(Self { shared, sender: sender.abort_handle(), ended: Mutex::new(Some(sender)) })
     }
 

@@ -23,6 +23,7 @@ use crate::config::Acks;
 use crate::connection::{Answer, Connection, Turn};
 use crate::error::{Error, Kind, Result};
 use crate::metadata::brokers;
+use crate::panics::try_catch;
 use crate::recovery::{Recovery, recovery};
 
 /// What came of one request.
@@ -57,7 +58,9 @@ pub(super) async fn send_request(
     turns: Turns,
 ) -> Outcome {
     let mut broken = Vec::new();
-    let answer = send_batches(&shared, broker, &mut batches, &mut broken, turns).await;
+    // Whatever happens, the batches come back, and with them their place in flight and their memory.
+    let sending = send_batches(&shared, broker, &mut batches, &mut broken, turns);
+    let answer = try_catch("a produce request", sending).await;
     Outcome { broker, batches, broken, answer }
 }
 
@@ -77,16 +80,12 @@ async fn send_batches(
     }
     let turn = connection.turn().await?;
     let mut request = build_request(config.acks, config.request_timeout);
-    for mut batch in std::mem::take(batches) {
-        let records = batch.closed().cloned();
-        if !batch.sending() {
-            // Its senders have been told that it was not written.
-            broken.push((batch, shared.accumulator.too_late(None)));
-            continue;
-        }
+    // Its senders have been told that it was not written.
+    take_out(batches, broken, |batch| (!batch.sending()).then(|| shared.accumulator.too_late(None)));
+    for batch in &*batches {
         let (topic, partition) = batch.part.partition();
+        let records = batch.closed().cloned();
         push_partition(&mut request, topic, PartitionProduceData { index: *partition, records });
-        batches.push(batch);
     }
     if batches.is_empty() {
         return Ok(ProduceResponse::default());
@@ -145,15 +144,27 @@ async fn start(
 /// Closes the batches. One that cannot be closed harms no other.
 fn close_batches(shared: &Shared, batches: &mut Vec<Batch>, broken: &mut Vec<(Batch, Error)>) -> Result<()> {
     let mut compressor = shared.compressor()?;
-    for mut batch in std::mem::take(batches) {
-        match shared.accumulator.close_batch(&mut batch, &mut compressor) {
-            Ok(()) => batches.push(batch),
-            // No broker is to blame, and trying again would not help.
-            Err(error) => broken.push((batch, error.as_kind(Kind::Config))),
-        }
-    }
+    // No broker is to blame, and trying again would not help.
+    take_out(batches, broken, |batch| {
+        shared.accumulator.close_batch(batch, &mut compressor).err().map(|error| error.as_kind(Kind::Config))
+    });
     shared.compressors.lock().push(compressor);
     Ok(())
+}
+
+/// Moves the batches for which `why` has an error. They stay where they are while it looks at them.
+fn take_out(
+    batches: &mut Vec<Batch>,
+    broken: &mut Vec<(Batch, Error)>,
+    mut why: impl FnMut(&mut Batch) -> Option<Error>,
+) {
+    let mut at = 0;
+    while let Some(batch) = batches.get_mut(at) {
+        match why(batch) {
+            Some(error) => broken.push((batches.remove(at), error)),
+            None => at += 1,
+        }
+    }
 }
 
 fn build_request(acks: Acks, timeout: Duration) -> ProduceRequest {

@@ -340,7 +340,7 @@ async fn damaged_bytes_are_fetched_again_and_then_told() {
 async fn what_is_fetched_ahead_is_bounded() {
     let cluster = cluster(4).await;
     let value = "x".repeat(1_000);
-    let producer = producer(&cluster, &[]).await;
+    let producer = producer(&cluster, &[("batch.size", "16384")]).await;
     for n in 0..2_000 {
         send(&producer, n % 4, &value).await;
     }

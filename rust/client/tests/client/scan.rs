@@ -234,7 +234,8 @@ async fn what_never_comes_ends_the_scan_in_time_and_what_comes_late_is_read() {
     assert_eq!(error.kind(), Kind::Timeout, "{error}");
     assert!(error.message().contains("the log ends at 10"), "{error}");
     assert!(started.elapsed() < ms(4000));
-    assert!(soon(scan.next()).await.is_none());
+    let again = soon(scan.next()).await.unwrap().expect_err("it has failed");
+    assert_eq!(again.to_string(), error.to_string());
 
     let mut scan = Scan::start(client, vec![range(0, 10, 20)], OPTIONS);
     tokio::time::sleep(ms(50)).await;

@@ -218,6 +218,18 @@ impl ConsumerBase {
         Ok(())
     }
 
+    /// Commits nothing automatically from now on.
+    pub(super) fn _stop_auto_commit(&self) -> PyResult<()> {
+        self.closing()?.core.stop_auto_commit();
+        Ok(())
+    }
+
+    /// Logs why closing failed, where an exception of the application is raised instead.
+    #[allow(clippy::unused_self, reason = "a method for Python")]
+    pub(super) fn _closing_failed(&self, error: &str) {
+        tracing::warn!(target: "ottla.group", error, "the consumer could not be closed as it should after the exception in its with block");
+    }
+
     #[getter]
     fn closed(&self) -> PyResult<bool> {
         Ok(self.closing()?.is_closed())

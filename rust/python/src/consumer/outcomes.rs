@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use ottla_client::consumer::offsets::Committed;
+use ottla_client::panics::try_catch;
 use ottla_client::{Error, Kind, Result, TopicPartition};
 use parking_lot::Mutex;
 use pyo3::prelude::*;
@@ -165,7 +166,9 @@ pub(super) fn commit_async(
     let shared = Arc::clone(engine);
     let work = begin(async move {
         let timeout = shared.core.client().config().default_api_timeout;
-        let result = shared.core.commit(Some(offsets.clone()), timeout).await;
+        let commit = shared.core.commit(Some(offsets.clone()), timeout);
+        // Those behind it wait for its end.
+        let result = try_catch("a commit", commit).await;
         let progress = match (callback, &result) {
             (None, Err(error)) => {
                 tracing::warn!(target: "ottla.group", %error, "a commit that nobody waited for has failed");

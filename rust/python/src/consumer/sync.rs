@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use ottla_client::consumer::group::Change;
 use ottla_client::{Error, Kind, OffsetSpec};
+use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 use tokio::time::{Instant, timeout_at};
@@ -309,9 +310,24 @@ impl Consumer {
         this
     }
 
-    #[pyo3(signature = (*_args))]
-    fn __exit__(this: &Bound<'_, Self>, _args: &Bound<'_, PyAny>) -> PyResult<()> {
-        Self::close(this, 30.0)
+    fn __exit__(
+        this: &Bound<'_, Self>,
+        kind: Option<&Bound<'_, PyAny>>,
+        _error: Option<&Bound<'_, PyAny>>,
+        _trace: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        if kind.is_none() {
+            return Self::close(this, 30.0);
+        }
+        let base = base(this);
+        base._stop_auto_commit()?;
+        match Self::close(this, 30.0) {
+            Err(error) if error.is_instance_of::<PyException>(this.py()) => {
+                base._closing_failed(&error.value(this.py()).str()?.to_string());
+                Ok(())
+            }
+            closed => closed,
+        }
     }
 
     fn __repr__(this: &Bound<'_, Self>) -> String {

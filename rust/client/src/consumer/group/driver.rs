@@ -6,7 +6,7 @@
 //! member.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 use tokio::sync::Notify;
@@ -23,7 +23,9 @@ use super::timers::Pause;
 use super::topics::{names_of, refused_topics};
 use crate::cluster::Client;
 use crate::coordinator::CoordinatorKind;
+use crate::error::Error;
 use crate::metadata::{Snapshot, Want};
+use crate::panics::{catch, try_catch};
 
 /// Even when nothing is due it looks after its member this often: the application's polls move
 /// deadlines without waking it.
@@ -42,6 +44,8 @@ pub(super) struct Shared {
     pub(super) wake: Notify,
     /// There may be something to do for the application, or nothing is left to do.
     pub(super) changed: Notify,
+    /// Why nothing is done for the member any more: its task has died.
+    pub(super) died: OnceLock<Error>,
 }
 
 /// What the application wants to be subscribed to.
@@ -168,7 +172,8 @@ impl Driver {
         match action {
             Action::Send { ticket, ask } => {
                 self.jobs.spawn(async move {
-                    let (broker, answer) = exchange(shared, *ask).await;
+                    let asked = catch("a request of a group's member", exchange(shared, *ask)).await;
+                    let (broker, answer) = asked.unwrap_or_else(|died| (None, Answer::Failed(died)));
                     Done::Answer(ticket, broker, answer)
                 });
             }
@@ -180,7 +185,8 @@ impl Driver {
             }
             Action::Assign { ticket, protocol, members, skip } => {
                 self.jobs.spawn(async move {
-                    let assigned = shared.strategy.assign(&shared.client, &protocol, &members, skip).await;
+                    let assigning = shared.strategy.assign(&shared.client, &protocol, &members, skip);
+                    let assigned = try_catch("an assignor", assigning).await;
                     Done::Answer(ticket, None, assigned.map_or_else(Answer::Failed, Answer::Assigned))
                 });
             }
@@ -235,7 +241,8 @@ impl Driver {
                 None if create => Want::Create(&topics),
                 None => Want::Topics(&topics),
             };
-            let refreshed = timeout(patience, client.refresh(generation, want)).await;
+            let refresh = try_catch("a refresh of the metadata", client.refresh(generation, want));
+            let refreshed = timeout(patience, refresh).await;
             if let Ok(Err(error)) = &refreshed {
                 tracing::debug!(target: "ottla.group", %error, "the subscribed topics cannot be looked up");
             }

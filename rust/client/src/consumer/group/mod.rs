@@ -23,7 +23,7 @@ mod timers;
 mod topics;
 
 use std::pin::pin;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use ottla_protocol::ErrorCode;
 use parking_lot::Mutex;
@@ -43,6 +43,7 @@ use crate::cluster::Client;
 use crate::config::GroupProtocol;
 use crate::consumer::Member;
 use crate::error::{Error, Kind, Result};
+use crate::panics::catch;
 
 /// A consumer's membership in its group. It ends without a word when it is dropped: leave first.
 #[derive(Debug)]
@@ -89,9 +90,16 @@ impl Group {
             wish: Mutex::new(Wish::default()),
             wake: Notify::new(),
             changed: Notify::new(),
+            died: OnceLock::new(),
         });
-        let task = tokio::spawn(run(Arc::clone(&shared))).abort_handle();
-        Self { shared, task }
+        let its = Arc::clone(&shared);
+        let task = tokio::spawn(async move {
+            if let Err(died) = catch("the task of a group's member", run(Arc::clone(&its))).await {
+                let _ = its.died.set(died);
+                its.changed.notify_waiters();
+            }
+        });
+        Self { shared, task: task.abort_handle() }
     }
 
     /// Subscribes, or subscribes to something else; the member joins or joins again by itself.
@@ -131,13 +139,17 @@ impl Group {
             loop {
                 let mut changed = pin!(self.shared.changed.notified());
                 changed.as_mut().enable();
-                if self.shared.machine.lock().is_idle() {
+                if self.shared.died.get().is_some() || self.shared.machine.lock().is_idle() {
                     return;
                 }
                 changed.await;
             }
         };
-        timeout(within, left).await.map_err(|_| {
+        let left = timeout(within, left).await;
+        if let Some(died) = self.shared.died.get() {
+            return Err(died.clone());
+        }
+        left.map_err(|_| {
             let words = format!(
                 "the coordinator of the group {} was not told in time that this member leaves: it will miss it after a while",
                 self.shared.settings.group_id
@@ -171,7 +183,7 @@ impl Group {
         loop {
             let mut changed = pin!(self.shared.changed.notified());
             changed.as_mut().enable();
-            if !self.shared.machine.lock().core().desk.is_clear() {
+            if self.shared.died.get().is_some() || !self.shared.machine.lock().core().desk.is_clear() {
                 return;
             }
             changed.await;
@@ -181,7 +193,9 @@ impl Group {
     /// What the application has to do next, if there is anything.
     #[must_use]
     pub fn try_change(&self) -> Option<Change> {
-        self.shared.machine.lock().core().desk.take()
+        let change = self.shared.machine.lock().core().desk.take();
+        // Nothing comes any more, and each poll says why.
+        change.or_else(|| self.shared.died.get().cloned().map(Change::Failed))
     }
 
     /// The change that was taken is done: what was revoked is given up, what was assigned is taken up.

@@ -8,6 +8,7 @@ pub(crate) mod heartbeats;
 pub(crate) mod member;
 mod memory;
 pub(crate) mod numbered;
+pub(crate) mod panics;
 pub(crate) mod reader;
 mod scripted;
 pub(crate) mod tls;

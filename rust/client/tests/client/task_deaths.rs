@@ -1,0 +1,230 @@
+//! Proves: a task that dies is an error for everyone who waits for it, and takes nothing along: no place in
+//! flight, no memory, no other partition.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::support::panics::{panic_at, panic_at_request};
+use crate::support::reader::{consumer, poll, read, rows, write};
+use crate::support::*;
+use ottla_client::consumer::group::Subscription;
+use ottla_client::consumer::{Consumer, Range, Scan, ScanOptions};
+use ottla_client::environment::{BoxFuture, Environment, Network, SocketOptions, Stream};
+use ottla_client::producer::Producer;
+use ottla_client::{Client, Error, Kind};
+use ottla_mock::{Fault, Match, MockCluster, Reaction, When};
+use ottla_protocol::{ApiKey, ErrorCode};
+
+async fn polled_error(consumer: &Consumer) -> Error {
+    soon(async {
+        loop {
+            if let Err(error) = poll(consumer, 500, ms(500)).await {
+                return error;
+            }
+        }
+    })
+    .await
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_fetch_that_dies_is_an_error_of_the_poll_and_costs_no_record() {
+    let cluster = cluster(2).await;
+    write(&cluster, 0, 10);
+    write(&cluster, 1, 10);
+    let dying = panic_at_request("Fetch", 1);
+    let consumer = consumer(&cluster, &[0, 1], &[]).await;
+    let error = polled_error(&consumer).await;
+    assert_eq!(error.kind(), Kind::Internal, "{error}");
+    assert!(error.to_string().contains("on purpose"), "{error}");
+    let mut all = read(&consumer, 20).await;
+    all.sort_unstable();
+    assert_eq!(all, [rows(0, 0..10), rows(1, 0..10)].concat());
+    drop(dying);
+}
+
+/// Regression: when the look-up of a position died, polls found nothing, for ever.
+#[tokio::test(start_paused = true)]
+async fn when_the_fetcher_dies_every_poll_says_so() {
+    let cluster = cluster(1).await;
+    write(&cluster, 0, 10);
+    for at in [" api=ListOffsets ", "message=fetch failed"] {
+        let refused = Reaction::Disconnect(When::BeforeHandling);
+        let fault = cluster.inject(Fault::new(Match::api(ApiKey::Fetch), refused));
+        let dying = panic_at(at, 1);
+        let consumer = consumer(&cluster, &[0], &[]).await;
+        for _ in 0..3 {
+            assert_eq!(polled_error(&consumer).await.kind(), Kind::Internal, "{at}");
+        }
+        drop(dying);
+        cluster.remove_fault(fault);
+    }
+}
+
+async fn scan(cluster: &MockCluster) -> Scan {
+    let options =
+        ScanOptions { fail_on_data_loss: true, read_committed: false, max_bytes: 1 << 20, timeout: SOON };
+    let range = Range { partition: ("t".into(), 0), start: 0, end: 10 };
+    Scan::start(client(cluster, &[]).await, vec![range], options)
+}
+
+/// Regression: a scan whose task had died looked like one that was read to its end.
+#[tokio::test(start_paused = true)]
+async fn a_scan_that_dies_ends_with_an_error_and_stays_so() {
+    let cluster = cluster(1).await;
+    write(&cluster, 0, 10);
+    for at in [" api=Fetch ", "message=fetch failed"] {
+        let lost = Reaction::Disconnect(When::BeforeHandling);
+        let fault = cluster.inject(Fault::once(Match::api(ApiKey::Fetch), lost));
+        let dying = panic_at(at, 1);
+        let mut scan = scan(&cluster).await;
+        for _ in 0..3 {
+            let error = soon(scan.next()).await.expect("an end that is none").expect_err(at);
+            assert_eq!(error.kind(), Kind::Internal, "{at}: {error}");
+        }
+        drop(dying);
+        cluster.remove_fault(fault);
+    }
+}
+
+/// Regression: a scan that was read on after an error went on behind the records that it had lost.
+#[tokio::test(start_paused = true)]
+async fn a_scan_that_has_failed_says_so_each_time() {
+    let cluster = cluster(1).await;
+    write(&cluster, 0, 10);
+    let refused = Reaction::Error(ErrorCode::TopicAuthorizationFailed);
+    cluster.inject(Fault::once(Match::api(ApiKey::Fetch), refused));
+    let mut scan = scan(&cluster).await;
+    for _ in 0..3 {
+        let error = soon(scan.next()).await.expect("an end that is none").expect_err("an error");
+        assert_eq!(error.kind(), Kind::Authorization, "{error}");
+    }
+}
+
+/// Regression: a Produce request whose task died kept its place in flight and its memory, and its partition
+/// waited for it for ever.
+#[tokio::test(start_paused = true)]
+async fn a_produce_request_that_dies_fails_its_records_and_leaks_nothing() {
+    for idempotence in ["true", "false"] {
+        let cluster = cluster(1).await;
+        let pairs = [("enable.idempotence", idempotence), ("max.in.flight.requests.per.connection", "1")];
+        let producer = producer(&cluster, &pairs).await;
+        offset_of(&send(&producer, 0, "before").await).await.expect("written");
+        let dying = panic_at_request("Produce", 1);
+        let error = offset_of(&send(&producer, 0, "lost").await).await.expect_err("an error");
+        drop(dying);
+        assert_eq!(error.kind(), Kind::Internal, "{error}");
+        assert!(error.is_maybe_done(), "it was handed to the connection: {error}");
+        offset_of(&send(&producer, 0, "after").await).await.expect("written");
+        assert_eq!(producer.buffered(), 0);
+        soon(producer.flush(SOON)).await.expect("flushed");
+    }
+}
+
+/// Regression: when the task that sends had died, records waited for ever and nothing expired.
+#[tokio::test(start_paused = true)]
+async fn when_the_sender_dies_all_records_fail_and_later_ones_are_refused() {
+    let cluster = cluster(2).await;
+    let producer = producer(&cluster, &[]).await;
+    let again = Reaction::Error(ErrorCode::NotLeaderOrFollower);
+    cluster.inject(Fault::new(Match::api(ApiKey::Produce).partition(0), again));
+    cluster.inject(Fault::new(Match::api(ApiKey::Produce).partition(1), Reaction::Delay(ms(5000))));
+    let _dying = panic_at("message=batch goes again", 1);
+    let sent = [send(&producer, 1, "waits").await, send(&producer, 0, "x").await];
+    for delivery in &sent {
+        offset_of(delivery).await.expect_err("an error");
+    }
+    let refused = soon(producer.send("t", Some(0), &record(b"later"))).await.map(|_| ());
+    assert_eq!(refused.map_err(|error| error.kind()), Err(Kind::Internal));
+    soon(producer.flush(SOON)).await.expect("nothing is left to wait for");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_for_a_producer_id_that_dies_fails_what_needs_one() {
+    let cluster = cluster(1).await;
+    let dying = panic_at_request("InitProducerId", 1);
+    let producer = producer(&cluster, &[]).await;
+    let error = offset_of(&send(&producer, 0, "x").await).await.expect_err("an error");
+    drop(dying);
+    assert_eq!(error.kind(), Kind::Internal, "{error}");
+    offset_of(&send(&producer, 0, "y").await).await.expect("written");
+}
+
+/// A network that panics when it is asked to connect.
+#[derive(Debug, Default)]
+struct Deadly {
+    memory: Memory,
+    on: AtomicBool,
+}
+
+impl Network for Deadly {
+    fn resolve<'a>(&'a self, host: &'a str, port: u16) -> BoxFuture<'a, io::Result<Vec<SocketAddr>>> {
+        self.memory.resolve(host, port)
+    }
+
+    fn connect(
+        &self,
+        address: SocketAddr,
+        options: SocketOptions,
+    ) -> BoxFuture<'_, io::Result<Box<dyn Stream>>> {
+        assert!(!self.on.load(Ordering::Acquire), "on purpose");
+        self.memory.connect(address, options)
+    }
+}
+
+/// Regression: when an attempt to connect died, its broker could not be reached again, and all who waited
+/// were told that it had moved.
+#[tokio::test(start_paused = true)]
+async fn an_attempt_to_connect_that_dies_is_an_error_and_the_next_one_works() {
+    // One of the leaders is the bootstrap server, which stays connected; the others are not yet.
+    let cluster = cluster(3).await;
+    let network = Arc::new(Deadly::default());
+    let environment = Environment::new(Arc::clone(&network) as Arc<dyn Network>, fastrand::Rng::with_seed(1));
+    let servers = cluster.bootstrap();
+    let client = soon(Client::connect(config(&servers, &[]), environment, SOON)).await.expect("a client");
+    let producer = Producer::new(client).expect("a producer");
+    network.on.store(true, Ordering::Release);
+    let mut failed = Vec::new();
+    for partition in 0..3 {
+        failed.extend(offset_of(&send(&producer, partition, "x").await).await.err());
+    }
+    assert!(failed.len() >= 2, "{failed:?}");
+    assert!(failed.iter().all(|error| error.kind() == Kind::Internal), "{failed:?}");
+    network.on.store(false, Ordering::Release);
+    for partition in 0..3 {
+        offset_of(&send(&producer, partition, "y").await).await.expect("written");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_of_a_member_that_dies_is_an_error_of_the_poll() {
+    for (protocol, api) in [("classic", "JoinGroup"), ("consumer", "ConsumerGroupHeartbeat")] {
+        let cluster = cluster(1).await;
+        write(&cluster, 0, 5);
+        let pairs = [("group.id", "g"), ("group.protocol", protocol), ("auto.offset.reset", "earliest")];
+        let consumer = Consumer::new(client(&cluster, &pairs).await);
+        let topics = ["t".into()].into_iter().collect();
+        consumer.subscribe(Subscription::Topics(topics)).expect("subscribed");
+        let dying = panic_at_request(api, 1);
+        let mut seen = Vec::new();
+        soon(async {
+            let mut read = 0;
+            while read < 5 || seen.is_empty() {
+                match consumer.poll(Instant::now() + ms(500)).await {
+                    Ok(ottla_client::consumer::Polled::Change(change)) => {
+                        consumer.begin(&change).await;
+                        seen.extend(consumer.finish(&change).err());
+                    }
+                    Ok(_) => {
+                        read += consumer.take_records(500).iter().map(|set| set.entries.len()).sum::<usize>()
+                    }
+                    Err(error) => seen.push(error),
+                }
+            }
+        })
+        .await;
+        drop(dying);
+        assert!(seen.iter().any(|error| error.kind() == Kind::Internal), "{protocol}: {seen:?}");
+    }
+}
