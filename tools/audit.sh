@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 
 tools/cargo_tool.sh deny 0.20.2
 export PATH=$PWD/.ottla-build/cargo/bin:$PATH
-cargo deny --locked check bans licenses sources
+cargo deny --locked check --hide-inclusion-graph bans licenses sources
 if git ls-remote --exit-code https://github.com/RustSec/advisory-db HEAD >/dev/null 2>&1; then
   cargo deny --locked check advisories
 else

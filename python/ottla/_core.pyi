@@ -366,7 +366,7 @@ class Client:
         self,
         spec: Mapping[tuple[str, int], str | int],
         *,
-        isolation_level: str = "read_uncommitted",
+        isolation_level: str | None = None,
         timeout: float | None = None,
     ) -> dict[tuple[str, int], OffsetAndTimestamp]:
         """Return offsets of partitions.
@@ -374,7 +374,9 @@ class Client:
         Args:
             spec: by topic and partition: ``"earliest"``, ``"latest"``, ``"max_timestamp"``, or
                 milliseconds since 1970 for the first record at or after.
-            isolation_level: ``read_committed`` has latest mean the last stable offset.
+            isolation_level: ``read_committed`` or ``read_uncommitted``. With ``read_committed``,
+                ``"latest"`` is the last stable offset: no transaction before it is open.
+                Default: the client's ``isolation.level``.
             timeout: seconds. Default: ``default.api.timeout.ms``.
         """
 
@@ -485,7 +487,7 @@ class AsyncClient:
         self,
         spec: Mapping[tuple[str, int], str | int],
         *,
-        isolation_level: str = "read_uncommitted",
+        isolation_level: str | None = None,
         timeout: float | None = None,
     ) -> Future[dict[tuple[str, int], OffsetAndTimestamp]]:
         """Return offsets of partitions, as ``Client.list_offsets`` does."""

@@ -9,7 +9,10 @@ from __future__ import annotations
 import builtins
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ottla._core import AsyncBatchDelivery, BatchDelivery
 
 __all__ = [
     "Attempt",
@@ -66,6 +69,9 @@ class KafkaError(Exception):
             ``api`` and ``phase`` that are known. Errors of single records have ``index``, the
             record's place in what was passed to ``send_batch``, and those of serializers ``field``.
         attempts: for errors of connecting, every address that was tried, with its phase and cause.
+        delivery: for a ``send_batch`` that ended before its last record, the promise of those that
+            were accepted: a ``BatchDelivery`` or ``AsyncBatchDelivery``. Their number is in
+            ``context["accepted"]``; to go on, pass the records from ``context["index"]`` on.
     """
 
     code: int | None = None
@@ -73,6 +79,7 @@ class KafkaError(Exception):
     retriable: bool = False
     fatal: bool = False
     maybe_done: bool = False
+    delivery: BatchDelivery | AsyncBatchDelivery | None = None
 
     def __init__(self, message: str = "") -> None:
         super().__init__(message)

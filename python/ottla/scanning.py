@@ -45,7 +45,8 @@ def scan(
         config: configuration by Kafka's dotted names; ``kwargs`` are the same with underscores.
         start: where to start: ``"earliest"``, ``"latest"``, a ``datetime`` (the first record at or
             after it), an offset, or offsets by partition. Default: the earliest record.
-        end: where to end, without it: the same forms. Default: the end at the time of the call.
+        end: where to end, without it: the same forms. Default: the end at the time of the call;
+            with ``isolation.level=read_committed`` that is before the first open transaction.
         partitions: the partitions to read. Default: all.
         columns: any of ``key, value, topic, partition, offset, timestamp, timestampType, headers``,
             in the order wished; fewer columns are faster. Default: all, without headers.

@@ -9,6 +9,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+import ottla
+from ottla import errors
 from ottla.testing import MockCluster
 from tests.support.consumers import KINDS, SOON, read
 
@@ -86,3 +88,26 @@ def test_without_it_everything_is_handed_out(
         mock_cluster.append(log, 0, [b"7"])
         # The marker is no record.
         assert [record.offset for record in read(consumer, 1)] == [7]
+
+
+def test_a_scan_ends_before_the_first_open_transaction(mock_cluster: MockCluster, log: str) -> None:
+    """Regression: the end was the high watermark, and the scan waited for open transactions."""
+
+    def offsets(**how: Any) -> list[int]:
+        batches = ottla.scan(log, mock_cluster.bootstrap, isolation_level="read_committed", **how)
+        return [n for batch in batches for n in pa.record_batch(batch)["offset"].to_pylist()]
+
+    assert offsets() == [0]
+    assert offsets(start="latest") == []
+    with pytest.raises(errors.TimeoutError, match=r"an open transaction holds back .* offset 1"):
+        offsets(end=6, timeout=2.0)
+    mock_cluster.end_transaction(log, 0, 7, commit=True)
+    mock_cluster.end_transaction(log, 0, 8, commit=False)
+    assert offsets() == [0, 1, 2, 5]
+    with ottla.Client(mock_cluster.bootstrap, isolation_level="read_uncommitted") as client:
+        mock_cluster.append_in_transaction(log, 0, 9, [b"open"])
+        ends = {
+            level: client.list_offsets({(log, 0): "latest"}, isolation_level=level)[log, 0].offset
+            for level in (None, "read_committed", "read_uncommitted")
+        }
+    assert ends == {None: 9, "read_committed": 8, "read_uncommitted": 9}

@@ -3,6 +3,7 @@ and how long it waits, for room or for all to be known."""
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pyarrow as pa
@@ -220,6 +221,78 @@ def test_full_buffer_times_out(mock_cluster: MockCluster, single: str, arrow: bo
     with pytest.raises(errors.TimeoutError):
         producer.close(0)
     client.close()
+
+
+@pytest.mark.parametrize("kind", ["lists", "arrow", "serializer", "interceptors", "asyncio"])
+def test_a_batch_that_times_out_half_way_can_be_gone_on_with(
+    mock_cluster: MockCluster, single: str, kind: str
+) -> None:
+    """Regression: the promise of the rows before was lost, and the error invited to repeat them."""
+    client = ottla.Client(mock_cluster.bootstrap, buffer_memory=20_000, max_block_ms=500)
+    client.cluster([single])
+    values: list[Any] = [f"{n:04}" + "x" * 1000 for n in range(60)]
+
+    class Interceptor:
+        def on_send(self, record: Any) -> Any:
+            return record
+
+        def on_acknowledgement(self, metadata: Any, exception: Any) -> None:
+            pass
+
+        def close(self) -> None:
+            pass
+
+    hooks: dict[str, Any] = {"interceptors": [Interceptor()]} if kind == "interceptors" else {}
+    if kind == "serializer":
+        hooks = {"value_serializer": str.encode}
+    slow = mock_cluster.inject(Fault.delay(3.0), api="Produce", times=1)
+
+    def check(raised: pytest.ExceptionInfo[errors.TimeoutError]) -> int:
+        error = raised.value
+        index: int = error.context["index"]
+        assert 0 < index < 60
+        assert error.context["accepted"] == index == len(error.delivery or ())
+        assert (error.retriable, error.maybe_done) == (False, True)
+        return index
+
+    if kind == "asyncio":
+
+        async def work() -> None:
+            async with ottla.AsyncProducer(
+                mock_cluster.bootstrap,
+                buffer_memory=20_000,
+                max_block_ms=500,
+            ) as producer:
+                with pytest.raises(errors.TimeoutError) as raised:
+                    await producer.send_batch(single, values)
+                index = check(raised)
+                first = raised.value.delivery
+                assert isinstance(first, ottla.AsyncBatchDelivery)
+                assert await first.result(60) == index
+                for value in values[index:]:
+                    await producer.send(single, value)
+
+        asyncio.run(work())
+    else:
+        given = pa.array(values) if kind == "arrow" else values
+        with ottla.Producer(client, **hooks) as producer:
+            with pytest.raises(errors.TimeoutError) as raised:
+                producer.send_batch(single, given)
+            index = check(raised)
+            first = raised.value.delivery
+            assert isinstance(first, ottla.BatchDelivery)
+            assert first.result(60) == index
+            for value in values[index:]:
+                producer.send(single, value).result(60)
+    assert mock_cluster.fault_hits(slow) == 1
+    client.close()
+    with ottla.Client(mock_cluster.bootstrap) as reader:
+        rows = [
+            row[0].decode()
+            for batch in reader.scan([(single, 0, 0, 60)], columns=["value"])
+            for row in batch.rows()
+        ]
+    assert rows == values
 
 
 def test_batch_result_times_out(mock_cluster: MockCluster, single: str) -> None:

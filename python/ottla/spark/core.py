@@ -106,7 +106,7 @@ class Client(Protocol):
         self,
         spec: Mapping[TopicPartition, str | int],
         *,
-        isolation_level: str = "read_uncommitted",
+        isolation_level: str | None = None,
         timeout: float | None = None,
     ) -> Mapping[TopicPartition, Offset]:
         """The offsets at ``"earliest"``, ``"latest"`` or a timestamp in milliseconds.

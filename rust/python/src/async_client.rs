@@ -113,17 +113,17 @@ impl AsyncClient {
         client::metrics(py, self.core()?.metrics())
     }
 
-    #[pyo3(signature = (spec, *, isolation_level="read_uncommitted", timeout=None))]
+    #[pyo3(signature = (spec, *, isolation_level=None, timeout=None))]
     fn list_offsets<'py>(
         &self,
         py: Python<'py>,
         spec: &Bound<'py, PyAny>,
-        isolation_level: &str,
+        isolation_level: Option<&str>,
         timeout: Option<f64>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let (core, timeout) = self.call(timeout)?;
         let wanted = offsets::specs(spec)?;
-        let read_committed = client::read_committed(py, isolation_level)?;
+        let read_committed = client::read_committed(py, &core, isolation_level)?;
         let call = calls::list_offsets(core, wanted, read_committed, timeout);
         start(py, call, |py, found| offsets::to_dict(py, found)?.into_py_any(py))
     }

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use ottla_client::producer::{Producer as Core, Sent};
+use ottla_client::producer::{Producer as Core, Sent, UnseenFailure};
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -16,6 +16,7 @@ use crate::awaited::Groups;
 use crate::backlog::{Backlog, Cancelled, Waiting, ask};
 use crate::batch_delivery::AsyncBatchDelivery;
 use crate::client;
+use crate::engine::leave;
 use crate::given_client::{connect, given_or_new};
 use crate::hooks::Hooks;
 use crate::producer::CLOSE;
@@ -41,6 +42,26 @@ pub(crate) struct AsyncProducer {
     timeout: Duration,
     /// The client was made for this producer and goes with it.
     own_client: bool,
+}
+
+/// What was sent is written although the program has let go of the producer: it may await the futures.
+impl Drop for AsyncProducer {
+    fn drop(&mut self) {
+        let Some(Parts { core, backlog, .. }) = self.parts.peek() else { return };
+        if core.buffered() == 0 && backlog.is_empty() {
+            return;
+        }
+        let (backlog, Ok(runtime)) = (Arc::clone(backlog), runtime()) else { return };
+        let (core, own_client) = (Arc::clone(core), self.own_client);
+        runtime.spawn(async move {
+            let config = core.client().config();
+            let _ = backlog.close(config.max_block + config.delivery_timeout + Duration::from_secs(5)).await;
+            core.warn_of_unseen_failures();
+            if own_client {
+                core.client().close();
+            }
+        });
+    }
 }
 
 #[pymethods]
@@ -142,24 +163,34 @@ impl AsyncProducer {
                     Err(trouble) => return Ok(Err(trouble)),
                 }
             }
-            rows.send(&core, &target, &told).await.map(Ok)
+            Ok(Ok(rows.send(&core, &target, &told).await))
         };
-        start(py, work, |py, runs| match runs {
-            Ok(runs) => AsyncBatchDelivery::from(runs).into_py_any(py),
+        start(py, work, |py, sent| match sent {
+            Ok((runs, Ok(()))) => AsyncBatchDelivery::from(runs).into_py_any(py),
+            Ok((runs, Err(error))) => {
+                let accepted = runs.count();
+                let delivery = AsyncBatchDelivery::from(runs);
+                Err(errors::cut_short(py, errors::raise(py, &error), accepted, delivery))
+            }
             Err(trouble) => Err(trouble.raise(py)),
         })
     }
 
     #[pyo3(signature = (timeout=None))]
     fn flush<'py>(&self, py: Python<'py>, timeout: Option<f64>) -> PyResult<Bound<'py, PyAny>> {
-        let Parts { core, backlog, .. } = self.parts.get()?;
+        let Parts { core, groups, backlog } = self.parts.get()?;
         let backlog = Arc::clone(backlog);
         // Every record has its own deadline, so this one only has to be later.
         let config = core.client().config();
         let longest = config.max_block + config.delivery_timeout + Duration::from_secs(5);
         let timeout = seconds(timeout, longest)?;
+        let (core, groups) = (Arc::clone(core), Arc::clone(groups));
         let work = async move { backlog.flush(timeout).await };
-        start(py, work, |py, ()| Ok(py.None()))
+        start(py, work, move |py, ()| {
+            groups.failed.warn(py);
+            core.warn_of_unseen_failures();
+            Ok(py.None())
+        })
     }
 
     fn metrics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
@@ -177,7 +208,47 @@ impl AsyncProducer {
 
     #[pyo3(signature = (timeout=None))]
     fn close<'py>(&self, py: Python<'py>, timeout: Option<f64>) -> PyResult<Bound<'py, PyAny>> {
-        let Parts { core, backlog, .. } = self.parts.get()?;
+        self.start_closing(py, timeout, |_, _, closed| closed)
+    }
+
+    fn __aenter__<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let producer = this.get();
+        let client = producer.parts.get()?.core.client().clone();
+        let work = connect(client, producer.own_client, producer.timeout);
+        let this_too = this.clone().into_any().unbind();
+        start(this.py(), work, |_, ()| Ok(this_too))
+    }
+
+    fn __aexit__<'py>(
+        &self,
+        py: Python<'py>,
+        kind: Option<&Bound<'py, PyAny>>,
+        _error: Option<&Bound<'py, PyAny>>,
+        _trace: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let failed = kind.is_some();
+        self.start_closing(py, None, move |py, unseen, closed| leave(py, failed, closed, || unseen))
+    }
+
+    fn __repr__(&self) -> String {
+        let Some(Parts { core, .. }) = self.parts.peek() else {
+            return "AsyncProducer(made in another process)".to_owned();
+        };
+        let servers = core.client().config().bootstrap_servers.join(",");
+        format!("AsyncProducer(bootstrap={servers:?}, buffered_bytes={})", core.buffered())
+    }
+}
+
+impl AsyncProducer {
+    /// Closes it; `end` makes of the failures that nobody has asked about, and of what closing came to, what
+    /// the wait for it raises.
+    fn start_closing<'py>(
+        &self,
+        py: Python<'py>,
+        timeout: Option<f64>,
+        end: impl FnOnce(Python<'_>, Option<UnseenFailure>, PyResult<()>) -> PyResult<()> + Send + 'static,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let Parts { core, groups, backlog } = self.parts.get()?;
         let (core, backlog, own_client) = (Arc::clone(core), Arc::clone(backlog), self.own_client);
         let timeout = seconds(timeout, CLOSE)?;
         // Not the future's own work: cancelling the wait does not leave the producer half closed.
@@ -196,36 +267,19 @@ impl AsyncProducer {
             // Whatever it came to, the interceptors are told of the end first.
             Ok(closing.await.map_err(ended).and_then(|closed| closed))
         };
-        let hooks = Arc::clone(&self.hooks);
+        let (hooks, groups) = (Arc::clone(&self.hooks), Arc::clone(groups));
+        let core = Arc::clone(&self.parts.get()?.core);
         start(py, work, move |py, closed: ottla_client::Result<()>| {
             hooks.interceptors.iter().try_for_each(|all| all.close(py))?;
-            closed.map(|()| py.None()).map_err(|error| errors::raise(py, &error))
+            groups.failed.warn(py);
+            core.warn_of_unseen_failures();
+            let unseen =
+                UnseenFailure::total(groups.failed.take_all(py).into_iter().chain(core.unseen_failure()));
+            end(py, unseen, closed.map_err(|error| errors::raise(py, &error)))?;
+            Ok(py.None())
         })
     }
 
-    fn __aenter__<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        let producer = this.get();
-        let client = producer.parts.get()?.core.client().clone();
-        let work = connect(client, producer.own_client, producer.timeout);
-        let this_too = this.clone().into_any().unbind();
-        start(this.py(), work, |_, ()| Ok(this_too))
-    }
-
-    #[pyo3(signature = (*_args))]
-    fn __aexit__<'py>(&self, py: Python<'py>, _args: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        self.close(py, None)
-    }
-
-    fn __repr__(&self) -> String {
-        let Some(Parts { core, .. }) = self.parts.peek() else {
-            return "AsyncProducer(made in another process)".to_owned();
-        };
-        let servers = core.client().config().bootstrap_servers.join(",");
-        format!("AsyncProducer(bootstrap={servers:?}, buffered_bytes={})", core.buffered())
-    }
-}
-
-impl AsyncProducer {
     fn send_record<'py>(
         &self,
         py: Python<'py>,

@@ -208,7 +208,7 @@ pub(crate) fn settle(future: &Bound<'_, PyAny>, result: PyResult<Py<PyAny>>) {
     }
 }
 
-fn is_done(future: &Bound<'_, PyAny>) -> bool {
+pub(crate) fn is_done(future: &Bound<'_, PyAny>) -> bool {
     let done = future.call_method0(intern!(future.py(), "done")).and_then(|done| done.is_truthy());
     done.unwrap_or(false)
 }

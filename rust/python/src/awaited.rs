@@ -18,6 +18,7 @@ use pyo3::prelude::*;
 use crate::asyncio::{Mailbox, report_to_loop, settle};
 use crate::delivery::RecordMetadata;
 use crate::errors;
+use crate::failed_futures::FailedFutures;
 
 /// Who is told what became of records, a batch at a time.
 pub(crate) trait Sink: Send + Sync + 'static {
@@ -30,6 +31,8 @@ pub(crate) struct Group {
     completion: Arc<Completion>,
     pub(crate) records: Vec<Awaited>,
     is_done: bool,
+    /// Where futures go that have got an error.
+    failed: Arc<FailedFutures>,
 }
 
 /// A record, and who awaits it.
@@ -58,7 +61,10 @@ pub(crate) fn report(py: Python<'_>, completion: &Completion, awaited: &Awaited)
     let metadata = |written| RecordMetadata::new(completion, written, awaited.timestamp);
     match completion.settled(awaited.index) {
         Ok(written) => Ok((None, metadata(written))),
-        Err(error) => Ok((Some(errors::value(py, &error)?), metadata(Written::UNKNOWN))),
+        Err(error) => {
+            completion.mark_seen(awaited.index, awaited.index + 1);
+            Ok((Some(errors::value(py, &error)?), metadata(Written::UNKNOWN)))
+        }
     }
 }
 
@@ -82,15 +88,19 @@ impl Group {
                 .completion
                 .settled(awaited.index)
                 .map(|written| RecordMetadata::new(&self.completion, written, awaited.timestamp));
-            let failed = result.is_err();
+            let failed = result.as_ref().err().cloned();
             let result = match result {
                 Ok(metadata) => Py::new(py, metadata).map(Py::into_any),
                 Err(error) => Err(errors::raise(py, &error)),
             };
             settle(future.bind(py), result);
-            if failed && awaited.on_delivery.is_some() {
+            let Some(error) = failed else { continue };
+            self.completion.mark_seen(awaited.index, awaited.index + 1);
+            if awaited.on_delivery.is_some() {
                 // It was told, so asyncio need not complain that nobody asked the future.
                 let _ = future.call_method0(py, intern!(py, "exception"));
+            } else {
+                self.failed.push(future, error);
             }
         }
     }
@@ -108,7 +118,10 @@ type Line = (usize, usize, i32);
 
 /// The batches that somebody waits for, those of a partition in their order.
 #[derive(Default)]
-pub(crate) struct Groups(Mutex<HashMap<Line, VecDeque<Group>>>);
+pub(crate) struct Groups {
+    lines: Mutex<HashMap<Line, VecDeque<Group>>>,
+    pub(crate) failed: Arc<FailedFutures>,
+}
 
 impl Groups {
     /// Has `sink` told when the record's batch is done, and those before it.
@@ -123,7 +136,7 @@ impl Groups {
         let (topic, partition) = completion.partition();
         let line = (Arc::as_ptr(sink).addr(), Arc::as_ptr(topic).addr(), *partition);
         let awaited = Awaited { future, on_delivery, index, timestamp };
-        let mut lines = self.0.lock();
+        let mut lines = self.lines.lock();
         let groups = lines.entry(line).or_default();
         let same = |group: &&mut Group| Arc::ptr_eq(&group.completion, &completion);
         if let Some(group) = groups.iter_mut().rev().find(same) {
@@ -131,14 +144,15 @@ impl Groups {
             return group.records.push(awaited);
         }
         let records = vec![awaited];
-        groups.push_back(Group { completion: Arc::clone(&completion), records, is_done: false });
+        let failed = Arc::clone(&self.failed);
+        groups.push_back(Group { completion: Arc::clone(&completion), records, is_done: false, failed });
         drop(lines);
         let (groups, sink, batch) = (Arc::clone(self), Arc::clone(sink), Arc::as_ptr(&completion).addr());
         completion.on_done(move || groups.done(line, batch, &*sink));
     }
 
     fn done(&self, line: Line, batch: usize, sink: &impl Sink) {
-        let mut lines = self.0.lock();
+        let mut lines = self.lines.lock();
         let Entry::Occupied(mut groups) = lines.entry(line) else { return };
         let is_it = |group: &&mut Group| Arc::as_ptr(&group.completion).addr() == batch;
         if let Some(group) = groups.get_mut().iter_mut().find(is_it) {

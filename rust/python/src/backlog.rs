@@ -18,7 +18,7 @@ use pyo3::prelude::*;
 use tokio::sync::{oneshot, watch};
 use tokio::time::{Instant, timeout, timeout_at};
 
-use crate::asyncio::{Mailbox, Promise, report_to_loop};
+use crate::asyncio::{Mailbox, Promise, is_done, report_to_loop, settle};
 use crate::awaited::{Groups, refused};
 use crate::delivery::RecordMetadata;
 use crate::errors;
@@ -56,6 +56,13 @@ impl From<Error> for Trouble {
 }
 
 impl Trouble {
+    fn engine(&self) -> Option<&Error> {
+        match self {
+            Self::Engine(error) => Some(error),
+            Self::Raised(_) => None,
+        }
+    }
+
     pub(crate) fn raise(self, py: Python<'_>) -> PyErr {
         match self {
             Self::Engine(error) => errors::raise(py, &error),
@@ -172,15 +179,26 @@ impl Backlog {
                     self.groups.add(delivery, timestamp, (Some(future), on_delivery), &mailbox);
                 }
             }
-            Err(trouble) => promise.settle(move |py| {
-                let error = trouble.raise(py);
-                if let Some(callback) = on_delivery
-                    && let Err(raised) = refused(py, &callback, place, &error)
-                {
-                    report_to_loop(py, "on_delivery raised", raised);
-                }
-                Err(error)
-            }),
+            Err(trouble) => {
+                let Some((future, mailbox)) = promise.into_parts() else { return };
+                let failed = Arc::clone(&self.groups.failed);
+                mailbox.post(move |py| {
+                    if is_done(future.bind(py)) {
+                        return;
+                    }
+                    let unseen = trouble.engine().filter(|_| on_delivery.is_none()).cloned();
+                    let error = trouble.raise(py);
+                    if let Some(callback) = on_delivery
+                        && let Err(raised) = refused(py, &callback, place, &error)
+                    {
+                        report_to_loop(py, "on_delivery raised", raised);
+                    }
+                    settle(future.bind(py), Err(error));
+                    if let Some(error) = unseen {
+                        failed.push(future, error);
+                    }
+                });
+            }
         }
     }
 

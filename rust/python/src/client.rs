@@ -179,17 +179,17 @@ impl Client {
         metrics(py, self.core()?.metrics())
     }
 
-    #[pyo3(signature = (spec, *, isolation_level="read_uncommitted", timeout=None))]
+    #[pyo3(signature = (spec, *, isolation_level=None, timeout=None))]
     fn list_offsets<'py>(
         &self,
         py: Python<'py>,
         spec: &Bound<'py, PyAny>,
-        isolation_level: &str,
+        isolation_level: Option<&str>,
         timeout: Option<f64>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let core = self.core()?;
         let wanted = offsets::specs(spec)?;
-        let read_committed = read_committed(py, isolation_level)?;
+        let read_committed = read_committed(py, core, isolation_level)?;
         let timeout = self.timeout(timeout)?;
         let found = wait_for(py, calls::list_offsets(core.clone(), wanted, read_committed, timeout))?;
         offsets::to_dict(py, found)
@@ -301,12 +301,14 @@ pub(crate) fn repr(class: &str, core: Option<&Core>) -> String {
     )
 }
 
-/// Whether an isolation level, by Kafka's name, has only committed records count.
-pub(crate) fn read_committed(py: Python<'_>, level: &str) -> PyResult<bool> {
+/// Whether only committed records count at an isolation level, by Kafka's name; without one, at that of
+/// the client's configuration.
+pub(crate) fn read_committed(py: Python<'_>, client: &Core, level: Option<&str>) -> PyResult<bool> {
     match level {
-        "read_committed" => Ok(true),
-        "read_uncommitted" => Ok(false),
-        _ => {
+        None => Ok(client.config().isolation_level == ottla_client::config::IsolationLevel::ReadCommitted),
+        Some("read_committed") => Ok(true),
+        Some("read_uncommitted") => Ok(false),
+        Some(level) => {
             let words = format!("isolation.level={level:?}: expected read_uncommitted or read_committed");
             Err(errors::raise(py, &ottla_client::Error::new(Kind::Config, words)))
         }

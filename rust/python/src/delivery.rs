@@ -70,7 +70,20 @@ impl Delivery {
         Self { promise, timestamp, pid: pid() }
     }
 
+    /// Waits for what became of the record, on behalf of somebody who wants to know.
     fn wait(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<ottla_client::Result<Written>> {
+        let result = self.wait_for_result(py, timeout)?;
+        if result.is_err() && self.promise.result().is_some() {
+            self.promise.completion.mark_seen(self.promise.index, self.promise.index + 1);
+        }
+        Ok(result)
+    }
+
+    fn wait_for_result(
+        &self,
+        py: Python<'_>,
+        timeout: Option<f64>,
+    ) -> PyResult<ottla_client::Result<Written>> {
         if let Some(result) = self.promise.result() {
             return Ok(result);
         }

@@ -6,11 +6,13 @@
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use ottla_client::producer::{Producer as Core, Target};
+use ottla_client::producer::{Producer as Core, Target, UnseenFailure};
+use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use tokio::time::Instant;
 
 use crate::callbacks::{Callbacks, Place};
+use crate::errors;
 use crate::exit::Ending;
 use crate::runtime::wait_for;
 
@@ -60,10 +62,12 @@ impl Engine {
     pub(crate) fn flush(&self, py: Python<'_>, timeout: Duration) -> PyResult<()> {
         let began = Instant::now();
         wait_for(py, self.core.flush(timeout))?;
-        match self.callbacks.get() {
+        let called = match self.callbacks.get() {
             Some(callbacks) => callbacks.flush(py, timeout.saturating_sub(began.elapsed())),
             None => Ok(()),
-        }
+        };
+        self.core.warn_of_unseen_failures();
+        called
     }
 
     pub(crate) fn close(&self, py: Python<'_>, timeout: Duration) -> PyResult<()> {
@@ -72,11 +76,40 @@ impl Engine {
         if self.own_client {
             py.detach(|| self.core.client().close());
         }
-        let Some(callbacks) = self.callbacks.get() else { return closed };
-        callbacks.close();
-        // Also those of what failed, so that there is some time for them.
-        let called = callbacks.flush(py, timeout.saturating_sub(began.elapsed()).max(CALLBACKS));
+        let called = self.callbacks.get().map_or(Ok(()), |callbacks| {
+            callbacks.close();
+            // Also those of what failed, so that there is some time for them.
+            callbacks.flush(py, timeout.saturating_sub(began.elapsed()).max(CALLBACKS))
+        });
+        self.core.warn_of_unseen_failures();
         closed.and(called)
+    }
+
+    /// Closes it at the end of a `with` block. Without an exception in the block, raises the first failure
+    /// of a record that nobody has asked about; with one, nothing takes its place.
+    pub(crate) fn leave(&self, py: Python<'_>, failed: bool, closed: PyResult<()>) -> PyResult<()> {
+        leave(py, failed, closed, || self.core.unseen_failure())
+    }
+}
+
+/// What the end of a `with` block raises, if closing came to `closed`.
+pub(crate) fn leave(
+    py: Python<'_>,
+    failed: bool,
+    closed: PyResult<()>,
+    unseen: impl FnOnce() -> Option<UnseenFailure>,
+) -> PyResult<()> {
+    match closed {
+        Err(error) if failed && error.is_instance_of::<PyException>(py) => {
+            let error = error.value(py).str()?.to_string();
+            tracing::warn!(target: "ottla.producer", error, "the producer could not be closed as it should after the exception in its with block");
+            Ok(())
+        }
+        Ok(()) if !failed => match unseen() {
+            Some(unseen) => Err(errors::raise(py, &unseen.into_error())),
+            None => Ok(()),
+        },
+        closed => closed,
     }
 }
 

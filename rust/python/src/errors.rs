@@ -1,6 +1,7 @@
 //! The client's errors as Python exceptions: the classes of `ottla.errors`, with their fields.
 
 use ottla_client::{Error, Kind};
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyDict;
@@ -75,6 +76,25 @@ pub(crate) fn value_at(py: Python<'_>, error: &Error, index: Option<usize>) -> P
         attempts,
     );
     make.call1(py, arguments)
+}
+
+/// The exception of a `send_batch` that ended early, with the promise of the records that were accepted, so
+/// that the caller can go on exactly behind them. To repeat the whole call would write those twice.
+pub(crate) fn cut_short<'py, T>(py: Python<'py>, error: PyErr, accepted: usize, delivery: T) -> PyErr
+where
+    T: IntoPyObject<'py>,
+{
+    let value = error.value(py);
+    // Any exception can have attributes; one that refuses them is raised as it is.
+    let _ = value.setattr(intern!(py, "delivery"), delivery);
+    if let Ok(context) = value.getattr(intern!(py, "context")) {
+        let _ = context.set_item("index", accepted).and_then(|()| context.set_item("accepted", accepted));
+        if accepted > 0 {
+            let _ = value.setattr(intern!(py, "retriable"), false);
+            let _ = value.setattr(intern!(py, "maybe_done"), true);
+        }
+    }
+    error
 }
 
 /// The exception for the use of something that is closed.

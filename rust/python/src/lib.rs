@@ -24,6 +24,7 @@ mod engine;
 mod errors;
 mod events;
 mod exit;
+mod failed_futures;
 mod given_client;
 mod hooks;
 mod interceptors;

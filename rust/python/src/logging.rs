@@ -27,11 +27,12 @@ const LEVELS_AGE: Duration = Duration::from_secs(1);
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// The loggers there are; what belongs to none of the others is the first one's.
-const LOGGERS: [&str; 8] = [
+const LOGGERS: [&str; 9] = [
     "ottla",
     "ottla.config",
     "ottla.connection",
     "ottla.fetch",
+    "ottla.group",
     "ottla.metadata",
     "ottla.mock",
     "ottla.producer",

@@ -29,6 +29,20 @@ pub(crate) struct Producer {
     hooks: Hooks,
 }
 
+/// What was sent is written although the program has let go of the producer: it may hold the promises.
+impl Drop for Producer {
+    fn drop(&mut self) {
+        let Some(engine) = self.engine.peek().filter(|engine| engine.core.buffered() > 0) else { return };
+        let (engine, Ok(runtime)) = (Arc::clone(engine), runtime()) else { return };
+        runtime.spawn(async move {
+            let longest = engine.core.client().config().delivery_timeout + Duration::from_secs(5);
+            // Each record has its promise, and what nobody has asked about is logged.
+            let _ = engine.core.close(longest).await;
+            engine.core.warn_of_unseen_failures();
+        });
+    }
+}
+
 #[pymethods]
 impl Producer {
     #[new]
@@ -144,9 +158,15 @@ impl Producer {
         this
     }
 
-    #[pyo3(signature = (*_args))]
-    fn __exit__(&self, py: Python<'_>, _args: &Bound<'_, PyAny>) -> PyResult<()> {
-        self.close(py, None)
+    fn __exit__(
+        &self,
+        py: Python<'_>,
+        kind: Option<&Bound<'_, PyAny>>,
+        _error: Option<&Bound<'_, PyAny>>,
+        _trace: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        let closed = self.close(py, None);
+        self.engine.get()?.leave(py, kind.is_some(), closed)
     }
 
     fn __repr__(&self) -> String {

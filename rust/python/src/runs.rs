@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use arrow_array::ArrayRef;
 use arrow_array::builder::{Int32Builder, Int64Builder};
-use ottla_client::producer::{Completion, Written};
+use ottla_client::producer::{Completion, Producer, Target, Written};
 use ottla_client::{Error, Kind};
 use pyo3::prelude::*;
 
@@ -24,8 +24,18 @@ struct Stretch {
 enum Fate {
     /// That of the records of a batch from this index on.
     Batch(Arc<Completion>, usize),
-    /// Never sent.
-    Refused(Error),
+    /// Never sent; the promise has only one record.
+    Refused(Arc<Completion>),
+}
+
+impl Fate {
+    /// The promise, and the index of the first record in it.
+    fn place(&self) -> (&Arc<Completion>, usize) {
+        match self {
+            Self::Batch(completion, first) => (completion, *first),
+            Self::Refused(completion) => (completion, 0),
+        }
+    }
 }
 
 /// Rows in a row that are the next ones of a stretch. Rows with keys change partitions at every row, so
@@ -57,21 +67,20 @@ type Outcome = (usize, usize, ottla_client::Result<Written>);
 
 impl Stretch {
     fn is_done(&self) -> bool {
-        match &self.fate {
-            Fate::Batch(completion, _) => completion.is_done(),
-            Fate::Refused(_) => true,
-        }
+        self.fate.place().0.is_done()
+    }
+
+    /// Somebody has asked what became of its records.
+    fn mark_seen(&self) {
+        let (completion, first) = self.fate.place();
+        completion.mark_seen(first, first + self.count);
     }
 
     /// What became of its records, as far as that is known.
     fn outcomes(&self) -> Vec<Outcome> {
-        match &self.fate {
-            Fate::Batch(completion, first) => {
-                let outcomes = completion.outcomes(*first, first + self.count);
-                outcomes.into_iter().map(|(at, count, outcome)| (at - first, count, outcome)).collect()
-            }
-            Fate::Refused(error) => vec![(0, self.count, Err(error.clone()))],
-        }
+        let (completion, first) = self.fate.place();
+        let outcomes = completion.outcomes(first, first + self.count);
+        outcomes.into_iter().map(|(at, count, outcome)| (at - first, count, outcome)).collect()
     }
 }
 
@@ -107,11 +116,16 @@ impl Runs {
     }
 
     /// The next row cannot be sent; what concerns all of them is an error of the call.
-    pub(crate) fn refuse(&mut self, error: Error) -> ottla_client::Result<()> {
-        if error.kind() == Kind::Closed {
+    pub(crate) fn refuse(
+        &mut self,
+        core: &Producer,
+        target: &Target,
+        error: Error,
+    ) -> ottla_client::Result<()> {
+        if matches!(error.kind(), Kind::Closed | Kind::Internal) {
             return Err(error);
         }
-        let stretch = self.begin(Fate::Refused(error));
+        let stretch = self.begin(Fate::Refused(core.refused(target, error)));
         self.row_of(stretch);
         Ok(())
     }
@@ -152,6 +166,7 @@ impl Runs {
         })?;
         let mut failures = Vec::new();
         if self.stretches.iter().flat_map(Stretch::outcomes).any(|(_, _, outcome)| outcome.is_err()) {
+            self.stretches.iter().for_each(Stretch::mark_seen);
             self.each(|row, count, outcome| {
                 if let Err(error) = outcome {
                     failures.push((row, count, error));

@@ -16,6 +16,7 @@ use pyo3::prelude::*;
 use tokio::time::Instant;
 
 use crate::arrow_rows::{Pair, all_columns, pairs, speaks_arrow};
+use crate::batch_delivery::BatchDelivery;
 use crate::engine::Engine;
 use crate::errors;
 use crate::hooks::Hooks;
@@ -89,7 +90,7 @@ impl<'a, 'py> Rows<'a, 'py> {
         }
     }
 
-    /// Sends all; returns when all are in the buffer.
+    /// Sends all; returns when all are in the buffer. An error has the promise of those that are.
     pub(crate) fn send(
         self,
         py: Python<'py>,
@@ -97,25 +98,39 @@ impl<'a, 'py> Rows<'a, 'py> {
         topic: &str,
         target: &Target,
     ) -> PyResult<Runs> {
-        let core = &engine.core;
         let mut runs = Runs::default();
+        match self.send_into(&mut runs, py, engine, topic, target) {
+            Ok(()) => Ok(runs),
+            Err(error) => {
+                let accepted = runs.count();
+                Err(errors::cut_short(py, error, accepted, BatchDelivery::from(runs)))
+            }
+        }
+    }
+
+    fn send_into(
+        self,
+        runs: &mut Runs,
+        py: Python<'py>,
+        engine: &Engine,
+        topic: &str,
+        target: &Target,
+    ) -> PyResult<()> {
+        let core = &engine.core;
         match self {
             Self::Lists(given, _) => {
                 let plain = Serializers::default();
-                send_lists(py, core, target, ListRows::new(given, &plain, None)?, &mut runs)?;
+                send_lists(py, core, target, ListRows::new(given, &plain, None)?, runs)
             }
             Self::Owned(OwnedRows::Lists(rows)) => {
-                send_lists(py, core, target, rows.into_iter().map(Ok), &mut runs)?;
+                send_lists(py, core, target, rows.into_iter().map(Ok), runs)
             }
-            Self::Owned(OwnedRows::Told(rows)) => {
-                told_rows::send(py, engine, topic, target, rows, &mut runs)?;
-            }
+            Self::Owned(OwnedRows::Told(rows)) => told_rows::send(py, engine, topic, target, rows, runs),
             Self::Owned(OwnedRows::Arrow(pairs)) => {
                 let all = all_columns(&pairs).map_err(|error| errors::config(py, error.to_string()))?;
-                all.iter().try_for_each(|columns| send_columns(py, core, target, columns, &mut runs))?;
+                all.iter().try_for_each(|columns| send_columns(py, core, target, columns, runs))
             }
         }
-        Ok(runs)
     }
 
     /// The same rows, to be sent without the GIL.
@@ -153,18 +168,29 @@ impl OwnedRows {
         }
     }
 
-    /// Sends all; returns when all are in the buffer.
+    /// Sends all; returns when all are in the buffer, or with an error and the fates of those that are.
     pub(crate) async fn send(
         self,
         core: &Producer,
         target: &Target,
         told: &Told,
-    ) -> ottla_client::Result<Runs> {
+    ) -> (Runs, ottla_client::Result<()>) {
         let mut runs = Runs::default();
+        let sent = self.send_into(&mut runs, core, target, told).await;
+        (runs, sent)
+    }
+
+    async fn send_into(
+        self,
+        runs: &mut Runs,
+        core: &Producer,
+        target: &Target,
+        told: &Told,
+    ) -> ottla_client::Result<()> {
         match self {
-            Self::Told(rows) => told.send(core, target, rows, &mut runs).await?,
+            Self::Told(rows) => told.send(core, target, rows, runs).await?,
             Self::Lists(rows) => {
-                send_parts(core, &mut runs, rows.len(), |part, runs, room| {
+                send_parts(core, runs, rows.len(), |part, runs, room| {
                     append_rows(core, target, &rows, part, runs, room)
                 })
                 .await?;
@@ -176,11 +202,11 @@ impl OwnedRows {
                     let append = |part: Range<usize>, runs: &mut Runs, room| {
                         append_columns(core, target, columns, now, part, runs, room)
                     };
-                    send_parts(core, &mut runs, columns.len(), append).await?;
+                    send_parts(core, runs, columns.len(), append).await?;
                 }
             }
         }
-        Ok(runs)
+        Ok(())
     }
 }
 
@@ -233,7 +259,7 @@ fn append_rows(
         match row.append(&mut appender) {
             Ok(Appended::Full(bytes)) => return Ok(Some(bytes)),
             Ok(Appended::Accepted(batch, index)) => runs.push(batch, index),
-            Err(error) => runs.refuse(error)?,
+            Err(error) => runs.refuse(core, target, error)?,
         }
     }
     Ok(None)
@@ -259,7 +285,7 @@ fn append_columns(
         match appender.send(fields.partition, &record) {
             Ok(Appended::Full(bytes)) => return Ok(Some(bytes)),
             Ok(Appended::Accepted(batch, index)) => runs.push(batch, index),
-            Err(error) => runs.refuse(error)?,
+            Err(error) => runs.refuse(core, target, error)?,
         }
     }
     Ok(None)

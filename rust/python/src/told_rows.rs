@@ -69,7 +69,8 @@ fn send_row(
             }
             Err(error) => {
                 let alone = errors::raise(py, &error);
-                runs.refuse(error).map_err(|error| errors::raise(py, &cut_short(row, error)))?;
+                runs.refuse(core, target, error)
+                    .map_err(|error| errors::raise(py, &cut_short(row, error)))?;
                 let told = fields.on_delivery.take();
                 let metadata = RecordMetadata::nowhere(&topic.into(), fields.partition, fields.timestamp);
                 return told.map_or(Ok(()), |told| refused(py, &told, metadata, &alone));
@@ -160,7 +161,7 @@ async fn append(
                 room = Some(core.room_for(bytes, deadline).await.map_err(|error| cut_short(row, error))?);
             }
             Err(error) => {
-                runs.refuse(error.clone()).map_err(|error| cut_short(row, error))?;
+                runs.refuse(core, target, error.clone()).map_err(|error| cut_short(row, error))?;
                 return Ok(Err(error));
             }
         }

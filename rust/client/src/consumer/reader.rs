@@ -279,7 +279,8 @@ impl Reader {
 
     /// An empty answer: what is left of the range may be gone (compaction), or not be there yet.
     fn check_end(&mut self, cursor: &mut Cursor, answer: &Fetched) -> Result<()> {
-        if self.trouble.is_some() || answer.high_watermark >= cursor.end {
+        let end = if self.options.read_committed { answer.last_stable } else { answer.high_watermark };
+        if self.trouble.is_some() || end >= cursor.end {
             return Ok(());
         }
         if cursor.end == FOLLOW {
@@ -288,10 +289,16 @@ impl Reader {
             return Ok(());
         }
         let (topic, partition) = &cursor.partition;
-        let words = format!(
-            "offsets {} to {} were asked for, but the log ends at {}",
-            cursor.offset, cursor.end, answer.high_watermark
-        );
+        let words = match answer.high_watermark >= cursor.end {
+            true => format!(
+                "offsets {} to {} were asked for, but an open transaction holds back what is behind offset {end}",
+                cursor.offset, cursor.end
+            ),
+            false => format!(
+                "offsets {} to {} were asked for, but the log ends at {}",
+                cursor.offset, cursor.end, answer.high_watermark
+            ),
+        };
         self.trouble = Some(Error::new(Kind::Timeout, words).at(topic, *partition));
         Ok(())
     }

@@ -20,6 +20,7 @@ use super::idempotence::ProducerId;
 use super::memory::Memory;
 use super::metrics::Metrics;
 use super::queue::{Queue, State};
+use super::unseen::UnseenFailures;
 use crate::config::Config;
 use crate::error::{Error, Kind, Result};
 use crate::list_offsets::TopicPartition;
@@ -75,6 +76,8 @@ pub(super) struct Accumulator {
     /// The batches that are not complete, for flush to wait for.
     pub(super) incomplete: Mutex<BTreeMap<Place, Arc<Completion>>>,
     next_id: AtomicU64,
+    /// What has failed and nobody has asked about.
+    pub(super) failures: Arc<UnseenFailures>,
     /// Calls of flush under way: while there are any, nothing lingers.
     pub(super) flushing: AtomicUsize,
     pub(super) closed: AtomicBool,
@@ -102,6 +105,7 @@ impl Accumulator {
             idempotent: config.enable_idempotence,
             incomplete: Mutex::default(),
             next_id: AtomicU64::new(0),
+            failures: Arc::default(),
             flushing: AtomicUsize::new(0),
             closed: AtomicBool::new(false),
             finished: AtomicBool::new(false),
@@ -188,7 +192,8 @@ impl Accumulator {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let least = self.batch_size.min(CAPACITY);
         let builder = BatchBuilder::in_buffer(self.buffers.take(BatchBuilder::capacity(bytes.max(least))));
-        let mut batch = Batch::new(id, queue.partition.clone(), builder, Instant::now());
+        let failures = Arc::clone(&self.failures);
+        let mut batch = Batch::new(id, queue.partition.clone(), failures, builder, Instant::now());
         batch.sendable_size = queue.compression.plain_size(self.batch_size).min(self.batch_max_size);
         self.incomplete.lock().insert(batch.place(), Arc::clone(batch.part.completion()));
         batch

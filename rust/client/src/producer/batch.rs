@@ -12,6 +12,7 @@ use tokio::time::Instant;
 
 use super::completion::{Part, Written};
 use super::idempotence::Sequence;
+use super::unseen::UnseenFailures;
 use crate::error::{Error, Result};
 use crate::list_offsets::TopicPartition;
 
@@ -59,8 +60,14 @@ pub(super) struct Batch {
 }
 
 impl Batch {
-    pub(super) fn new(id: u64, partition: TopicPartition, builder: BatchBuilder, now: Instant) -> Self {
-        Self::of(id, Arc::new(Part::new(partition)), builder, now)
+    pub(super) fn new(
+        id: u64,
+        partition: TopicPartition,
+        failures: Arc<UnseenFailures>,
+        builder: BatchBuilder,
+        now: Instant,
+    ) -> Self {
+        Self::of(id, Arc::new(Part::new(partition, failures)), builder, now)
     }
 
     fn of(id: u64, part: Arc<Part>, builder: BatchBuilder, created: Instant) -> Self {
@@ -213,6 +220,7 @@ impl Batch {
 
     /// Tells its senders what became of it.
     pub(super) fn settle(&self, result: Result<Written>) {
+        self.part.set_count(self.count());
         self.part.settle(result);
     }
 }

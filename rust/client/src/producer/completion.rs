@@ -6,11 +6,12 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
+use super::unseen::UnseenFailures;
 use crate::error::{Error, Kind, Result};
 use crate::list_offsets::TopicPartition;
 
@@ -63,6 +64,8 @@ pub struct Completion {
     is_done: AtomicBool,
     done: Notify,
     watchers: Watchers,
+    /// Records whose failure somebody has asked about: from which index to before which.
+    seen: Mutex<Vec<(usize, usize)>>,
 }
 
 impl Completion {
@@ -124,6 +127,46 @@ impl Completion {
         self.outcomes(first, end).into_iter().filter_map(failed).collect()
     }
 
+    /// The promise of a record that is in no batch, and why.
+    pub(super) fn refused(topic: &Arc<str>, error: Error) -> Arc<Self> {
+        let completion = Self::new((Arc::clone(topic), -1));
+        completion.settle(0, Err(error));
+        Arc::new(completion)
+    }
+
+    fn new(partition: TopicPartition) -> Self {
+        Self {
+            partition,
+            pieces: Mutex::new(vec![Piece { first: 0, result: None }]),
+            is_done: AtomicBool::new(false),
+            done: Notify::new(),
+            watchers: Watchers::default(),
+            seen: Mutex::default(),
+        }
+    }
+
+    /// Notes that somebody has asked what became of the records from index `first` to before `end`: if
+    /// they failed, nobody else needs to hear of it.
+    pub fn mark_seen(&self, first: usize, end: usize) {
+        let mut seen = self.seen.lock();
+        match seen.last_mut() {
+            Some((_, last)) if *last == first => *last = end,
+            _ => seen.push((first, end)),
+        }
+    }
+
+    /// How many of `count` records from index `first` on nobody has asked about.
+    pub(super) fn unseen(&self, first: usize, count: usize) -> usize {
+        let mut seen = self.seen.lock();
+        seen.sort_unstable();
+        let (mut unseen, mut at) = (0, first);
+        for (from, to) in seen.iter().copied() {
+            unseen += from.min(first + count).saturating_sub(at);
+            at = at.max(to);
+        }
+        unseen + (first + count).saturating_sub(at)
+    }
+
     /// Waits until it is known what became of all records.
     pub async fn wait(&self) {
         loop {
@@ -182,6 +225,10 @@ pub(super) struct Part {
     settled: AtomicBool,
     /// A broker may have written the records although no answer says so.
     maybe_written: AtomicBool,
+    /// How many records it has, once it has left its queue.
+    count: AtomicUsize,
+    /// Where it is noted if they fail.
+    failures: Arc<UnseenFailures>,
 }
 
 impl Drop for Part {
@@ -194,20 +241,20 @@ impl Drop for Part {
 
 impl Part {
     /// The promise of a new batch.
-    pub(super) fn new(partition: TopicPartition) -> Self {
-        let completion = Completion {
-            partition,
-            pieces: Mutex::new(vec![Piece { first: 0, result: None }]),
-            is_done: AtomicBool::new(false),
-            done: Notify::new(),
-            watchers: Watchers::default(),
-        };
+    pub(super) fn new(partition: TopicPartition, failures: Arc<UnseenFailures>) -> Self {
         Self {
-            completion: Arc::new(completion),
+            completion: Arc::new(Completion::new(partition)),
             first: 0,
             settled: AtomicBool::new(false),
             maybe_written: AtomicBool::new(false),
+            count: AtomicUsize::new(0),
+            failures,
         }
+    }
+
+    /// Notes how many records it has; none come any more.
+    pub(super) fn set_count(&self, count: usize) {
+        self.count.store(count, Ordering::Release);
     }
 
     pub(super) fn completion(&self) -> &Arc<Completion> {
@@ -248,6 +295,8 @@ impl Part {
             first,
             settled: AtomicBool::new(false),
             maybe_written: AtomicBool::new(self.maybe_written()),
+            count: AtomicUsize::new(0),
+            failures: Arc::clone(&self.failures),
         }
     }
 
@@ -262,6 +311,11 @@ impl Part {
             true => error.at(topic, *partition).maybe_done(),
             false => error.at(topic, *partition),
         });
+        // Before anybody who waits for the result can look for what nobody has seen.
+        if let Err(error) = &result {
+            let count = self.count.load(Ordering::Acquire).max(1);
+            self.failures.add(&self.completion, self.first, count, error);
+        }
         self.completion.settle(self.first, result);
     }
 }

@@ -24,6 +24,7 @@ mod queue;
 mod refusal;
 mod sender;
 mod split;
+mod unseen;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -39,6 +40,7 @@ pub use append::{Appended, Appender};
 pub use completion::{Completion, Delivery, Written};
 pub use memory::Room;
 pub use partitioner::{murmur2, partition_for_key};
+pub use unseen::UnseenFailure;
 
 use crate::cluster::Client;
 use crate::config::Config;
@@ -350,6 +352,26 @@ impl Producer {
                 ),
             )),
         }
+    }
+
+    /// Logs failures of records that nobody has asked about: once each, one line for each place and cause.
+    pub fn warn_of_unseen_failures(&self) {
+        self.accumulator().failures.take_unreported(Duration::ZERO).iter().for_each(UnseenFailure::warn);
+    }
+
+    /// The first failure of a record that nobody has asked about, and how many such records there are.
+    #[must_use]
+    pub fn unseen_failure(&self) -> Option<UnseenFailure> {
+        self.accumulator().failures.first()
+    }
+
+    /// The promise of a record of several that was refused alone: its failure counts as unseen until
+    /// somebody asks for it.
+    #[must_use]
+    pub fn refused(&self, target: &Target, error: Error) -> Arc<Completion> {
+        let completion = Completion::refused(&target.topic.name, error.clone());
+        self.accumulator().failures.add(&completion, 0, 1, &error);
+        completion
     }
 
     /// Keeps batches from lingering until the guard is dropped.

@@ -160,6 +160,7 @@ impl State {
         {
             batch.sequence = numbers.number(batch.count());
         }
+        batch.part.set_count(batch.count());
         self.busy.push(Busy {
             place: batch.place(),
             deadline,

@@ -21,6 +21,7 @@ use super::drain::{Drained, Late};
 use super::identity::Identity;
 use super::partitioner::Balance;
 use super::produce::{Outcome, Turns, process_outcome, send_request};
+use super::unseen::{PATIENCE, UnseenFailure};
 use crate::cluster::Client;
 use crate::error::{Error, Result};
 use crate::list_offsets::TopicPartition;
@@ -29,6 +30,9 @@ use crate::topics::no_leader;
 
 /// Even an idle sender looks after its batches this often.
 const IDLE: Duration = Duration::from_secs(1);
+
+/// How often failures that nobody has asked about are looked for.
+const REPORT: Duration = Duration::from_secs(5);
 
 /// How long a partition that a broker does not know is taken not to exist.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
@@ -148,6 +152,7 @@ pub(super) async fn run(shared: Arc<Shared>) {
     let mut requests = Requests::default();
     let mut identity = Identity::new(pause);
     let mut balance = Balance::default();
+    let mut report_at = Instant::now() + REPORT;
     let mut refresher = Refresher { task: JoinSet::new(), stale: None, not_before: Instant::now() };
     loop {
         let now = Instant::now();
@@ -160,7 +165,11 @@ pub(super) async fn run(shared: Arc<Shared>) {
         }
         let refresh_at = refresher.start(&shared, now);
         let identify_at = needs_producer_id.and_then(|leader| identity.start(&shared, leader, now));
-        let wait = [next, refresh_at, identify_at].into_iter().flatten().min().unwrap_or(now + IDLE);
+        if now >= report_at {
+            shared.accumulator.failures.take_unreported(PATIENCE).iter().for_each(UnseenFailure::warn);
+            report_at = now + REPORT;
+        }
+        let wait = [next, refresh_at, identify_at].into_iter().flatten().fold(now + IDLE, Instant::min);
         tokio::select! {
             () = shared.wake.notified() => {}
             () = sleep_until(wait) => {}

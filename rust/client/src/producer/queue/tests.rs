@@ -23,7 +23,7 @@ fn batch(id: u64, count: usize, now: Instant) -> Batch {
     for _ in 0..count {
         builder.append(0, None, Some(b"v"), &[]).unwrap_or_else(|error| unreachable!("{error}"));
     }
-    Batch::new(id, partition(), builder, now)
+    Batch::new(id, partition(), Arc::default(), builder, now)
 }
 
 /// A queue in which these batches of one record wait.

@@ -1,0 +1,211 @@
+"""Records that failed and about which nobody has asked: they are logged, and raised where a block ends."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+import ottla
+from ottla import errors
+from ottla.testing import Fault, MockCluster
+
+REFUSED = Fault.error("INVALID_RECORD")
+
+
+def warnings(caplog: pytest.LogCaptureFixture, count: int = 0) -> list[str]:
+    """What was logged of failures that nobody has asked about; waits until it is as much as that."""
+    # A thread hands the engine's events to the loggers.
+    deadline = time.monotonic() + (60 if count else 0.3)
+    while time.monotonic() < deadline and (not count or len(logged(caplog)) < count):
+        time.sleep(0.01)
+    return logged(caplog)
+
+
+def logged(caplog: pytest.LogCaptureFixture) -> list[str]:
+    messages = [
+        record.getMessage()
+        for record in caplog.records
+        if record.name == "ottla.producer" and record.levelno == logging.WARNING
+    ]
+    return [message for message in messages if "nobody has asked" in message]
+
+
+@pytest.fixture
+def refusing(mock_cluster: MockCluster, single: str) -> MockCluster:
+    """A cluster that refuses all records."""
+    mock_cluster.inject(REFUSED, api="Produce")
+    return mock_cluster
+
+
+def test_flush_logs_failures_once_for_each_place_and_cause(
+    refusing: MockCluster, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Regression: thousands of records failed, ``flush`` and the block ended well, and all was lost."""
+    refusing.create_topic("other", partitions=1)
+    producer = ottla.Producer(refusing.bootstrap)
+    for _ in range(1000):
+        producer.send("single", "v")
+    producer.send_batch("other", ["v"] * 500)
+    producer.flush(60)
+    told = warnings(caplog, 2)
+    assert len(told) == 2, told
+    assert all("INVALID_RECORD" in message for message in told)
+    assert any("count=1000" in message and "single-0" in message for message in told)
+    assert any("count=500" in message and "other-0" in message for message in told)
+    producer.flush(60)
+    producer.close()
+    assert len(warnings(caplog)) == 2, "what was told is told again"
+
+
+def test_leaving_a_with_block_raises_the_first_failure(refusing: MockCluster) -> None:
+    with (
+        pytest.raises(errors.KafkaError, match=r"3 records were not written, and nobody") as raised,
+        ottla.Producer(refusing.bootstrap) as producer,
+    ):
+        producer.send("single", "v")
+        producer.send_batch("single", ["v", "w"])
+    assert raised.value.name == "INVALID_RECORD"
+    assert raised.value.context["topic"] == "single"
+
+
+@pytest.mark.parametrize("how", ["result", "exception", "on_delivery", "batch", "errors"])
+def test_what_was_asked_about_is_not_told_again(
+    refusing: MockCluster, caplog: pytest.LogCaptureFixture, how: str
+) -> None:
+    seen: list[Any] = []
+    with ottla.Producer(refusing.bootstrap) as producer:
+        if how == "on_delivery":
+            producer.send("single", "v", on_delivery=lambda error, _: seen.append(error))
+        elif how == "batch":
+            with pytest.raises(errors.KafkaError):
+                producer.send_batch("single", ["v", "w"]).result(60)
+        elif how == "errors":
+            assert len(producer.send_batch("single", ["v", "w"]).errors(60)) == 1
+        elif how == "result":
+            with pytest.raises(errors.KafkaError):
+                producer.send("single", "v").result(60)
+        else:
+            assert producer.send("single", "v").exception(60) is not None
+    assert bool(seen) == (how == "on_delivery")
+    assert warnings(caplog) == []
+
+
+def test_done_and_repr_are_no_questions(
+    refusing: MockCluster, caplog: pytest.LogCaptureFixture
+) -> None:
+    producer = ottla.Producer(refusing.bootstrap)
+    sent = producer.send("single", "v")
+    producer.flush(60)
+    assert sent.done()
+    assert "failed" in repr(sent)
+    producer.close()
+    assert len(warnings(caplog, 1)) == 1
+
+
+def test_an_exception_in_the_block_is_not_replaced(
+    refusing: MockCluster, caplog: pytest.LogCaptureFixture
+) -> None:
+    with pytest.raises(ZeroDivisionError), ottla.Producer(refusing.bootstrap) as producer:
+        producer.send("single", "v")
+        raise ZeroDivisionError
+    assert len(warnings(caplog, 1)) == 1
+
+
+def test_rows_that_were_refused_alone_count(mock_cluster: MockCluster, single: str) -> None:
+    values = ["fits", "x" * 5000, "fits"]
+    with (
+        pytest.raises(errors.ConfigError, match=r"1 records were not written.*max\.request\.size"),
+        ottla.Producer(mock_cluster.bootstrap, max_request_size=2000) as producer,
+    ):
+        producer.send_batch(single, values)
+    assert mock_cluster.end_offset(single, 0) == 2
+
+
+def test_what_closing_gives_up_counts(mock_cluster: MockCluster, single: str) -> None:
+    mock_cluster.inject(Fault.silence(), api="Produce")
+    producer = ottla.Producer(mock_cluster.bootstrap)
+    sent = producer.send(single, "v")
+    with pytest.raises(errors.TimeoutError):
+        producer.close(0.1)
+    with pytest.raises(errors.ClosedError):
+        sent.result(0)
+
+
+def test_a_producer_that_is_dropped_writes_what_was_sent(
+    mock_cluster: MockCluster, single: str
+) -> None:
+    """Regression: a producer that went out of scope failed records whose promise was still held."""
+    sent = ottla.Producer(mock_cluster.bootstrap, linger_ms=60_000).send(single, "v")
+    gc.collect()
+    assert sent.result(60).offset == 0
+
+
+def run(work: Callable[[], Awaitable[None]]) -> None:
+    async def bounded() -> None:
+        await asyncio.wait_for(work(), 120)
+
+    asyncio.run(bounded())
+
+
+def test_asyncio_logs_and_raises_them_too(
+    refusing: MockCluster, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def work() -> None:
+        with pytest.raises(errors.KafkaError, match="12 records were not written, and nobody"):
+            async with ottla.AsyncProducer(refusing.bootstrap) as producer:
+                futures = [producer.send("single", "v") for _ in range(10)]
+                await producer.send_batch("single", ["v", "w"])
+                await producer.flush()
+                assert len(warnings(caplog, 2)) == 2
+                assert all(future.done() for future in futures)
+
+    run(work)
+    gc.collect()
+    assert len(warnings(caplog)) == 2, "what was told is told again"
+    assert not any("never retrieved" in record.getMessage() for record in caplog.records)
+
+
+def test_asyncio_says_nothing_of_what_was_awaited(
+    refusing: MockCluster, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def work() -> None:
+        async with ottla.AsyncProducer(refusing.bootstrap) as producer:
+            with pytest.raises(errors.KafkaError):
+                await producer.send("single", "v")
+            futures = [producer.send("single", "v") for _ in range(10)]
+            results = await asyncio.gather(*futures, return_exceptions=True)
+            assert all(isinstance(result, errors.KafkaError) for result in results)
+            delivery = await producer.send_batch("single", ["v", "w"])
+            assert len(await delivery.errors()) == 1
+
+    run(work)
+    assert warnings(caplog) == []
+
+
+def test_asyncio_counts_records_that_never_got_into_the_buffer() -> None:
+    async def work() -> None:
+        producer = ottla.AsyncProducer(cluster.bootstrap, max_block_ms=200)
+        with pytest.raises(errors.UnknownTopicError, match="1 records were not written"):
+            async with producer:
+                future = producer.send("absent", "v")
+                await asyncio.wait([future])
+
+    with MockCluster(brokers=1, auto_create_topics=False) as cluster:
+        run(work)
+
+
+def test_an_async_producer_that_is_dropped_writes_what_was_sent(
+    mock_cluster: MockCluster, single: str
+) -> None:
+    async def work() -> None:
+        future = ottla.AsyncProducer(mock_cluster.bootstrap, linger_ms=60_000).send(single, "v")
+        gc.collect()
+        assert (await future).offset == 0
+
+    run(work)
