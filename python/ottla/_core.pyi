@@ -1188,8 +1188,8 @@ class ConsumerBase:
 class Consumer(ConsumerBase):
     """A consumer. Iterate over it, or poll; use it in a ``with`` block, or ``close()`` it.
 
-    A ``with`` block that ends with an exception, Ctrl-C included, commits nothing automatically: the
-    records that were being processed are read again. Offsets that were committed before stay.
+    A ``with`` block that ends with an exception, Ctrl-C included, commits nothing automatically:
+    the records that were being processed are read again. Offsets that were committed before stay.
 
     Args:
         bootstrap: addresses, or a ``Client`` to share what it knows of the cluster; connections to

@@ -147,7 +147,7 @@ class AsyncConsumer(AsyncConsumerBase):
         self._stop_auto_commit()
         try:
             await self.close()
-        except Exception as failure:
+        except Exception as failure:  # noqa: BLE001 - nothing takes the place of the block's own
             self._closing_failed(str(failure))
 
     async def _next(self) -> Record:

@@ -31,6 +31,7 @@ class FakePartition:
 class FakeTopic:
     partitions: dict[int, FakePartition]
     internal: bool = False
+    id: str | None = None
 
 
 @dataclass
@@ -73,6 +74,7 @@ class FakeClient:
 
     logs: dict[TopicPartition, tuple[int, int]]
     internal: set[str] = field(default_factory=set)
+    ids: dict[str, str] = field(default_factory=dict)
     failures: list[Exception] = field(default_factory=list)
     isolation: set[str] = field(default_factory=set)
     scans: list[FakeScan] = field(default_factory=list)
@@ -99,7 +101,9 @@ class FakeClient:
         found: dict[str, FakeTopic] = {}
         for topic, partition in self.logs:
             if topics is None or topic in topics:
-                entry = found.setdefault(topic, FakeTopic({}, topic in self.internal))
+                entry = found.setdefault(
+                    topic, FakeTopic({}, topic in self.internal, self.ids.get(topic))
+                )
                 entry.partitions[partition] = FakePartition([1, 2, None][partition % 3])
         if unknown := set(topics or ()) - found.keys():
             raise UnknownTopicError(f"no such topic: {', '.join(unknown)}")
@@ -115,7 +119,7 @@ class FakeClient:
         self,
         spec: Mapping[TopicPartition, str | int],
         *,
-        isolation_level: str = "read_uncommitted",
+        isolation_level: str | None = None,
         timeout: float | None = None,
     ) -> Mapping[TopicPartition, core.Offset]:
         self.patience.append(timeout)
@@ -123,7 +127,7 @@ class FakeClient:
             self.meanwhile.pop(0)()
         if self.failures:
             raise self.failures.pop(0)
-        self.isolation.add(isolation_level)
+        self.isolation.add(isolation_level or "read_uncommitted")
         return {partition: FakeOffset(self._offset(partition, w)) for partition, w in spec.items()}
 
     def _offset(self, partition: TopicPartition, wanted: str | int) -> int:

@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql.streaming.datasource import ReadAllAvailable
 
 from ottla.errors import ConfigError, DataLossError, UnknownTopicError
-from ottla.spark import OttlaDataSource
+from ottla.spark import OttlaDataSource, log_ends
 from ottla.spark.options import parse_stream
 from ottla.spark.ranges import OffsetRange
 from ottla.spark.stream_planner import StreamPlanner
@@ -181,9 +181,38 @@ def test_a_log_that_seems_behind_is_asked_again(stream_client: FakeClient) -> No
     assert made.end_of_batch(start) == {A: 105, B: 30}
     assert made.end_of_batch({A: 105, B: 30}) == {A: 105, B: 30}
     assert stream_client.meanwhile == []
+
+
+@pytest.mark.parametrize("everything", [True, False])
+def test_an_end_never_steps_back_behind_what_was_planned(
+    stream_client: FakeClient, monkeypatch: pytest.MonkeyPatch, everything: bool
+) -> None:
+    """Regression: a leader that lagged for longer than the attempts became a DataLossError."""
+    start = {A: 100, B: 30}
+    stream_client.logs[A] = (0, 90)
+    for made in (planner(), planner()):
+        if not everything:
+            made.fix_target()
+        assert made.end_of_batch(start, everything=everything) == start
+        made.plan(start, start)
+        stream_client.logs[A] = (0, 120)
+        if everything:
+            assert made.latest(start) == {A: 120, B: 30}
+        stream_client.logs[A] = (0, 90)
     # A log that was cut stays so.
-    stream_client.meanwhile = [ends_at(90)]
-    assert planner().end_of_batch(start) == {A: 90, B: 30}
+    monkeypatch.setattr(log_ends, "PATIENCE", 0.0)
+    cut = planner().end_of_batch(start, everything=everything)
+    assert cut == {A: 90, B: 30}
+    with pytest.raises(DataLossError, match="its log was cut"):
+        planner().plan(start, cut)
+
+
+def test_a_topic_that_was_made_anew_is_told_at_once(stream_client: FakeClient) -> None:
+    made, start = planner(), {A: 100, B: 30}
+    stream_client.ids = {"t": "first"}
+    assert made.latest(start) == start
+    stream_client.logs[A], stream_client.ids = (0, 3), {"t": "second"}
+    assert made.latest(start) == {A: 3, B: 30}
 
 
 def test_a_bounded_run_ends_where_the_log_ended(stream_client: FakeClient) -> None:

@@ -37,6 +37,10 @@ class Topic(Protocol):
     """One topic."""
 
     @property
+    def id(self) -> str | None:
+        """Its id, which a topic of the same name that is made later does not have, or None."""
+
+    @property
     def internal(self) -> bool:
         """Whether it is Kafka's own."""
 

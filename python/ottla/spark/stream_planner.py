@@ -16,6 +16,7 @@ from ottla.spark.admission import Delay, at_most_bytes, at_most_offsets
 from ottla.spark.clients import client_for
 from ottla.spark.core import Client, TopicPartition
 from ottla.spark.group_progress import GroupProgress
+from ottla.spark.log_ends import LogEnds, behind
 from ottla.spark.offsets import EARLIEST, LATEST, SpecificOffsets, show, show_all
 from ottla.spark.options import StreamOptions
 from ottla.spark.packing import Task, pack
@@ -40,6 +41,7 @@ class StreamPlanner:
         self._newest: Offsets | None = None
         self._target: Offsets | None = None
         self._sizes = RecordSizes(self._source.kafka)
+        self._ends = LogEnds(time.monotonic, self._warn_once)
         self._progress = None
         if options.commit_group_id is not None:
             self._progress = GroupProgress(options.commit_group_id, time.monotonic)
@@ -81,13 +83,13 @@ class StreamPlanner:
         ``known`` is what was read already.
         """
         newest = self._find_newest() if self._target is None else self._target
-        # A broker that has just become a leader may tell less than was read already; a log that
-        # was really cut goes on doing so.
+        # A broker that has just become a leader may report less than was read already.
         for _ in range(self._source.offset_attempts):
-            if all(newest.get(partition, offset) >= offset for partition, offset in known.items()):
+            if not behind(newest, known):
                 break
             time.sleep(self._source.offset_retry_interval)
             newest = self._find_newest()
+        newest = self._ends.settle(self._client(), newest, known)
         if self._target is not None:
             self._target = newest
         self._newest = newest

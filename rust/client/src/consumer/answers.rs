@@ -46,12 +46,7 @@ impl Fetcher {
             }
         };
         source.failures = 0;
-        // A partition that is refused rests by itself; one that was sent records, or a replica to read
-        // from, has something to do at once.
-        let idle = |part: &Fetched| {
-            part.error == ErrorCode::None && part.records.is_empty() && part.preferred_replica < 0
-        };
-        if fetched.values().all(idle) {
+        if fetched.values().all(Fetched::is_empty) {
             source.returned_nothing(sent, shared.client.config().fetch_max_wait);
         }
         // What of the answer stays in memory with each of its pieces.
@@ -123,7 +118,12 @@ impl Fetcher {
         let Some((next, epoch)) = usable.next.filter(|(next, _)| *next > asked.offset) else {
             return match usable.flaw {
                 Some(flaw) => self.damaged(slot, asked, flaw, now),
-                None if part.records.is_empty() || usable.next.is_some() => Ok(None),
+                None if part.records.is_empty() => Ok(None),
+                None if usable.next.is_some() => {
+                    // Records before the position: the broker has not found it, and would do so again.
+                    self.shared.rest(slot, now);
+                    Ok(None)
+                }
                 None => Err(too_large(usable.cut_off.unwrap_or(part.records.len()))),
             };
         };

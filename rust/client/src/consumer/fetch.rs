@@ -108,6 +108,12 @@ impl Answer {
     }
 }
 
+/// Whoever gets a response without records asks again this much after the request at the earliest; a broker
+/// that waits for new records as long as it was asked to has waited longer.
+pub(super) fn min_interval(max_wait: Duration) -> Duration {
+    max_wait.clamp(Duration::from_millis(5), Duration::from_millis(20))
+}
+
 /// Fetches from `broker`.
 pub(super) async fn fetch(client: &Client, broker: i32, ask: &Ask, limits: Limits) -> Result<Answer> {
     let connection = client.connection(Route::Broker(broker)).await?;
@@ -192,6 +198,13 @@ fn process_response(client: &Client, response: FetchResponse) -> Answer {
     }
     let error = ErrorCode::from(response.error_code);
     Answer { error, session_id: response.session_id, partitions }
+}
+
+impl Fetched {
+    /// Whether it brings neither records nor an error; it may name a replica to read from.
+    pub(super) fn is_empty(&self) -> bool {
+        self.error == ErrorCode::None && self.records.is_empty()
+    }
 }
 
 impl From<PartitionData> for Fetched {

@@ -247,12 +247,15 @@ impl Found {
 fn place(shared: &Shared, subject: &Subject, standing: Option<Standing>, otherwise: Phase) {
     let mut assignment = shared.assignment.lock();
     let Some(slot) = assignment.current(&subject.0, subject.1) else { return };
-    (slot.busy, slot.failures) = (false, 0);
+    slot.busy = false;
     match standing {
         Some(standing) => {
+            slot.failures = 0;
             slot.stand_at(standing);
             slot.phase = Phase::Fetch;
         }
+        // Even the end of the log is unknown to its leader.
+        None if slot.phase == otherwise => shared.rest(slot, Instant::now()),
         None => slot.phase = otherwise,
     }
 }

@@ -9,11 +9,11 @@ use std::sync::Arc;
 
 use ottla_protocol::ErrorCode;
 use tokio::task::JoinSet;
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep_until};
 
 use super::cursor::Cursor;
 use super::deleted::Deleted;
-use super::fetch::{Ask, Fetched, Limits, Position, fetch};
+use super::fetch::{Ask, Fetched, Limits, Position, fetch, min_interval};
 use super::prefetched::{CORRUPT_MAX, Usable, too_large, usable};
 use super::scan::{Chunk, Event, FOLLOW, Output, Range, ScanOptions};
 use crate::cluster::Client;
@@ -166,8 +166,13 @@ impl Reader {
             let position = |cursor: &Cursor| Position::new(&snapshot, &cursor.partition, cursor.offset);
             let ask = Ask::alone(cursors.iter().map(position).collect());
             requests.spawn(async move {
+                let sent = Instant::now();
                 let answer = try_catch("a fetch of a scan", fetch(&client, broker, &ask, limits)).await;
-                (broker, cursors, answer.and_then(|answer| answer.partitions(broker)))
+                let answer = answer.and_then(|answer| answer.partitions(broker));
+                if answer.as_ref().is_ok_and(|parts| parts.values().all(Fetched::is_empty)) {
+                    sleep_until(sent + min_interval(limits.max_wait)).await;
+                }
+                (broker, cursors, answer)
             });
         }
         Ok(())
@@ -280,6 +285,10 @@ impl Reader {
     /// An empty answer: what is left of the range may be gone (compaction), or not be there yet.
     fn check_end(&mut self, cursor: &mut Cursor, answer: &Fetched) -> Result<()> {
         let end = if self.options.read_committed { answer.last_stable } else { answer.high_watermark };
+        if self.trouble.is_none() && !answer.records.is_empty() {
+            let words = format!("the broker sends records from before offset {}", cursor.offset);
+            self.trouble = Some(Error::new(Kind::Timeout, words).at(&cursor.partition.0, cursor.partition.1));
+        }
         if self.trouble.is_some() || end >= cursor.end {
             return Ok(());
         }

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use tokio::time::{Duration, Instant};
 
 use super::assignment::Assignment;
-use super::fetch::{Limits, Position, fetch};
+use super::fetch::{Limits, Position, fetch, min_interval};
 use super::fetcher::{Asked, Done, Fetcher, Source};
 use crate::config::Config;
 use crate::metadata::Snapshot;
@@ -21,9 +21,6 @@ const MIN_ROOM: usize = 64 * 1024;
 
 /// How often partitions without known new records are checked while another one's buffer is full.
 const CHECK_INTERVAL: Duration = Duration::from_millis(20);
-
-/// The least time between two fetches of which the first returned nothing.
-const MIN_INTERVAL: Duration = Duration::from_millis(5);
 
 /// A fetch that was sent and not answered yet.
 #[derive(Debug)]
@@ -69,7 +66,7 @@ impl Source {
 
     /// Notes a response without records: the broker rests, unless it has waited for some.
     pub(super) fn returned_nothing(&mut self, sent: Instant, configured: Duration) {
-        self.not_before = Some(sent + configured.clamp(MIN_INTERVAL, CHECK_INTERVAL));
+        self.not_before = Some(sent + min_interval(configured));
     }
 }
 

@@ -59,5 +59,6 @@ mod security_sasl;
 mod security_scram;
 mod security_tls;
 mod sticky;
+mod stubborn_brokers;
 mod support;
 mod task_deaths;

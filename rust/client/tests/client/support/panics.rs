@@ -1,16 +1,28 @@
 //! Panics in the engine, at the places that a test chooses: where it logs something.
 
+use std::cell::RefCell;
 use std::fmt;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::Once;
 
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
-use tracing::subscriber::DefaultGuard;
 use tracing::{Event, Metadata, Subscriber};
 
-struct Panics {
-    at: String,
-    left: AtomicUsize,
+thread_local! {
+    // A test has a thread of its own, and its engine runs there.
+    static AT: RefCell<Option<(String, usize)>> = const { RefCell::new(None) };
+}
+
+/// One for all tests: what it does is up to the thread.
+struct Panics;
+
+/// Ends the panics when it is dropped.
+pub(crate) struct Guard;
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        AT.take();
+    }
 }
 
 /// The fields of an event, as `name=value`.
@@ -33,13 +45,12 @@ impl Subscriber for Panics {
     }
 
     fn event(&self, event: &Event<'_>) {
+        let Some((at, left)) = AT.take() else { return };
         let mut fields = Fields::default();
         event.record(&mut fields);
-        let is_here = format!("{} ", fields.0).contains(&self.at);
-        let once_less = |left: usize| left.checked_sub(1);
-        if is_here && self.left.fetch_update(Ordering::AcqRel, Ordering::Acquire, once_less).is_ok() {
-            panic!("on purpose at{}", fields.0);
-        }
+        let is_here = left > 0 && format!("{} ", fields.0).contains(&at);
+        AT.set(Some((at, left - usize::from(is_here))));
+        assert!(!is_here, "on purpose at{}", fields.0);
     }
 
     fn new_span(&self, _: &Attributes<'_>) -> Id {
@@ -53,11 +64,14 @@ impl Subscriber for Panics {
 }
 
 /// Until the guard is dropped, whoever logs `at` on this thread panics, `times` times in all.
-pub(crate) fn panic_at(at: &str, times: usize) -> DefaultGuard {
-    tracing::subscriber::set_default(Panics { at: at.to_owned(), left: AtomicUsize::new(times) })
+pub(crate) fn panic_at(at: &str, times: usize) -> Guard {
+    static SET: Once = Once::new();
+    SET.call_once(|| tracing::subscriber::set_global_default(Panics).expect("no other subscriber"));
+    AT.set(Some((at.to_owned(), times)));
+    Guard
 }
 
 /// The same where a request of an API is sent.
-pub(crate) fn panic_at_request(api: &str, times: usize) -> DefaultGuard {
+pub(crate) fn panic_at_request(api: &str, times: usize) -> Guard {
     panic_at(&format!(" api={api} "), times)
 }
