@@ -123,11 +123,16 @@ def test_an_exception_in_the_with_block_commits_nothing(
 ) -> None:
     """Regression: records that were handed out and not processed were committed, and lost."""
     fill(mock_cluster, 10)
-    with pytest.raises(ProcessingError), member(topics=["orders"]) as consumer:
-        next(consumer)
-        consumer.commit({("orders", 0): 1})
-        consumer.poll(timeout=SOON)
-        raise ProcessingError
+
+    def block() -> None:
+        with member(topics=["orders"]) as consumer:
+            next(consumer)
+            consumer.commit({("orders", 0): 1})
+            consumer.poll(timeout=SOON)
+            raise ProcessingError
+
+    with pytest.raises(ProcessingError):
+        block()
     with member() as reader:
         committed = reader.committed(*ALL)
     assert committed == {ALL[0]: ottla.OffsetAndMetadata(1), ALL[1]: None, ALL[2]: None}
@@ -141,10 +146,16 @@ def test_an_exception_in_the_with_block_is_raised_even_if_closing_fails(
     def fail(_consumer: Any, _partitions: Any) -> None:
         raise ValueError("in the callback")
 
-    with pytest.raises(ProcessingError), member() as consumer:
-        consumer.subscribe(["orders"], on_revoked=fail)
-        read(consumer, 3)
-        raise ProcessingError
+    consumer = member()
+
+    def block() -> None:
+        with consumer:
+            consumer.subscribe(["orders"], on_revoked=fail)
+            read(consumer, 3)
+            raise ProcessingError
+
+    with pytest.raises(ProcessingError):
+        block()
     assert consumer.closed
     until(lambda: "in the callback" in caplog.text)
 

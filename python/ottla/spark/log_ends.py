@@ -62,7 +62,7 @@ class LogEnds:
         stepping_back = {topic for topic, _ in behind(settled, known)}
         # The id of a topic that is behind stays what it was until that is settled.
         waiting = {topic for topic, _ in found} - stepping_back
-        self._ids |= {topic: id for topic, id in ids.items() if topic not in waiting}
+        self._ids |= {topic: ids[topic] for topic in ids.keys() - waiting}
         return settled
 
 
