@@ -74,12 +74,8 @@ fn fetched(habit: Habit) -> FetchResponse {
         records: matches!(habit, Habit::OldRecords).then_some(old),
         ..Default::default()
     };
-    let topic = FetchableTopicResponse {
-        topic: "t".to_owned(),
-        topic_id: TOPIC_ID,
-        partitions: vec![partition],
-        ..Default::default()
-    };
+    let topic =
+        FetchableTopicResponse { topic: "t".to_owned(), topic_id: TOPIC_ID, partitions: vec![partition] };
     let responses = if matches!(habit, Habit::LeavesOut) { Vec::new() } else { vec![topic] };
     FetchResponse { responses, ..Default::default() }
 }
