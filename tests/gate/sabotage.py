@@ -4,7 +4,7 @@
 
 Each mutation replaces one piece of source that must occur exactly once, in a copy of the checkout,
 and runs the tiers named in `TIERS` until one fails. The report is in `.ottla-build/sabotage`. Exit
-status 1: a mutation passed every tier, or no longer fits its source.
+status 1: a mutation passed every tier, or no longer fits its source, or a tier fails without any.
 """
 
 from __future__ import annotations
@@ -203,9 +203,9 @@ def _copy() -> Path:
     return copy
 
 
-def _tier_that_fails(copy: Path, mutation: Mutation) -> str | None:
+def _tier_that_fails(copy: Path, name: str) -> str | None:
     for tier in TIERS:
-        log = _DIRECTORY / f"{mutation.name}.{tier}.log"
+        log = _DIRECTORY / f"{name}.{tier}.log"
         with log.open("w") as output:
             done = subprocess.run(
                 ["make", tier],
@@ -237,12 +237,16 @@ def main() -> int:
         return 0
     copy = _copy()
     os.environ.pop("VIRTUAL_ENV", None)
+    # Otherwise every mutation would seem to be noticed.
+    if failing := _tier_that_fails(copy, "nothing"):
+        print(f"without any mutation {failing} fails: see {_DIRECTORY}/nothing.{failing}.log")
+        return 1
     rows: list[tuple[str, str, float]] = []
     for mutation, text in sources.items():
         target = copy / mutation.file
         target.write_text(text.replace(mutation.old, mutation.new))
         started = time.monotonic()
-        noticed = _tier_that_fails(copy, mutation) or "**nobody**"
+        noticed = _tier_that_fails(copy, mutation.name) or "**nobody**"
         rows.append((mutation.name, noticed, time.monotonic() - started))
         target.write_text(text)
         print(f"{mutation.name}: {noticed}", flush=True)

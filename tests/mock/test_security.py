@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -174,3 +175,32 @@ def test_a_slow_callback_does_not_hold_up_others(secured: MockCluster) -> None:
         ottla.Client(secured.bootstrap, **bearer("text"))  # type: ignore[arg-type]
     with pytest.raises(errors.ConfigError, match="needs a token"):
         ottla.Client(secured.bootstrap, **{**config, "sasl_oauth_token": None})
+
+
+def test_token_callbacks_that_hang_hold_up_no_other_client(secured: MockCluster) -> None:
+    """Regression: eight of them stopped the look-up of names in the whole process."""
+    over = threading.Event()
+    called = threading.Semaphore(0)
+
+    def hang() -> str:
+        called.release()
+        over.wait(120)
+        return PASSWORD
+
+    def connect() -> None:
+        with contextlib.suppress(errors.KafkaError):
+            ottla.Client(secured.bootstrap, timeout=60, **bearer(hang)).close()
+
+    threads = [threading.Thread(target=connect) for _ in range(12)]
+    for thread in threads:
+        thread.start()
+    try:
+        for _ in threads:
+            assert called.acquire(timeout=60)
+        port = secured.bootstrap.split(",")[0].rpartition(":")[2]
+        with ottla.Client(f"localhost:{port}", timeout=30, **login()) as client:
+            assert len(client.cluster().brokers) == 3
+    finally:
+        over.set()
+        for thread in threads:
+            thread.join(60)

@@ -62,7 +62,8 @@ class StreamPlanner:
         Those that come between the one look and the other wait for the second micro-batch.
         """
         start = self._initial_offsets()
-        end = self.end_of_batch(start, everything=everything)
+        # Nothing was read yet: a start beyond the end of the log is the query's own.
+        end = self.end_of_batch(start, everything=everything, first=True)
         both = start.keys() & end.keys()
         return {p: start[p] for p in both}, {p: end[p] for p in both}
 
@@ -77,10 +78,13 @@ class StreamPlanner:
             start |= {partition: end[partition] for partition in moved}
         return start
 
-    def latest(self, known: Offsets) -> Offsets:
+    def latest(self, known: Offsets, *, first: bool = False) -> Offsets:
         """The end of what can be read now, or of what could when a bounded run began.
 
-        ``known`` is what was read already.
+        Args:
+            known: where the next micro-batch starts.
+            first: whether it is the first one, so that nothing was read yet. After it, no end is
+                before ``known`` unless there is evidence that the log was cut.
         """
         newest = self._find_newest() if self._target is None else self._target
         # A broker that has just become a leader may report less than was read already.
@@ -89,15 +93,18 @@ class StreamPlanner:
                 break
             time.sleep(self._source.offset_retry_interval)
             newest = self._find_newest()
-        newest = self._ends.settle(self._client(), newest, known)
+        if not first:
+            newest = self._ends.settle(self._client(), newest, known)
         if self._target is not None:
             self._target = newest
         self._newest = newest
         return newest
 
-    def end_of_batch(self, start: Offsets, *, everything: bool = False) -> Offsets:
+    def end_of_batch(
+        self, start: Offsets, *, everything: bool = False, first: bool = False
+    ) -> Offsets:
         """The end of a micro-batch from ``start``: within the limits of the options, or not."""
-        newest = self.latest(start)
+        newest = self.latest(start, first=first)
         if everything:
             return newest
         begin = self._with_new(start, newest)

@@ -54,14 +54,11 @@ pub struct System;
 
 impl Network for System {
     fn resolve<'a>(&'a self, host: &'a str, port: u16) -> BoxFuture<'a, io::Result<Vec<SocketAddr>>> {
-        Box::pin(async move { Ok(tokio::net::lookup_host((host, port)).await?.collect()) })
+        Box::pin(crate::resolver::resolve(host, port))
     }
 
     fn canonical_name(&self, address: IpAddr) -> BoxFuture<'_, io::Result<String>> {
-        Box::pin(async move {
-            let found = tokio::task::spawn_blocking(move || dns_lookup::lookup_addr(&address));
-            found.await.map_err(io::Error::other)?
-        })
+        Box::pin(crate::resolver::canonical_name(address))
     }
 
     fn connect(

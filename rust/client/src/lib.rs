@@ -18,6 +18,7 @@
 //! The engine runs on the tokio runtime that it is called on, and starts nothing by itself before.
 
 pub mod admin;
+pub mod aside;
 mod ask_leaders;
 pub mod backoff;
 mod bootstrap;
@@ -38,6 +39,7 @@ pub mod producer;
 mod race;
 pub mod recovery;
 mod refresh;
+mod resolver;
 mod retry;
 pub mod security;
 mod tap;

@@ -7,6 +7,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use ottla_client::aside::Aside;
 use ottla_client::environment::BoxFuture;
 use ottla_client::security::{Secret, Token, TokenProvider};
 use ottla_client::{Error, Kind, Result};
@@ -15,7 +16,11 @@ use pyo3::types::{PyString, PyTuple};
 
 use crate::errors;
 
-struct Callback(Arc<Py<PyAny>>);
+struct Callback {
+    callable: Arc<Py<PyAny>>,
+    /// One call at a time: one that does not return holds up this client alone.
+    thread: Aside,
+}
 
 impl fmt::Debug for Callback {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -26,7 +31,8 @@ impl fmt::Debug for Callback {
 /// The way to tokens that a callable is.
 pub(crate) fn provider(callable: &Bound<'_, PyAny>) -> PyResult<Arc<dyn TokenProvider>> {
     if callable.is_callable() {
-        return Ok(Arc::new(Callback(Arc::new(callable.clone().unbind()))));
+        let callable = Arc::new(callable.clone().unbind());
+        return Ok(Arc::new(Callback { callable, thread: Aside::new("ottla-token", 1) }));
     }
     let words = "sasl_oauth_token: expected a callable that returns a token or (token, expiry)";
     Err(errors::config(callable.py(), words))
@@ -38,12 +44,12 @@ fn refused(why: impl fmt::Display) -> Error {
 
 impl TokenProvider for Callback {
     fn token(&self) -> BoxFuture<'_, Result<Token>> {
-        let callable = Arc::clone(&self.0);
-        let called = tokio::task::spawn_blocking(move || {
-            let called = Python::try_attach(|py| call(py, &callable));
+        Box::pin(async move {
+            let callable = Arc::clone(&self.callable);
+            let call = move || Python::try_attach(|py| call(py, &callable));
+            let called = self.thread.run(call).await?;
             called.unwrap_or_else(|| Err(refused("the interpreter is ending")))
-        });
-        Box::pin(async move { called.await.unwrap_or_else(|_| Err(refused("it could not be called"))) })
+        })
     }
 }
 

@@ -45,8 +45,10 @@ impl Config {
             // The default gives way to what was set, as in Java.
             config.delivery_timeout = config.delivery_timeout.max(config.linger + config.request_timeout);
         }
-        if batch_size_set && !batch_max_size_set {
-            config.batch_max_size = config.batch_size;
+        match (batch_size_set, batch_max_size_set) {
+            (true, false) => config.batch_max_size = config.batch_size,
+            (false, true) => config.batch_size = config.batch_size.min(config.batch_max_size),
+            _ => {}
         }
         if !idempotence_set && let Some(why) = config.against_idempotence() {
             // As in Java, and said aloud: what was set wins over a default.

@@ -5,6 +5,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::sync::atomic::AtomicI32;
 
 use parking_lot::Mutex;
@@ -120,8 +121,14 @@ fn start(opened: Opened, sasl: SaslInfo, environment: &Environment) -> Arc<Conne
     if settings.security.tls.is_some() || settings.security.sasl.is_some() {
         settings.metrics.authenticated.count();
     }
-    let shared =
-        Arc::new(Shared { state, address: name, changed: Notify::new(), meter, retired: Mutex::default() });
+    let shared = Arc::new(Shared {
+        state,
+        address: name,
+        changed: Notify::new(),
+        meter,
+        trailing: AtomicBool::new(false),
+        retired: Mutex::default(),
+    });
     let (outgoing, queue) = mpsc::unbounded_channel();
     // Bytes that came along with the handshake's answer are for the reader to judge.
     let frames = frames.with_max(settings.frame_max);

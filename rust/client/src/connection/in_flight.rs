@@ -3,6 +3,7 @@
 //! Invariant: the first cause of the end is kept, and given to everyone who waits.
 
 use std::collections::VecDeque;
+use std::sync::atomic::AtomicBool;
 
 use bytes::Bytes;
 use ottla_protocol::ApiKey;
@@ -59,6 +60,8 @@ pub(super) struct Shared {
     /// Something for the guard to look at: a request was written, or the connection ended.
     pub(super) changed: Notify,
     pub(super) meter: Meter,
+    /// Whether it was reported that a response had more bytes than it should.
+    pub(super) trailing: AtomicBool,
     /// Why this client will close it, if it will.
     pub(super) retired: Mutex<Option<String>>,
 }

@@ -279,10 +279,12 @@ impl Connection {
         header::decode_response_header(&mut r, R::API.response_header_version(version)).map_err(malformed)?;
         let response =
             <R::Response as ottla_protocol::Message>::decode(&mut r, version).map_err(malformed)?;
-        match r.remaining() {
-            0 => Ok(response),
-            left => Err(malformed(WireError::Trailing { message: R::API.name(), left })),
+        let left = r.remaining();
+        if left > 0 && !self.shared.trailing.swap(true, Ordering::AcqRel) {
+            // The message is whole; librdkafka's mock cluster, for one, sends a byte too many.
+            tracing::warn!(target: "ottla.connection", address = %self.address(), api = R::API.name(), version, left, "the broker sends more bytes than the response has: they are ignored, in this response and those to come");
         }
+        Ok(response)
     }
 
     /// Sends a request that the broker does not answer (produce with `acks=0`), and waits until

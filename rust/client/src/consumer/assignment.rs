@@ -6,7 +6,7 @@
 //! change gives the partition a new version, and answers carry the version they were asked under.
 
 use std::collections::hash_map::Entry;
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -88,18 +88,20 @@ impl Assignment {
     /// Takes partitions away, with all that was fetched of them.
     pub(super) fn remove(&mut self, partitions: &[TopicPartition]) {
         for partition in partitions {
-            if self.slots.contains_key(partition) {
-                self.drop_prefetched(partition);
-                self.slots.remove(partition);
-                self.troubled.retain(|troubled| troubled != partition);
+            if let Some(mut slot) = self.slots.remove(partition) {
+                self.buffered -= slot.drain();
             }
         }
+        // In one pass: there may be a hundred thousand of them.
+        self.ready.retain(|ready| self.slots.contains_key(ready));
+        self.troubled.retain(|troubled| self.slots.contains_key(troubled));
         self.next_version();
     }
 
     /// Makes `partitions` the whole assignment.
     pub(super) fn replace(&mut self, partitions: Vec<TopicPartition>, phase: Phase) {
-        let gone: Vec<_> = self.slots.keys().filter(|known| !partitions.contains(known)).cloned().collect();
+        let wanted: HashSet<&TopicPartition> = partitions.iter().collect();
+        let gone: Vec<_> = self.slots.keys().filter(|known| !wanted.contains(known)).cloned().collect();
         self.remove(&gone);
         self.add(partitions, phase);
     }
@@ -159,14 +161,13 @@ impl Assignment {
     /// Makes room by dropping what is prefetched of paused partitions; it is fetched again when they go
     /// on. What was taken of others stays what it is.
     pub(super) fn drop_held_back(&mut self) {
-        let held_back = self.slots.iter().filter(|(_, slot)| slot.is_held_back());
-        let held_back: Vec<_> = held_back.map(|(partition, _)| partition.clone()).collect();
-        for partition in held_back {
-            self.drop_prefetched(&partition);
-            if let Some(slot) = self.slots.get_mut(&partition) {
-                slot.rewind();
-            }
+        let mut dropped = HashSet::new();
+        for (partition, slot) in self.slots.iter_mut().filter(|(_, slot)| slot.is_held_back()) {
+            self.buffered -= slot.drain();
+            slot.rewind();
+            dropped.insert(partition);
         }
+        self.ready.retain(|ready| !dropped.contains(ready));
     }
 
     /// Whether there is a piece that may be handed out.
@@ -253,3 +254,7 @@ impl Assignment {
         self.slots.values().filter_map(|slot| slot.not_before).filter(|due| *due > now).min()
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::expect_used, reason = "a test may fail")]
+mod tests;

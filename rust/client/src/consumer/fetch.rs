@@ -128,6 +128,8 @@ pub(super) async fn fetch(client: &Client, broker: i32, ask: &Ask, limits: Limit
 
 fn build_request(ask: &Ask, limits: Limits, rack: &str) -> FetchRequest {
     let mut topics: Vec<FetchTopic> = Vec::new();
+    // Where each topic is in the list: there may be a hundred thousand of them.
+    let mut places: HashMap<&str, usize> = HashMap::new();
     for position in &ask.positions {
         let (topic, partition) = &position.partition;
         let entry = FetchPartition {
@@ -137,7 +139,8 @@ fn build_request(ask: &Ask, limits: Limits, rack: &str) -> FetchRequest {
             partition_max_bytes: limits.partition_max_bytes,
             ..Default::default()
         };
-        match topics.iter_mut().find(|known| known.topic == **topic) {
+        let place = *places.entry(topic).or_insert(topics.len());
+        match topics.get_mut(place) {
             Some(known) => known.partitions.push(entry),
             None => topics.push(FetchTopic {
                 topic: topic.to_string(),
@@ -146,9 +149,11 @@ fn build_request(ask: &Ask, limits: Limits, rack: &str) -> FetchRequest {
             }),
         }
     }
+    places.clear();
     let mut forgotten: Vec<ForgottenTopic> = Vec::new();
     for ((topic, partition), topic_id) in &ask.forgotten {
-        match forgotten.iter_mut().find(|known| known.topic == **topic) {
+        let place = *places.entry(topic).or_insert(forgotten.len());
+        match forgotten.get_mut(place) {
             Some(known) => known.partitions.push(*partition),
             None => forgotten.push(ForgottenTopic {
                 topic: topic.to_string(),

@@ -6,7 +6,7 @@
 //! not wait (`send_fetches.rs`). Invariant: an answer counts only for partitions that are still as
 //! they were when it was asked for.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use tokio::task::JoinSet;
@@ -124,12 +124,9 @@ impl Fetcher {
         }
         (self.stale, self.refreshing) = (false, true);
         let (client, generation) = (self.shared.client.clone(), snapshot.generation);
-        let mut topics: Vec<Arc<str>> = Vec::new();
-        for (topic, _) in self.shared.assignment.lock().partitions() {
-            if !topics.contains(topic) {
-                topics.push(Arc::clone(topic));
-            }
-        }
+        let topics: HashSet<Arc<str>> =
+            self.shared.assignment.lock().partitions().map(|(topic, _)| Arc::clone(topic)).collect();
+        let topics: Vec<Arc<str>> = topics.into_iter().collect();
         self.tasks.spawn(async move {
             let refreshed = client.refresh(generation, Want::Topics(&topics));
             Done::Refreshed(try_catch("a refresh of the metadata", refreshed).await.map(drop))

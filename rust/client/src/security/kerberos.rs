@@ -6,19 +6,19 @@
 //! of Kerberos's own is refused.
 
 use std::fmt;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{LazyLock, OnceLock};
 
 use ottla_gssapi::{Context, Credentials, Library, NAMES, Name, Step};
-use tokio::sync::Semaphore;
 
 use super::jaas::Jaas;
+use crate::aside::Aside;
 use crate::config::Config;
 use crate::error::{Error, Kind, Result};
 
 /// Steps that may wait for a KDC at a time; one that hangs keeps its place until it is over.
 const AT_ONCE: usize = 8;
-static PLACES: Semaphore = Semaphore::const_new(AT_ONCE);
+static THREADS: LazyLock<Aside> = LazyLock::new(|| Aside::new("ottla-kerberos", AT_ONCE));
 
 /// The mark of "no security layer" in the broker's offer.
 const NO_LAYER: u8 = 1;
@@ -144,13 +144,7 @@ impl Kerberos {
 
 /// Runs what may wait for a KDC where it may.
 async fn waiting<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
-    let shutting_down = || Error::new(Kind::Authentication, "GSSAPI: the client is shutting down");
-    let place = PLACES.acquire().await.map_err(|_| shutting_down())?;
-    let done = tokio::task::spawn_blocking(move || {
-        let _place = place;
-        work()
-    });
-    done.await.map_err(|_| shutting_down())?
+    THREADS.run(work).await.map_err(|error| error.because("GSSAPI").as_kind(Kind::Authentication))?
 }
 
 /// What the conversation needs of a security context. The library's is one.

@@ -124,3 +124,14 @@ fn what_only_classic_groups_know_is_refused_with_the_other_protocol() {
     }
     set(&[("group.protocol", "consumer"), ("max.poll.interval.ms", "1000")]).expect("it is for both");
 }
+
+#[test]
+fn batches_grow_beyond_batch_size_unless_that_was_set() {
+    let sizes = |pairs: &[(&str, &str)]| set(pairs).map(|config| (config.batch_size, config.batch_max_size));
+    assert_eq!(sizes(&[]).unwrap(), (16_384, 524_288));
+    assert_eq!(sizes(&[("batch.size", "1000")]).unwrap(), (1000, 1000));
+    assert_eq!(sizes(&[("batch.max.size", "1000")]).unwrap(), (1000, 1000));
+    assert_eq!(sizes(&[("batch.max.size", "90000"), ("batch.size", "1000")]).unwrap(), (1000, 90_000));
+    let error = sizes(&[("batch.max.size", "999"), ("batch.size", "1000")]).expect_err("too small");
+    assert!(error.to_string().contains("batch.max.size (999) must be at least batch.size (1000)"), "{error}");
+}

@@ -9,6 +9,7 @@ use crate::support::*;
 use ottla_client::connection::{Connection, Endpoint, Settings, connect};
 use ottla_client::{Error, Kind};
 use ottla_mock::{ApiLimit, MockConfig};
+use ottla_protocol::header::response_frame;
 use ottla_protocol::messages::api_versions::{ApiVersion, ApiVersionsResponse};
 use ottla_protocol::messages::metadata::{MetadataRequest, MetadataResponse};
 use ottla_protocol::{ApiKey, ErrorCode};
@@ -295,4 +296,28 @@ async fn closing_tells_those_who_wait_and_frees_the_socket() {
     connection.close();
     let error = soon(waiting).await.unwrap().expect_err("closed");
     assert!(error.message().contains("closed by this client"), "{error}");
+}
+
+/// Regression: a byte behind a whole response ended the connection; librdkafka's mock cluster sends one in
+/// some versions of Metadata.
+#[tokio::test(start_paused = true)]
+async fn bytes_behind_a_whole_response_are_ignored() {
+    let address = server(|mut stream| async move {
+        shake_hands(&mut stream).await;
+        while let Some(header) = read_request(&mut stream).await {
+            let response = MetadataResponse { controller_id: header.correlation_id, ..Default::default() };
+            let frame = response_frame(API, VERSION, header.correlation_id, &response).expect("a frame");
+            let mut bytes = frame.to_bytes().to_vec();
+            bytes.push(0);
+            let length = u32::try_from(bytes.len() - 4).expect("a short frame");
+            bytes[..4].copy_from_slice(&length.to_be_bytes());
+            let _ = stream.write_all(&bytes).await;
+        }
+    });
+    let connection = open(address, &[]).await;
+    for _ in 0..3 {
+        let response = soon(connection.request(&MetadataRequest::default(), VERSION)).await;
+        assert!(response.is_ok_and(|response| response.controller_id > 0));
+    }
+    assert!(connection.cause_of_death().is_none());
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use ottla_protocol::messages::join_group::{JoinGroupRequestProtocol, JoinGroupResponseMember};
 use tokio::time::timeout;
 
+use crate::aside::Aside;
 use crate::cluster::Client;
 use crate::consumer::assignor::{
     self, Assignor, LastAssignment, MemberAssignment, MemberSubscription, Subscriptions,
@@ -100,8 +101,6 @@ impl Strategy {
 
 /// Runs what may take its time, or call the application.
 async fn aside<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
-    tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| {
-        let words = if error.is_panic() { "an assignor has panicked" } else { "the runtime is ending" };
-        Err(Error::new(Kind::Config, words))
-    })
+    // A member asks one assignor at a time.
+    Aside::new("ottla-assignor", 1).run(work).await?
 }
