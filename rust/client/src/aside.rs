@@ -1,15 +1,16 @@
-//! Work that waits outside of the runtime: an application's callbacks, a KDC, a name server.
+//! Work that waits outside of the runtime: an application's callbacks, a KDC.
 //!
-//! Invariant: whoever does not come back holds up only those who asked for the same: no thread is shared
-//! between what one client, one name or one library waits for and the rest of the process.
+//! Invariant: of each kind of work so many run at once and no more, so that a callback that does not return
+//! holds up its own client, and not all others for want of threads.
 
 use std::sync::Arc;
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::task::spawn_blocking;
 
 use crate::error::{Error, Kind, Result};
 
-/// Threads of one kind of work, so many at once and no more.
+/// Places for one kind of work.
 #[derive(Debug, Clone)]
 pub struct Aside {
     what: &'static str,
@@ -17,27 +18,25 @@ pub struct Aside {
 }
 
 impl Aside {
-    /// For `what`, on at most `threads` threads at once; each lives as long as its work.
+    /// For `what`, so often at once.
     #[must_use]
-    pub fn new(what: &'static str, threads: usize) -> Self {
-        Self { what, places: Arc::new(Semaphore::new(threads)) }
+    pub fn new(what: &'static str, places: usize) -> Self {
+        Self { what, places: Arc::new(Semaphore::new(places)) }
     }
 
-    /// Runs work on a thread of its own, when there is a place. Whoever gives up waiting leaves the work to
-    /// its end, and its place with it. An error: no thread could be had, or the work has panicked.
+    /// Runs work on a thread that may wait, when there is a place. Whoever gives up waiting leaves the work
+    /// to its end, and its place with it. It is an error if the work panics, or the runtime shuts down.
     pub async fn run<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
         let place = Arc::clone(&self.places).acquire_owned().await;
         let place = place.map_err(|_| Error::new(Kind::Closed, "the client is shutting down"))?;
-        let (sender, done) = oneshot::channel();
         let work = move || {
             let _place: OwnedSemaphorePermit = place;
-            // Whoever asked may have gone.
-            let _ = sender.send(work());
+            work()
         };
-        std::thread::Builder::new().name(self.what.to_owned()).spawn(work).map_err(|error| {
-            Error::new(Kind::Closed, format!("no thread can be started for {}: {error}", self.what))
-        })?;
-        done.await.map_err(|_| Error::new(Kind::Internal, format!("{} has panicked", self.what)))
+        spawn_blocking(work).await.map_err(|error| match error.is_panic() {
+            true => Error::new(Kind::Internal, format!("{} has panicked", self.what)),
+            false => Error::new(Kind::Closed, "the client's runtime is shutting down"),
+        })
     }
 }
 

@@ -193,6 +193,13 @@ impl MockCluster {
         self.shared.change(change).map_err(io::Error::other)
     }
 
+    /// Has the others give up a broker, as KRaft's controller fences one that is frozen: they do not name it
+    /// any more, and lead in its place. Its sockets stay open; with a fault it stays silent, too.
+    pub fn fence_broker(&self, id: i32) -> Result<(), Refusal> {
+        let now = Instant::now();
+        self.shared.change(|state| state.change_brokers(now, |state| state.broker_down(id)))
+    }
+
     /// Starts a broker again, on the same port.
     pub async fn start_broker(&self, id: i32) -> io::Result<()> {
         let process = self.processes.lock().remove(&id).ok_or_else(|| unknown(id))?;

@@ -78,7 +78,8 @@ pub(crate) fn runtime() -> PyResult<Arc<Runtime>> {
     let made = tokio::runtime::Builder::new_multi_thread()
         // A client waits more than it computes, and Spark runs a worker process per core.
         .worker_threads(2)
-        .max_blocking_threads(8)
+        // Made when they are needed, and gone soon after: each kind of call has a bound of its own.
+        .max_blocking_threads(512)
         .thread_name("ottla")
         .enable_all()
         .build()?;

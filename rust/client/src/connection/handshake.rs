@@ -20,17 +20,26 @@ use super::opening::{Opened, Opening, resolve, shown, unresolved};
 use super::{Connection, Endpoint, Settings, reauthenticate};
 use crate::environment::Environment;
 use crate::error::{Error, Kind, Phase, Result};
+use crate::race::race;
 
-/// Brings up a connection to `endpoint`, by `deadline` if there is one. Its addresses are tried one
-/// after the other, each for no more than its share of the time; if none works, all that failed is
-/// told.
+/// How long all addresses of a name may take together, in times of `socket.connection.setup.timeout.ms`.
+const WHOLE: u32 = 3;
+/// How long an address may keep the next one waiting for its turn.
+const PATIENCE: Duration = Duration::from_millis(500);
+/// Failures of other addresses that an error's message names; `attempts` has all.
+const SHOWN: usize = 8;
+
+/// Brings up a connection to `endpoint`, by `deadline`, or within three times
+/// `socket.connection.setup.timeout.ms`. Its addresses are tried in turn: the next one starts when the one
+/// before has failed or has taken its time; if none works, the error names what failed.
 pub async fn connect(
     endpoint: &Endpoint,
     settings: &Settings,
     environment: &Environment,
     deadline: Option<Instant>,
 ) -> Result<Arc<Connection>> {
-    let within = share(settings, deadline, 1);
+    let deadline = deadline.unwrap_or_else(|| Instant::now() + WHOLE * settings.setup_timeout);
+    let within = settings.setup_timeout.min(deadline.saturating_duration_since(Instant::now()));
     settings.progress.enter(Phase::Dns);
     let addresses = match timeout(within, resolve(endpoint, environment)).await {
         Ok(resolved) => resolved?,
@@ -38,38 +47,38 @@ pub async fn connect(
             return Err(unresolved(endpoint, &format_args!("no answer within {} ms", within.as_millis())));
         }
     };
-    let mut failures: Vec<Error> = Vec::new();
-    for (tried, address) in (0..).zip(&addresses) {
-        let left = u32::try_from(addresses.len() - tried).unwrap_or(u32::MAX);
-        let share = share(settings, deadline, left);
-        match connect_address(endpoint, *address, settings, environment, share).await {
-            Ok(connection) => return Ok(connection),
+    let left = deadline.saturating_duration_since(Instant::now());
+    // All of them get their chance, even if each says nothing.
+    let turns = u32::try_from(addresses.len()).unwrap_or(u32::MAX).saturating_mul(2).max(1);
+    let connecting = race(addresses, PATIENCE.min(left / turns), |address| async move {
+        let within = settings.setup_timeout.min(deadline.saturating_duration_since(Instant::now()));
+        match connect_address(endpoint, address, settings, environment, within).await {
             // Whoever was refused at one address is refused at the others.
-            Err(error) if error.kind() == Kind::Authentication => {
-                settings.metrics.authentication_failed.count();
-                return Err(error);
-            }
-            Err(error) => failures.push(error),
+            Err(error) if error.kind() == Kind::Authentication => Ok(Err(error)),
+            connected => connected.map(Ok),
         }
-    }
+    });
+    let mut failures = match connecting.await {
+        Ok(Ok(connection)) => return Ok(connection),
+        Ok(Err(error)) => {
+            settings.metrics.authentication_failed.count();
+            return Err(error);
+        }
+        Err(failures) => failures,
+    };
     let Some(last) = failures.pop() else {
         return Err(unresolved(endpoint, &"it has no address"));
     };
-    // The last one's place is shown by itself.
-    let words = failures.iter().rev();
-    let error = words.fold(last.clone(), |last, failure| last.because(format_args!("{failure}; then")));
+    // The last one's place is shown by itself; of hundreds, the first few say enough.
+    let words: Vec<String> = failures.iter().take(SHOWN).map(|failure| format!("{failure}; then")).collect();
+    let more = failures.len().saturating_sub(SHOWN);
+    let error = match (words.join(" "), more) {
+        (words, 0) if words.is_empty() => last.clone(),
+        (words, 0) => last.clone().because(words),
+        (words, more) => last.clone().because(format_args!("{words} {more} more addresses; then")),
+    };
     failures.push(last);
     Err(error.with_attempts(failures))
-}
-
-/// How long one step may take when `left` steps share the time until `deadline`.
-fn share(settings: &Settings, deadline: Option<Instant>, left: u32) -> Duration {
-    match deadline {
-        None => settings.setup_timeout,
-        Some(deadline) => {
-            settings.setup_timeout.min(deadline.saturating_duration_since(Instant::now()) / left.max(1))
-        }
-    }
 }
 
 async fn connect_address(

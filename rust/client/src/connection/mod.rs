@@ -50,6 +50,9 @@ pub use versions::ApiRange;
 use crate::error::{Error, Result};
 use in_flight::{Outgoing, Pending, Shared, State};
 
+/// A broker that is silent for this long may be gone, although its connection stays.
+const HUNG: Duration = Duration::from_secs(2);
+
 /// Leave to have one more request in flight.
 #[derive(Debug)]
 pub struct Turn(#[allow(dead_code, reason = "what counts is that it is held")] OwnedSemaphorePermit);
@@ -131,6 +134,17 @@ impl Connection {
     /// Whether the broker still owes an answer to one of these.
     pub(crate) fn awaits(&self, apis: &[ApiKey]) -> bool {
         self.shared.awaits(apis)
+    }
+
+    /// Whether the broker owes a response for [`HUNG`] longer than it was told that it may take.
+    pub(crate) fn is_hung(&self) -> bool {
+        let State::Alive(pending) = &*self.shared.state.lock() else { return false };
+        // What the broker may take by itself, as for the wait of a fetch, is on top of the time-out.
+        let due = |request: &Pending| {
+            let own = request.timeout.saturating_sub(self.settings.request_timeout);
+            Some(request.written? + own + HUNG)
+        };
+        pending.front().and_then(due).is_some_and(|due| due <= Instant::now())
     }
 
     /// How long an answer takes, as far as is known.

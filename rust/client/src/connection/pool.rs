@@ -10,6 +10,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Weak};
 
 use parking_lot::RwLock;
+use std::convert::Infallible;
+use std::future::pending;
 use tokio::sync::{Notify, broadcast, watch};
 use tokio::time::{Duration, Instant, sleep, sleep_until};
 
@@ -215,8 +217,15 @@ impl Pool {
 
     /// Drops the connections to brokers that are not in the cluster any more. Who is using one
     /// keeps it until its answers are there; it serves all again if its broker is back before.
+    ///
+    /// A broker that does not answer and that the others have given up (KRaft calls it fenced) will not
+    /// answer before its clients have moved on: its connections end, and with them the wait.
     pub fn retain(&self, is_member: impl Fn(i32) -> bool) {
-        self.slots.write().retain(|(broker, ..), slot| is_member(*broker) || slot.leave());
+        let mut slots = self.slots.write();
+        for ((broker, ..), slot) in slots.iter().filter(|((broker, ..), _)| !is_member(*broker)) {
+            slot.give_up_hung(*broker);
+        }
+        slots.retain(|(broker, ..), slot| is_member(*broker) || slot.leave());
     }
 
     /// Ends all connections.
@@ -260,12 +269,26 @@ fn watch_over(
             biased;
             cause = &mut ended => (cause, false),
             () = let_go_when_idle(&slot, &connection, max_idle) => (ended.await, true),
+            never = report_when_hung(&connection, &lost) => match never {},
         };
         let _ = events.send(Event::ConnectionLost { broker, address, cause: cause.broker(broker) });
         if !idle {
             lost.notify_one();
         }
     });
+}
+
+/// Puts the metadata in doubt, again and again, while a broker does not answer: the others know whether it
+/// is still one of them, and who leads in its place.
+async fn report_when_hung(connection: &Weak<Connection>, lost: &Notify) -> Infallible {
+    loop {
+        sleep(LOOK).await;
+        match connection.upgrade() {
+            Some(connection) if connection.is_hung() => lost.notify_one(),
+            Some(_) => {}
+            None => pending().await,
+        }
+    }
 }
 
 /// Takes a connection out of its slot when it has been idle for too long. Who has just got hold of
@@ -287,6 +310,9 @@ async fn let_go_when_idle(slot: &Weak<Slot>, connection: &Weak<Connection>, max_
         wait = (max_idle - idle).max(Duration::from_millis(1));
     }
 }
+
+/// How often a connection is looked at whose broker may have gone.
+const LOOK: Duration = Duration::from_secs(1);
 
 fn closed() -> Error {
     Error::new(Kind::Closed, "this client was closed")

@@ -16,7 +16,7 @@ use tokio::time::Instant;
 
 use super::status::Progress;
 use super::{Connection, ConnectionState, Endpoint, Lane, Owner, Status};
-use crate::error::{Error, Result};
+use crate::error::{Error, Kind, Result};
 
 /// What came of an attempt to connect; nothing yet while it lasts.
 pub(super) type Outcome = Option<Result<Arc<Connection>>>;
@@ -108,6 +108,16 @@ impl Slot {
         self.let_go(&mut attempts);
         // Who waits for an attempt holds the slot.
         Arc::strong_count(self) > 1 || !attempts.former.is_empty()
+    }
+
+    /// Ends connections on which a response is overdue: their broker is not in the cluster any more.
+    pub(super) fn give_up_hung(&self, broker: i32) {
+        let former: Vec<_> = self.attempts.lock().former.iter().filter_map(Weak::upgrade).collect();
+        for connection in former.into_iter().chain(self.current.load_full()).filter(|it| it.is_hung()) {
+            let words = "the broker does not answer, and the others have taken it out of the cluster";
+            let cause = Error::new(Kind::Connection, words).broker(broker);
+            connection.shared.poison(cause.address(connection.address()));
+        }
     }
 
     pub(super) fn has_left(&self) -> bool {

@@ -316,7 +316,7 @@ async fn canonical_names_stand_in_for_the_bootstrap_servers() {
     }
 }
 
-#[tokio::test(start_paused = true)]
+#[tokio::test]
 async fn the_system_knows_names_of_addresses() {
     let name = soon(Environment::default().network.canonical_name([127, 0, 0, 1].into())).await;
     assert!(!name.expect("a name, or the address").is_empty());
@@ -346,4 +346,32 @@ async fn ipv6_is_an_address_like_any_other() {
             assert_eq!(connection.endpoint().host, "::1");
         }
     }
+}
+
+/// Regression: each of hundreds of addresses that do not answer took all of
+/// `socket.connection.setup.timeout.ms`, one after the other, and a broker behind them was out of reach.
+#[tokio::test(start_paused = true)]
+async fn a_broker_behind_hundreds_of_dead_addresses_is_reached_in_time() {
+    let cluster = cluster(1).await;
+    let network = Arc::new(Names::default());
+    let holes: Vec<SocketAddr> =
+        (0..300).map(|n| SocketAddr::from(([192, 0, 2, (n % 250) as u8], 9000 + n))).collect();
+    network.black_holes.lock().extend(&holes);
+    let good = cluster.brokers()[0].address;
+    network.names.lock().insert("kafka".to_owned(), [&holes[..], &[good]].concat());
+    let endpoint: ottla_client::connection::Endpoint = "kafka:9092".parse().unwrap();
+    let settings = ottla_client::connection::Settings::try_from(&config("kafka:9092", &[])).unwrap();
+    let started = Instant::now();
+    let environment = environment(&network, 1);
+    let connected = ottla_client::connection::connect(&endpoint, &settings, &environment, None);
+    soon(connected).await.expect("a connection");
+    assert!(started.elapsed() < ms(20_000), "{:?}", started.elapsed());
+
+    network.names.lock().insert("kafka".to_owned(), holes);
+    let started = Instant::now();
+    let connected = ottla_client::connection::connect(&endpoint, &settings, &environment, None);
+    let error = soon(connected).await.expect_err("nobody there");
+    assert!(started.elapsed() <= ms(31_000), "{:?}", started.elapsed());
+    assert_eq!(error.attempts().len(), 300);
+    assert!(error.to_string().len() < 2000, "{error}");
 }

@@ -22,6 +22,7 @@ mod error_table;
 mod events;
 mod fetch_timing;
 mod frame_memory;
+mod frozen_brokers;
 mod group_classic;
 mod group_classic_errors;
 mod group_classic_leaving;
