@@ -1,8 +1,9 @@
 //! A consumer with what is on its way from it to a program: shared by the sync and the asyncio side.
 //!
 //! Invariants: records are on their way as objects or as columns, never both. What a call has taken
-//! and not handed out, because it was cancelled or failed, the next call hands out. Nothing here waits
-//! for the GIL.
+//! and not handed out, because it was cancelled or failed, the next call hands out. A call that was
+//! cancelled while it ran on another thread takes nothing once the next call has begun: the position
+//! would move past what it took. Nothing here waits for the GIL.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -49,6 +50,8 @@ pub(super) struct Engine {
     pub(super) turn: Turn,
     pub(super) listeners: Listeners,
     pub(super) outcomes: Outcomes,
+    /// The number of the latest call that looks for records. Locked before the two below.
+    call: Mutex<u64>,
     records: Mutex<Held>,
     columns: Mutex<Columns>,
     /// When the engine was last polled.
@@ -74,6 +77,7 @@ impl Engine {
             turn: Turn::default(),
             listeners: Listeners::default(),
             outcomes: Outcomes::default(),
+            call: Mutex::default(),
             records: Mutex::default(),
             columns: Mutex::default(),
             polled: Mutex::default(),
@@ -98,15 +102,27 @@ impl Engine {
         }
     }
 
+    /// Begins a call: its number, and what `prepare` says. From here on the calls before take nothing.
+    fn begin_call<T>(&self, prepare: impl FnOnce() -> T) -> (u64, T) {
+        let mut latest = self.call.lock();
+        *latest += 1;
+        (*latest, prepare())
+    }
+
     /// Gets records ready, `most` at most; waits for them until the deadline. Cancel-safe.
     pub(super) async fn find_records(&self, deadline: Instant, most: usize) -> Result<Found> {
-        self.columns.lock().give_back(&self.core);
-        let has_some = self.records.lock().check(&self.core);
+        let (call, has_some) = self.begin_call(|| {
+            self.columns.lock().give_back(&self.core);
+            self.records.lock().check(&self.core)
+        });
         match self.poll(if has_some { Instant::now() } else { deadline }).await? {
             Polled::Change(change) => Ok(Found::Change(change)),
             Polled::Nothing if !has_some => Ok(Found::Nothing),
             Polled::Nothing | Polled::Ready => {
-                self.records.lock().fill(&self.core, most);
+                let latest = self.call.lock();
+                if *latest == call {
+                    self.records.lock().fill(&self.core, most);
+                }
                 Ok(Found::Something)
             }
         }
@@ -114,13 +130,18 @@ impl Engine {
 
     /// As [`Engine::find_records`], as Arrow.
     pub(super) async fn find_columns(&self, deadline: Instant, shape: &Shape) -> Result<Found> {
-        self.records.lock().give_back(&self.core);
-        let has_some = self.columns.lock().check(&self.core);
+        let (call, has_some) = self.begin_call(|| {
+            self.records.lock().give_back(&self.core);
+            self.columns.lock().check(&self.core)
+        });
         match self.poll(if has_some { Instant::now() } else { deadline }).await? {
             Polled::Change(change) => Ok(Found::Change(change)),
             Polled::Nothing if !has_some => Ok(Found::Nothing),
             Polled::Nothing | Polled::Ready => {
-                self.columns.lock().fill(&self.core, shape)?;
+                let latest = self.call.lock();
+                if *latest == call {
+                    self.columns.lock().fill(&self.core, shape)?;
+                }
                 Ok(Found::Something)
             }
         }
