@@ -14,6 +14,7 @@ use ottla_protocol::wire::Uuid;
 use parking_lot::Mutex;
 use tokio::io::{AsyncRead, AsyncWrite};
 
+use crate::resolver::{Resolver, canonical_name};
 use crate::security::TokenProvider;
 
 /// A future in a box, as trait objects need it.
@@ -49,16 +50,16 @@ pub trait Network: Send + Sync + fmt::Debug {
 }
 
 /// The operating system's resolver and TCP.
-#[derive(Debug)]
-pub struct System;
+#[derive(Debug, Default)]
+pub struct System(Resolver);
 
 impl Network for System {
     fn resolve<'a>(&'a self, host: &'a str, port: u16) -> BoxFuture<'a, io::Result<Vec<SocketAddr>>> {
-        Box::pin(crate::resolver::resolve(host, port))
+        Box::pin(self.0.resolve(host, port))
     }
 
     fn canonical_name(&self, address: IpAddr) -> BoxFuture<'_, io::Result<String>> {
-        Box::pin(crate::resolver::canonical_name(address))
+        Box::pin(canonical_name(address))
     }
 
     fn connect(
@@ -102,7 +103,7 @@ pub struct Environment {
 
 impl Default for Environment {
     fn default() -> Self {
-        Self::new(Arc::new(System), fastrand::Rng::new())
+        Self::new(Arc::new(System::default()), fastrand::Rng::new())
     }
 }
 

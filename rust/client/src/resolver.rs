@@ -1,80 +1,75 @@
 //! The operating system's resolver: one look-up of a name at a time, however many wait for it.
 //!
-//! Invariant: a name server that does not answer holds a thread for each name that is looked up, not for
-//! each attempt. The threads are the resolver's own: whatever else waits, names are looked up.
+//! Invariants: a name server that does not answer holds a thread for each name that is looked up, not for
+//! each attempt. The threads are the resolver's own: whatever else waits, names are looked up. Nothing is
+//! shared between clients, so that a forked child does not wait for a look-up of its parent's.
 
 use std::collections::HashMap;
 use std::io;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs as _};
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 use parking_lot::Mutex;
-use tokio::sync::{Semaphore, oneshot, watch};
+use tokio::sync::{oneshot, watch};
 
-/// Names that are looked up at once, in the whole process.
+/// Names that one client looks up at once.
 const NAMES: usize = 256;
 
 type Found = Option<Result<Vec<SocketAddr>, Arc<io::Error>>>;
 
-#[derive(Debug)]
-struct LookUps {
-    places: Semaphore,
-    running: Mutex<HashMap<String, watch::Receiver<Found>>>,
-}
+/// The look-ups of one client.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Resolver(Arc<Mutex<HashMap<String, watch::Receiver<Found>>>>);
 
-static LOOK_UPS: LazyLock<LookUps> =
-    LazyLock::new(|| LookUps { places: Semaphore::const_new(NAMES), running: Mutex::default() });
-
-/// All addresses of a host. The look-up goes on if the wait for it is given up.
-pub(crate) async fn resolve(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
-    if let Ok(address) = host.parse() {
-        return Ok(vec![SocketAddr::new(address, port)]);
+impl Resolver {
+    /// All addresses of a host. The look-up goes on if the wait for it is given up.
+    pub(crate) async fn resolve(&self, host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
+        if let Ok(address) = host.parse() {
+            return Ok(vec![SocketAddr::new(address, port)]);
+        }
+        let mut found = self.join(host)?;
+        let ended = || io::Error::other("the look-up has ended without a result");
+        let found = found.wait_for(Option::is_some).await.map_err(|_| ended())?;
+        match found.as_ref().ok_or_else(ended)? {
+            Ok(addresses) => Ok(addresses.iter().map(|found| SocketAddr::new(found.ip(), port)).collect()),
+            Err(error) => Err(io::Error::new(error.kind(), error.to_string())),
+        }
     }
-    let mut found = join(host);
-    let found = found.wait_for(Option::is_some).await;
-    let found = found.map_err(|_| io::Error::other("the look-up has ended without a result"))?;
-    match found.as_ref() {
-        Some(Ok(addresses)) => Ok(addresses.iter().map(|found| SocketAddr::new(found.ip(), port)).collect()),
-        Some(Err(error)) => Err(io::Error::new(error.kind(), error.to_string())),
-        None => Err(io::Error::other("the look-up has ended without a result")),
+
+    /// The look-up of a name that is under way, or a new one.
+    fn join(&self, host: &str) -> io::Result<watch::Receiver<Found>> {
+        let mut running = self.0.lock();
+        if let Some(known) = running.get(host) {
+            return Ok(known.clone());
+        }
+        if running.len() >= NAMES {
+            return Err(io::Error::other(format!("{NAMES} other names are being looked up")));
+        }
+        let (sender, receiver) = watch::channel(None);
+        let (name, resolver) = (host.to_owned(), self.clone());
+        on_a_thread(move || {
+            let found = (name.as_str(), 0).to_socket_addrs();
+            resolver.0.lock().remove(&name);
+            sender.send_replace(Some(found.map(Iterator::collect).map_err(Arc::new)));
+        })?;
+        running.insert(host.to_owned(), receiver.clone());
+        Ok(receiver)
     }
 }
 
 /// The name that an address is known by.
 pub(crate) async fn canonical_name(address: IpAddr) -> io::Result<String> {
-    on_a_thread(move || dns_lookup::lookup_addr(&address)).await
-}
-
-/// Runs a call of the system's resolver on a thread of its own.
-async fn on_a_thread<T: Send + 'static>(
-    call: impl FnOnce() -> io::Result<T> + Send + 'static,
-) -> io::Result<T> {
-    let place = LOOK_UPS.places.acquire().await.map_err(io::Error::other)?;
-    let (sender, done) = oneshot::channel();
-    std::thread::Builder::new().name("ottla-dns".to_owned()).spawn(move || {
-        let _place = place;
+    let (sender, found) = oneshot::channel();
+    on_a_thread(move || {
         // Whoever asked may have gone.
-        let _ = sender.send(call());
+        let _ = sender.send(dns_lookup::lookup_addr(&address));
     })?;
-    done.await.unwrap_or_else(|_| Err(io::Error::other("the system's resolver has panicked")))
+    found.await.unwrap_or_else(|_| Err(io::Error::other("the look-up has ended without a result")))
 }
 
-/// The look-up of a name that is under way, or a new one.
-fn join(host: &str) -> watch::Receiver<Found> {
-    let mut running = LOOK_UPS.running.lock();
-    if let Some(known) = running.get(host) {
-        return known.clone();
-    }
-    let (sender, receiver) = watch::channel(None);
-    running.insert(host.to_owned(), receiver.clone());
-    let host = host.to_owned();
-    tokio::spawn(async move {
-        let name = host.clone();
-        let found = on_a_thread(move || (name.as_str(), 0).to_socket_addrs()).await;
-        LOOK_UPS.running.lock().remove(&host);
-        sender.send_replace(Some(found.map(Iterator::collect).map_err(Arc::new)));
-    });
-    receiver
+/// Calls the system's resolver, which waits, where nothing else does.
+fn on_a_thread(call: impl FnOnce() + Send + 'static) -> io::Result<()> {
+    std::thread::Builder::new().name("ottla-dns".to_owned()).spawn(call).map(drop)
 }
 
 #[cfg(test)]
@@ -92,10 +87,12 @@ mod tests {
         let (release, held) = mpsc::channel::<()>();
         runtime.block_on(async {
             let busy = tokio::task::spawn_blocking(move || held.recv());
-            let (one, other) = tokio::join!(resolve("localhost", 1), resolve("localhost", 2));
+            let resolver = Resolver::default();
+            let (one, other) =
+                tokio::join!(resolver.resolve("localhost", 1), resolver.resolve("localhost", 2));
             assert!(one.expect("addresses").iter().all(|address| address.port() == 1));
             assert!(other.expect("addresses").iter().all(|address| address.port() == 2));
-            assert!(LOOK_UPS.running.lock().is_empty());
+            assert!(resolver.0.lock().is_empty());
             release.send(()).expect("it waits");
             let _ = busy.await;
         });

@@ -25,7 +25,7 @@ pub(crate) struct Bench<M: Machine> {
 
 /// An environment whose randomness is always the same.
 pub(crate) fn fixed() -> Environment {
-    Environment::new(Arc::new(System), fastrand::Rng::with_seed(7))
+    Environment::new(Arc::new(System::default()), fastrand::Rng::with_seed(7))
 }
 
 /// Settings of the group `g`: heartbeats each 3 s, a session of 10 s, polls each 60 s, and a backoff

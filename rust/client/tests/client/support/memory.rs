@@ -39,11 +39,11 @@ pub(crate) fn forget_environments() {
 
 /// Pipes to the clusters in memory, and TCP to everything else.
 #[derive(Debug)]
-pub(crate) struct Memory(Pipes);
+pub(crate) struct Memory(Pipes, System);
 
 impl Default for Memory {
     fn default() -> Self {
-        Self(pipes())
+        Self(pipes(), System::default())
     }
 }
 
@@ -52,7 +52,7 @@ impl Network for Memory {
         Box::pin(async move {
             match host.parse() {
                 Ok(ip) => Ok(vec![SocketAddr::new(ip, port)]),
-                Err(_) => System.resolve(host, port).await,
+                Err(_) => self.1.resolve(host, port).await,
             }
         })
     }
@@ -66,7 +66,7 @@ impl Network for Memory {
             if self.0.is_inside(address) {
                 return Ok(Box::new(self.0.connect(address)?) as Box<dyn Stream>);
             }
-            System.connect(address, options).await
+            self.1.connect(address, options).await
         })
     }
 }
