@@ -44,6 +44,7 @@ class LogEnds:
         for partition in self._behind_since.keys() - found.keys():
             del self._behind_since[partition]
         settled = dict(newest)
+        waiting: set[str] = set()
         for partition, end in found.items():
             since = self._behind_since.setdefault(partition, self._clock())
             before = self._ids.get(partition[0])
@@ -51,6 +52,7 @@ class LogEnds:
             if is_another or self._clock() - since >= PATIENCE:
                 continue
             settled[partition] = known[partition]
+            waiting.add(partition[0])
             self._warn(
                 "%s-%d ends at offset %d according to its leader, but was read up to %d: "
                 "waiting up to %d s for the leader to catch up; if it does not, the log was cut",
@@ -59,9 +61,7 @@ class LogEnds:
                 known[partition],
                 PATIENCE,
             )
-        stepping_back = {topic for topic, _ in behind(settled, known)}
-        # The id of a topic that is behind stays what it was until that is settled.
-        waiting = {topic for topic, _ in found} - stepping_back
+        # The id of a topic that is waited for stays what it was until that is settled.
         self._ids |= {topic: ids[topic] for topic in ids.keys() - waiting}
         return settled
 

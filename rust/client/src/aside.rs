@@ -33,11 +33,19 @@ impl Aside {
             let _place: OwnedSemaphorePermit = place;
             work()
         };
-        spawn_blocking(work).await.map_err(|error| match error.is_panic() {
-            true => Error::new(Kind::Internal, format!("{} has panicked", self.what)),
-            false => Error::new(Kind::Closed, "the client's runtime is shutting down"),
-        })
+        aside(self.what, work).await
     }
+}
+
+/// Runs work on a thread that may wait. It is an error if the work panics, or the runtime shuts down.
+pub(crate) async fn aside<T: Send + 'static>(
+    what: &str,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T> {
+    spawn_blocking(work).await.map_err(|error| match error.is_panic() {
+        true => Error::new(Kind::Internal, format!("{what} has panicked")),
+        false => Error::new(Kind::Closed, "the client's runtime is shutting down"),
+    })
 }
 
 #[cfg(test)]

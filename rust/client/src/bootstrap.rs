@@ -8,17 +8,14 @@ use std::sync::Arc;
 
 use ottla_protocol::messages::metadata::{MetadataRequest, MetadataResponse};
 use ottla_protocol::{ErrorCode, Request};
-use tokio::time::{Duration, Instant, timeout_at};
+use tokio::time::{Instant, timeout_at};
 
 use crate::config::DnsLookup;
 use crate::connection::opening::resolve;
 use crate::connection::{Connection, Endpoint, Settings, connect};
 use crate::environment::Environment;
 use crate::error::{Error, Kind, Phase, Result};
-use crate::race::race;
-
-/// How long a server may keep the next one waiting for its turn.
-const PATIENCE: Duration = Duration::from_millis(500);
+use crate::race::{patience, race};
 
 /// Reads the list of `bootstrap.servers`.
 pub(crate) fn parse(servers: &[String]) -> Result<Vec<Endpoint>> {
@@ -47,9 +44,7 @@ pub(crate) async fn bootstrap(
         }
     };
     environment.shuffle(&mut order);
-    let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
-    let turns = u32::try_from(order.len()).unwrap_or(u32::MAX).saturating_mul(2).max(1);
-    let patience = left.map_or(PATIENCE, |left| PATIENCE.min(left / turns));
+    let patience = patience(order.len(), deadline);
     let answered = race(order, patience, |server| async move {
         let answer = ask_server(&server, request, settings, environment, deadline).await;
         answer.inspect_err(|error| {

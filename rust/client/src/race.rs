@@ -7,7 +7,7 @@ use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::task::Poll;
 
-use tokio::time::{Duration, sleep};
+use tokio::time::{Duration, Instant, sleep};
 
 use crate::error::{Error, Result};
 
@@ -15,6 +15,16 @@ use crate::error::{Error, Result};
 enum Step<T> {
     Done(usize, Result<T>),
     Next,
+}
+
+/// How long a candidate may keep the next one waiting for its turn.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// The patience with which so many candidates all get their chance by `deadline`, even if each is silent.
+pub(crate) fn patience(candidates: usize, deadline: Option<Instant>) -> Duration {
+    let turns = u32::try_from(candidates).unwrap_or(u32::MAX).saturating_mul(2).max(1);
+    let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+    left.map_or(PATIENCE, |left| PATIENCE.min(left / turns))
 }
 
 /// The first success; or all failures, in the order of the candidates. What has not ended by then

@@ -249,13 +249,14 @@ impl AsyncProducer {
         end: impl FnOnce(Python<'_>, Option<UnseenFailure>, PyResult<()>) -> PyResult<()> + Send + 'static,
     ) -> PyResult<Bound<'py, PyAny>> {
         let Parts { core, groups, backlog } = self.parts.get()?;
-        let (core, backlog, own_client) = (Arc::clone(core), Arc::clone(backlog), self.own_client);
+        let backlog = Arc::clone(backlog);
+        let own_client = self.own_client.then(|| core.client().clone());
         let timeout = seconds(timeout, CLOSE)?;
         // Not the future's own work: cancelling the wait does not leave the producer half closed.
         let closing = runtime()?.spawn(async move {
             let closed = backlog.close(timeout).await;
-            if own_client {
-                core.client().close();
+            if let Some(client) = own_client {
+                client.close();
             }
             closed
         });
@@ -267,8 +268,7 @@ impl AsyncProducer {
             // Whatever it came to, the interceptors are told of the end first.
             Ok(closing.await.map_err(ended).and_then(|closed| closed))
         };
-        let (hooks, groups) = (Arc::clone(&self.hooks), Arc::clone(groups));
-        let core = Arc::clone(&self.parts.get()?.core);
+        let (hooks, groups, core) = (Arc::clone(&self.hooks), Arc::clone(groups), Arc::clone(core));
         start(py, work, move |py, closed: ottla_client::Result<()>| {
             hooks.interceptors.iter().try_for_each(|all| all.close(py))?;
             groups.failed.warn(py);

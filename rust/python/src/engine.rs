@@ -7,7 +7,6 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use ottla_client::producer::{Producer as Core, Target, UnseenFailure};
-use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use tokio::time::Instant;
 
@@ -99,18 +98,13 @@ pub(crate) fn leave(
     closed: PyResult<()>,
     unseen: impl FnOnce() -> Option<UnseenFailure>,
 ) -> PyResult<()> {
-    match closed {
-        Err(error) if failed && error.is_instance_of::<PyException>(py) => {
-            let error = error.value(py).str()?.to_string();
+    if failed {
+        return errors::keep_that_of_the_block(py, closed, |error| {
             tracing::warn!(target: "ottla.producer", error, "the producer could not be closed as it should after the exception in its with block");
-            Ok(())
-        }
-        Ok(()) if !failed => match unseen() {
-            Some(unseen) => Err(errors::raise(py, &unseen.into_error())),
-            None => Ok(()),
-        },
-        closed => closed,
+        });
     }
+    closed?;
+    unseen().map_or(Ok(()), |unseen| Err(errors::raise(py, &unseen.into_error())))
 }
 
 impl Ending for Engine {

@@ -1,6 +1,7 @@
 //! The client's errors as Python exceptions: the classes of `ottla.errors`, with their fields.
 
 use ottla_client::{Error, Kind};
+use pyo3::exceptions::PyException;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -95,6 +96,22 @@ where
         }
     }
     error
+}
+
+/// At the end of a `with` block that an exception ends: what closing failed with is logged, so that it does
+/// not take the place of that exception. What is no `Exception`, Ctrl-C say, is raised.
+pub(crate) fn keep_that_of_the_block(
+    py: Python<'_>,
+    closed: PyResult<()>,
+    log: impl FnOnce(&str),
+) -> PyResult<()> {
+    match closed {
+        Err(error) if error.is_instance_of::<PyException>(py) => {
+            log(&error.value(py).str()?.to_string());
+            Ok(())
+        }
+        closed => closed,
+    }
 }
 
 /// The exception for the use of something that is closed.

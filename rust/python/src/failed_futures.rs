@@ -17,6 +17,12 @@ struct Failed {
     reported: bool,
 }
 
+impl Failed {
+    fn failure(&self) -> UnseenFailure {
+        UnseenFailure { error: self.error.clone(), count: 1 }
+    }
+}
+
 #[derive(Default)]
 pub(crate) struct FailedFutures(Mutex<Vec<Failed>>);
 
@@ -31,8 +37,7 @@ impl FailedFutures {
     /// Logs failures that nobody has looked at, once each; on the loop's thread.
     pub(crate) fn warn(&self, py: Python<'_>) {
         let mut failed = self.take(py);
-        let unreported = failed.iter().filter(|failed| !failed.reported);
-        let unreported = unreported.map(|failed| UnseenFailure { error: failed.error.clone(), count: 1 });
+        let unreported = failed.iter().filter(|failed| !failed.reported).map(Failed::failure);
         UnseenFailure::grouped(unreported).iter().for_each(UnseenFailure::warn);
         failed.iter_mut().for_each(|failed| failed.reported = true);
         self.0.lock().extend(failed);
@@ -45,7 +50,7 @@ impl FailedFutures {
         UnseenFailure::total(failed.into_iter().map(|failed| {
             // An attribute of asyncio's own futures; others have nothing to be told.
             let _ = failed.future.setattr(py, intern!(py, "_log_traceback"), false);
-            UnseenFailure { error: failed.error, count: 1 }
+            failed.failure()
         }))
     }
 

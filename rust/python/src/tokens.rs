@@ -32,7 +32,7 @@ impl fmt::Debug for Callback {
 pub(crate) fn provider(callable: &Bound<'_, PyAny>) -> PyResult<Arc<dyn TokenProvider>> {
     if callable.is_callable() {
         let callable = Arc::new(callable.clone().unbind());
-        return Ok(Arc::new(Callback { callable, thread: Aside::new("ottla-token", 1) }));
+        return Ok(Arc::new(Callback { callable, thread: Aside::new("the token callback", 1) }));
     }
     let words = "sasl_oauth_token: expected a callable that returns a token or (token, expiry)";
     Err(errors::config(callable.py(), words))

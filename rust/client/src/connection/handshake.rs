@@ -5,8 +5,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::AtomicI32;
+use std::sync::atomic::{AtomicBool, AtomicI32};
 
 use parking_lot::Mutex;
 use tokio::sync::{Notify, Semaphore, mpsc, watch};
@@ -20,12 +19,10 @@ use super::opening::{Opened, Opening, resolve, shown, unresolved};
 use super::{Connection, Endpoint, Settings, reauthenticate};
 use crate::environment::Environment;
 use crate::error::{Error, Kind, Phase, Result};
-use crate::race::race;
+use crate::race::{patience, race};
 
 /// How long all addresses of a name may take together, in times of `socket.connection.setup.timeout.ms`.
 const WHOLE: u32 = 3;
-/// How long an address may keep the next one waiting for its turn.
-const PATIENCE: Duration = Duration::from_millis(500);
 /// Failures of other addresses that an error's message names; `attempts` has all.
 const SHOWN: usize = 8;
 
@@ -47,10 +44,8 @@ pub async fn connect(
             return Err(unresolved(endpoint, &format_args!("no answer within {} ms", within.as_millis())));
         }
     };
-    let left = deadline.saturating_duration_since(Instant::now());
-    // All of them get their chance, even if each says nothing.
-    let turns = u32::try_from(addresses.len()).unwrap_or(u32::MAX).saturating_mul(2).max(1);
-    let connecting = race(addresses, PATIENCE.min(left / turns), |address| async move {
+    let patience = patience(addresses.len(), Some(deadline));
+    let connecting = race(addresses, patience, |address| async move {
         let within = settings.setup_timeout.min(deadline.saturating_duration_since(Instant::now()));
         match connect_address(endpoint, address, settings, environment, within).await {
             // Whoever was refused at one address is refused at the others.
@@ -70,13 +65,12 @@ pub async fn connect(
         return Err(unresolved(endpoint, &"it has no address"));
     };
     // The last one's place is shown by itself; of hundreds, the first few say enough.
-    let words: Vec<String> = failures.iter().take(SHOWN).map(|failure| format!("{failure}; then")).collect();
-    let more = failures.len().saturating_sub(SHOWN);
-    let error = match (words.join(" "), more) {
-        (words, 0) if words.is_empty() => last.clone(),
-        (words, 0) => last.clone().because(words),
-        (words, more) => last.clone().because(format_args!("{words} {more} more addresses; then")),
-    };
+    let mut before: Vec<String> =
+        failures.iter().take(SHOWN).map(|failure| format!("{failure}; then")).collect();
+    if failures.len() > SHOWN {
+        before.push(format!("{} more addresses; then", failures.len() - SHOWN));
+    }
+    let error = if before.is_empty() { last.clone() } else { last.clone().because(before.join(" ")) };
     failures.push(last);
     Err(error.with_attempts(failures))
 }

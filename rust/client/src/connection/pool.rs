@@ -6,12 +6,12 @@
 //! not be reached is left alone for its backoff. After `close` no connection is made.
 
 use std::collections::HashMap;
+use std::convert::Infallible;
+use std::future::pending;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Weak};
 
 use parking_lot::RwLock;
-use std::convert::Infallible;
-use std::future::pending;
 use tokio::sync::{Notify, broadcast, watch};
 use tokio::time::{Duration, Instant, sleep, sleep_until};
 

@@ -1,9 +1,9 @@
 //! Committing: when, what, and one after the other.
 //!
 //! Invariants: what is committed is at most the position, so only what was handed out; by itself, only
-//! what earlier polls handed out, and nothing once the application has failed. Commits of one consumer go out one at a time, so that an older
-//! offset never overwrites a newer one. What was given up while a commit waited is not committed
-//! (`claim.rs`).
+//! what earlier polls handed out, and nothing once the application has failed. Commits of one consumer
+//! go out one at a time, so that an older offset never overwrites a newer one. What was given up while
+//! a commit waited is not committed (`claim.rs`).
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -151,10 +151,7 @@ impl Batch {
 
     /// Its bytes divided by those before compression.
     pub(super) fn compression(&self) -> f64 {
-        match &self.records {
-            Records::Open(_) => 1.0,
-            Records::Closed { bytes, plain, .. } => bytes.len() as f64 / (*plain).max(1) as f64,
-        }
+        self.size() as f64 / self.plain_size().max(1) as f64
     }
 
     /// Closes the batch, if it is open, and gives its bytes its present numbers. Returns the buffer that

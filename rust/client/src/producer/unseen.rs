@@ -85,9 +85,13 @@ struct State {
 pub(super) struct UnseenFailures(Mutex<State>);
 
 impl Entry {
-    /// The records that nobody has asked about.
+    /// How many of the records nobody has asked about.
+    fn unseen(&self) -> usize {
+        self.completion.unseen(self.first, self.count)
+    }
+
     fn failure(&self) -> Option<UnseenFailure> {
-        let count = self.completion.unseen(self.first, self.count);
+        let count = self.unseen();
         (count > 0).then(|| UnseenFailure { error: self.error.clone(), count })
     }
 }
@@ -97,7 +101,7 @@ impl UnseenFailures {
     pub(super) fn add(&self, completion: &Arc<Completion>, first: usize, count: usize, error: &Error) {
         let mut state = self.0.lock();
         if state.entries.len() >= MAX_BATCHES {
-            state.entries.retain(|entry| entry.completion.unseen(entry.first, entry.count) > 0);
+            state.entries.retain(|entry| entry.unseen() > 0);
         }
         if state.entries.len() >= MAX_BATCHES {
             let none = || UnseenFailure { error: error.clone(), count: 0 };
@@ -113,7 +117,7 @@ impl UnseenFailures {
     pub(super) fn take_unreported(&self, age: Duration) -> Vec<UnseenFailure> {
         let now = Instant::now();
         let mut state = self.0.lock();
-        state.entries.retain(|entry| entry.completion.unseen(entry.first, entry.count) > 0);
+        state.entries.retain(|entry| entry.unseen() > 0);
         let old = |entry: &&mut Entry| !entry.reported && now.duration_since(entry.since) >= age;
         let mut failures = UnseenFailure::grouped(state.entries.iter_mut().filter(old).filter_map(|entry| {
             entry.reported = true;

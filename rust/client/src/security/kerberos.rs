@@ -18,7 +18,7 @@ use crate::error::{Error, Kind, Result};
 
 /// Steps that may wait for a KDC at a time; one that hangs keeps its place until it is over.
 const AT_ONCE: usize = 8;
-static THREADS: LazyLock<Aside> = LazyLock::new(|| Aside::new("ottla-kerberos", AT_ONCE));
+static THREADS: LazyLock<Aside> = LazyLock::new(|| Aside::new("a call of GSSAPI", AT_ONCE));
 
 /// The mark of "no security layer" in the broker's offer.
 const NO_LAYER: u8 = 1;

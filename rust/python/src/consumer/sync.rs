@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use ottla_client::consumer::group::Change;
 use ottla_client::{Error, Kind, OffsetSpec};
-use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 use tokio::time::{Instant, timeout_at};
@@ -321,13 +320,8 @@ impl Consumer {
         }
         let base = base(this);
         base._stop_auto_commit()?;
-        match Self::close(this, 30.0) {
-            Err(error) if error.is_instance_of::<PyException>(this.py()) => {
-                base._closing_failed(&error.value(this.py()).str()?.to_string());
-                Ok(())
-            }
-            closed => closed,
-        }
+        let closed = Self::close(this, 30.0);
+        errors::keep_that_of_the_block(this.py(), closed, |error| base._closing_failed(error))
     }
 
     fn __repr__(this: &Bound<'_, Self>) -> String {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use ottla_protocol::messages::join_group::{JoinGroupRequestProtocol, JoinGroupResponseMember};
 use tokio::time::timeout;
 
-use crate::aside::Aside;
+use crate::aside::aside;
 use crate::cluster::Client;
 use crate::consumer::assignor::{
     self, Assignor, LastAssignment, MemberAssignment, MemberSubscription, Subscriptions,
@@ -33,7 +33,7 @@ impl Strategy {
         last: LastAssignment,
     ) -> Result<Vec<JoinGroupRequestProtocol>> {
         let assignors = Arc::clone(&self.0);
-        aside(move || {
+        aside("an assignor", move || {
             let protocol = |assignor: &Arc<dyn Assignor>| {
                 let user_data = assignor.user_data(&subscription.topics, &last);
                 let told = MemberSubscription { user_data, ..subscription.clone() };
@@ -42,7 +42,7 @@ impl Strategy {
             };
             assignors.iter().map(protocol).collect()
         })
-        .await
+        .await?
     }
 
     /// The assignment of all members, as the leader makes it.
@@ -68,11 +68,11 @@ impl Strategy {
             return Ok(Assigned { assignments: Vec::new(), names, topics });
         }
         let assignor = Arc::clone(self.named(protocol)?);
-        aside(move || {
+        aside("an assignor", move || {
             let assignments = assignor::plan(&*assignor, &topics, &subscriptions)?;
             Ok(Assigned { assignments, names, topics })
         })
-        .await
+        .await?
     }
 
     /// Tells an assignor what this member was given.
@@ -83,11 +83,11 @@ impl Strategy {
         generation: i32,
     ) -> Result<()> {
         let assignor = Arc::clone(self.named(protocol)?);
-        aside(move || {
+        aside("an assignor", move || {
             assignor.on_assignment(&assignment, generation);
             Ok(())
         })
-        .await
+        .await?
     }
 
     fn named(&self, name: &str) -> Result<&Arc<dyn Assignor>> {
@@ -97,10 +97,4 @@ impl Strategy {
             Error::new(Kind::Protocol, words)
         })
     }
-}
-
-/// Runs what may take its time, or call the application.
-async fn aside<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
-    // A member asks one assignor at a time.
-    Aside::new("ottla-assignor", 1).run(work).await?
 }
