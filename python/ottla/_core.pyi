@@ -301,7 +301,8 @@ class Client:
             token, or ``(token, expiry)`` or ``(token, expiry, extensions)``: the expiry in seconds
             since 1970 or as a ``datetime``, the extensions as a dict. It is called on a thread of
             its own whenever a fresh token is needed.
-        timeout: seconds for connecting. Default: ``default.api.timeout.ms``, 60 s.
+        timeout: seconds in which the cluster is to be found. Servers that may come back are tried
+            again until then. Default: ``default.api.timeout.ms``, 60 s.
         connect: whether to connect now; otherwise the first call does.
 
     Raises:
@@ -422,7 +423,8 @@ class AsyncClient:
         bootstrap: addresses as ``host:port``, in one text or a list; one that answers is enough.
         config: configuration by Kafka's dotted names; ``kwargs`` are the same with underscores.
             See ``Client``.
-        timeout: seconds for connecting. Default: ``default.api.timeout.ms``, 60 s.
+        timeout: seconds in which the cluster is to be found. Servers that may come back are tried
+            again until then. Default: ``default.api.timeout.ms``, 60 s.
 
     Raises:
         ConfigError: a key or a value is wrong.
@@ -528,7 +530,7 @@ class Admin:
     Args:
         bootstrap: addresses, or a ``Client`` to share its connections.
         config: configuration by Kafka's dotted names; ``kwargs`` are the same with underscores.
-        timeout: seconds for connecting.
+        timeout: seconds in which the cluster is to be found, as for ``Client``.
     """
 
     def __new__(
@@ -718,7 +720,8 @@ class AsyncProducer:
     Args:
         bootstrap: addresses, or a ``Client`` or ``AsyncClient`` to share its connections.
         config: configuration by Kafka's dotted names; ``kwargs`` are the same with underscores.
-        timeout: seconds for connecting. Default: ``default.api.timeout.ms``, 60 s.
+        timeout: seconds in which the cluster is to be found. Servers that may come back are tried
+            again until then. Default: ``default.api.timeout.ms``, 60 s.
         key_serializer, value_serializer, interceptors, and the keyword ``partitioner``: as for
             ``Producer``; they are called on the loop's thread.
 
@@ -828,7 +831,7 @@ class Producer:
     Args:
         bootstrap: addresses, or a ``Client`` to share its connections.
         config: configuration by Kafka's dotted names; ``kwargs`` are the same with underscores.
-        timeout: seconds for connecting.
+        timeout: seconds in which the cluster is to be found, as for ``Client``.
         key_serializer, value_serializer: what makes bytes of keys and values that are not None:
             see ``ottla.serializers``. Columns of Arrow are sent as they are.
         interceptors: what sees each record before it is sent, and hears what became of it: see
@@ -1200,7 +1203,7 @@ class Consumer(ConsumerBase):
         topics: topics to subscribe to at once; ``subscribe`` can do more.
         key_deserializer, value_deserializer: what makes objects of bytes: see
             ``ottla.deserializers``. Columns of Arrow have the bytes.
-        timeout: seconds for connecting.
+        timeout: seconds in which the cluster is to be found, as for ``Client``.
 
     One thread polls at a time; the rest may be called by others. Iterating hands out record by
     record, for ever: the position is behind a record once it was handed out.

@@ -77,13 +77,13 @@ class Fault:
         return cls({"error": name})
 
     @classmethod
-    def error_after_append(cls, name: str) -> Fault:
-        """Append a Produce request's records, and answer with an error code all the same.
+    def error_after_handling(cls, name: str) -> Fault:
+        """Apply the request, and answer with an error code all the same.
 
-        So does a leader that lost its place while it waited for its followers
-        (``NOT_LEADER_OR_FOLLOWER``). Requests of other APIs pass unharmed.
+        A leader that loses its place while it waits for its followers answers so
+        (``NOT_LEADER_OR_FOLLOWER``). A request that changes nothing is refused, as by `error`.
         """
-        return cls({"error_after_append": name})
+        return cls({"error_after_handling": name})
 
     @classmethod
     def disconnect(cls, when: Literal["before", "after"] = "before") -> Fault:
@@ -104,6 +104,11 @@ class Fault:
     def silence(cls) -> Fault:
         """Never answer, and keep the connection open."""
         return cls({"silence": True})
+
+    @classmethod
+    def omit_partition(cls, index: int) -> Fault:
+        """Leave a partition of the fault's topic out of a Metadata response."""
+        return cls({"omit_partition": index})
 
     @classmethod
     def move_leader(cls, to: int) -> Fault:

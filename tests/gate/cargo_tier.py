@@ -8,8 +8,10 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,6 +22,13 @@ from tests.gate.machine import Machine
 
 FAILED = re.compile(r"^test (\S+) (?:- should panic )?\.\.\. FAILED$", re.MULTILINE)
 """The line in which a program of tests names one that failed."""
+
+_SLOW = re.compile(r"^test (\S+) has been running for over \d+ seconds$", re.MULTILINE)
+_STUCK_SECONDS = 240.0
+"""A program that prints nothing for so long hangs: a task that never waits stops a paused clock."""
+
+# What a program returns that has run all of its tests, of which some failed.
+_TESTS_FAILED = 101
 
 # Tests mostly wait, so that more of them than there are processors share the time.
 _THREADS = "6"
@@ -46,8 +55,8 @@ def main(tier: str, arguments: Sequence[str]) -> int:
         for program in programs:
             ended, failed = _run(program, own)
             failures += failed
-            if ended != 0 and not failed:
-                # It did not get so far as to name a test that failed.
+            if ended not in (0, _TESTS_FAILED) or ended and not failed:
+                # It did not get so far as to name each test that failed.
                 print(f"{tier}: {program.name} ended with {ended}", flush=True)
                 status = 1
         by_name = {program.name: program for program in programs}
@@ -88,15 +97,36 @@ def _run(program: Program, arguments: Sequence[str]) -> tuple[int, list[Failure]
         text=True,
     )
     assert process.stdout is not None
-    failed = []
+    failed: list[str] = []
+    slow: list[str] = []
+    stuck = _kill_later(process)
     for line in process.stdout:
+        stuck.cancel()
         if found := FAILED.match(line):
             failed.append(found[1])
+        if found := _SLOW.match(line):
+            slow.append(found[1])
+        elif line.startswith("test "):
+            slow = [test for test in slow if not line.startswith(f"test {test} ")]
         if not line.endswith("... ok\n"):
             print(line, end="", flush=True)
+        stuck = _kill_later(process)
+    stuck.cancel()
     status = process.wait()
     ended = time.time()
+    if status == -signal.SIGKILL and slow:
+        unfinished = ", ".join(slow)
+        print(f"killed: nothing for {_STUCK_SECONDS:g} s; unfinished: {unfinished}", flush=True)
+        failed += slow
+        status = _TESTS_FAILED
     return status, [Failure(f"{program.name}: {test}", started, ended) for test in failed]
+
+
+def _kill_later(process: subprocess.Popen[str]) -> threading.Timer:
+    timer = threading.Timer(_STUCK_SECONDS, process.kill)
+    timer.daemon = True
+    timer.start()
+    return timer
 
 
 if __name__ == "__main__":

@@ -114,7 +114,7 @@ async fn ask_server(
     };
     if response.brokers.is_empty() {
         let words = "the broker knows of no brokers yet: it is starting, or not part of a cluster";
-        return Err(Error::new(Kind::Broker, words).phase(Phase::Metadata).address(server.to_string()));
+        return Err(Error::new(Kind::Connection, words).phase(Phase::Metadata).address(server.to_string()));
     }
     Ok((server.clone(), connection, response))
 }
@@ -135,6 +135,7 @@ pub(crate) async fn ask(connection: &Connection, request: &MetadataRequest) -> R
 fn summary(failures: Vec<Error>) -> Error {
     // Who is refused everywhere has a problem that no other address and no patience solves.
     let refused = failures.iter().all(|failure| failure.kind() == Kind::Authentication);
+    let outlook = failures.iter().map(Error::outlook).min().unwrap_or_default();
     let kind = if refused && !failures.is_empty() { Kind::Authentication } else { Kind::Bootstrap };
     let attempts = |failure: &Error| match failure.attempts() {
         [] => vec![failure.clone()],
@@ -143,13 +144,13 @@ fn summary(failures: Vec<Error>) -> Error {
     let attempts: Vec<Error> = failures.iter().flat_map(attempts).collect();
     if let [only] = &failures[..] {
         let error = only.clone().because("the bootstrap server cannot be used").as_kind(kind);
-        return error.with_attempts(attempts);
+        return error.with_attempts(attempts).with_outlook(outlook);
     }
     let mut words = String::from("none of the bootstrap servers can be used");
     for (n, failure) in failures.iter().enumerate() {
         let _ = write!(words, "{}{failure}", if n == 0 { ": " } else { "; " });
     }
-    let error = Error::new(kind, words).with_attempts(attempts);
+    let error = Error::new(kind, words).with_attempts(attempts).with_outlook(outlook);
     match failures.first().and_then(|failure| failure.context().phase) {
         Some(phase) => error.phase(phase),
         None => error,

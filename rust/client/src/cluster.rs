@@ -22,7 +22,7 @@ use crate::environment::Environment;
 use crate::error::{Error, Kind, Result};
 use crate::metadata::{Cache, Event, Snapshot, Want};
 use crate::metrics::Metric;
-use crate::retry::{self, Retry};
+use crate::retry::Retry;
 use crate::topics::no_leader;
 
 /// Where a request goes.
@@ -118,20 +118,6 @@ impl Client {
 
     pub(crate) fn owner(&self) -> Owner {
         self.own.as_ref().map_or(Owner::CLIENT, |own| own.owner)
-    }
-
-    /// A client that has found its cluster. Each server is tried once; if none answers, the error
-    /// lists them all.
-    pub async fn connect(config: Config, environment: Environment, timeout: Duration) -> Result<Self> {
-        let client = Self::new(config, environment)?;
-        client.find_cluster(timeout).await?;
-        Ok(client)
-    }
-
-    /// Finds the cluster, as [`Client::connect`] does, unless it was found before.
-    pub async fn find_cluster(&self, timeout: Duration) -> Result<()> {
-        let deadline = retry::deadline(timeout);
-        self.refresh_by(0, Want::Known, Some(deadline)).await.map(drop)
     }
 
     /// The configuration.
@@ -252,16 +238,6 @@ impl Client {
             Route::Broker(id) => error.broker(id),
             _ => error,
         })
-    }
-
-    /// Runs `call` once, within a time.
-    pub(crate) async fn once<T>(
-        &self,
-        what: &str,
-        timeout: Duration,
-        call: impl Future<Output = Result<T>>,
-    ) -> Result<T> {
-        self.retry(what, timeout).attempt(call).await
     }
 
     /// Runs `call` again after failures that pass by themselves, refreshing metadata in between.

@@ -100,6 +100,19 @@ pub struct Context {
     pub phase: Option<Phase>,
 }
 
+/// Whether what caused an error can go away without anybody's doing. In the order of rising certainty
+/// that it cannot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub(crate) enum Outlook {
+    /// It may pass: a broker is restarting, a network is down.
+    #[default]
+    MayPass,
+    /// It looks like a setting that does not fit the server, but a server in trouble looks alike.
+    ProbablyLasts,
+    /// It stays until somebody changes something.
+    Lasts,
+}
+
 /// An error of the client.
 #[derive(Clone)]
 pub struct Error(Arc<Inner>);
@@ -112,6 +125,7 @@ struct Inner {
     context: Context,
     /// Whether what was asked for may have happened all the same.
     maybe_done: bool,
+    outlook: Outlook,
     /// What was tried, where it was more than one thing.
     attempts: Vec<Error>,
 }
@@ -125,6 +139,7 @@ impl Error {
             code: None,
             context: Context::default(),
             maybe_done: false,
+            outlook: Outlook::default(),
             attempts: Vec::new(),
         }))
     }
@@ -281,6 +296,18 @@ impl Error {
 }
 
 impl Error {
+    /// Says whether the cause can go away.
+    #[must_use]
+    pub(crate) fn with_outlook(self, outlook: Outlook) -> Self {
+        self.with(|inner| inner.outlook = outlook)
+    }
+
+    /// Whether the cause can go away.
+    #[must_use]
+    pub(crate) fn outlook(&self) -> Outlook {
+        if self.may_pass() { self.0.outlook } else { Outlook::Lasts }
+    }
+
     /// Whether the client goes on by itself after this. More than what it tells others to try
     /// again: bytes that made no sense may make sense on another connection.
     #[must_use]

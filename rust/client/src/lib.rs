@@ -30,6 +30,7 @@ mod coordinator;
 pub mod doctor;
 pub mod environment;
 pub mod error;
+mod find_cluster;
 mod list_offsets;
 pub mod metadata;
 pub mod metrics;

@@ -6,9 +6,10 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::net::{IpAddr, SocketAddr, ToSocketAddrs as _};
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
+use dns_lookup::{AddrInfoHints, LookupErrorKind, SockType};
 use parking_lot::Mutex;
 use tokio::sync::{oneshot, watch};
 
@@ -48,12 +49,27 @@ impl Resolver {
         let (sender, receiver) = watch::channel(None);
         let (name, resolver) = (host.to_owned(), self.clone());
         on_a_thread(move || {
-            let found = (name.as_str(), 0).to_socket_addrs();
+            let found = addresses(&name);
             resolver.0.lock().remove(&name);
-            sender.send_replace(Some(found.map(Iterator::collect).map_err(Arc::new)));
+            sender.send_replace(Some(found.map_err(Arc::new)));
         })?;
         running.insert(host.to_owned(), receiver.clone());
         Ok(receiver)
+    }
+}
+
+/// All addresses of a name. That there is no such name is an error of the kind `NotFound`; a name server
+/// that cannot be reached is one of another kind.
+fn addresses(name: &str) -> io::Result<Vec<SocketAddr>> {
+    let hints = AddrInfoHints { socktype: SockType::Stream.into(), ..AddrInfoHints::default() };
+    match dns_lookup::getaddrinfo(Some(name), None, Some(hints)) {
+        Ok(found) => found.map(|found| found.map(|found| found.sockaddr)).collect(),
+        Err(error) => {
+            let none = matches!(error.kind(), LookupErrorKind::NoName | LookupErrorKind::NoData);
+            let message = io::Error::from(error).to_string();
+            let kind = if none { io::ErrorKind::NotFound } else { io::ErrorKind::Other };
+            Err(io::Error::new(kind, message))
+        }
     }
 }
 

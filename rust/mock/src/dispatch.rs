@@ -210,6 +210,7 @@ fn serve_once<R: Serve>(
             checked: waiting.checked,
             errors: &plan.errors,
             late_errors: &plan.late_errors,
+            omitted: &plan.omitted,
             corrupt: plan.corrupt.as_ref().map(|(_, on)| on),
             corrupted: false,
             changed: false,

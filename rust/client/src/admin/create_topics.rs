@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use ottla_protocol::ErrorCode;
 use ottla_protocol::messages::create_topics::{
-    CreatableTopic, CreatableTopicConfig, CreateTopicsRequest, CreateTopicsResponse,
+    CreatableTopic, CreatableTopicConfig, CreatableTopicResult, CreateTopicsRequest, CreateTopicsResponse,
 };
 use tokio::time::{Duration, Instant};
 
-use crate::cluster::{Client, Route};
-use crate::error::{Error, Kind, Result};
+use super::change::{Outcome, Verb, change};
+use crate::cluster::Client;
+use crate::error::{Error, Result};
 
 /// A topic to make.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,15 +27,17 @@ pub struct NewTopic {
 
 impl Client {
     /// Makes topics, and returns when their partitions have leaders. A topic that exists already
-    /// is an error, as is any that cannot be made; the others are made all the same.
+    /// is an error, as is any that cannot be made; the others are made all the same. The error says
+    /// `maybe_done` if the topic may have been made by this call, whose response was lost.
     pub async fn create_topics(&self, topics: &[NewTopic], timeout: Duration) -> Result<()> {
         let deadline = Instant::now() + timeout;
-        let request = build_request(topics, timeout);
-        let answer = self.retrying("creating topics", timeout, || async {
-            let response = self.send(Route::Controller, &request, i16::MAX).await?;
-            process_response(response)
-        });
-        answer.await?;
+        let verb = Verb {
+            what: "creating topics",
+            name: |topic: &NewTopic| &topic.name,
+            build: &|topics, _| build_request(topics, timeout),
+            outcomes,
+        };
+        change(self, &verb, topics, timeout).await?;
         let names: Vec<Arc<str>> = topics.iter().map(|topic| topic.name.as_str().into()).collect();
         self.await_leaders(&names, deadline.saturating_duration_since(Instant::now())).await
     }
@@ -58,8 +61,8 @@ impl Client {
     }
 }
 
-fn build_request(topics: &[NewTopic], timeout: Duration) -> CreateTopicsRequest {
-    let topic = |topic: &NewTopic| CreatableTopic {
+fn build_request(topics: &[&NewTopic], timeout: Duration) -> CreateTopicsRequest {
+    let topic = |topic: &&NewTopic| CreatableTopic {
         name: topic.name.clone(),
         num_partitions: topic.partitions.unwrap_or(-1),
         replication_factor: topic.replication.unwrap_or(-1),
@@ -77,24 +80,11 @@ fn build_request(topics: &[NewTopic], timeout: Duration) -> CreateTopicsRequest 
     }
 }
 
-fn process_response(response: CreateTopicsResponse) -> Result<()> {
-    response.topics.into_iter().try_for_each(|topic| {
-        let code = ErrorCode::from(topic.error_code);
-        let words = topic.error_message.unwrap_or_default();
-        check(code, &words).map_err(|error| error.topic(&topic.name))
-    })
-}
-
-/// A broker's verdict on one topic, with its words, which are made harmless for a terminal.
-pub(super) fn check(code: ErrorCode, words: &str) -> Result<()> {
-    let Err(code) = code.ok() else { return Ok(()) };
-    let error = Error::from_code(code);
-    let error = if words.is_empty() { error } else { error.because(words.escape_debug()) };
-    Err(match code {
-        ErrorCode::TopicAlreadyExists
-        | ErrorCode::InvalidPartitions
-        | ErrorCode::InvalidReplicationFactor
-        | ErrorCode::InvalidConfig => error.as_kind(Kind::Config),
-        _ => error,
-    })
+fn outcomes(response: CreateTopicsResponse) -> Vec<Outcome> {
+    let outcome = |topic: CreatableTopicResult| Outcome {
+        topic: topic.name,
+        code: ErrorCode::from(topic.error_code),
+        message: topic.error_message,
+    };
+    response.topics.into_iter().map(outcome).collect()
 }

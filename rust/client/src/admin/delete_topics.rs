@@ -1,36 +1,50 @@
 //! DeleteTopics: delete topics by name.
 
 use ottla_protocol::ErrorCode;
-use ottla_protocol::messages::delete_topics::{DeleteTopicState, DeleteTopicsRequest};
+use ottla_protocol::messages::delete_topics::{DeleteTopicState, DeleteTopicsRequest, DeleteTopicsResponse};
 use tokio::time::Duration;
 
-use super::create_topics::check;
-use crate::cluster::{Client, Route};
+use super::change::{Outcome, Verb, change};
+use crate::cluster::Client;
 use crate::error::Result;
 
+/// The first version that names topics one by one, by name or id.
+const BY_STATE: i16 = 6;
+
 impl Client {
-    /// Deletes topics. One that does not exist is an error.
+    /// Deletes topics. One that does not exist is an error, with `maybe_done` if it may have been this
+    /// call that deleted it, whose response was lost.
     pub async fn delete_topics(&self, names: &[String], timeout: Duration) -> Result<()> {
-        let request = DeleteTopicsRequest {
-            topics: names
-                .iter()
-                .map(|name| DeleteTopicState { name: Some(name.clone()), ..Default::default() })
-                .collect(),
-            topic_names: Vec::new(),
-            timeout_ms: i32::try_from(timeout.as_millis()).unwrap_or(i32::MAX),
+        let verb = Verb {
+            what: "deleting topics",
+            name: |name: &String| name,
+            build: &|names, version| build_request(names, version, timeout),
+            outcomes,
         };
-        // Versions below 6 have the names elsewhere.
-        let old = DeleteTopicsRequest { topics: Vec::new(), topic_names: names.to_vec(), ..request.clone() };
-        let connection = self.connection(Route::Controller).await?;
-        let request = if connection.version::<DeleteTopicsRequest>(i16::MAX)? >= 6 { request } else { old };
-        self.once("deleting topics", timeout, async {
-            let response = self.send(Route::Controller, &request, i16::MAX).await?;
-            response.responses.into_iter().try_for_each(|topic| {
-                let words = topic.error_message.unwrap_or_default();
-                let name = topic.name.unwrap_or_default();
-                check(ErrorCode::from(topic.error_code), &words).map_err(|error| error.topic(&name))
-            })
-        })
-        .await
+        change(self, &verb, names, timeout).await
     }
+}
+
+fn build_request(names: &[&String], version: i16, timeout: Duration) -> DeleteTopicsRequest {
+    let names = names.iter().map(|name| (*name).clone());
+    let mut request = DeleteTopicsRequest {
+        timeout_ms: i32::try_from(timeout.as_millis()).unwrap_or(i32::MAX),
+        ..Default::default()
+    };
+    if version >= BY_STATE {
+        let state = |name| DeleteTopicState { name: Some(name), ..Default::default() };
+        request.topics = names.map(state).collect();
+    } else {
+        request.topic_names = names.collect();
+    }
+    request
+}
+
+fn outcomes(response: DeleteTopicsResponse) -> Vec<Outcome> {
+    let outcomes = response.responses.into_iter().map(|topic| Outcome {
+        topic: topic.name.unwrap_or_default(),
+        code: ErrorCode::from(topic.error_code),
+        message: topic.error_message,
+    });
+    outcomes.collect()
 }

@@ -1,5 +1,6 @@
 //! Changing the cluster: one file a verb. For now what a producer's or a test's set-up needs.
 
+mod change;
 mod create_topics;
 mod delete_topics;
 

@@ -18,7 +18,7 @@ use tokio::time::{Duration, Instant, timeout_at};
 
 use super::spare::Spare;
 use super::transport_error::transport_error;
-use crate::error::{Error, Kind, Phase};
+use crate::error::{Error, Kind, Outlook, Phase};
 
 /// So much is read when it is not known what comes.
 const READ_AHEAD: usize = 16 * 1024;
@@ -53,7 +53,10 @@ impl FrameError {
                 i32::from_be_bytes(p)
             ),
         };
-        Error::new(Kind::Connection, words).phase(phase).address(address)
+        let known =
+            matches!(prefix, [0x15 | 0x16, 0x03, ..] | [b'H', b'T', b'T', b'P'] | [b'S', b'S', b'H', b'-']);
+        let outlook = if known { Outlook::Lasts } else { Outlook::ProbablyLasts };
+        Error::new(Kind::Connection, words).phase(phase).address(address).with_outlook(outlook)
     }
 }
 

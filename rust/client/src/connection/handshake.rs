@@ -18,7 +18,7 @@ use super::meter::Meter;
 use super::opening::{Opened, Opening, resolve, shown, unresolved};
 use super::{Connection, Endpoint, Settings, reauthenticate};
 use crate::environment::Environment;
-use crate::error::{Error, Kind, Phase, Result};
+use crate::error::{Error, Kind, Outlook, Phase, Result};
 use crate::race::{patience, race};
 
 /// How long all addresses of a name may take together, in times of `socket.connection.setup.timeout.ms`.
@@ -53,7 +53,7 @@ pub async fn connect(
             connected => connected.map(Ok),
         }
     });
-    let mut failures = match connecting.await {
+    let mut failures: Vec<Error> = match connecting.await {
         Ok(Ok(connection)) => return Ok(connection),
         Ok(Err(error)) => {
             settings.metrics.authentication_failed.count();
@@ -61,8 +61,9 @@ pub async fn connect(
         }
         Err(failures) => failures,
     };
+    let outlook = failures.iter().map(Error::outlook).min();
     let Some(last) = failures.pop() else {
-        return Err(unresolved(endpoint, &"it has no address"));
+        return Err(unresolved(endpoint, &"it has no address").with_outlook(Outlook::Lasts));
     };
     // The last one's place is shown by itself; of hundreds, the first few say enough.
     let mut before: Vec<String> =
@@ -72,7 +73,7 @@ pub async fn connect(
     }
     let error = if before.is_empty() { last.clone() } else { last.clone().because(before.join(" ")) };
     failures.push(last);
-    Err(error.with_attempts(failures))
+    Err(error.with_attempts(failures).with_outlook(outlook.unwrap_or_default()))
 }
 
 async fn connect_address(

@@ -17,7 +17,7 @@ use super::frames::{FrameError, FrameReader};
 use super::in_flight::{Outgoing, Shared, State};
 use super::transport_error::transport_error;
 use crate::environment::Stream;
-use crate::error::{Error, Kind, Phase, Result};
+use crate::error::{Error, Kind, Outlook, Phase, Result};
 use crate::panics::catch;
 
 /// Serves a connection until something ends it. `hint` is what to try if it ends before the first
@@ -134,7 +134,8 @@ async fn read_loop(
         let frame = frames.next(&mut stream).await.map_err(|error| match (&error, hint) {
             (FrameError::Io(closed), Some(hint)) if is_closed(closed) => {
                 let error = error.at(&shared.address, Phase::Request);
-                error.clone().saying(format!("{}{hint}", error.message()))
+                let outlook = if hint.is_empty() { error.outlook() } else { Outlook::ProbablyLasts };
+                error.clone().saying(format!("{}{hint}", error.message())).with_outlook(outlook)
             }
             _ => error.at(&shared.address, Phase::Request),
         });

@@ -19,7 +19,7 @@ use super::io::is_closed;
 use super::transport_error::transport_error;
 use super::{ApiRange, Endpoint, Settings, versions};
 use crate::environment::{Environment, Stream};
-use crate::error::{Error, Kind, Phase, Result};
+use crate::error::{Error, Kind, Outlook, Phase, Result};
 use crate::security::TlsInfo;
 
 /// The largest frame before the connection is ready.
@@ -28,11 +28,15 @@ const HANDSHAKE_FRAME_MAX: usize = 256 * 1024;
 /// The addresses of a name.
 pub async fn resolve(endpoint: &Endpoint, environment: &Environment) -> Result<Vec<SocketAddr>> {
     let addresses = environment.network.resolve(&endpoint.host, endpoint.port).await;
-    let failed = |why: &dyn std::fmt::Display| unresolved(endpoint, why);
     match addresses {
-        Ok(addresses) if addresses.is_empty() => Err(failed(&"it has no address")),
+        Ok(addresses) if addresses.is_empty() => {
+            Err(unresolved(endpoint, &"it has no address").with_outlook(Outlook::Lasts))
+        }
         Ok(addresses) => Ok(addresses),
-        Err(error) => Err(failed(&error)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            Err(unresolved(endpoint, &error).with_outlook(Outlook::Lasts))
+        }
+        Err(error) => Err(unresolved(endpoint, &error)),
     }
 }
 
@@ -133,7 +137,8 @@ impl Opening {
         // A listener that read TLS as the length of a Kafka request hangs up without a word.
         if is_closed(error) && info.peer.is_none() {
             let words = "the broker closed the connection where its certificate was due, as a listener does that speaks plaintext: if this one does, set security.protocol=PLAINTEXT (or SASL_PLAINTEXT)";
-            return Error::new(Kind::Connection, words).phase(Phase::Tls).address(&self.name);
+            let error = Error::new(Kind::Connection, words).phase(Phase::Tls).address(&self.name);
+            return error.with_outlook(Outlook::ProbablyLasts);
         }
         transport_error(error, Phase::Tls, &self.name)
     }
@@ -157,7 +162,8 @@ impl Opening {
             None if closed && phase == Phase::ApiVersions => {
                 let error = transport_error(error, phase, &self.name);
                 let hint = "if this listener speaks TLS, set security.protocol=SSL (or SASL_SSL)";
-                error.clone().saying(format!("{} on the first request: {hint}", error.message()))
+                let message = format!("{} on the first request: {hint}", error.message());
+                error.saying(message).with_outlook(Outlook::ProbablyLasts)
             }
             _ => transport_error(error, phase, &self.name),
         }
@@ -234,7 +240,8 @@ impl Opening {
         let words = format!(
             "this does not look like Kafka: an answer with correlation id {answered} where {correlation_id} was due"
         );
-        Err(Error::new(Kind::Connection, words).phase(phase).address(&self.name))
+        let error = Error::new(Kind::Connection, words).phase(phase).address(&self.name);
+        Err(error.with_outlook(Outlook::ProbablyLasts))
     }
 
     async fn write_and_read(&mut self, frame: &Frame, phase: Phase) -> Result<bytes::Bytes> {
@@ -264,6 +271,7 @@ impl Opening {
             .as_kind(Kind::Connection)
             .phase(phase)
             .address(&self.name)
+            .with_outlook(Outlook::ProbablyLasts)
     }
 
     /// Gives the stream to the connection.

@@ -1,6 +1,6 @@
 //! What the operating system says of a connection, told as an error of ours.
 
-use crate::error::{Error, Kind, Phase};
+use crate::error::{Error, Kind, Outlook, Phase};
 
 /// An error of the transport, in words that tell a firewall from a crash.
 pub(super) fn transport_error(error: &std::io::Error, phase: Phase, address: &str) -> Error {
@@ -18,5 +18,6 @@ pub(super) fn transport_error(error: &std::io::Error, phase: Phase, address: &st
         E::HostUnreachable | E::NetworkUnreachable => "no route to the address".to_owned(),
         _ => error.to_string(),
     };
-    Error::new(Kind::Connection, words).phase(phase).address(address)
+    let outlook = if error.kind() == E::ConnectionRefused { Outlook::Lasts } else { Outlook::MayPass };
+    Error::new(Kind::Connection, words).phase(phase).address(address).with_outlook(outlook)
 }

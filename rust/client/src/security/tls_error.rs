@@ -7,13 +7,27 @@ use rustls::{AlertDescription, CertificateError, PeerIncompatible};
 
 use super::TlsInfo;
 use super::peer::shown_time;
-use crate::error::{Error, Kind, Phase};
+use crate::error::{Error, Kind, Outlook, Phase};
 
 /// The error of TLS inside an error of a stream, if that is what it is; told in words.
 pub(crate) fn tls_error_in(error: &io::Error, info: Option<&TlsInfo>, address: &str) -> Option<Error> {
     let inner = error.get_ref()?.downcast_ref::<rustls::Error>()?;
     let (kind, words) = describe(inner, info);
-    Some(Error::new(kind, words).phase(Phase::Tls).address(address))
+    Some(Error::new(kind, words).phase(Phase::Tls).address(address).with_outlook(outlook(inner)))
+}
+
+/// What the two sides cannot agree on, they cannot agree on the next time.
+fn outlook(error: &rustls::Error) -> Outlook {
+    use AlertDescription as A;
+    use rustls::Error as E;
+    match error {
+        E::InvalidMessage(_)
+        | E::PeerIncompatible(_)
+        | E::AlertReceived(
+            A::ProtocolVersion | A::HandshakeFailure | A::InsufficientSecurity | A::UnrecognisedName,
+        ) => Outlook::Lasts,
+        _ => Outlook::MayPass,
+    }
 }
 
 fn describe(error: &rustls::Error, info: Option<&TlsInfo>) -> (Kind, String) {

@@ -14,8 +14,8 @@ use ottla_client::environment::{BoxFuture, Environment, Network, SocketOptions, 
 use ottla_client::metadata::Want;
 use ottla_client::producer::Producer;
 use ottla_client::{Client, Config, Kind, Route};
-use ottla_mock::{Fault, Match, MockCluster, MockConfig, Reaction};
-use ottla_protocol::ApiKey;
+use ottla_mock::{Fault, Match, MockCluster, MockConfig, Reaction, When};
+use ottla_protocol::{ApiKey, ErrorCode};
 use parking_lot::Mutex;
 
 /// TLS's answer to bytes that are not TLS: an alert.
@@ -99,6 +99,69 @@ async fn a_black_hole_delays_the_next_server_only_a_little() {
         assert!(started.elapsed() < ms(1500), "{:?}", started.elapsed());
     }
     assert!(network.connects.lock().contains(&hole), "the black hole was tried first at least once");
+}
+
+/// Regression: each server was tried once, whatever the time-out, so that a broker that had a moment's
+/// trouble failed the whole application.
+#[tokio::test(start_paused = true)]
+async fn what_may_pass_is_tried_again_until_the_cluster_is_found() {
+    let garbage = |bytes: &'static [u8]| Reaction::Bytes(bytes::Bytes::from_static(bytes));
+    let (versions, metadata) = (ApiKey::ApiVersions, ApiKey::Metadata);
+    for (api, times, then) in [
+        (versions, 2, garbage(b"\0\0\0\x06damage")),
+        (versions, 2, garbage(&[0x7f, 0xff, 0xff, 0xff, 1])),
+        (versions, 2, Reaction::TruncateFrame),
+        (versions, 2, Reaction::Disconnect(When::BeforeHandling)),
+        (metadata, 2, Reaction::Disconnect(When::AfterHandling)),
+        (metadata, 20, Reaction::Error(ErrorCode::CoordinatorNotAvailable)),
+        (versions, 2, Reaction::Silence),
+    ] {
+        let cluster = cluster(1).await;
+        let name = format!("{then:?}");
+        let fault = cluster.inject(Fault { times: Some(times), ..Fault::new(Match::api(api), then) });
+        let server = cluster.brokers()[0].address.to_string();
+        let connected = connect(&server, 1, Duration::from_secs(60)).await;
+        connected.unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert!(cluster.fault_hits(fault) > 1 || name == "Error(CoordinatorNotAvailable)", "{name}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_broker_that_is_restarting_is_waited_for_and_one_that_hangs_up_each_time_is_not() {
+    let cluster = cluster(1).await;
+    let server = cluster.brokers()[0].address.to_string();
+    let hangs_up = Fault::new(Match::api(ApiKey::Metadata), Reaction::Disconnect(When::BeforeHandling));
+    let fault = cluster.inject(hangs_up);
+    let started = Instant::now();
+    let error = connect(&server, 1, Duration::from_secs(60)).await.expect_err("as if it wanted SASL");
+    assert!(error.to_string().contains("security.protocol"), "{error}");
+    assert_eq!(cluster.fault_hits(fault), 3);
+    assert!(started.elapsed() < ms(2_000), "{:?}", started.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_cannot_pass_fails_at_once() {
+    let network = Arc::new(Names::default());
+    for (server, cause) in [
+        (closed_port().to_string(), "nothing listens"),
+        (answering(HTTP).to_string(), "HTTP"),
+        (answering(TLS_ALERT).to_string(), "TLS"),
+        ("nowhere.invalid:9092".to_owned(), "no such name"),
+        (format!("{},nowhere.invalid:9092", closed_port()), "nothing listens"),
+    ] {
+        let started = Instant::now();
+        let connected = Client::connect(config(&server, &[]), environment(&network, 1), SOON);
+        let error = soon(connected).await.expect_err(&server);
+        assert!(error.to_string().contains(cause), "{error}");
+        assert!(started.elapsed() < ms(100), "{server}: {:?}", started.elapsed());
+    }
+    // With another server that may come back, it is waited for.
+    network.black_holes.lock().push("192.0.2.1:9092".parse().unwrap());
+    let server = format!("{},192.0.2.1:9092", closed_port());
+    let started = Instant::now();
+    let connected = Client::connect(config(&server, &[]), environment(&network, 1), SOON);
+    soon(connected).await.expect_err("silent");
+    assert!(started.elapsed() > SOON / 2 && started.elapsed() <= SOON + ms(100), "{:?}", started.elapsed());
 }
 
 /// Refuses every connection, and remembers who was asked first.

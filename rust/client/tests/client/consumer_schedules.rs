@@ -18,6 +18,10 @@ const STEPS: usize = 250;
 const PARTITIONS: i32 = 3;
 const RECORDS: i64 = 60;
 
+/// What a coordinator says that has stored a commit already.
+const LATE: [ErrorCode; 3] =
+    [ErrorCode::NotCoordinator, ErrorCode::CoordinatorNotAvailable, ErrorCode::RequestTimedOut];
+
 fn tp(partition: i32) -> TopicPartition {
     ("t".into(), partition)
 }
@@ -26,7 +30,11 @@ fn fault(random: &mut fastrand::Rng) -> Fault {
     let apis = [ApiKey::Fetch, ApiKey::OffsetFetch, ApiKey::ListOffsets, ApiKey::OffsetCommit];
     let api = apis[random.usize(..apis.len())];
     let on = Match::api(api).skip(random.u64(..3));
-    let then = match random.u8(..7) {
+    let then = match random.u8(..9) {
+        // A commit is stored, and the coordinator says all the same that it is not, or not yet.
+        7 | 8 if api == ApiKey::OffsetCommit => {
+            Reaction::ErrorAfterHandling(LATE[random.usize(..LATE.len())])
+        }
         0 if api == ApiKey::Fetch => Reaction::Error(ErrorCode::NotLeaderOrFollower),
         1 if api == ApiKey::Fetch => Reaction::Error(ErrorCode::FetchSessionIdNotFound),
         0 | 1 => Reaction::Error(ErrorCode::UnknownTopicOrPartition),

@@ -26,7 +26,10 @@ const APIS: [ApiKey; 6] = [
 
 fn fault(random: &mut fastrand::Rng) -> Fault {
     let on = Match::api(APIS[random.usize(..APIS.len())]).skip(random.u64(..3));
-    let then = match random.u8(..6) {
+    let then = match random.u8(..9) {
+        6 => Reaction::ErrorAfterHandling(ErrorCode::NotCoordinator),
+        7 => Reaction::ErrorAfterHandling(ErrorCode::CoordinatorNotAvailable),
+        8 => Reaction::ErrorAfterHandling(ErrorCode::CoordinatorLoadInProgress),
         0 => Reaction::Error(ErrorCode::CoordinatorLoadInProgress),
         1 => Reaction::Error(ErrorCode::NotCoordinator),
         2 => Reaction::Error(ErrorCode::CoordinatorNotAvailable),

@@ -27,7 +27,7 @@ async fn a_number_that_was_appended_under_is_not_used_again() {
         let pairs = [("linger.ms", "0"), ("batch.size", "1"), ("retries", "1")];
         let producer = producer(&cluster, &pairs).await;
         offset_of(&send(&producer, 0, "0").await).await.expect("written");
-        let fault = cluster.inject(always(Reaction::ErrorAfterAppend(code)));
+        let fault = cluster.inject(always(Reaction::ErrorAfterHandling(code)));
         let error = offset_of(&send(&producer, 0, "1").await).await.expect_err("given up");
         assert_eq!((error.code(), error.is_maybe_done()), (Some(code), true), "{error}");
         cluster.remove_fault(fault);
@@ -46,7 +46,7 @@ async fn a_batch_that_expires_after_such_an_answer_keeps_its_number() {
     let pairs = [("linger.ms", "0"), ("request.timeout.ms", "1000"), ("delivery.timeout.ms", "1000")];
     let producer = producer(&cluster, &pairs).await;
     offset_of(&send(&producer, 0, "0").await).await.expect("written");
-    let fault = cluster.inject(always(Reaction::ErrorAfterAppend(ErrorCode::NotLeaderOrFollower)));
+    let fault = cluster.inject(always(Reaction::ErrorAfterHandling(ErrorCode::NotLeaderOrFollower)));
     let error = offset_of(&send(&producer, 0, "1").await).await.expect_err("too late");
     assert!(error.is_maybe_done() && error.kind() == Kind::Timeout, "{error}");
     cluster.remove_fault(fault);
@@ -62,7 +62,7 @@ async fn what_was_appended_before_the_last_batch_is_not_written_again() {
     let pairs = [SINGLE[0], SINGLE[1], ("retry.backoff.ms", "400"), ("retry.backoff.max.ms", "400")];
     let producer = producer(&cluster, &pairs).await;
     offset_of(&send(&producer, 0, "0").await).await.expect("written");
-    let late = Reaction::ErrorAfterAppend(ErrorCode::NotLeaderOrFollower);
+    let late = Reaction::ErrorAfterHandling(ErrorCode::NotLeaderOrFollower);
     let three = Fault { times: Some(3), ..always(late) };
     let fault = cluster.inject(three);
     cluster.inject(Fault { times: Some(3), ..always(Reaction::Delay(ms(60))) });

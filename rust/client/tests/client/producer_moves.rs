@@ -118,3 +118,42 @@ async fn what_is_lost_with_many_partitions_on_board_is_written_once() {
         check(&cluster, &sent).await;
     }
 }
+
+/// What lies in each partition, as values in order.
+fn contents(cluster: &MockCluster) -> Vec<Vec<String>> {
+    let values = |partition| log(cluster, "t", partition).into_iter().map(|(_, value)| value).collect();
+    (0..PARTITIONS).map(values).collect()
+}
+
+/// Regression: queues went by the place of a partition in the metadata, so that those behind one that a
+/// broker left out got each other's records.
+#[tokio::test(start_paused = true)]
+async fn partitions_behind_one_that_the_metadata_leaves_out_get_their_own_records() {
+    let mut all = Vec::new();
+    for omitted in [None, Some(2)] {
+        let cluster = cluster(PARTITIONS).await;
+        let fault = omitted.map(|index| {
+            let on = Match::api(ApiKey::Metadata).topic("t");
+            cluster.inject(Fault::new(on, Reaction::OmitPartition(index)))
+        });
+        let producer = producer(&cluster, &[("linger.ms", "1")]).await;
+        let mut sent = Vec::new();
+        for n in 0..60 {
+            let (key, value) = (format!("key-{n}"), n.to_string());
+            let record =
+                ottla_client::producer::Record { key: Some(key.as_bytes()), ..record(value.as_bytes()) };
+            sent.push(soon(producer.send("t", None, &record)).await.expect("accepted"));
+            tokio::time::sleep(ms(5)).await;
+        }
+        if let Some(fault) = fault {
+            assert!(cluster.fault_hits(fault) > 0 && contents(&cluster)[2].is_empty());
+            cluster.remove_fault(fault);
+        }
+        for delivery in &sent {
+            offset_of(delivery).await.expect("written");
+        }
+        all.push(contents(&cluster));
+    }
+    assert_eq!(all[0], all[1]);
+    assert!(all[0].iter().all(|partition| !partition.is_empty()), "keys for all partitions");
+}

@@ -43,15 +43,27 @@ fn fault(random: &mut fastrand::Rng) -> Fault {
         4 => Fault::once(produce, Reaction::Disconnect(When::AfterHandling)),
         5 => Fault::once(produce, Reaction::Delay(ms(random.u64(1..400)))),
         6 => Fault::once(produce, Reaction::TruncateFrame),
-        7 | 8 => Fault::once(partial, Reaction::ErrorAfterAppend(AFTER_APPEND[random.usize(..3)])),
+        7 | 8 => Fault::once(partial, Reaction::ErrorAfterHandling(AFTER_APPEND[random.usize(..3)])),
         _ => Fault::once(Match::api(ApiKey::Metadata), Reaction::Delay(ms(random.u64(1..100)))),
+    }
+}
+
+/// Faults of the producer's other requests, applied or not.
+fn fault_of_another_api(random: &mut fastrand::Rng) -> Fault {
+    let apis = [ApiKey::InitProducerId, ApiKey::Metadata, ApiKey::FindCoordinator];
+    let on = Match::api(apis[random.usize(..apis.len())]);
+    match random.u8(..3) {
+        0 => Fault::once(on, Reaction::Disconnect(When::AfterHandling)),
+        1 => Fault::once(on, Reaction::ErrorAfterHandling(ErrorCode::CoordinatorLoadInProgress)),
+        _ => Fault::once(on, Reaction::ErrorAfterHandling(ErrorCode::LeaderNotAvailable)),
     }
 }
 
 /// Changes something about the cluster, at random. At most one broker is down.
 async fn disturb(cluster: &MockCluster, random: &mut fastrand::Rng, down: &mut Option<i32>) {
-    match random.u8(..5) {
+    match random.u8(..6) {
         0 | 1 => drop(cluster.inject(fault(random))),
+        5 => drop(cluster.inject(fault_of_another_api(random))),
         // A broker that is not in sync cannot lead: then nothing happens.
         2 => drop(cluster.move_leader("t", random.i32(0..PARTITIONS), random.i32(1..=3))),
         // Of older batches the brokers know no more than that they do not come next.

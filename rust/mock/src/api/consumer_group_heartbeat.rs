@@ -59,6 +59,7 @@ fn beat(
         group.beat(&beat, regex, &topics, (&config, call.clock))?
     };
     call.changed = true;
+    call.late_fault().map_err(plain)?;
     Ok(ConsumerGroupHeartbeatResponse {
         member_id: Some(beaten.member_id),
         member_epoch: beaten.epoch,

@@ -40,5 +40,5 @@ fn grow(call: &mut Call<'_>, topic: &CreatePartitionsTopic, validate_only: bool)
         topic.assignments.as_ref().map(|all| all.iter().map(|a| a.broker_ids.clone()).collect());
     call.state.grow_topic(&topic.name, topic.count, assignments, validate_only)?;
     call.changed |= !validate_only;
-    Ok(())
+    call.check_late_fault(&topic.name, None).map_err(plain)
 }

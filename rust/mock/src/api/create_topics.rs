@@ -71,6 +71,7 @@ fn create(
     if !validate_only {
         id = call.state.create_topic(new)?.id;
         call.changed = true;
+        call.check_late_fault(&topic.name, None).map_err(plain)?;
     }
     let replication = plan.first().map_or(0, Vec::len);
     Ok(CreatableTopicResult {

@@ -28,5 +28,6 @@ impl Serve for DeleteGroupsRequest {
 fn delete(group: &str, call: &mut Call<'_>) -> Result<(), ErrorCode> {
     call.whole_fault()?;
     call.enter_group(group)?;
-    call.state.groups.delete(group)
+    call.state.groups.delete(group)?;
+    call.late_fault()
 }

@@ -48,5 +48,6 @@ fn delete(call: &mut Call<'_>, topic: &str, wanted: &DeleteRecordsPartition) -> 
     partition.check_leader(call.broker, -1)?;
     let start = partition.log.delete_before(wanted.offset)?;
     call.changed = true;
+    call.check_late_fault(topic, Some(wanted.partition_index))?;
     Ok(start)
 }

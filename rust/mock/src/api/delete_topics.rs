@@ -61,5 +61,6 @@ fn delete(call: &mut Call<'_>, topic: &DeleteTopicState) -> Result<(String, Uuid
     call.check_controller()?;
     let id = call.state.delete_topic(&name)?;
     call.changed = true;
+    call.check_late_fault(&name, None)?;
     Ok((name, id))
 }

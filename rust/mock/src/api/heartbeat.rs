@@ -26,5 +26,6 @@ fn heartbeat(request: &HeartbeatRequest, call: &mut Call<'_>) -> Result<(), Erro
         instance_id: request.group_instance_id.as_deref(),
         epoch: request.generation_id,
     };
-    group.classic_mut().ok_or(ErrorCode::UnknownMemberId)?.heartbeat(member, call.clock)
+    group.classic_mut().ok_or(ErrorCode::UnknownMemberId)?.heartbeat(member, call.clock)?;
+    call.late_fault()
 }

@@ -10,8 +10,9 @@ use super::{Call, Serve, Served};
 impl Serve for InitProducerIdRequest {
     fn serve(&self, call: &mut Call<'_>) -> Served<InitProducerIdResponse> {
         let mut response = InitProducerIdResponse::default();
-        match call.whole_fault() {
-            Ok(()) => response.producer_id = call.state.new_producer_id(),
+        let made = call.whole_fault().map(|()| call.state.new_producer_id());
+        match made.and_then(|id| call.late_fault().map(|()| id)) {
+            Ok(id) => response.producer_id = id,
             Err(code) => {
                 response.error_code = code.code();
                 response.producer_epoch = -1;

@@ -22,7 +22,10 @@ const NULL_PROTOCOL: i16 = 7;
 impl Serve for JoinGroupRequest {
     fn serve(&self, call: &mut Call<'_>) -> Served<JoinGroupResponse> {
         let joined = match join(self, call) {
-            Ok(Some(joined)) => joined,
+            Ok(Some(joined)) => match call.late_fault() {
+                Ok(()) => joined,
+                Err(code) => Joined::refused(code, self.member_id.clone()),
+            },
             Ok(None) => return Served::Until(call.group_due(&self.group_id)),
             Err(code) => Joined::refused(code, self.member_id.clone()),
         };

@@ -55,5 +55,6 @@ fn leave(
         return Ok(vec![Err(ErrorCode::UnknownMemberId); leaving.len()]);
     };
     call.changed = true;
-    Ok(group.leave(&members, call.clock))
+    let left = group.leave(&members, call.clock);
+    call.late_fault().map(|()| left)
 }

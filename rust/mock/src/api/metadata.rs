@@ -109,6 +109,9 @@ impl Parts for MetadataRequest {
         match call.state.topic(name) {
             Some(topic) => {
                 let mut found = describe(call.state, name, topic);
+                for (_, index) in call.omitted.iter().filter(|(on, _)| on.covers(name, None)) {
+                    found.partitions.retain(|partition| partition.partition_index != *index);
+                }
                 if self.include_topic_authorized_operations {
                     found.topic_authorized_operations = TOPIC_OPERATIONS;
                 }

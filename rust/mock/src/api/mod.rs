@@ -95,6 +95,8 @@ pub(crate) struct Call<'a> {
     pub(crate) errors: &'a [(Match, ErrorCode)],
     /// Those that come although what was asked for was done.
     pub(crate) late_errors: &'a [(Match, ErrorCode)],
+    /// Partitions that faults leave out of a Metadata response.
+    pub(crate) omitted: &'a [(Match, i32)],
     /// Whose fetched records a fault damages.
     pub(crate) corrupt: Option<&'a Match>,
     /// Whether that happened.
@@ -109,9 +111,14 @@ impl Call<'_> {
         fault_at(self.errors, topic, partition)
     }
 
-    /// Fails if a fault wants an error at this partition although its records were appended.
-    pub(crate) fn check_late_fault(&self, topic: &str, partition: i32) -> Result<(), ErrorCode> {
-        fault_at(self.late_errors, topic, Some(partition))
+    /// Fails if a fault wants an error at this topic or partition although its part was applied.
+    pub(crate) fn check_late_fault(&self, topic: &str, partition: Option<i32>) -> Result<(), ErrorCode> {
+        fault_at(self.late_errors, topic, partition)
+    }
+
+    /// The error that a fault wants for the request as a whole although it was applied.
+    pub(crate) fn late_fault(&self) -> Result<(), ErrorCode> {
+        self.late_errors.first().map_or(Ok(()), |(_, code)| Err(*code))
     }
 
     /// The error that a fault wants for the request as a whole.

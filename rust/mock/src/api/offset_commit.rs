@@ -93,5 +93,5 @@ fn store(
     let group = call.state.groups.get_mut(group).ok_or(ErrorCode::GroupIdNotFound)?;
     group.offsets.commit(topic, wanted.partition_index, offset);
     call.changed = true;
-    Ok(())
+    call.check_late_fault(topic, Some(wanted.partition_index))
 }

@@ -55,5 +55,5 @@ fn delete(group: &str, topic: &str, partition: i32, call: &mut Call<'_>) -> Resu
         return Err(ErrorCode::GroupSubscribedToTopic);
     }
     group.offsets.delete(topic, partition);
-    Ok(())
+    call.check_late_fault(topic, Some(partition))
 }

@@ -110,7 +110,7 @@ fn append(
     rules.leader_epoch = partition.leader_epoch;
     let appended = partition.log.append(checked, rules)?;
     call.changed = true;
-    call.check_late_fault(topic, index).map_err(plain)?;
+    call.check_late_fault(topic, Some(index)).map_err(plain)?;
     Ok(appended)
 }
 

@@ -16,7 +16,7 @@ const NAMES_PROTOCOL: i16 = 5;
 impl Serve for SyncGroupRequest {
     fn serve(&self, call: &mut Call<'_>) -> Served<SyncGroupResponse> {
         let synced = match sync(self, call) {
-            Ok(Some(synced)) => synced,
+            Ok(Some(synced)) => call.late_fault().map_or_else(Synced::refused, |()| synced),
             Ok(None) => return Served::Until(call.group_due(&self.group_id)),
             Err(code) => Synced::refused(code),
         };

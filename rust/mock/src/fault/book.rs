@@ -33,6 +33,7 @@ pub(crate) struct Plan {
     pub(crate) errors: Vec<(Match, ErrorCode)>,
     pub(crate) late_errors: Vec<(Match, ErrorCode)>,
     pub(crate) moves: Vec<(Match, i32)>,
+    pub(crate) omitted: Vec<(Match, i32)>,
     pub(crate) disconnect: Option<When>,
     pub(crate) delay: Duration,
     pub(crate) throttle: Option<i32>,
@@ -96,7 +97,8 @@ impl FaultBook {
             let Fault { on, then, times } = &entry.fault;
             let kind = (discriminant(then), on.topic.clone(), on.partition);
             let spent = times.is_some_and(|times| entry.hits >= times);
-            if spent || !on.meets(arrival) || !then.suits(arrival.api) || met.contains(&kind) {
+            let unsuited = matches!(then, Reaction::OmitPartition(_)) && arrival.api != ApiKey::Metadata;
+            if spent || unsuited || !on.meets(arrival) || met.contains(&kind) {
                 continue;
             }
             if entry.passed < on.skip {
@@ -105,17 +107,21 @@ impl FaultBook {
             }
             entry.hits += 1;
             met.push(kind);
-            plan.add(entry.id, on, then);
+            plan.add(entry.id, arrival.api, on, then);
         }
         plan
     }
 }
 
 impl Plan {
-    fn add(&mut self, id: FaultId, on: &Match, then: &Reaction) {
+    fn add(&mut self, id: FaultId, api: ApiKey, on: &Match, then: &Reaction) {
         match then {
             Reaction::Error(code) => self.errors.push((on.clone(), *code)),
-            Reaction::ErrorAfterAppend(code) => self.late_errors.push((on.clone(), *code)),
+            Reaction::ErrorAfterHandling(code) if changes_state(api) => {
+                self.late_errors.push((on.clone(), *code));
+            }
+            Reaction::ErrorAfterHandling(code) => self.errors.push((on.clone(), *code)),
+            Reaction::OmitPartition(index) => self.omitted.push((on.clone(), *index)),
             Reaction::MoveLeader { to } => self.moves.push((on.clone(), *to)),
             Reaction::Disconnect(when) => self.disconnect = self.disconnect.or(Some(*when)),
             Reaction::Delay(delay) => self.delay = self.delay.saturating_add(*delay),
@@ -128,11 +134,26 @@ impl Plan {
     }
 }
 
-impl Reaction {
-    /// Whether requests of this API can have it.
-    fn suits(&self, api: ApiKey) -> bool {
-        !matches!(self, Self::ErrorAfterAppend(_)) || api == ApiKey::Produce
-    }
+/// Whether requests of this API change the cluster, so that they can be applied and answered with an
+/// error: their handlers ask [`crate::api::Call`] for late faults.
+fn changes_state(api: ApiKey) -> bool {
+    matches!(
+        api,
+        ApiKey::Produce
+            | ApiKey::OffsetCommit
+            | ApiKey::JoinGroup
+            | ApiKey::SyncGroup
+            | ApiKey::Heartbeat
+            | ApiKey::LeaveGroup
+            | ApiKey::ConsumerGroupHeartbeat
+            | ApiKey::InitProducerId
+            | ApiKey::CreateTopics
+            | ApiKey::DeleteTopics
+            | ApiKey::CreatePartitions
+            | ApiKey::DeleteRecords
+            | ApiKey::DeleteGroups
+            | ApiKey::OffsetDelete
+    )
 }
 
 impl Match {

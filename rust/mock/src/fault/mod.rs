@@ -114,10 +114,10 @@ pub enum Reaction {
     /// It is refused with this code: at its partitions or topics where it has some, else as a whole.
     /// What is refused is not applied.
     Error(ErrorCode),
-    /// Its records are appended, and its answer has this code at their partitions all the same: so does
-    /// a leader that lost its place while it waited for its followers. Other requests than Produce do
-    /// not count.
-    ErrorAfterAppend(ErrorCode),
+    /// It is applied, and its response has this code all the same: a leader that loses its place while
+    /// it waits for its followers answers so, and so does a controller or coordinator that resigns. A
+    /// request that changes nothing is refused, as by [`Reaction::Error`].
+    ErrorAfterHandling(ErrorCode),
     /// The connection ends.
     Disconnect(When),
     /// It is held this long and then handled, whether or not the client is still there; what follows
@@ -132,6 +132,9 @@ pub enum Reaction {
         /// The new leader.
         to: i32,
     },
+    /// Its Metadata response leaves out this partition of each matching topic, as one from a broker does
+    /// that has not heard of all of a topic yet. Other requests do not count.
+    OmitPartition(i32),
     /// It is not handled; these bytes go to the socket instead of an answer.
     Bytes(Bytes),
     /// One bit of the records in its answer is flipped. An answer without records does not count.

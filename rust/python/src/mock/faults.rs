@@ -26,7 +26,7 @@ fn error_code(py: Python<'_>, name: &Bound<'_, PyAny>) -> PyResult<ErrorCode> {
 pub(super) fn reaction(py: Python<'_>, reaction: &Bound<'_, PyDict>) -> PyResult<Reaction> {
     let items = reaction.items();
     let wrong = || {
-        let known = "error, error_after_append, disconnect, delay, throttle, silence, move_leader, corrupt_records, truncate_frame, bytes";
+        let known = "error, error_after_handling, disconnect, delay, throttle, silence, move_leader, omit_partition, corrupt_records, truncate_frame, bytes";
         errors::config(py, format!("a fault is exactly one of {known}"))
     };
     if items.len() != 1 {
@@ -35,7 +35,7 @@ pub(super) fn reaction(py: Python<'_>, reaction: &Bound<'_, PyDict>) -> PyResult
     let (kind, value): (String, Bound<'_, PyAny>) = items.get_item(0)?.extract()?;
     Ok(match kind.as_str() {
         "error" => Reaction::Error(error_code(py, &value)?),
-        "error_after_append" => Reaction::ErrorAfterAppend(error_code(py, &value)?),
+        "error_after_handling" => Reaction::ErrorAfterHandling(error_code(py, &value)?),
         "disconnect" => match value.extract::<String>()?.as_str() {
             "before" => Reaction::Disconnect(When::BeforeHandling),
             "after" => Reaction::Disconnect(When::AfterHandling),
@@ -44,6 +44,7 @@ pub(super) fn reaction(py: Python<'_>, reaction: &Bound<'_, PyDict>) -> PyResult
         "delay" => Reaction::Delay(Duration::try_from_secs_f64(value.extract()?).map_err(|_| wrong())?),
         "throttle" => Reaction::Throttle(value.extract()?),
         "silence" => Reaction::Silence,
+        "omit_partition" => Reaction::OmitPartition(value.extract()?),
         "move_leader" => Reaction::MoveLeader { to: value.extract()? },
         "corrupt_records" => Reaction::CorruptRecords,
         "truncate_frame" => Reaction::TruncateFrame,

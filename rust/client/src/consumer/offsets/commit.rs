@@ -174,7 +174,10 @@ fn process_response(
             let outcome = match code {
                 ErrorCode::None => Ok(()),
                 code if is_about_member(code) => return Err(refused(code, coordinator, member)),
-                code => Err(coordinator.refusal(code).at(topic, partition.partition_index)),
+                code => {
+                    let error = coordinator.refusal(code).at(topic, partition.partition_index);
+                    Err(if is_refusal(code) { error } else { error.maybe_done() })
+                }
             };
             match outcome {
                 Err(error) if error.may_pass() => again = Some(error),
@@ -190,6 +193,21 @@ fn process_response(
         let words = "the answer leaves out some of the partitions";
         (!waiting.is_empty()).then(|| Error::new(Kind::Protocol, words))
     }))
+}
+
+/// Whether a coordinator that answers this for a partition has surely not stored its offset. It looks at
+/// these before it writes to its log; whatever else it says may come after that.
+fn is_refusal(code: ErrorCode) -> bool {
+    matches!(
+        code,
+        ErrorCode::TopicAuthorizationFailed
+            | ErrorCode::UnknownTopicOrPartition
+            | ErrorCode::UnknownTopicId
+            | ErrorCode::OffsetMetadataTooLarge
+            | ErrorCode::InvalidCommitOffsetSize
+            | ErrorCode::CoordinatorLoadInProgress
+            | ErrorCode::InvalidRequest
+    )
 }
 
 /// What concerns the whole commit, with what to do about it.

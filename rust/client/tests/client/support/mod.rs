@@ -196,7 +196,7 @@ impl Network for Names {
         Box::pin(async move {
             match host.parse() {
                 Ok(ip) => Ok(vec![SocketAddr::new(ip, port)]),
-                Err(_) => Err(io::Error::other("no such name")),
+                Err(_) => Err(io::Error::new(io::ErrorKind::NotFound, "no such name")),
             }
         })
     }

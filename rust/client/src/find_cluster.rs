@@ -1,0 +1,67 @@
+//! First contact: the bootstrap servers are tried again and again until one gives the cluster's metadata.
+//!
+//! Invariants: a cause that cannot go away by itself ends it at once (refused credentials, no such name,
+//! nothing listens there, not Kafka); any other is tried again, with pauses, until the caller's time is
+//! over, and is logged within seconds. One that looks like a setting that does not fit the server (it
+//! hangs up on the first request) has to show three times in a row.
+
+use tokio::time::{Duration, Instant, sleep};
+
+use crate::backoff::Backoff;
+use crate::cluster::Client;
+use crate::config::Config;
+use crate::environment::Environment;
+use crate::error::{Error, Outlook, Result};
+use crate::metadata::Want;
+use crate::retry;
+
+/// So often in a row a cause that probably lasts is seen before it is taken for one that does.
+const CONFIRMED: u32 = 3;
+/// The time between two warnings about one wait.
+const WARN_EVERY: Duration = Duration::from_secs(10);
+
+impl Client {
+    /// A client that has found its cluster, as [`Client::find_cluster`] does.
+    pub async fn connect(config: Config, environment: Environment, timeout: Duration) -> Result<Self> {
+        let client = Self::new(config, environment)?;
+        client.find_cluster(timeout).await?;
+        Ok(client)
+    }
+
+    /// Finds the cluster, unless it was found before. The bootstrap servers are tried again until one
+    /// answers, the time is over, or all have failed for causes that do not pass; the error then lists
+    /// them all.
+    pub async fn find_cluster(&self, timeout: Duration) -> Result<()> {
+        let deadline = retry::deadline(timeout);
+        let config = self.config();
+        let backoff = Backoff { first: config.reconnect_backoff, max: config.reconnect_backoff_max };
+        let (mut failures, mut in_a_row) = (0, 0);
+        let mut warned: Option<Instant> = None;
+        loop {
+            let Err(error) = self.refresh_by(0, Want::Known, Some(deadline)).await else { return Ok(()) };
+            failures += 1;
+            in_a_row = if error.outlook() == Outlook::ProbablyLasts { in_a_row + 1 } else { 0 };
+            if error.outlook() == Outlook::Lasts || in_a_row >= CONFIRMED {
+                return Err(error);
+            }
+            let wait = backoff.after(failures, self.inner.environment.random());
+            if Instant::now() + wait >= deadline {
+                return Err(error);
+            }
+            if warned.is_none_or(|warned| warned.elapsed() >= WARN_EVERY) {
+                warned = Some(Instant::now());
+                warn(&error, deadline);
+            }
+            sleep(wait).await;
+        }
+    }
+}
+
+fn warn(error: &Error, deadline: Instant) {
+    let left = deadline.saturating_duration_since(Instant::now()).as_secs_f64();
+    tracing::warn!(
+        target: "ottla.connection",
+        %error,
+        "the cluster is not found yet; trying again for up to {left:.1} s",
+    );
+}
