@@ -37,8 +37,13 @@ impl Client {
         let backoff = Backoff { first: config.reconnect_backoff, max: config.reconnect_backoff_max };
         let (mut failures, mut in_a_row) = (0, 0);
         let mut warned: Option<Instant> = None;
+        let mut before: Option<Error> = None;
         loop {
             let Err(error) = self.refresh_by(0, Want::Known, Some(deadline)).await else { return Ok(()) };
+            // An attempt that was cut short says less than the one before it.
+            if let Some(before) = before.filter(|_| Instant::now() >= deadline) {
+                return Err(before);
+            }
             failures += 1;
             in_a_row = if error.outlook() == Outlook::ProbablyLasts { in_a_row + 1 } else { 0 };
             if error.outlook() == Outlook::Lasts || in_a_row >= CONFIRMED {
@@ -52,6 +57,7 @@ impl Client {
                 warned = Some(Instant::now());
                 warn(&error, deadline);
             }
+            before = Some(error);
             sleep(wait).await;
         }
     }

@@ -35,6 +35,7 @@ mod list_offsets;
 pub mod metadata;
 pub mod metrics;
 mod offset_for_leader_epoch;
+mod pace;
 pub mod panics;
 pub mod producer;
 mod race;

@@ -18,7 +18,7 @@ use tokio::time::Duration;
 use crate::cluster::{Client, Route};
 use crate::error::{Error, Result};
 use crate::list_offsets::TopicPartition;
-use crate::metadata::{Snapshot, brokers};
+use crate::metadata::{NewLeader, Snapshot, brokers};
 
 /// The last version that names topics by their names.
 const BY_NAME: i16 = 12;
@@ -181,6 +181,7 @@ fn process_response(client: &Client, response: FetchResponse) -> Answer {
     let named = response.node_endpoints.into_iter().map(|n| (n.node_id, n.host, n.port, n.rack));
     let endpoints = brokers(named);
     let mut partitions = HashMap::new();
+    let mut moved: Vec<(TopicPartition, i32, i32)> = Vec::new();
     for topic in response.responses {
         let name = match snapshot.name_of(topic.topic_id) {
             Some(name) => Arc::clone(name),
@@ -189,18 +190,19 @@ fn process_response(client: &Client, response: FetchResponse) -> Answer {
         for answer in topic.partitions {
             let leader = &answer.current_leader;
             if leader.leader_id >= 0 {
-                let metadata = &client.inner.metadata;
-                metadata.process_leader(
-                    &name,
-                    answer.partition_index,
-                    leader.leader_id,
-                    leader.leader_epoch,
-                    &endpoints,
-                );
+                let partition = (Arc::clone(&name), answer.partition_index);
+                moved.push((partition, leader.leader_id, leader.leader_epoch));
             }
             partitions.insert((Arc::clone(&name), answer.partition_index), Fetched::from(answer));
         }
     }
+    let leaders = moved.iter().map(|((topic, partition), leader, epoch)| NewLeader {
+        topic,
+        partition: *partition,
+        leader: *leader,
+        leader_epoch: *epoch,
+    });
+    client.inner.metadata.process_leaders(&leaders.collect::<Vec<_>>(), &endpoints);
     let error = ErrorCode::from(response.error_code);
     Answer { error, session_id: response.session_id, partitions }
 }

@@ -20,6 +20,7 @@ use super::shared::Shared;
 use crate::error::{Error, Kind, Result};
 use crate::list_offsets::TopicPartition;
 use crate::metadata::{Snapshot, Want};
+use crate::pace::Pace;
 use crate::panics::{catch, try_catch};
 
 /// What is known of a broker that is fetched from.
@@ -73,20 +74,17 @@ impl Fetcher {
 
     /// Runs until it is aborted. An error is one that it cannot go on after.
     pub(super) async fn run(mut self) -> Result<()> {
+        let mut pace = Pace::default();
         loop {
             let now = Instant::now();
-            let snapshot = self.shared.client.snapshot();
-            let wanted = positions::wanted(&self.shared, &snapshot, now);
-            for look_up in wanted {
-                let shared = Arc::clone(&self.shared);
-                self.tasks.spawn(async move {
-                    let found = catch("the look-up of a position", look_up.run(&shared)).await;
-                    found.map_or_else(Done::Died, Done::Found)
-                });
-            }
-            self.send_fetches(&snapshot, now);
-            self.refresh(&snapshot, now);
-            let due = self.next_due(now);
+            let due = match pace.wait_until(now) {
+                Some(later) => later,
+                None => {
+                    let due = self.walk(now);
+                    pace.walked(now, Instant::now());
+                    due
+                }
+            };
             tokio::select! {
                 Some(done) = self.tasks.join_next(), if !self.tasks.is_empty() => match done {
                     Ok(Done::Fetched { broker, asked, answer }) => self.process(broker, asked, answer),
@@ -105,6 +103,22 @@ impl Fetcher {
                 () = sleep_until(due) => {}
             }
         }
+    }
+
+    /// Looks at all partitions, and begins what can be begun. Returns when to do so again, whatever happens
+    /// until then.
+    fn walk(&mut self, now: Instant) -> Instant {
+        let snapshot = self.shared.client.snapshot();
+        for look_up in positions::wanted(&self.shared, &snapshot, now) {
+            let shared = Arc::clone(&self.shared);
+            self.tasks.spawn(async move {
+                let found = catch("the look-up of a position", look_up.run(&shared)).await;
+                found.map_or_else(Done::Died, Done::Found)
+            });
+        }
+        self.send_fetches(&snapshot, now);
+        self.refresh(&snapshot, now);
+        self.next_due(now)
     }
 
     /// When there may be something to do although nothing happens.

@@ -16,7 +16,7 @@ use tokio::time::{Duration, Instant};
 
 use super::events::{Event, changes};
 use super::interest::Interest;
-use super::{Broker, Pattern, Snapshot};
+use super::{Broker, NewLeader, Pattern, Snapshot};
 use crate::error::Error;
 
 /// Which topics a caller wants to know about.
@@ -232,16 +232,17 @@ impl Cache {
         changed.unwrap_or_else(|| self.snapshot())
     }
 
-    /// Takes in a new leader that an answer told of (KIP-951).
-    pub fn process_leader(
-        &self,
-        topic: &str,
-        partition: i32,
-        leader: i32,
-        epoch: i32,
-        brokers: &BTreeMap<i32, Broker>,
-    ) -> bool {
-        let broker = brokers.get(&leader).cloned();
-        self.change(|current| current.with_leader(topic, partition, leader, epoch, broker)).is_some()
+    /// Takes in the new leaders that a response names (KIP-951), all of them in one step. Returns how many
+    /// are news.
+    pub fn process_leaders(&self, leaders: &[NewLeader<'_>], brokers: &BTreeMap<i32, Broker>) -> usize {
+        let mut news = 0;
+        if !leaders.is_empty() {
+            self.change(|current| {
+                let (next, count) = current.with_leaders(leaders, brokers)?;
+                news = count;
+                Some(next)
+            });
+        }
+        news
     }
 }

@@ -17,5 +17,5 @@ pub use cache::{Cache, Want};
 pub use events::{Event, changes};
 pub use interest::Pattern;
 pub(crate) use snapshot::brokers;
-pub use snapshot::{Broker, Snapshot};
+pub use snapshot::{Broker, NewLeader, Snapshot};
 pub use topic::{Partition, Topic};

@@ -41,6 +41,19 @@ pub(crate) fn brokers(
     brokers.map(|broker| (broker.id, broker)).collect()
 }
 
+/// A partition's new leader, as a response names it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NewLeader<'a> {
+    /// The topic.
+    pub topic: &'a str,
+    /// The partition.
+    pub partition: i32,
+    /// The leader's id.
+    pub leader: i32,
+    /// Since which epoch it leads.
+    pub leader_epoch: i32,
+}
+
 /// The cluster as one moment's answers showed it.
 #[derive(Debug, Clone)]
 pub struct Snapshot {
@@ -151,30 +164,34 @@ impl Snapshot {
         next
     }
 
-    /// The snapshot with one partition's new leader, as a Produce or Fetch answer told it
-    /// (KIP-951); `None` if that is not news.
+    /// The snapshot with other leaders, and how many of those given are news; `None` if none is. Older
+    /// epochs and leaders without a known address are none.
     #[must_use]
-    pub fn with_leader(
+    pub fn with_leaders(
         &self,
-        topic: &str,
-        index: i32,
-        leader: i32,
-        epoch: i32,
-        endpoint: Option<Broker>,
-    ) -> Option<Self> {
-        let known = self.topics.get(topic)?;
-        let partition = known.partition(index)?;
-        let reachable = endpoint.is_some() || self.brokers.contains_key(&leader);
-        if epoch <= partition.leader_epoch || leader < 0 || !reachable {
-            return None;
+        leaders: &[NewLeader<'_>],
+        endpoints: &BTreeMap<i32, Broker>,
+    ) -> Option<(Self, usize)> {
+        let (mut next, mut news) = (self.clone(), 0);
+        let mut topics: BTreeMap<&str, Topic> = BTreeMap::new();
+        for new in leaders {
+            let endpoint = endpoints.get(&new.leader);
+            let reachable = endpoint.is_some() || self.brokers.contains_key(&new.leader);
+            let Some(known) = self.topics.get(new.topic).filter(|_| reachable && new.leader >= 0) else {
+                continue;
+            };
+            // Each topic is copied once, however many of its partitions have moved.
+            let topic = topics.entry(new.topic).or_insert_with(|| Topic::clone(known));
+            if !topic.move_leader(new.partition, new.leader, new.leader_epoch) {
+                continue;
+            }
+            news += 1;
+            if let Some(broker) = endpoint.filter(|broker| self.brokers.get(&new.leader) != Some(broker)) {
+                Arc::make_mut(&mut next.brokers).insert(broker.id, broker.clone());
+            }
         }
-        let changed = Arc::new(known.with_leader(index, leader, epoch));
-        let mut next = self.clone();
         next.generation += 1;
-        next.topics.insert(changed);
-        if let Some(broker) = endpoint.filter(|broker| self.brokers.get(&leader) != Some(broker)) {
-            Arc::make_mut(&mut next.brokers).insert(broker.id, broker);
-        }
-        Some(next)
+        topics.into_values().for_each(|topic| next.topics.insert(Arc::new(topic)));
+        (news > 0).then_some((next, news))
     }
 }

@@ -122,13 +122,15 @@ impl Topic {
         !self.partitions.is_empty() && self.error != ErrorCode::UnknownTopicOrPartition
     }
 
-    /// The topic with another leader of one partition.
-    pub(super) fn with_leader(&self, index: i32, leader: i32, leader_epoch: i32) -> Self {
-        let mut changed = self.clone();
-        for partition in changed.partitions.iter_mut().filter(|partition| partition.index == index) {
+    /// Notes another leader of a partition, if its epoch is news.
+    pub(super) fn move_leader(&mut self, index: i32, leader: i32, leader_epoch: i32) -> bool {
+        let place = usize::try_from(index).ok();
+        let Some(partition) = place.and_then(|place| self.partitions.get_mut(place)) else { return false };
+        let is_news = partition.index == index && leader_epoch > partition.leader_epoch;
+        if is_news {
             *partition = Partition { leader, leader_epoch, error: ErrorCode::None, ..*partition };
         }
-        changed
+        is_news
     }
 
     /// A topic of an answer, with what is known where that is newer. `None` without a name.

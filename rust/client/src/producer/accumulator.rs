@@ -59,6 +59,8 @@ pub(super) struct Queues {
 #[derive(Debug)]
 pub(super) struct Accumulator {
     pub(super) queues: RwLock<Queues>,
+    /// The queues with batches, by their numbers: the sender looks at no others.
+    pub(super) active: Mutex<Vec<usize>>,
     /// Where the next drain starts: a different queue each time, so that none starves.
     pub(super) turn: AtomicUsize,
     pub(super) memory: Memory,
@@ -91,6 +93,7 @@ impl Accumulator {
     pub(super) fn new(config: &Config) -> Self {
         Self {
             queues: RwLock::default(),
+            active: Mutex::default(),
             turn: AtomicUsize::new(0),
             memory: Memory::new(config.buffer_memory),
             buffers: Buffers::default(),
@@ -124,7 +127,8 @@ impl Accumulator {
             return Arc::clone(queue);
         }
         let compression = Arc::clone(queues.compression.entry(Arc::clone(topic)).or_default());
-        let queue = Arc::new(Queue::new(key.clone(), compression, self.batch_max_size, self.idempotent));
+        let of = (queues.order.len(), compression);
+        let queue = Arc::new(Queue::new(key.clone(), of, self.batch_max_size, self.idempotent));
         queues.by_partition.insert(key, Arc::clone(&queue));
         queues.order.push(Arc::clone(&queue));
         queue
@@ -166,6 +170,9 @@ impl Accumulator {
             state.close(open);
         }
         let first = state.open.is_none();
+        if !std::mem::replace(&mut state.is_active, true) {
+            self.active.lock().push(queue.number);
+        }
         let last_size = state.last_size;
         let batch = state.open.get_or_insert_with(|| self.open_batch(queue, bytes.max(last_size)));
         let was_sendable = !first && batch.size() >= batch.sendable_size;

@@ -1,5 +1,6 @@
 //! What leaves the accumulator and when: batches that are due, by leader, and those whose time is
-//! over. No I/O; the time, the leaders and the room are arguments.
+//! over. No I/O; the time, the leaders and the room are arguments. Only partitions that have batches are
+//! looked at, however many there are.
 //!
 //! Invariants: a request holds at most one batch of a partition, and partitions take turns at the front. A
 //! batch is closed only when it leaves: as long as it has to wait, it grows.
@@ -81,11 +82,19 @@ impl Accumulator {
         let mut drained = Drained::default();
         let mut sizes: HashMap<i32, usize> = HashMap::new();
         let queues = self.queues.read();
-        let start = self.turn.fetch_add(1, Ordering::Relaxed) % queues.order.len().max(1);
-        let (before, after) = queues.order.split_at(start.min(queues.order.len()));
-        for queue in after.iter().chain(before) {
+        let mut active = std::mem::take(&mut *self.active.lock());
+        // Only here does a queue stop being active, under its lock, so that no record is missed.
+        active.retain(|number| {
+            let Some(queue) = queues.order.get(*number) else { return false };
             let mut state = queue.state.lock();
             self.expire(&mut state, now, &mut drained);
+            state.is_active = !state.is_empty();
+            state.is_active
+        });
+        let start = self.turn.fetch_add(1, Ordering::Relaxed) % active.len().max(1);
+        let (before, after) = active.split_at(start.min(active.len()));
+        for queue in after.iter().chain(before).filter_map(|number| queues.order.get(*number)) {
+            let mut state = queue.state.lock();
             if !self.is_due(queue, &state, producer, now, &mut drained) {
                 continue;
             }
@@ -113,6 +122,9 @@ impl Accumulator {
                 request.push(batch);
             }
         }
+        let mut list = self.active.lock();
+        active.append(&mut list);
+        *list = active;
         drained.requests.retain(|_, requests| !requests.is_empty());
         drained
     }

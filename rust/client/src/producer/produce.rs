@@ -10,6 +10,7 @@ use ottla_protocol::ErrorCode;
 use ottla_protocol::messages::produce::{
     PartitionProduceData, PartitionProduceResponse, ProduceRequest, ProduceResponse, TopicProduceData,
 };
+use ottla_protocol::wire::Uuid;
 use tokio::sync::oneshot;
 use tokio::time::{Duration, Instant};
 
@@ -22,7 +23,7 @@ use crate::cluster::Route;
 use crate::config::Acks;
 use crate::connection::{Answer, Connection, Turn};
 use crate::error::{Error, Kind, Result};
-use crate::metadata::brokers;
+use crate::metadata::{NewLeader, brokers};
 use crate::panics::try_catch;
 use crate::recovery::{Recovery, recovery};
 
@@ -82,11 +83,7 @@ async fn send_batches(
     let mut request = build_request(config.acks, config.request_timeout);
     // Its senders have been told that it was not written.
     take_out(batches, broken, |batch| (!batch.sending()).then(|| shared.accumulator.too_late(None)));
-    for batch in &*batches {
-        let (topic, partition) = batch.part.partition();
-        let records = batch.closed().cloned();
-        push_partition(&mut request, topic, PartitionProduceData { index: *partition, records });
-    }
+    request.topic_data = build_topics(batches);
     if batches.is_empty() {
         return Ok(ProduceResponse::default());
     }
@@ -104,9 +101,13 @@ async fn send_batches(
     let throttle = Duration::from_millis(u64::try_from(response.throttle_time_ms).unwrap_or(0));
     shared.accumulator.metrics.answered(began.elapsed(), throttle);
     // By the ids that were sent: the metadata may know others by now.
-    for topic in response.responses.iter_mut().filter(|_| version >= 13) {
-        if let Some(asked) = request.topic_data.iter().find(|asked| asked.topic_id == topic.topic_id) {
-            topic.name.clone_from(&asked.name);
+    if version >= 13 {
+        let names: HashMap<Uuid, &String> =
+            request.topic_data.iter().map(|asked| (asked.topic_id, &asked.name)).collect();
+        for topic in &mut response.responses {
+            if let Some(name) = names.get(&topic.topic_id) {
+                topic.name.clone_from(name);
+            }
         }
     }
     Ok(response)
@@ -179,15 +180,21 @@ fn build_request(acks: Acks, timeout: Duration) -> ProduceRequest {
     }
 }
 
-fn push_partition(request: &mut ProduceRequest, topic: &str, data: PartitionProduceData) {
-    match request.topic_data.iter_mut().find(|known| known.name == *topic) {
-        Some(known) => known.partition_data.push(data),
-        None => request.topic_data.push(TopicProduceData {
-            name: topic.to_owned(),
-            partition_data: vec![data],
-            ..Default::default()
-        }),
+fn build_topics(batches: &[Batch]) -> Vec<TopicProduceData> {
+    let mut topics: Vec<TopicProduceData> = Vec::new();
+    let mut places: HashMap<&str, usize> = HashMap::new();
+    for batch in batches {
+        let (topic, partition) = batch.part.partition();
+        let place = *places.entry(topic).or_insert_with(|| {
+            topics.push(TopicProduceData { name: topic.to_string(), ..Default::default() });
+            topics.len() - 1
+        });
+        if let Some(topic) = topics.get_mut(place) {
+            let records = batch.closed().cloned();
+            topic.partition_data.push(PartitionProduceData { index: *partition, records });
+        }
     }
+    topics
 }
 
 /// Judges what came back, batch by batch. Returns whether the metadata is stale.
@@ -214,7 +221,7 @@ pub(super) fn process_outcome(shared: &Shared, outcome: Outcome) -> bool {
 
 /// Judges each partition on its own. Returns whether the metadata is stale.
 fn process_response(shared: &Shared, broker: i32, batches: Vec<Batch>, response: ProduceResponse) -> bool {
-    let mut answers: HashMap<(Arc<str>, i32), _> = HashMap::new();
+    let mut answers: HashMap<(Arc<str>, i32), PartitionProduceResponse> = HashMap::new();
     for topic in response.responses {
         let name: Arc<str> = topic.name.into();
         answers.extend(
@@ -223,7 +230,17 @@ fn process_response(shared: &Shared, broker: i32, batches: Vec<Batch>, response:
     }
     let named = response.node_endpoints.into_iter().map(|n| (n.node_id, n.host, n.port, n.rack));
     let endpoints = brokers(named);
-    let mut stale = false;
+    let leaders: Vec<NewLeader<'_>> = answers
+        .iter()
+        .filter(|(_, answer)| recovery(ErrorCode::from(answer.error_code)) == Recovery::Refresh)
+        .map(|((topic, partition), answer)| NewLeader {
+            topic,
+            partition: *partition,
+            leader: answer.current_leader.leader_id,
+            leader_epoch: answer.current_leader.leader_epoch,
+        })
+        .collect();
+    let stale = shared.client.inner.metadata.process_leaders(&leaders, &endpoints) < leaders.len();
     for batch in batches {
         let Some(answer) = answers.remove(batch.part.partition()) else {
             let error =
@@ -231,18 +248,6 @@ fn process_response(shared: &Shared, broker: i32, batches: Vec<Batch>, response:
             fail_or_retry(shared, batch, error);
             continue;
         };
-        if recovery(ErrorCode::from(answer.error_code)) == Recovery::Refresh {
-            let leader = &answer.current_leader;
-            let (topic, partition) = batch.part.partition();
-            let metadata = &shared.client.inner.metadata;
-            stale |= !metadata.process_leader(
-                topic,
-                *partition,
-                leader.leader_id,
-                leader.leader_epoch,
-                &endpoints,
-            );
-        }
         process_answer(shared, broker, batch, answer);
     }
     stale

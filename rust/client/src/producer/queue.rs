@@ -24,6 +24,8 @@ pub(super) struct Queue {
     pub(super) partition: TopicPartition,
     /// Of its topic.
     pub(super) compression: Arc<CompressionRatio>,
+    /// Its place among all queues.
+    pub(super) number: usize,
     pub(super) state: Mutex<State>,
 }
 
@@ -37,6 +39,8 @@ pub(super) struct State {
     pub(super) last_size: usize,
     /// To how many bytes before compression a batch grows.
     pub(super) max_size: usize,
+    /// Whether the queue is among the active ones, which the sender looks at.
+    pub(super) is_active: bool,
     /// With idempotence.
     numbers: Option<Numbers>,
 }
@@ -72,7 +76,7 @@ pub(super) enum Next {
 impl Queue {
     pub(super) fn new(
         partition: TopicPartition,
-        compression: Arc<CompressionRatio>,
+        (number, compression): (usize, Arc<CompressionRatio>),
         max_size: usize,
         idempotent: bool,
     ) -> Self {
@@ -82,9 +86,10 @@ impl Queue {
             busy: Vec::new(),
             last_size: 0,
             max_size,
+            is_active: false,
             numbers: idempotent.then(Numbers::default),
         };
-        Self { partition, compression, state: Mutex::new(state) }
+        Self { partition, compression, number, state: Mutex::new(state) }
     }
 
     /// How many batches of `batch_size` wait, the open one among them, however large they have grown.
@@ -100,6 +105,11 @@ impl State {
     pub(super) fn close(&mut self, open: Batch) {
         self.last_size = open.size();
         self.ready.push_back(open);
+    }
+
+    /// Whether there is no batch, not even one on its way.
+    pub(super) fn is_empty(&self) -> bool {
+        self.ready.is_empty() && self.open.is_none() && self.busy.is_empty()
     }
 
     /// Whether so many bytes more would go into the batch that is open.

@@ -26,6 +26,7 @@ use crate::cluster::Client;
 use crate::error::{Error, Result};
 use crate::list_offsets::TopicPartition;
 use crate::metadata::{Snapshot, Want};
+use crate::pace::Pace;
 use crate::topics::no_leader;
 
 /// Even an idle sender looks after its batches this often.
@@ -152,13 +153,20 @@ pub(super) async fn run(shared: Arc<Shared>) {
     let mut requests = Requests::default();
     let mut identity = Identity::new(pause);
     let mut balance = Balance::default();
+    let mut pace = Pace::default();
     let mut report_at = Instant::now() + REPORT;
     let mut refresher = Refresher { task: JoinSet::new(), stale: None, not_before: Instant::now() };
     loop {
         let now = Instant::now();
         let snapshot = shared.client.snapshot();
-        let Step { leaderless, needs_producer_id, next } =
-            send_due(&shared, &snapshot, &identity, &mut requests, now);
+        let Step { leaderless, needs_producer_id, next } = match pace.wait_until(now) {
+            Some(later) => Step { next: Some(later), ..Step::default() },
+            None => {
+                let step = send_due(&shared, &snapshot, &identity, &mut requests, now);
+                pace.walked(now, Instant::now());
+                step
+            }
+        };
         balance.update(&shared, &requests.in_flight, now);
         if leaderless {
             refresher.want(snapshot.generation);

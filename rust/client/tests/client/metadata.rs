@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use crate::support::*;
-use ottla_client::metadata::{Cache, Pattern, Snapshot, Want};
+use ottla_client::metadata::{Cache, NewLeader, Pattern, Snapshot, Want};
 use ottla_client::{Client, Kind};
 use ottla_mock::{Fault, Match, Reaction, TopicSpec, When};
 use ottla_protocol::messages::metadata::{
@@ -55,6 +55,12 @@ fn leader(snapshot: &Snapshot) -> (i32, i32) {
     (partition.leader, partition.leader_epoch)
 }
 
+/// Whether a response that names this leader of `t-0` is news.
+fn moves(cache: &Cache, leader: i32, leader_epoch: i32) -> bool {
+    let new = NewLeader { topic: "t", partition: 0, leader, leader_epoch };
+    cache.process_leaders(&[new], &Default::default()) == 1
+}
+
 #[test]
 fn a_leader_epoch_never_goes_back() {
     let (cache, _all) = cache();
@@ -62,10 +68,10 @@ fn a_leader_epoch_never_goes_back() {
     assert_eq!(leader(&take_in(&cache, vec![topic("t", T, 2, 4)])), (1, 5), "an older answer");
     assert_eq!(leader(&take_in(&cache, vec![topic("t", T, 2, 5)])), (2, 5), "the same epoch");
     assert_eq!(leader(&take_in(&cache, vec![topic("t", T, 1, 6)])), (1, 6));
-    assert!(!cache.process_leader("t", 0, 2, 6, &Default::default()), "a hint that is no news");
-    assert!(cache.process_leader("t", 0, 2, 7, &Default::default()));
+    assert!(!moves(&cache, 2, 6), "a hint that is no news");
+    assert!(moves(&cache, 2, 7));
     assert_eq!(leader(&take_in(&cache, vec![topic("t", T, 1, 6)])), (2, 7), "older than the hint");
-    assert!(!cache.process_leader("t", 0, 9, 8, &Default::default()), "a leader without an address");
+    assert!(!moves(&cache, 9, 8), "a leader without an address");
 }
 
 /// A topic of which an answer has these partitions, led by their epochs.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ottla_client::metadata::{Cache, Pattern, Want};
+use ottla_client::metadata::{Cache, NewLeader, Pattern, Want};
 use ottla_protocol::messages::metadata::{
     MetadataResponse, MetadataResponseBroker, MetadataResponsePartition, MetadataResponseTopic,
 };
@@ -82,20 +82,30 @@ fn a_partition_takes_no_more_than_150_bytes_and_a_change_copies_little() {
 
     let led = second.partition(&name(9), 3).unwrap().leader;
     let moved = allocation_counter::measure(|| {
-        assert!(cache.process_leader(&name(9), 3, (led + 1) % BROKERS, 6, &Default::default()));
+        let new = NewLeader { topic: &name(9), partition: 3, leader: (led + 1) % BROKERS, leader_epoch: 6 };
+        assert_eq!(cache.process_leaders(&[new], &Default::default()), 1);
     });
     assert!(moved.bytes_total < 20_000, "one leader that moved: {} bytes", moved.bytes_total);
+    // Regression: each leader that a response named copied its whole topic.
+    let name_of_10 = name(10);
+    let leaders: Vec<NewLeader<'_>> = (0..PARTITIONS)
+        .map(|partition| NewLeader { topic: &name_of_10, partition, leader: 1, leader_epoch: 6 })
+        .collect();
+    let moved = allocation_counter::measure(|| {
+        assert_eq!(cache.process_leaders(&leaders, &Default::default()), leaders.len());
+    });
+    assert!(moved.bytes_total < 20_000, "all leaders of a topic: {} bytes", moved.bytes_total);
 
     // An answer that says nothing new keeps every topic.
     cache.process_response(
-        answer((0..TOPICS).filter(|n| *n != 77 && *n != 9).map(|n| topic(n, 5))),
+        answer((0..TOPICS).filter(|n| ![77, 9, 10].contains(n)).map(|n| topic(n, 5))),
         false,
         Want::Known,
     );
     let third = cache.snapshot();
     assert!(
         (0..TOPICS)
-            .filter(|n| *n != 77 && *n != 9)
+            .filter(|n| ![77, 9, 10].contains(n))
             .all(|n| { Arc::ptr_eq(first.topic(&name(n)).unwrap(), third.topic(&name(n)).unwrap()) })
     );
     let (topic, partition) = (third.topic(&name(0)).unwrap(), *third.partition(&name(0), 0).unwrap());

@@ -28,7 +28,7 @@ fn batch(id: u64, count: usize, now: Instant) -> Batch {
 
 /// A queue in which these batches of one record wait.
 fn waiting(ids: impl IntoIterator<Item = u64>, idempotent: bool, now: Instant) -> Queue {
-    let queue = Queue::new(partition(), Arc::default(), 16_384, idempotent);
+    let queue = Queue::new(partition(), (0, Arc::default()), 16_384, idempotent);
     queue.state.lock().ready.extend(ids.into_iter().map(|id| batch(id, 1, now)));
     queue
 }
@@ -245,7 +245,7 @@ impl World {
     fn new(seed: u64) -> Self {
         Self {
             random: fastrand::Rng::with_seed(seed),
-            queue: Queue::new(partition(), Arc::default(), 16_384, true),
+            queue: Queue::new(partition(), (0, Arc::default()), 16_384, true),
             current: None,
             now: Instant::now(),
             next_id: 0,
