@@ -126,6 +126,9 @@ bench: $(OPTIMISED) .venv/dev.stamp jars ## Rust scenarios, then ottla and its p
 	@$(PY) -m benches.peers.latency
 	@$(PY) -m benches.peers.consume
 	@$(PY) -m benches.peers.delivery
+	@$(PY) -m benches.peers.defaults
+	@$(PY) -m benches.peers.backlog
+	@$(PY) -m benches.peers.age
 	$(STEP) 'scale'
 	@$(PY) -m benches.scale.run
 	$(STEP) 'Spark'

@@ -74,8 +74,8 @@ def parser(
     """With the choice of scenarios: the records of each size of value, and the codecs."""
     made = turns.parser(description, results)
     made.add_argument("--scale", type=float, default=1.0, help="fraction of the records")
-    made.add_argument("--sizes", type=_numbers, default=list(sizes))
-    made.add_argument("--codecs", type=_words, default=list(codecs))
+    made.add_argument("--sizes", type=turns.numbers, default=list(sizes))
+    made.add_argument("--codecs", type=turns.names, default=list(codecs))
     return made
 
 
@@ -83,11 +83,3 @@ def report(path: Path, results: list[Result], goal: Callable[[Result], str]) -> 
     """Print the table, and keep the figures."""
     print(table(results, goal))
     turns.save(path, [asdict(result) for result in results])
-
-
-def _words(text: str) -> list[str]:
-    return text.split(",")
-
-
-def _numbers(text: str) -> list[int]:
-    return [int(word) for word in text.split(",")]

@@ -14,17 +14,14 @@ from __future__ import annotations
 import importlib
 import itertools
 import json
-import random
 import sys
-import uuid
 from collections.abc import Iterator
 from pathlib import Path
-
-from confluent_kafka import Producer
 
 from benches.peers import cheapness, turns
 from benches.peers.cheapness import Result
 from benches.peers.consumers.task import Kind, Task, Way
+from benches.peers.filling import Contents, fill
 from tests.support.kafka_cluster import LONG_LIVED, KafkaCluster
 
 CLIENTS = ["ottla", "confluent"]
@@ -71,7 +68,7 @@ def _scenario(
     for *_, way in ways:
         records = round(RECORDS[size] * scale * way.share)
         if records not in topics:
-            topics[records] = _fill(kafka, size, codec, records)
+            topics[records] = fill(kafka, Contents(size, codec, records, PARTITIONS))
     results = [Result(size, codec, name, way.name, way.kind.value) for _, _, name, way in ways]
     for _ in range(rounds):
         for (client, number, _, way), result in zip(ways, results, strict=True):
@@ -82,39 +79,6 @@ def _scenario(
     for topic in topics.values():
         kafka.delete_topic(topic)
     return results
-
-
-def _fill(kafka: KafkaCluster, size: int, codec: str, records: int) -> str:
-    """A topic of values of which half can be compressed."""
-    topic = f"consume-{uuid.uuid4().hex[:8]}"
-    kafka.create_topic(topic, PARTITIONS, 1)
-    source = random.Random(size)
-    half = size // 2
-    values = [source.randbytes(half) + bytes(size - half) for _ in range(10_000)]
-    failed: list[object] = []
-    producer = Producer(
-        {
-            "bootstrap.servers": kafka.bootstrap,
-            "linger.ms": 50,
-            "batch.size": 1_000_000,
-            "batch.num.messages": 100_000,
-            "compression.type": codec,
-            "queue.buffering.max.messages": 1_000_000,
-            "queue.buffering.max.kbytes": 1_048_576,
-            "delivery.report.only.error": True,
-            "on_delivery": lambda error, _: failed.append(error),
-        }
-    )
-    for n in range(records):
-        while True:
-            try:
-                producer.produce(topic, values[n % len(values)], partition=n % PARTITIONS)
-                break
-            except BufferError:
-                producer.poll(0.05)
-    if producer.flush(120) or failed:
-        raise SystemExit(f"not all was delivered: {failed[:1]}")
-    return topic
 
 
 def _run_child(order: dict[str, object]) -> int:

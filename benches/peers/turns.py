@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
+from benches.peers import go_program
 from tests.support.jars import REPOSITORY, jar_directory, java
 
 T = TypeVar("T")
@@ -28,6 +29,16 @@ def parser(description: str | None, results: Path) -> argparse.ArgumentParser:
     made.add_argument("--rounds", type=int, default=5)
     made.add_argument("--child", help=argparse.SUPPRESS)
     return made
+
+
+def names(text: str) -> list[str]:
+    """Parse an option's comma-separated names."""
+    return text.split(",")
+
+
+def numbers(text: str) -> list[int]:
+    """Parse an option's comma-separated numbers."""
+    return [int(number) for number in text.split(",")]
 
 
 def in_turn(clients: Sequence[T], turn: int) -> list[T]:
@@ -48,6 +59,11 @@ def in_java(source: str, order: Sequence[object]) -> Any:
     file = REPOSITORY / "benches" / "peers" / source
     command = [java(), "-cp", f"{jar_directory('brokers')}/*", str(file), *map(str, order)]
     return _last_line(command, dict(os.environ))
+
+
+def in_go(order: Sequence[object]) -> Any:
+    """Run the Go program with these arguments; return its last line of output, from JSON."""
+    return _last_line([str(go_program.program()), *map(str, order)], dict(os.environ))
 
 
 def _last_line(command: list[str], environment: dict[str, str]) -> Any:

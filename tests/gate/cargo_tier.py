@@ -55,7 +55,7 @@ def main(tier: str, arguments: Sequence[str]) -> int:
         for program in programs:
             ended, failed = _run(program, own)
             failures += failed
-            if ended not in (0, _TESTS_FAILED) or ended and not failed:
+            if ended not in (0, _TESTS_FAILED) or (ended and not failed):
                 # It did not get so far as to name each test that failed.
                 print(f"{tier}: {program.name} ended with {ended}", flush=True)
                 status = 1

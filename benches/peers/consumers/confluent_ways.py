@@ -9,7 +9,7 @@ import asyncio
 from functools import partial
 from typing import Any
 
-from confluent_kafka import Consumer, KafkaException, TopicPartition
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaException, TopicPartition
 from confluent_kafka.aio import AIOConsumer
 
 from benches.peers.consumers.task import FEW, MANY, Kind, Task, Way
@@ -55,6 +55,42 @@ def _consume(task: Task, at_once: int, crcs: bool = True) -> None:
         messages = consumer.consume(at_once, 0.5)
         if messages:
             more = task.take(len(messages), _size(messages))
+    consumer.close()
+
+
+def _default_consumer(task: Task) -> Consumer:
+    consumer = Consumer({"bootstrap.servers": task.bootstrap, "group.id": "peers"})
+    start = OFFSET_BEGINNING
+    consumer.assign([TopicPartition(task.topic, n, start) for n in range(task.partitions)])
+    return consumer
+
+
+def default_consume(task: Task, at_once: int) -> None:
+    consumer = _default_consumer(task)
+    more = True
+    while more:
+        messages = consumer.consume(at_once, 1.0)
+        if messages:
+            more = task.take(len(messages), _size(messages))
+    consumer.close()
+
+
+def default_poll(task: Task) -> None:
+    consumer = _default_consumer(task)
+    count = size = 0
+    while True:
+        message = consumer.poll(1.0)
+        if message is None:
+            continue
+        if message.error() is not None:
+            raise KafkaException(message.error())
+        size += len(message.value() or b"")
+        count += 1
+        # The clock is not looked at for each.
+        if count == 1000 or task.received + count == task.records:
+            if not task.take(count, size):
+                break
+            count = size = 0
     consumer.close()
 
 

@@ -18,10 +18,12 @@ def _partitions(task: Task) -> list[tuple[str, int]]:
 
 
 def _consumer(task: Task, crcs: bool = True) -> ottla.Consumer:
-    return ottla.Consumer(task.bootstrap, auto_offset_reset="earliest", check_crcs=crcs)
+    return ottla.Consumer(
+        task.bootstrap, task.settings, auto_offset_reset="earliest", check_crcs=crcs
+    )
 
 
-def _poll_arrow(task: Task, columns: list[str] | None = None, crcs: bool = True) -> None:
+def poll_arrow(task: Task, columns: list[str] | None = None, crcs: bool = True) -> None:
     with _consumer(task, crcs) as consumer:
         consumer.assign(_partitions(task))
         more = True
@@ -34,7 +36,7 @@ def _poll_arrow(task: Task, columns: list[str] | None = None, crcs: bool = True)
                 more = task.take(len(values), size)
 
 
-def _poll(task: Task, at_once: int, crcs: bool = True) -> None:
+def poll(task: Task, at_once: int, crcs: bool = True) -> None:
     with _consumer(task, crcs) as consumer:
         consumer.assign(_partitions(task))
         more = True
@@ -47,9 +49,10 @@ def _poll(task: Task, at_once: int, crcs: bool = True) -> None:
                 more = task.take(len(records), size)
 
 
-def _async_for(task: Task) -> None:
+def async_for(task: Task) -> None:
     async def work() -> None:
-        async with ottla.AsyncConsumer(task.bootstrap, auto_offset_reset="earliest") as consumer:
+        earliest = {**task.settings, "auto.offset.reset": "earliest"}
+        async with ottla.AsyncConsumer(task.bootstrap, earliest) as consumer:
             consumer.assign(_partitions(task))
             count = size = 0
             async for record in consumer:
@@ -64,16 +67,39 @@ def _async_for(task: Task) -> None:
     asyncio.run(work())
 
 
+def one_by_one(task: Task) -> None:
+    with _consumer(task) as consumer:
+        consumer.assign(_partitions(task))
+        count = size = 0
+        for record in consumer:
+            size += len(record.value or b"")
+            count += 1
+            # The clock is not looked at for each.
+            if count == 1000 or task.received + count in (1, task.records):
+                if not task.take(count, size):
+                    return
+                count = size = 0
+
+
+def scan(task: Task) -> None:
+    with ottla.scan(task.topic, task.bootstrap, task.settings) as batches:
+        for batch in batches:
+            values = pa.record_batch(batch).column("value")
+            size = values.get_total_buffer_size() - 4 * (len(values) + 1)
+            if not task.take(len(values), size):
+                return
+
+
 def _value(task: Task, crcs: bool = True) -> None:
-    _poll_arrow(task, ["value"], crcs)
+    poll_arrow(task, ["value"], crcs)
 
 
 WAYS = [
     Way("poll_arrow, value", Kind.ARROW, _value),
-    Way("poll_arrow, all columns", Kind.ARROW, _poll_arrow),
-    Way(f"poll({FEW})", Kind.LIST, partial(_poll, at_once=FEW)),
-    Way(f"poll({MANY})", Kind.LIST, partial(_poll, at_once=MANY)),
-    Way("async for", Kind.ASYNC, _async_for),
+    Way("poll_arrow, all columns", Kind.ARROW, poll_arrow),
+    Way(f"poll({FEW})", Kind.LIST, partial(poll, at_once=FEW)),
+    Way(f"poll({MANY})", Kind.LIST, partial(poll, at_once=MANY)),
+    Way("async for", Kind.ASYNC, async_for),
     Way("poll_arrow, value", Kind.ARROW_UNCHECKED, partial(_value, crcs=False)),
-    Way(f"poll({FEW})", Kind.LIST_UNCHECKED, partial(_poll, at_once=FEW, crcs=False)),
+    Way(f"poll({FEW})", Kind.LIST_UNCHECKED, partial(poll, at_once=FEW, crcs=False)),
 ]

@@ -10,7 +10,7 @@ import enum
 import resource
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 # How many records a call is asked for: few stay in the processor's caches, many take fewer calls.
 FEW = 500
@@ -36,6 +36,8 @@ class Task:
     partitions: int
     records: int
     value_bytes: int
+    # Of the client, by Kafka's names; not all ways look at them.
+    settings: dict[str, object] = field(default_factory=dict)
     received: int = 0
     size: int = 0
     # How many came before the clock ran, and what it showed.
@@ -43,6 +45,10 @@ class Task:
     start: tuple[float, float] | None = None
     seconds: float = 0.0
     cpu_seconds: float = 0.0
+
+    def begin(self) -> None:
+        """Measure from now on instead of from the first records on."""
+        self.start = time.perf_counter(), _cpu()
 
     def take(self, records: int, size: int) -> bool:
         """Count what came; says whether more is to come."""
