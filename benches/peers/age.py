@@ -41,7 +41,7 @@ GOAL = "ottla's defaults hand out the youngest records, the cheapest in CPU"
 # The part of its turn's records that a client gets unless the machine pauses.
 LEAST_SEEN = 0.9
 # Until the brokers' JVMs are warm; before it, acknowledgements take seconds.
-BROKER_WARM_SECONDS = 20
+BROKER_WARM_SECONDS = 40
 
 CALLS = {
     "ottla": ["poll"],
