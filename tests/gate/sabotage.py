@@ -127,8 +127,8 @@ MUTATIONS = [
     Mutation(
         "decompression-has-no-limit",
         "rust/protocol/src/records/compression/scratch.rs",
-        "Self { output: Output::new(limit), zstd: None }",
-        "Self { output: Output::new(limit.max(1 << 40)), zstd: None }",
+        "limit: limit.min(isize::MAX as usize - 1) }",
+        "limit: limit.max(1 << 40) }",
     ),
     Mutation(
         "commits-are-one-too-far",

@@ -268,6 +268,36 @@ def test_data_loss_may_be_skipped_and_is_logged(
     assert values(ottla.scan(filled, client)) == expected({0: range(10), 1: range(4, 10)})
 
 
+@pytest.mark.parametrize("reads", ["scan", "poll_arrow", "poll"])
+def test_a_batch_above_the_limit_names_the_setting(
+    mock_cluster: MockCluster, single: str, reads: str
+) -> None:
+    with ottla.Producer(mock_cluster.bootstrap, compression_type="lz4") as producer:
+        for size in (90_000, 110_000):
+            producer.send(single, bytes(size)).result(30)
+    config = {"decompressed.batch.max.bytes": 100_000, "auto.offset.reset": "earliest"}
+    if reads == "scan":
+        with ottla.Client(mock_cluster.bootstrap, config=config) as client:
+            scan = ottla.scan(single, client)
+            with pytest.raises(errors.ConfigError) as raised:
+                list(scan)
+    else:
+        with ottla.Consumer(mock_cluster.bootstrap, config=config) as consumer:
+            consumer.assign([(single, 0)])
+            read = getattr(consumer, reads)
+            first = read(timeout=30)
+            assert len(first) == 1
+            with pytest.raises(errors.ConfigError) as raised:
+                read(timeout=30)
+    assert raised.value.context["topic"] == single
+    assert raised.value.context["partition"] == 0
+    for words in (
+        "batch at offset 1: lz4 data decompresses to more than 100000 bytes",
+        "raise decompressed.batch.max.bytes",
+    ):
+        assert words in str(raised.value)
+
+
 def test_beyond_the_end(mock_cluster: MockCluster, client: ottla.Client, filled: str) -> None:
     with pytest.raises(errors.TimeoutError, match="the log ends at 10"):
         list(ottla.scan(filled, client, start=0, end=15, partitions=[0], timeout=3))

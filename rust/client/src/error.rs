@@ -367,6 +367,12 @@ impl From<WireError> for Error {
 
 impl From<RecordError> for Error {
     fn from(error: RecordError) -> Self {
-        Self::new(Kind::Protocol, error.to_string())
+        match error {
+            RecordError::TooLarge { .. } => {
+                let advice = "if these records are wanted, raise decompressed.batch.max.bytes";
+                Self::new(Kind::Config, format!("{error}: {advice}"))
+            }
+            _ => Self::new(Kind::Protocol, error.to_string()),
+        }
     }
 }

@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use arrow_array::{RecordBatch as ArrowBatch, StructArray};
 use arrow_schema::{DataType, Field, FieldRef, SchemaRef};
+use ottla_arrow::{DecodeCause, DecodeError};
+use ottla_client::{Error, Kind};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyList, PyTuple};
 use pyo3_arrow::ffi::{to_array_pycapsules, to_schema_pycapsule};
@@ -18,6 +20,16 @@ pub(crate) struct RecordBatch(pub(crate) ArrowBatch);
 /// A batch's columns as the fields of one struct, which is how Arrow's C interface hands it over.
 pub(crate) fn as_struct_field(schema: &SchemaRef) -> FieldRef {
     Arc::new(Field::new_struct("", schema.fields().clone(), false).with_metadata(schema.metadata().clone()))
+}
+
+/// The engine's error for bytes that could not be decoded.
+pub(crate) fn undecodable(error: DecodeError) -> Error {
+    let place = format!("{}-{}, read up to offset {}", error.topic, error.partition, error.next_offset);
+    let error = match error.cause {
+        DecodeCause::Records(cause) => Error::from(cause),
+        cause => Error::new(Kind::Protocol, cause.to_string()),
+    };
+    error.because(place)
 }
 
 #[pymethods]

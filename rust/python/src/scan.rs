@@ -17,7 +17,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use pyo3_arrow::ffi::{ArrayReader, to_schema_pycapsule, to_stream_pycapsule};
 
-use crate::arrow::{RecordBatch, as_struct_field};
+use crate::arrow::{RecordBatch, as_struct_field, undecodable};
 use crate::errors;
 use crate::runtime::{Owned, wait};
 
@@ -127,7 +127,7 @@ impl Stream {
         // The scan has checked the CRCs, where a bad one can still be fetched again.
         let options = PushOptions { check_crcs: false, aborted: aborted.as_mut() };
         let pushed = self.decoder.push(&chunk.records, &range, options);
-        pushed.map(drop).map_err(|error| Error::new(Kind::Protocol, error.to_string()).at(topic, *partition))
+        pushed.map(drop).map_err(|error| undecodable(error).at(topic, *partition))
     }
 }
 
@@ -151,7 +151,7 @@ impl Scan {
         let config = DecoderConfig {
             max_rows: max_rows.max(1),
             target_bytes: target_bytes.clamp(1, 1 << 30),
-            ..Default::default()
+            max_decompressed: client.config().decompressed_batch_max,
         };
         let decoder = ArrowDecoder::new(&columns, config);
         let schema = decoder.schema();

@@ -22,13 +22,14 @@ pub(super) struct BytesColumn {
 }
 
 impl BytesColumn {
-    pub(super) fn new(wanted: bool) -> Self {
+    /// `most` is the size up to which its memory is used again.
+    pub(super) fn new(wanted: bool, most: usize) -> Self {
         Self {
             offsets: vec![0],
             values: Vec::new(),
             nulls: Nulls::default(),
-            spare_offsets: Spare::default(),
-            spare_values: Spare::default(),
+            spare_offsets: Spare::new(usize::MAX),
+            spare_values: Spare::new(most),
             wanted,
         }
     }

@@ -59,22 +59,24 @@ pub(super) struct Chunk {
 impl Chunk {
     pub(super) fn new(columns: &[Column], config: &DecoderConfig) -> Self {
         let wants = |column| columns.contains(&column);
+        let target_bytes = config.target_bytes.clamp(1, MAX_BYTES);
+        let most = 2 * target_bytes;
         Self {
             schema: Column::schema(columns),
             columns: columns.to_vec(),
             max_rows: config.max_rows.clamp(1, MAX_ROWS),
-            target_bytes: config.target_bytes.clamp(1, MAX_BYTES),
+            target_bytes,
             rows: 0,
             bytes: 0,
-            key: BytesColumn::new(wants(Column::Key)),
-            value: BytesColumn::new(wants(Column::Value)),
+            key: BytesColumn::new(wants(Column::Key), most),
+            value: BytesColumn::new(wants(Column::Value), most),
             offset: Vec::new(),
-            spare_offset: Spare::default(),
+            spare_offset: Spare::new(usize::MAX),
             wants_offset: wants(Column::Offset),
             timestamp: Vec::new(),
-            spare_timestamp: Spare::default(),
+            spare_timestamp: Spare::new(usize::MAX),
             wants_timestamp: wants(Column::Timestamp),
-            headers: wants(Column::Headers).then(HeadersColumn::new),
+            headers: wants(Column::Headers).then(|| HeadersColumn::new(most)),
             topic: TopicColumn::new(),
             timestamp_types: Vec::new(),
             spans: Vec::new(),
@@ -326,7 +328,7 @@ impl Chunk {
                 }
                 Arc::new(Int32Array::from(all))
             }
-            Column::Headers => Arc::new(self.headers.get_or_insert_with(HeadersColumn::new).finish()?),
+            Column::Headers => Arc::new(self.headers.get_or_insert_with(|| HeadersColumn::new(0)).finish()?),
         })
     }
 }

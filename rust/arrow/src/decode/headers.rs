@@ -24,13 +24,13 @@ pub(super) struct HeadersColumn {
 }
 
 impl HeadersColumn {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(most: usize) -> Self {
         Self {
             offsets: vec![0],
             nulls: NullBufferBuilder::new(0),
             key_offsets: vec![0],
             keys: String::new(),
-            values: BytesColumn::new(true),
+            values: BytesColumn::new(true, most),
         }
     }
 

@@ -162,6 +162,7 @@ impl ArrowDecoder {
             self.push_batch(&batch, range, options.aborted.as_deref_mut(), &mut pushed)
         });
         self.chunk.end_span(pushed.next_offset);
+        self.scratch.trim();
         if let Err(cause) = outcome {
             let (topic, partition) = (range.topic.to_owned(), range.partition);
             return Err(DecodeError { topic, partition, next_offset: pushed.next_offset, cause });

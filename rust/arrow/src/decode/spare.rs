@@ -1,8 +1,8 @@
 //! Memory of columns that came back once nobody held them any more: the next ones need not be made of
 //! fresh memory, of which each 4 KiB cost a page fault.
 //!
-//! Invariant: a decoder keeps the memory of one column at most for each that it fills, and nothing once
-//! it is gone.
+//! Invariant: a decoder keeps the memory of one column at most for each that it fills, none that is
+//! larger than batches usually are, and nothing once it is gone.
 
 use std::mem;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -14,23 +14,32 @@ use bytes::Bytes;
 const LEAST_BYTES: usize = 64 * 1024;
 
 /// The memory of one column, if it is here.
-#[derive(Debug, Default)]
-pub(super) struct Spare<T>(Arc<Mutex<Vec<T>>>);
+#[derive(Debug)]
+pub(super) struct Spare<T> {
+    home: Arc<Mutex<Vec<T>>>,
+    most: usize,
+}
 
 impl<T: ArrowNativeType> Spare<T> {
+    /// For columns of so many items at most: what a single huge record took is not made room for again.
+    pub(super) fn new(most: usize) -> Self {
+        Self { home: Arc::default(), most }
+    }
+
     /// Hands out what was filled, and gives an empty vector for the next: with room for as much again,
     /// and not for much more, since whoever keeps a column keeps all of its memory.
     pub(super) fn exchange(&self, filled: Vec<T>, room: usize) -> (ScalarBuffer<T>, Vec<T>) {
         let next = self.take();
         let next = match (room..=room.saturating_mul(2)).contains(&next.capacity()) {
             true => next,
+            false if room > self.most => Vec::new(),
             false => Vec::with_capacity(room),
         };
         (ScalarBuffer::from(self.lend(filled)), next)
     }
 
     fn take(&self) -> Vec<T> {
-        mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        mem::take(&mut *self.home.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     fn lend(&self, mut filled: Vec<T>) -> Buffer {
@@ -38,10 +47,10 @@ impl<T: ArrowNativeType> Spare<T> {
             filled.shrink_to_fit();
             return Buffer::from_vec(filled);
         }
-        if mem::size_of_val(&*filled) < LEAST_BYTES {
+        if mem::size_of_val(&*filled) < LEAST_BYTES || filled.len() > self.most {
             return Buffer::from_vec(filled);
         }
-        Buffer::from(Bytes::from_owner(Lent { filled, home: Arc::downgrade(&self.0) }))
+        Buffer::from(Bytes::from_owner(Lent { filled, home: Arc::downgrade(&self.home) }))
     }
 }
 

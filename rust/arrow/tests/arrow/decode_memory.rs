@@ -1,4 +1,5 @@
-//! Proves: the memory of a batch is used again once nobody holds it, and not before.
+//! Proves: the memory of a batch is used again once nobody holds it, and not before; that of a huge record
+//! is given back.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
@@ -101,4 +102,23 @@ fn a_small_batch_after_a_large_one_holds_little() {
     let small = decode(&mut decoder, 2, 10);
     check(&small, 2);
     assert!(small.get_array_memory_size() < 10_000, "{} bytes", small.get_array_memory_size());
+}
+
+/// A record of 24 MiB needs them once for the buffer that it is decompressed to, and once for its column.
+#[test]
+fn the_memory_of_a_huge_record_is_given_back() {
+    const SIZE: usize = 24 << 20;
+    let mut builder = BatchBuilder::new(0);
+    builder.append(0, None, Some(&vec![b'v'; SIZE]), &[]).unwrap();
+    let blob = builder.finish(&Stamp::default(), &mut Compressor::new(Compression::Zstd).unwrap()).unwrap();
+    let mut decoder = ArrowDecoder::new(&columns(), DecoderConfig::default());
+    let used = allocation_counter::measure(|| {
+        let range = OffsetRange { topic: "orders", partition: 0, start: 0, end: i64::MAX };
+        decoder.push(&blob, &range, PushOptions::default()).unwrap();
+        decoder.flush().unwrap();
+        let batch = decoder.pop().unwrap().batch;
+        assert_eq!(batch.column_by_name("value").unwrap().as_binary::<i32>().value(0).len(), SIZE);
+    });
+    assert!(used.bytes_max <= (SIZE / 4 * 9) as u64, "{} bytes at most", used.bytes_max);
+    assert!(used.bytes_current <= 1 << 20, "{} bytes are kept", used.bytes_current);
 }

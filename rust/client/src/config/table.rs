@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use ottla_protocol::records::Compression;
+use ottla_protocol::records::{Compression, DEFAULT_DECOMPRESSED_LIMIT};
 
 use super::value::{Setting, Value};
 use super::{
@@ -183,6 +183,7 @@ rows! {
     fetch_max_bytes: i32 = 52_428_800, "fetch.max.bytes", (0, INT), "Bytes of records that one answer may bring. A scan asks for 8 MiB at most.";
     fetch_max_wait: Duration = ms(500), "fetch.max.wait.ms", (0, INT), "How long a broker waits for fetch.min.bytes.";
     max_partition_fetch_bytes: i32 = 1_048_576, "max.partition.fetch.bytes", (0, INT), "Bytes of records that one answer may bring for one partition. A scan lets one partition fill the answer.";
+    decompressed_batch_max: usize = DEFAULT_DECOMPRESSED_LIMIT, "decompressed.batch.max.bytes", (1_000, i64::MAX), "The largest size to which one batch of records may decompress; a larger one is an error, since a few kilobytes can be made to fill any memory. Not a key of Java's client, which has no such limit.";
     isolation_level: IsolationLevel = IsolationLevel::ReadUncommitted, "isolation.level", (0, 0), "Whether records of open and aborted transactions are read.";
     auto_offset_reset: AutoOffsetReset = AutoOffsetReset::Latest, "auto.offset.reset", (0, 0), "Where a consumer begins if no offset is committed, and goes on if its position is not in the log: at the first record, behind the last, at the first that is at most so old (by_duration and an ISO 8601 duration, by_duration:P7D or by_duration:PT1H30M, as KIP-1106 has it), or nowhere: an error.";
     max_poll_records: usize = 500, "max.poll.records", (1, INT), "The most records that one poll hands out.";

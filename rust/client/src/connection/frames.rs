@@ -36,27 +36,43 @@ pub(super) enum FrameError {
 }
 
 impl FrameError {
+    /// The length that is announced and the limit, if this may well be a response that is too large.
+    pub(super) fn too_large(&self) -> Option<(i32, usize)> {
+        let Self::NotKafka(prefix, max) = *self else { return None };
+        let length = i32::from_be_bytes(prefix);
+        let large = usize::try_from(length).is_ok_and(|length| length > max);
+        (large && other_protocol(prefix).is_none()).then_some((length, max))
+    }
+
     /// The error in words; the bytes where a length should be often say what answered.
     pub(super) fn at(self, address: &str, phase: Phase) -> Error {
         let (prefix, max) = match self {
             Self::Io(error) => return transport_error(&error, phase, address),
             Self::NotKafka(prefix, max) => (prefix, max),
         };
-        let words = match prefix {
-            [0x15 | 0x16, 0x03, ..] => {
-                "this port speaks TLS, and security.protocol is PLAINTEXT: use the plaintext listener or set security.protocol".to_owned()
-            }
-            p if &p == b"HTTP" => "this is not Kafka: it answered HTTP; use the address of a Kafka listener".to_owned(),
-            p if &p == b"SSH-" => "this is not Kafka: it answered SSH; use the address of a Kafka listener".to_owned(),
-            p => format!(
+        let words = match other_protocol(prefix) {
+            Some(words) => words.to_owned(),
+            None => format!(
                 "the answer announces {} bytes; at most {max} are accepted (receive.message.max.bytes). Is this a Kafka listener?",
-                i32::from_be_bytes(p)
+                i32::from_be_bytes(prefix)
             ),
         };
         let known =
             matches!(prefix, [0x15 | 0x16, 0x03, ..] | [b'H', b'T', b'T', b'P'] | [b'S', b'S', b'H', b'-']);
         let outlook = if known { Outlook::Lasts } else { Outlook::ProbablyLasts };
         Error::new(Kind::Connection, words).phase(phase).address(address).with_outlook(outlook)
+    }
+}
+
+/// What to say of the first bytes of another protocol.
+fn other_protocol(prefix: [u8; LENGTH_PREFIX]) -> Option<&'static str> {
+    match &prefix {
+        [0x15 | 0x16, 0x03, ..] => Some(
+            "this port speaks TLS, and security.protocol is PLAINTEXT: use the plaintext listener or set security.protocol",
+        ),
+        b"HTTP" => Some("this is not Kafka: it answered HTTP; use the address of a Kafka listener"),
+        b"SSH-" => Some("this is not Kafka: it answered SSH; use the address of a Kafka listener"),
+        _ => None,
     }
 }
 

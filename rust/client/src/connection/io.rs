@@ -8,6 +8,7 @@ use std::io;
 use std::sync::Arc;
 
 use bytes::{Buf, Bytes};
+use ottla_protocol::ApiKey;
 use ottla_protocol::header::LENGTH_PREFIX;
 use tokio::io::{AsyncWriteExt, ReadHalf, WriteHalf};
 use tokio::sync::mpsc;
@@ -131,7 +132,11 @@ async fn read_loop(
 ) -> Error {
     let mut hint = Some(hint);
     loop {
-        let frame = frames.next(&mut stream).await.map_err(|error| match (&error, hint) {
+        let frame = frames.next(&mut stream).await;
+        if let Err(error) = &frame {
+            refuse_fetch(shared, error);
+        }
+        let frame = frame.map_err(|error| match (&error, hint) {
             (FrameError::Io(closed), Some(hint)) if is_closed(closed) => {
                 let error = error.at(&shared.address, Phase::Request);
                 let outlook = if hint.is_empty() { error.outlook() } else { Outlook::ProbablyLasts };
@@ -143,6 +148,26 @@ async fn read_loop(
             return cause;
         }
         hint = None;
+    }
+}
+
+/// Fails the fetch whose response is too large to accept: to try it again would not help, as it would after
+/// a lost connection.
+fn refuse_fetch(shared: &Shared, error: &FrameError) {
+    let Some((length, max)) = error.too_large() else { return };
+    let request = match &mut *shared.state.lock() {
+        State::Alive(pending) if pending.front().is_some_and(|request| request.api == ApiKey::Fetch) => {
+            pending.pop_front()
+        }
+        _ => None,
+    };
+    if let Some(request) = request {
+        let message = format!(
+            "a response of {length} bytes is larger than receive.message.max.bytes={max}: raise it to read records of this size"
+        );
+        let error = Error::new(Kind::Config, message).api(request.api).address(&shared.address);
+        // Whoever gave up waiting does not need to know.
+        let _ = request.answer.send(Err(error));
     }
 }
 

@@ -67,6 +67,7 @@ impl Consumer {
     /// one request of a connection at a time, and may keep a member that joins waiting.
     #[must_use]
     pub fn new(client: Client) -> Self {
+        let scratch = Scratch::with_limit(client.config().decompressed_batch_max);
         let shared = Arc::new(Shared::new(client));
         Self {
             commits: Commits::new(Arc::clone(&shared)),
@@ -75,7 +76,7 @@ impl Consumer {
             fetcher: Mutex::default(),
             woken: AtomicBool::new(false),
             closed: AtomicBool::new(false),
-            scratch: Mutex::default(),
+            scratch: Mutex::new(scratch),
         }
     }
 

@@ -105,14 +105,17 @@ impl RecordSet {
     }
 }
 
-/// Where the bytes of a batch's records are kept: in the batch itself, or copied out of the buffer that
-/// the next batch is decompressed into.
-enum Keep<'a> {
-    Batch(&'a Bytes),
+/// So many records are made room for before there are so many.
+const MOST_EXPECTED: usize = 1 << 16;
+
+/// Where the bytes of a batch's records are kept: where they lie, from this address on, or copied out of
+/// the buffer that the next batch is decompressed into.
+enum Keep {
+    InPlace(usize),
     Copy(Vec<u8>),
 }
 
-impl Keep<'_> {
+impl Keep {
     fn entry(&mut self, record: &RecordRef<'_>) -> Entry {
         let key = record.key.map(|key| self.range(key));
         let value = record.value.map(|value| self.range(value));
@@ -128,9 +131,9 @@ impl Keep<'_> {
     fn range(&mut self, part: &[u8]) -> Range<usize> {
         match self {
             _ if part.is_empty() => 0..0,
-            // It lies within the batch; were it elsewhere, the range would fit nothing.
-            Self::Batch(bytes) => {
-                let start = part.as_ptr().addr().wrapping_sub(bytes.as_ptr().addr());
+            // Were it elsewhere, the range would fit nothing.
+            Self::InPlace(base) => {
+                let start = part.as_ptr().addr().wrapping_sub(*base);
                 start..start.saturating_add(part.len())
             }
             Self::Copy(bytes) => {
@@ -138,13 +141,6 @@ impl Keep<'_> {
                 bytes.extend_from_slice(part);
                 start..bytes.len()
             }
-        }
-    }
-
-    fn bytes(self) -> Bytes {
-        match self {
-            Self::Batch(bytes) => bytes.clone(),
-            Self::Copy(bytes) => bytes.into(),
         }
     }
 }
@@ -236,19 +232,25 @@ fn decode_batch(piece: &mut Prefetched, batch: &Batch, scratch: &mut Scratch) ->
         return Ok(set);
     }
     let records = batch.records(scratch)?;
-    let plain = batch.magic() == 2 && batch.compression() == Compression::None;
-    let mut keep = match plain {
-        true => Keep::Batch(batch.as_bytes()),
-        false => Keep::Copy(Vec::with_capacity(records.encoded_len().unwrap_or_default())),
+    let compressed = batch.compression() != Compression::None;
+    let bytes = if compressed { records.bytes() } else { batch.as_bytes() };
+    // A large buffer is not kept for the next batch, so that the records can have it.
+    let mut keep = match compressed && bytes.len() <= Scratch::KEPT {
+        true => Keep::Copy(Vec::with_capacity(bytes.len())),
+        false => Keep::InPlace(bytes.as_ptr().addr()),
     };
-    set.entries.reserve(records.at_most());
+    set.entries.reserve(records.at_most().min(MOST_EXPECTED));
     for record in records {
         let record = record?;
         if (piece.start..piece.end).contains(&record.offset) {
             set.entries.push(keep.entry(&record));
         }
     }
-    set.bytes = keep.bytes();
+    set.bytes = match keep {
+        Keep::Copy(bytes) => bytes.into(),
+        Keep::InPlace(_) if compressed => scratch.take().into(),
+        Keep::InPlace(_) => batch.as_bytes().clone(),
+    };
     Ok(set)
 }
 

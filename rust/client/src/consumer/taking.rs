@@ -68,6 +68,8 @@ impl Consumer {
                 }
             }
         }
+        scratch.trim();
+        drop(scratch);
         // Only then is there room for more.
         if emptied {
             self.shared.news.notify_one();

@@ -16,7 +16,7 @@ pub(super) fn split(batch: &Batch) -> Result<Vec<Batch>> {
     let closed = batch.closed().ok_or_else(nothing)?;
     // Our own bytes: what was checked when they were made need not be checked again.
     let records = Batches::new(closed.clone()).check_crc(false).next().ok_or_else(nothing)??;
-    let mut scratch = Scratch::new();
+    let mut scratch = Scratch::with_limit(usize::MAX);
     let (mut total, mut count) = (0, 0);
     for record in records.records(&mut scratch)? {
         let record = record?;

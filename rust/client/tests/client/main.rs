@@ -33,6 +33,7 @@ mod group_members;
 mod group_schedules;
 mod idempotence;
 mod idempotence_doubt;
+mod large_batches;
 mod large_frames;
 mod list_offsets;
 mod metadata;

@@ -141,6 +141,10 @@ pub(super) struct LegacyRecords<'a> {
 }
 
 impl<'a> LegacyRecords<'a> {
+    pub(super) const fn bytes(&self) -> &'a [u8] {
+        self.rest
+    }
+
     pub(super) fn at_most(&self) -> usize {
         self.rest.len() / (PREFIX + LEGACY_MIN_V0)
     }

@@ -63,6 +63,15 @@ impl<'a> Records<'a> {
         }
     }
 
+    /// The bytes that the records which are left lie in: of the batch, or of what it was decompressed to.
+    #[must_use]
+    pub const fn bytes(&self) -> &'a [u8] {
+        match &self.0 {
+            Inner::Current(records) => records.rest,
+            Inner::Legacy(records) => records.bytes(),
+        }
+    }
+
     /// No more records than this are left: for reserving memory, so it is no larger than the bytes
     /// allow, whatever the batch announces.
     #[must_use]

@@ -10,6 +10,7 @@ mod oracle_schemas;
 mod oracle_vectors;
 mod records_golden;
 mod records_hostile;
+mod records_memory;
 mod records_plain;
 mod records_roundtrip;
 mod support;

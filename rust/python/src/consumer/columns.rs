@@ -12,6 +12,8 @@ use ottla_arrow::{ArrowDecoder, Column, DecodedBatch, DecoderConfig, OffsetRange
 use ottla_client::consumer::{Consumer, Prefetched};
 use ottla_client::{Error, Kind, TopicPartition};
 
+use crate::arrow::undecodable;
+
 /// What batches look like.
 #[derive(Clone, PartialEq)]
 pub(super) struct Shape {
@@ -70,7 +72,7 @@ impl Columns {
         if self.0.as_ref().is_some_and(|filling| filling.shape != *shape) {
             self.give_back(core);
         }
-        let filling = self.0.get_or_insert_with(|| Filling::new(shape.clone()));
+        let filling = self.0.get_or_insert_with(|| Filling::new(core, shape.clone()));
         if filling.is_empty() {
             // What changes from here on makes the rows void.
             filling.version = core.version();
@@ -112,8 +114,12 @@ fn arrow(cause: impl std::fmt::Display) -> Error {
 }
 
 impl Filling {
-    fn new(shape: Shape) -> Self {
-        let config = DecoderConfig { max_rows: shape.max_rows.max(1), ..Default::default() };
+    fn new(core: &Consumer, shape: Shape) -> Self {
+        let config = DecoderConfig {
+            max_rows: shape.max_rows.max(1),
+            max_decompressed: core.client().config().decompressed_batch_max,
+            ..Default::default()
+        };
         Self {
             decoder: ArrowDecoder::new(&shape.columns, config),
             shape,
@@ -135,8 +141,9 @@ impl Filling {
         // The CRCs were checked when the piece came, and a bad one could still be fetched again.
         let options = PushOptions { check_crcs: false, aborted: piece.aborted.as_mut() };
         let pushed = self.decoder.push(&piece.records, &range, options);
-        if let Err(error) = &pushed {
-            let error = Error::new(Kind::Protocol, error.to_string()).at(topic, *partition);
+        let passed = pushed.is_ok();
+        if let Err(error) = pushed {
+            let error = undecodable(error).at(topic, *partition);
             self.flaw = Some((piece.partition.clone(), piece.version(), error));
         }
         let done: Vec<DecodedBatch> = std::iter::from_fn(|| self.decoder.pop()).collect();
@@ -150,7 +157,7 @@ impl Filling {
         source.leader_epoch = piece.epoch;
         source.filling += (self.decoder.pending_rows() + rows).saturating_sub(before);
         self.take_finished(done);
-        if pushed.is_ok() {
+        if passed {
             self.pass_the_end(core, piece);
         }
         self.sources.retain(|_, source| source.filling + source.finished > 0);

@@ -2,11 +2,11 @@
 
 use flate2::{Compress, Decompress, FlushCompress, FlushDecompress, Status};
 
-use super::scratch::Output;
+use super::output::Output;
 use crate::records::error::CodecError;
 
 const WINDOW_BITS: u8 = 15;
-/// The least that the output grows by.
+/// The least that the compressed output grows by.
 const STEP: usize = 16 << 10;
 
 pub(super) struct Encoder(Compress);
@@ -38,6 +38,12 @@ impl Encoder {
     }
 }
 
+/// The size in the trailer, which is that of the last member.
+pub(super) fn announced(input: &[u8]) -> Option<usize> {
+    let (_, size) = input.split_last_chunk::<4>()?;
+    usize::try_from(u32::from_le_bytes(*size)).ok()
+}
+
 pub(super) fn decompress(mut input: &[u8], output: &mut Output) -> Result<(), CodecError> {
     // Java's stream takes one member at least.
     loop {
@@ -53,9 +59,8 @@ fn decompress_member<'a>(mut input: &'a [u8], output: &mut Output) -> Result<&'a
     let mut inflate = Decompress::new_gzip(WINDOW_BITS);
     loop {
         let (taken_before, made_before) = (inflate.total_in(), inflate.total_out());
-        let (_, open) = output.split(STEP);
         let status = inflate
-            .decompress(input, open, FlushDecompress::None)
+            .decompress(input, output.open(), FlushDecompress::None)
             .map_err(|error| CodecError::Corrupt(error.to_string()))?;
         let taken = usize::try_from(inflate.total_in() - taken_before).unwrap_or(usize::MAX);
         let made = usize::try_from(inflate.total_out() - made_before).unwrap_or(usize::MAX);

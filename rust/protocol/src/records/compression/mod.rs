@@ -6,6 +6,7 @@
 mod compressor;
 mod gzip;
 mod lz4;
+mod output;
 mod scratch;
 mod snappy;
 mod xxh32;

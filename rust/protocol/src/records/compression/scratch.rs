@@ -1,21 +1,36 @@
 //! The reading side: where a batch is decompressed to, the contexts for it, and the limit.
 //!
-//! Invariant: the buffer grows with what was decompressed, never past the limit (and one byte, by
-//! which too much is noticed), and not because of a size that the compressed bytes announce.
+//! Invariants: no batch passes the limit. One of more than a MiB is decompressed into memory of its own
+//! size and no more than a quarter above, besides what is kept from batches before it: where its size is
+//! not known, it is counted first. An announced size is believed only where it is plausible, and then no
+//! more than as the size of a first try.
 
+use super::output::{KEPT, Output};
 use super::{Compression, gzip, lz4, snappy, zstd};
 use crate::records::error::{CodecError, RecordError};
 
 /// A batch that decompresses to more than this is refused, unless configured otherwise.
-pub const DEFAULT_DECOMPRESSED_LIMIT: usize = 128 << 20;
+pub const DEFAULT_DECOMPRESSED_LIMIT: usize = 512 << 20;
+
+/// Log lines shrink about so many times: the first guess where nothing is announced.
+const USUAL_RATIO: usize = 8;
+/// A batch that announces more than so many times its compressed size is not believed.
+const PLAUSIBLE_RATIO: usize = 32;
+/// The least and the most that is guessed, and what may be announced by a batch of any size.
+const LEAST_GUESS: usize = 64 << 10;
+const MOST_GUESS: usize = 1 << 20;
 
 /// What the reading of batches needs and can use again for the next one. Make one and keep it.
 pub struct Scratch {
     output: Output,
     zstd: Option<zstd::Decoder>,
+    limit: usize,
 }
 
 impl Scratch {
+    /// Larger buffers are worth giving back: [`Scratch::trim`] does, and [`Scratch::take`] hands them out.
+    pub const KEPT: usize = KEPT;
+
     /// With [`DEFAULT_DECOMPRESSED_LIMIT`].
     #[must_use]
     pub fn new() -> Self {
@@ -25,25 +40,34 @@ impl Scratch {
     /// With a limit of decompressed bytes a batch.
     #[must_use]
     pub fn with_limit(limit: usize) -> Self {
-        Self { output: Output::new(limit), zstd: None }
+        // A buffer is one byte longer, and no longer than memory can be.
+        Self { output: Output::default(), zstd: None, limit: limit.min(isize::MAX as usize - 1) }
     }
 
     /// The limit of decompressed bytes a batch.
     #[must_use]
     pub const fn limit(&self) -> usize {
-        self.output.limit
+        self.limit
     }
 
     /// Bytes of memory that are kept for the next batch.
     #[must_use]
     pub fn capacity(&self) -> usize {
-        self.output.buffer.capacity()
+        self.output.capacity()
     }
 
-    /// Gives the kept memory back.
-    pub fn shrink(&mut self) {
-        self.output.len = 0;
-        self.output.buffer = Vec::new();
+    /// Gives a buffer of more than [`Scratch::KEPT`] back: call it when no batch follows for now.
+    pub fn trim(&mut self) {
+        if self.output.room() > KEPT {
+            self.output.release();
+        }
+    }
+
+    /// The bytes that the last batch was decompressed to, without copying them. The next batch is
+    /// decompressed into fresh memory.
+    #[must_use]
+    pub fn take(&mut self) -> Vec<u8> {
+        self.output.take()
     }
 
     /// Decompresses `input`, which belongs to the batch at `base_offset`.
@@ -57,24 +81,68 @@ impl Scratch {
         old_lz4: bool,
         base_offset: i64,
     ) -> Result<&[u8], RecordError> {
-        let output = &mut self.output;
-        output.len = 0;
-        let done = match codec {
-            Compression::None => output.extend(input),
-            Compression::Gzip => gzip::decompress(input, output),
-            Compression::Snappy => snappy::decompress(input, output),
-            Compression::Lz4 => lz4::decompress(input, old_lz4, output),
-            Compression::Zstd => match &mut self.zstd {
-                Some(decoder) => decoder.decompress(input, output),
-                none => {
-                    zstd::Decoder::new().and_then(|decoder| none.insert(decoder).decompress(input, output))
-                }
-            },
-        };
-        match done {
+        match self.fill(codec, input, old_lz4) {
             Ok(()) => Ok(self.output.filled()),
-            Err(error) => Err(error.at(base_offset, codec, self.output.limit)),
+            Err(error) => Err(error.at(base_offset, codec, self.limit)),
         }
+    }
+
+    fn fill(&mut self, codec: Compression, input: &[u8], old_lz4: bool) -> Result<(), CodecError> {
+        let announced = announced(codec, input).filter(|size| {
+            *size <= self.limit && *size <= input.len().saturating_mul(PLAUSIBLE_RATIO).max(MOST_GUESS)
+        });
+        let guess = input.len().saturating_mul(USUAL_RATIO).clamp(LEAST_GUESS, MOST_GUESS);
+        let size = announced.unwrap_or(guess).min(self.limit);
+        // What shrank to more than half of the room will not fit.
+        if announced.is_some() || input.len() <= self.output.room().max(size) / 2 {
+            self.output.start(size, self.limit);
+            match self.run(codec, input, old_lz4) {
+                Err(CodecError::TooLarge) => {}
+                done => return done,
+            }
+        }
+        let mut counted = Output::counting(self.limit);
+        decompress(codec, input, old_lz4, &mut counted, &mut None)?;
+        let size = counted.len();
+        drop(counted);
+        self.output.start(size, self.limit);
+        self.run(codec, input, old_lz4)
+    }
+
+    fn run(&mut self, codec: Compression, input: &[u8], old_lz4: bool) -> Result<(), CodecError> {
+        decompress(codec, input, old_lz4, &mut self.output, &mut self.zstd)
+    }
+}
+
+/// The size that the compressed bytes announce, if they do. They may lie.
+fn announced(codec: Compression, input: &[u8]) -> Option<usize> {
+    match codec {
+        Compression::None => Some(input.len()),
+        Compression::Gzip => gzip::announced(input),
+        Compression::Snappy => snappy::announced(input),
+        // No Kafka client announces it, and counting is quick.
+        Compression::Lz4 => None,
+        Compression::Zstd => zstd::announced(input),
+    }
+}
+
+fn decompress(
+    codec: Compression,
+    input: &[u8],
+    old_lz4: bool,
+    output: &mut Output,
+    decoder: &mut Option<zstd::Decoder>,
+) -> Result<(), CodecError> {
+    match codec {
+        Compression::None => output.extend(input),
+        Compression::Gzip => gzip::decompress(input, output),
+        Compression::Snappy => snappy::decompress(input, output),
+        Compression::Lz4 => lz4::decompress(input, old_lz4, output),
+        Compression::Zstd if output.counts() => zstd::count(input, output),
+        Compression::Zstd => match decoder {
+            Some(decoder) => decoder.decompress(input, output),
+            none => none.insert(zstd::Decoder::new()?).decompress(input, output),
+        },
     }
 }
 
@@ -87,69 +155,5 @@ impl Default for Scratch {
 impl std::fmt::Debug for Scratch {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Scratch").field("limit", &self.limit()).finish_non_exhaustive()
-    }
-}
-
-/// A buffer whose tail is zeroed once and then written over by batch after batch.
-pub(super) struct Output {
-    buffer: Vec<u8>,
-    len: usize,
-    limit: usize,
-}
-
-impl Output {
-    fn new(limit: usize) -> Self {
-        // A limit that leaves no room for the one byte more would overflow below.
-        Self { buffer: Vec::new(), len: 0, limit: limit.min(isize::MAX as usize - 1) }
-    }
-
-    pub(super) const fn len(&self) -> usize {
-        self.len
-    }
-
-    /// Bytes that may still be written.
-    pub(super) const fn room(&self) -> usize {
-        self.limit - self.len
-    }
-
-    pub(super) fn filled(&self) -> &[u8] {
-        self.buffer.get(..self.len).unwrap_or_default()
-    }
-
-    /// The bytes written so far, and at least `more` to write to, if the limit allows as many.
-    pub(super) fn split(&mut self, more: usize) -> (&[u8], &mut [u8]) {
-        let wanted = self.len.saturating_add(more).min(self.limit + 1);
-        if self.buffer.len() < wanted {
-            let doubled = self.buffer.len().saturating_mul(2).min(self.limit + 1);
-            let target = wanted.max(doubled);
-            self.buffer.reserve_exact(target - self.buffer.len());
-            self.buffer.resize(target, 0);
-        }
-        let end = self.buffer.len().min(self.limit + 1);
-        match self.buffer.get_mut(..end).and_then(|all| all.split_at_mut_checked(self.len)) {
-            Some((done, open)) => (done, open),
-            None => (&[], &mut []),
-        }
-    }
-
-    /// `written` bytes of what [`Output::split`] lent are filled.
-    pub(super) fn advance(&mut self, written: usize) -> Result<(), CodecError> {
-        let len = self.len.saturating_add(written);
-        if len > self.limit {
-            return Err(CodecError::TooLarge);
-        }
-        self.len = len;
-        Ok(())
-    }
-
-    pub(super) fn extend(&mut self, bytes: &[u8]) -> Result<(), CodecError> {
-        if bytes.len() > self.room() {
-            return Err(CodecError::TooLarge);
-        }
-        let (_, open) = self.split(bytes.len());
-        if let Some(target) = open.get_mut(..bytes.len()) {
-            target.copy_from_slice(bytes);
-        }
-        self.advance(bytes.len())
     }
 }

@@ -1,6 +1,6 @@
 //! Snappy: written in the xerial framing of Java's SnappyOutputStream, read with and without it.
 
-use super::scratch::Output;
+use super::output::Output;
 use crate::records::error::CodecError;
 
 const MAGIC: [u8; 8] = [0x82, b'S', b'N', b'A', b'P', b'P', b'Y', 0];
@@ -37,9 +37,26 @@ impl Encoder {
     }
 }
 
+/// The sum of what the chunks announce, each of which is checked against its length.
+pub(super) fn announced(input: &[u8]) -> Option<usize> {
+    let mut sum = 0_usize;
+    let chunk = |chunk: &[u8]| {
+        sum = sum.saturating_add(announced_by_chunk(chunk)?);
+        Ok(())
+    };
+    for_each_chunk(input, chunk).ok().map(|()| sum)
+}
+
 pub(super) fn decompress(input: &[u8], output: &mut Output) -> Result<(), CodecError> {
+    for_each_chunk(input, |chunk| decompress_chunk(chunk, output))
+}
+
+fn for_each_chunk(
+    input: &[u8],
+    mut each: impl FnMut(&[u8]) -> Result<(), CodecError>,
+) -> Result<(), CodecError> {
     if !input.starts_with(&MAGIC) {
-        return decompress_chunk(input, output);
+        return each(input);
     }
     let mut rest = input;
     while !rest.is_empty() {
@@ -53,22 +70,26 @@ pub(super) fn decompress(input: &[u8], output: &mut Output) -> Result<(), CodecE
         let len =
             usize::try_from(i32::from_be_bytes(*len)).map_err(|_| corrupt("a chunk length is negative"))?;
         let (chunk, after) = after.split_at_checked(len).ok_or_else(|| corrupt("a chunk is cut short"))?;
-        decompress_chunk(chunk, output)?;
+        each(chunk)?;
         rest = after;
     }
     Ok(())
 }
 
-fn decompress_chunk(input: &[u8], output: &mut Output) -> Result<(), CodecError> {
+fn announced_by_chunk(input: &[u8]) -> Result<usize, CodecError> {
     let len = snap::raw::decompress_len(input).map_err(|error| corrupt(&error.to_string()))?;
     if len > input.len().saturating_mul(GREATEST_RATIO) {
         return Err(corrupt("the announced size is more than the bytes can hold"));
     }
-    if len > output.room() {
-        return Err(CodecError::TooLarge);
+    Ok(len)
+}
+
+fn decompress_chunk(input: &[u8], output: &mut Output) -> Result<(), CodecError> {
+    let len = announced_by_chunk(input)?;
+    if output.counts() {
+        return output.advance(len);
     }
-    let (_, open) = output.split(len);
-    let target = open.get_mut(..len).unwrap_or_default();
+    let target = output.open().get_mut(..len).ok_or(CodecError::TooLarge)?;
     let written =
         snap::raw::Decoder::new().decompress(input, target).map_err(|error| corrupt(&error.to_string()))?;
     output.advance(written)
