@@ -5,12 +5,18 @@ The client under test is not used here, so that a bug in it cannot hide itself.
 
 from __future__ import annotations
 
+import subprocess
+import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]  # not in its __all__
 from confluent_kafka.cimpl import NewTopic
+
+from tests.support.jars import REPOSITORY, jar_directory, java
 
 # Of one answer, and of a state: CI's machines are slow, and stand still now and then.
 _ANSWER = 20.0
@@ -21,6 +27,16 @@ class ClusterTimeoutError(AssertionError):
     """The cluster did not reach a state in time; the message says which, and what it was."""
 
 
+@dataclass
+class LeaderMoves:
+    """What `KafkaAdmin.moving_leaders` has done so far."""
+
+    moves: list[tuple[str, int, int, int]] = field(default_factory=list)
+    """Topic, partition, the old leader and the new one."""
+    errors: list[str] = field(default_factory=list)
+    """Why rounds failed: the controller moved, or a broker gave no response."""
+
+
 class KafkaAdmin:
     """What tests ask of, and do to, the topics of a cluster.
 
@@ -29,6 +45,7 @@ class KafkaAdmin:
     """
 
     def __init__(self, bootstrap: str, live: Callable[[], Sequence[str]]) -> None:
+        self._bootstrap = bootstrap
         self._client = _connect(bootstrap)
         self._live = live
         self._views: dict[str, AdminClient] = {}
@@ -130,6 +147,49 @@ class KafkaAdmin:
         )
         return self.leader_of(topic, partition)
 
+    @contextmanager
+    def moving_leaders(self, topics: Sequence[str], interval: float = 1.0) -> Iterator[LeaderMoves]:
+        """Move the leader of every partition of `topics` each `interval` seconds, until the block
+        ends: by reassignment of the replicas and preferred leader election.
+
+        A Java process does it: confluent-kafka has no `alterPartitionReassignments`. The block
+        starts with the first move.
+        """
+        milliseconds = str(round(interval * 1000))
+        result, started = LeaderMoves(), threading.Event()
+
+        def collect(lines: Iterator[str]) -> None:
+            for line in lines:
+                kind, *rest = line.split()
+                if kind == "error":
+                    result.errors.append(" ".join(rest))
+                else:
+                    partition, old, new = map(int, rest)
+                    result.moves.append((kind, partition, old, new))
+                    started.set()
+
+        with subprocess.Popen(
+            [*_java_source("MoveLeaders.java"), self._bootstrap, milliseconds, *topics],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        ) as process:
+            assert process.stdin is not None
+            assert process.stdout is not None
+            reader = threading.Thread(target=collect, args=(iter(process.stdout),), daemon=True)
+            reader.start()
+            try:
+                if not started.wait(_PATIENCE):
+                    raise ClusterTimeoutError(f"no leader moved: {result.errors}")
+                yield result
+                assert process.poll() is None, "the process that moves leaders ended"
+                process.stdin.close()
+                process.wait(_PATIENCE)
+            finally:
+                process.kill()
+                # Nobody may close a pipe that a thread still reads.
+                reader.join()
+
     def members(self, timeout: float = _ANSWER) -> set[int]:
         """The brokers that all live brokers know as alive."""
         views = [
@@ -177,3 +237,10 @@ def wait_until(
 def _connect(bootstrap: str) -> AdminClient:
     # Killed brokers are the suite's daily bread; librdkafka's word on each is noise.
     return AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
+
+
+def _java_source(name: str) -> list[str]:
+    # Log4j's own configuration prints errors to standard output, which is read here.
+    quiet = ["-Dorg.apache.logging.log4j.level=OFF", "-Xmx256m", "-XX:TieredStopAtLevel=1"]
+    source = REPOSITORY / "tests" / "support" / name
+    return [java(), *quiet, "-cp", f"{jar_directory('brokers')}/*", str(source)]

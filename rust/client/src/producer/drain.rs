@@ -217,3 +217,7 @@ impl Accumulator {
         }
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::expect_used, reason = "a test may fail")]
+mod tests;
