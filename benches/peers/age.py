@@ -42,6 +42,7 @@ GOAL = "ottla's defaults hand out the youngest records, the cheapest in CPU"
 LEAST_SEEN = 0.9
 # Until the brokers' JVMs are warm; before it, acknowledgements take seconds.
 BROKER_WARM_SECONDS = 40
+PROGRAMS = turns.Programs("ConsumeAge.java", "age", "benches.peers.age")
 
 CALLS = {
     "ottla": ["poll"],
@@ -94,13 +95,7 @@ def main() -> int:
 
 def _measure(row: Row, order: Sequence[object]) -> dict[str, Any]:
     """Return the `micros` of each record and the `cpu_seconds` of one turn."""
-    took: dict[str, Any]
-    if row.client == "Java":
-        took = turns.in_java("ConsumeAge.java", order)
-    elif row.client == "franz-go":
-        took = turns.in_go(["age", *order])
-    else:
-        took = turns.in_python("benches.peers.age", [row.client, row.call, *order])
+    took: dict[str, Any] = turns.in_client(PROGRAMS, row.client, row.call, order)
     return took
 
 

@@ -103,7 +103,7 @@ def _verdict_on_waits(rows: list[Row], lowest: str) -> str:
             cells += 1
             ratio = row.median(measure) / base[row.scenario[0], row.call].median(measure)
             if ratio > limit:
-                where = f"{', '.join(row.scenario)}"
+                where = ", ".join(row.scenario)
                 missed.append(f"- {where}: {row.name}, {measure}: {ratio:.2f} times")
     limits = f"wall at most {WALL_LIMIT} times, CPU at most {CPU_LIMIT} times"
     return ranking.judge(f"ottla at any fetch.max.wait.ms as at {lowest} ({limits})", cells, missed)

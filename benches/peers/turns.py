@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -64,6 +65,26 @@ def in_java(source: str, order: Sequence[object]) -> Any:
 def in_go(order: Sequence[object]) -> Any:
     """Run the Go program with these arguments; return its last line of output, from JSON."""
     return _last_line([str(go_program.program()), *map(str, order)], dict(os.environ))
+
+
+@dataclass(frozen=True)
+class Programs:
+    """Where each client's part of a bench is."""
+
+    java: str
+    go: str
+    python: str
+
+
+def in_client(
+    programs: Programs, client: str, call: str, order: Sequence[object], more: Sequence[object] = ()
+) -> Any:
+    """What a client's program prints last, in JSON; `more` of the order is for Python alone."""
+    if client == "Java":
+        return in_java(programs.java, order)
+    if client == "franz-go":
+        return in_go([programs.go, *order])
+    return in_python(programs.python, [client, call, *order, *more])
 
 
 def _last_line(command: list[str], environment: dict[str, str]) -> Any:

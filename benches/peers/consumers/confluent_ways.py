@@ -47,15 +47,19 @@ def _size(messages: list[Any]) -> int:
     return size
 
 
-def _consume(task: Task, at_once: int, crcs: bool = True) -> None:
-    consumer = Consumer(_settings(task, crcs))
-    consumer.assign(_partitions(task))
+def _take_lists(consumer: Consumer, task: Task, at_once: int, timeout: float) -> None:
     more = True
     while more:
-        messages = consumer.consume(at_once, 0.5)
+        messages = consumer.consume(at_once, timeout)
         if messages:
             more = task.take(len(messages), _size(messages))
     consumer.close()
+
+
+def _consume(task: Task, at_once: int, crcs: bool = True) -> None:
+    consumer = Consumer(_settings(task, crcs))
+    consumer.assign(_partitions(task))
+    _take_lists(consumer, task, at_once, 0.5)
 
 
 def _default_consumer(task: Task) -> Consumer:
@@ -66,13 +70,7 @@ def _default_consumer(task: Task) -> Consumer:
 
 
 def default_consume(task: Task, at_once: int) -> None:
-    consumer = _default_consumer(task)
-    more = True
-    while more:
-        messages = consumer.consume(at_once, 1.0)
-        if messages:
-            more = task.take(len(messages), _size(messages))
-    consumer.close()
+    _take_lists(_default_consumer(task), task, at_once, 1.0)
 
 
 def default_poll(task: Task) -> None:

@@ -21,19 +21,13 @@ from benches.peers.consumers.task import FEW, Task
 # All calls take whole batches of FEW, so that `consume(500)` never waits for the records that
 # would complete its last list.
 WARM_RECORDS = 20_000
+PROGRAMS = turns.Programs("DefaultConsume.java", "consume", "benches.peers.consumers.defaults")
 
 
 def measure(client: str, call: str, task: Task) -> dict[str, float]:
     """Return the `records`, `seconds` and `cpu_seconds` of one run."""
     order = [task.bootstrap, task.topic, task.partitions, task.records, task.value_bytes]
-    took: dict[str, float]
-    if client == "Java":
-        took = turns.in_java("DefaultConsume.java", order)
-    elif client == "franz-go":
-        took = turns.in_go(["consume", *order])
-    else:
-        child = [client, call, *order, task.settings]
-        took = turns.in_python("benches.peers.consumers.defaults", child)
+    took: dict[str, float] = turns.in_client(PROGRAMS, client, call, order, [task.settings])
     return took
 
 

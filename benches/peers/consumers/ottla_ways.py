@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from functools import partial
+from typing import Any
 
 import pyarrow as pa
 
@@ -23,6 +24,12 @@ def _consumer(task: Task, crcs: bool = True) -> ottla.Consumer:
     )
 
 
+def _take_batch(task: Task, batch: Any) -> bool:
+    values = pa.record_batch(batch).column("value")
+    # Offsets are of 4 bytes, one more than there are values.
+    return task.take(len(values), values.get_total_buffer_size() - 4 * (len(values) + 1))
+
+
 def poll_arrow(task: Task, columns: list[str] | None = None, crcs: bool = True) -> None:
     with _consumer(task, crcs) as consumer:
         consumer.assign(_partitions(task))
@@ -30,10 +37,7 @@ def poll_arrow(task: Task, columns: list[str] | None = None, crcs: bool = True) 
         while more:
             batch = consumer.poll_arrow(1.0, columns=columns)
             if batch is not None:
-                values = pa.record_batch(batch).column("value")
-                # Offsets are of 4 bytes, one more than there are values.
-                size = values.get_total_buffer_size() - 4 * (len(values) + 1)
-                more = task.take(len(values), size)
+                more = _take_batch(task, batch)
 
 
 def poll(task: Task, at_once: int, crcs: bool = True) -> None:
@@ -84,9 +88,7 @@ def one_by_one(task: Task) -> None:
 def scan(task: Task) -> None:
     with ottla.scan(task.topic, task.bootstrap, task.settings) as batches:
         for batch in batches:
-            values = pa.record_batch(batch).column("value")
-            size = values.get_total_buffer_size() - 4 * (len(values) + 1)
-            if not task.take(len(values), size):
+            if not _take_batch(task, batch):
                 return
 
 

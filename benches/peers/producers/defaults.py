@@ -20,6 +20,7 @@ from benches.peers import turns
 from benches.peers.filling import keys, values
 
 WARM_RECORDS = 20_000
+PROGRAMS = turns.Programs("DefaultProduce.java", "produce", "benches.peers.producers.defaults")
 
 # Sends so many of these keys and values, over and over, to a topic, and returns when all are
 # acknowledged.
@@ -41,14 +42,7 @@ class Job:
 
 def measure(client: str, call: str, job: Job) -> dict[str, float]:
     """Return the `records`, `seconds` and `cpu_seconds` of one run."""
-    order = astuple(job)
-    took: dict[str, float]
-    if client == "Java":
-        took = turns.in_java("DefaultProduce.java", order)
-    elif client == "franz-go":
-        took = turns.in_go(["produce", *order])
-    else:
-        took = turns.in_python("benches.peers.producers.defaults", [client, call, *order])
+    took: dict[str, float] = turns.in_client(PROGRAMS, client, call, astuple(job))
     return took
 
 

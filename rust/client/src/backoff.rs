@@ -29,6 +29,11 @@ impl Config {
     pub(crate) fn backoff(&self) -> Backoff {
         Backoff { first: self.retry_backoff, max: self.retry_backoff_max }
     }
+
+    /// Between attempts to connect: `reconnect.backoff.ms`, up to `reconnect.backoff.max.ms`.
+    pub(crate) fn connect_backoff(&self) -> Backoff {
+        Backoff { first: self.reconnect_backoff, max: self.reconnect_backoff_max }
+    }
 }
 
 #[cfg(test)]

@@ -135,7 +135,6 @@ pub(crate) async fn ask(connection: &Connection, request: &MetadataRequest) -> R
 fn summary(failures: Vec<Error>) -> Error {
     // Who is refused everywhere has a problem that no other address and no patience solves.
     let refused = failures.iter().all(|failure| failure.kind() == Kind::Authentication);
-    let outlook = failures.iter().map(Error::outlook).min().unwrap_or_default();
     let kind = if refused && !failures.is_empty() { Kind::Authentication } else { Kind::Bootstrap };
     let attempts = |failure: &Error| match failure.attempts() {
         [] => vec![failure.clone()],
@@ -144,13 +143,13 @@ fn summary(failures: Vec<Error>) -> Error {
     let attempts: Vec<Error> = failures.iter().flat_map(attempts).collect();
     if let [only] = &failures[..] {
         let error = only.clone().because("the bootstrap server cannot be used").as_kind(kind);
-        return error.with_attempts(attempts).with_outlook(outlook);
+        return error.with_attempts(attempts);
     }
     let mut words = String::from("none of the bootstrap servers can be used");
     for (n, failure) in failures.iter().enumerate() {
         let _ = write!(words, "{}{failure}", if n == 0 { ": " } else { "; " });
     }
-    let error = Error::new(kind, words).with_attempts(attempts).with_outlook(outlook);
+    let error = Error::new(kind, words).with_attempts(attempts);
     match failures.first().and_then(|failure| failure.context().phase) {
         Some(phase) => error.phase(phase),
         None => error,

@@ -13,7 +13,6 @@ use tokio::sync::broadcast;
 use tokio::task::AbortHandle;
 use tokio::time::Duration;
 
-use crate::backoff::Backoff;
 use crate::bootstrap::parse;
 use crate::config::Config;
 use crate::connection::{self, Connection, Endpoint, Lane, Owner, Pool, Settings};
@@ -86,7 +85,7 @@ impl Client {
     pub fn new(config: Config, environment: Environment) -> Result<Self> {
         let settings = Settings::try_from(&config)?;
         settings.security.check(&environment)?;
-        let backoff = Backoff { first: config.reconnect_backoff, max: config.reconnect_backoff_max };
+        let backoff = config.connect_backoff();
         let metadata = Cache::new(config.metadata_max_idle);
         let inner = Inner {
             servers: parse(&config.bootstrap_servers)?,
@@ -252,16 +251,28 @@ impl Client {
             let generation = self.inner.metadata.peek().generation;
             match retry.attempt(call()).await {
                 Ok(value) => return Ok(value),
-                Err(error) if error.may_pass() => retry.pause(error).await?,
+                Err(error) if error.may_pass() => {
+                    self.pause_and_refresh(&mut retry, generation, error).await?
+                }
                 Err(error) => return Err(error),
             }
-            let refreshed = self.refresh_by(generation, Want::Known, Some(retry.deadline()));
-            match retry.attempt(refreshed).await {
-                // Credentials that are refused now are refused later.
-                Err(error) if error.kind() == Kind::Authentication => return Err(error),
-                Err(error) => retry.pause(error).await?,
-                Ok(_) => {}
-            }
+        }
+    }
+
+    /// Waits after a failure, and refreshes the metadata of `generation` for the next attempt.
+    pub(crate) async fn pause_and_refresh(
+        &self,
+        retry: &mut Retry,
+        generation: u64,
+        error: Error,
+    ) -> Result<()> {
+        retry.pause(error).await?;
+        let refreshed = self.refresh_by(generation, Want::Known, Some(retry.deadline()));
+        match retry.attempt(refreshed).await {
+            // Credentials that are refused now are refused later.
+            Err(error) if error.kind() == Kind::Authentication => Err(error),
+            Err(error) => retry.pause(error).await,
+            Ok(_) => Ok(()),
         }
     }
 }

@@ -302,10 +302,13 @@ impl Error {
         self.with(|inner| inner.outlook = outlook)
     }
 
-    /// Whether the cause can go away.
+    /// Whether the cause can go away. Of several attempts, one that may succeed is enough.
     #[must_use]
     pub(crate) fn outlook(&self) -> Outlook {
-        if self.may_pass() { self.0.outlook } else { Outlook::Lasts }
+        if !self.may_pass() {
+            return Outlook::Lasts;
+        }
+        self.attempts().iter().map(Self::outlook).min().unwrap_or(self.0.outlook)
     }
 
     /// Whether the client goes on by itself after this. More than what it tells others to try

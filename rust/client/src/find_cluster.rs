@@ -7,7 +7,6 @@
 
 use tokio::time::{Duration, Instant, sleep};
 
-use crate::backoff::Backoff;
 use crate::cluster::Client;
 use crate::config::Config;
 use crate::environment::Environment;
@@ -33,8 +32,7 @@ impl Client {
     /// them all.
     pub async fn find_cluster(&self, timeout: Duration) -> Result<()> {
         let deadline = retry::deadline(timeout);
-        let config = self.config();
-        let backoff = Backoff { first: config.reconnect_backoff, max: config.reconnect_backoff_max };
+        let backoff = self.config().connect_backoff();
         let (mut failures, mut in_a_row) = (0, 0);
         let mut warned: Option<Instant> = None;
         let mut before: Option<Error> = None;

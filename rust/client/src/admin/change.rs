@@ -12,7 +12,6 @@ use tokio::time::Duration;
 
 use crate::cluster::{Client, Route};
 use crate::error::{Error, Kind, Result};
-use crate::metadata::Want;
 
 /// What the controller says of one topic: its name, a code and a message.
 pub(super) struct Outcome {
@@ -56,12 +55,7 @@ pub(super) async fn change<T: Sync, R: Request>(
         let Some(error) = again else { break };
         let doubtful = error.is_maybe_done();
         let marked = |error: Error| if doubtful { error.maybe_done() } else { error };
-        retry.pause(error).await.map_err(marked)?;
-        match retry.attempt(client.refresh(generation, Want::Known)).await {
-            Err(error) if !error.may_pass() => return Err(marked(error)),
-            Err(error) => retry.pause(error).await.map_err(marked)?,
-            Ok(_) => {}
-        }
+        client.pause_and_refresh(&mut retry, generation, error).await.map_err(marked)?;
     }
     progress.failed.map_or(Ok(()), Err)
 }

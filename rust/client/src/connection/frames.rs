@@ -50,16 +50,16 @@ impl FrameError {
             Self::Io(error) => return transport_error(&error, phase, address),
             Self::NotKafka(prefix, max) => (prefix, max),
         };
-        let words = match other_protocol(prefix) {
-            Some(words) => words.to_owned(),
-            None => format!(
-                "the answer announces {} bytes; at most {max} are accepted (receive.message.max.bytes). Is this a Kafka listener?",
-                i32::from_be_bytes(prefix)
-            ),
+        let (words, outlook) = match other_protocol(prefix) {
+            Some(words) => (words.to_owned(), Outlook::Lasts),
+            None => {
+                let words = format!(
+                    "the answer announces {} bytes; at most {max} are accepted (receive.message.max.bytes). Is this a Kafka listener?",
+                    i32::from_be_bytes(prefix)
+                );
+                (words, Outlook::ProbablyLasts)
+            }
         };
-        let known =
-            matches!(prefix, [0x15 | 0x16, 0x03, ..] | [b'H', b'T', b'T', b'P'] | [b'S', b'S', b'H', b'-']);
-        let outlook = if known { Outlook::Lasts } else { Outlook::ProbablyLasts };
         Error::new(Kind::Connection, words).phase(phase).address(address).with_outlook(outlook)
     }
 }

@@ -53,7 +53,7 @@ pub async fn connect(
             connected => connected.map(Ok),
         }
     });
-    let mut failures: Vec<Error> = match connecting.await {
+    let mut failures = match connecting.await {
         Ok(Ok(connection)) => return Ok(connection),
         Ok(Err(error)) => {
             settings.metrics.authentication_failed.count();
@@ -61,7 +61,6 @@ pub async fn connect(
         }
         Err(failures) => failures,
     };
-    let outlook = failures.iter().map(Error::outlook).min();
     let Some(last) = failures.pop() else {
         return Err(unresolved(endpoint, &"it has no address").with_outlook(Outlook::Lasts));
     };
@@ -73,7 +72,7 @@ pub async fn connect(
     }
     let error = if before.is_empty() { last.clone() } else { last.clone().because(before.join(" ")) };
     failures.push(last);
-    Err(error.with_attempts(failures).with_outlook(outlook.unwrap_or_default()))
+    Err(error.with_attempts(failures))
 }
 
 async fn connect_address(

@@ -181,7 +181,7 @@ fn process_response(client: &Client, response: FetchResponse) -> Answer {
     let named = response.node_endpoints.into_iter().map(|n| (n.node_id, n.host, n.port, n.rack));
     let endpoints = brokers(named);
     let mut partitions = HashMap::new();
-    let mut moved: Vec<(TopicPartition, i32, i32)> = Vec::new();
+    let mut moved = Vec::new();
     for topic in response.responses {
         let name = match snapshot.name_of(topic.topic_id) {
             Some(name) => Arc::clone(name),
@@ -190,19 +190,17 @@ fn process_response(client: &Client, response: FetchResponse) -> Answer {
         for answer in topic.partitions {
             let leader = &answer.current_leader;
             if leader.leader_id >= 0 {
-                let partition = (Arc::clone(&name), answer.partition_index);
-                moved.push((partition, leader.leader_id, leader.leader_epoch));
+                moved.push(NewLeader {
+                    topic: Arc::clone(&name),
+                    partition: answer.partition_index,
+                    leader: leader.leader_id,
+                    leader_epoch: leader.leader_epoch,
+                });
             }
             partitions.insert((Arc::clone(&name), answer.partition_index), Fetched::from(answer));
         }
     }
-    let leaders = moved.iter().map(|((topic, partition), leader, epoch)| NewLeader {
-        topic,
-        partition: *partition,
-        leader: *leader,
-        leader_epoch: *epoch,
-    });
-    client.inner.metadata.process_leaders(&leaders.collect::<Vec<_>>(), &endpoints);
+    client.inner.metadata.process_leaders(&moved, &endpoints);
     let error = ErrorCode::from(response.error_code);
     Answer { error, session_id: response.session_id, partitions }
 }

@@ -234,7 +234,7 @@ impl Cache {
 
     /// Takes in the new leaders that a response names (KIP-951), all of them in one step. Returns how many
     /// are news.
-    pub fn process_leaders(&self, leaders: &[NewLeader<'_>], brokers: &BTreeMap<i32, Broker>) -> usize {
+    pub fn process_leaders(&self, leaders: &[NewLeader], brokers: &BTreeMap<i32, Broker>) -> usize {
         let mut news = 0;
         if !leaders.is_empty() {
             self.change(|current| {

@@ -42,10 +42,10 @@ pub(crate) fn brokers(
 }
 
 /// A partition's new leader, as a response names it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NewLeader<'a> {
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewLeader {
     /// The topic.
-    pub topic: &'a str,
+    pub topic: Arc<str>,
     /// The partition.
     pub partition: i32,
     /// The leader's id.
@@ -169,7 +169,7 @@ impl Snapshot {
     #[must_use]
     pub fn with_leaders(
         &self,
-        leaders: &[NewLeader<'_>],
+        leaders: &[NewLeader],
         endpoints: &BTreeMap<i32, Broker>,
     ) -> Option<(Self, usize)> {
         let (mut next, mut news) = (self.clone(), 0);
@@ -177,11 +177,11 @@ impl Snapshot {
         for new in leaders {
             let endpoint = endpoints.get(&new.leader);
             let reachable = endpoint.is_some() || self.brokers.contains_key(&new.leader);
-            let Some(known) = self.topics.get(new.topic).filter(|_| reachable && new.leader >= 0) else {
+            let Some(known) = self.topics.get(&new.topic).filter(|_| reachable && new.leader >= 0) else {
                 continue;
             };
             // Each topic is copied once, however many of its partitions have moved.
-            let topic = topics.entry(new.topic).or_insert_with(|| Topic::clone(known));
+            let topic = topics.entry(&new.topic).or_insert_with(|| Topic::clone(known));
             if !topic.move_leader(new.partition, new.leader, new.leader_epoch) {
                 continue;
             }

@@ -83,18 +83,16 @@ impl Accumulator {
         let mut sizes: HashMap<i32, usize> = HashMap::new();
         let queues = self.queues.read();
         let mut active = std::mem::take(&mut *self.active.lock());
-        // Only here does a queue stop being active, under its lock, so that no record is missed.
-        active.retain(|number| {
-            let Some(queue) = queues.order.get(*number) else { return false };
-            let mut state = queue.state.lock();
-            self.expire(&mut state, now, &mut drained);
-            state.is_active = !state.is_empty();
-            state.is_active
-        });
+        let mut some_are_empty = false;
         let start = self.turn.fetch_add(1, Ordering::Relaxed) % active.len().max(1);
         let (before, after) = active.split_at(start.min(active.len()));
         for queue in after.iter().chain(before).filter_map(|number| queues.order.get(*number)) {
             let mut state = queue.state.lock();
+            self.expire(&mut state, now, &mut drained);
+            if state.is_empty() {
+                some_are_empty = true;
+                continue;
+            }
             if !self.is_due(queue, &state, producer, now, &mut drained) {
                 continue;
             }
@@ -121,6 +119,15 @@ impl Accumulator {
             {
                 request.push(batch);
             }
+        }
+        if some_are_empty {
+            // Only here does a queue stop being active, under its lock, so that no record is missed.
+            active.retain(|number| {
+                let Some(queue) = queues.order.get(*number) else { return false };
+                let mut state = queue.state.lock();
+                state.is_active = !state.is_empty();
+                state.is_active
+            });
         }
         let mut list = self.active.lock();
         active.append(&mut list);

@@ -230,11 +230,11 @@ fn process_response(shared: &Shared, broker: i32, batches: Vec<Batch>, response:
     }
     let named = response.node_endpoints.into_iter().map(|n| (n.node_id, n.host, n.port, n.rack));
     let endpoints = brokers(named);
-    let leaders: Vec<NewLeader<'_>> = answers
+    let leaders: Vec<NewLeader> = answers
         .iter()
         .filter(|(_, answer)| recovery(ErrorCode::from(answer.error_code)) == Recovery::Refresh)
         .map(|((topic, partition), answer)| NewLeader {
-            topic,
+            topic: Arc::clone(topic),
             partition: *partition,
             leader: answer.current_leader.leader_id,
             leader_epoch: answer.current_leader.leader_epoch,

@@ -57,7 +57,7 @@ fn leader(snapshot: &Snapshot) -> (i32, i32) {
 
 /// Whether a response that names this leader of `t-0` is news.
 fn moves(cache: &Cache, leader: i32, leader_epoch: i32) -> bool {
-    let new = NewLeader { topic: "t", partition: 0, leader, leader_epoch };
+    let new = NewLeader { topic: "t".into(), partition: 0, leader, leader_epoch };
     cache.process_leaders(&[new], &Default::default()) == 1
 }
 

@@ -82,14 +82,15 @@ fn a_partition_takes_no_more_than_150_bytes_and_a_change_copies_little() {
 
     let led = second.partition(&name(9), 3).unwrap().leader;
     let moved = allocation_counter::measure(|| {
-        let new = NewLeader { topic: &name(9), partition: 3, leader: (led + 1) % BROKERS, leader_epoch: 6 };
+        let new =
+            NewLeader { topic: name(9).into(), partition: 3, leader: (led + 1) % BROKERS, leader_epoch: 6 };
         assert_eq!(cache.process_leaders(&[new], &Default::default()), 1);
     });
     assert!(moved.bytes_total < 20_000, "one leader that moved: {} bytes", moved.bytes_total);
     // Regression: each leader that a response named copied its whole topic.
-    let name_of_10 = name(10);
-    let leaders: Vec<NewLeader<'_>> = (0..PARTITIONS)
-        .map(|partition| NewLeader { topic: &name_of_10, partition, leader: 1, leader_epoch: 6 })
+    let name_of_10: std::sync::Arc<str> = name(10).into();
+    let leaders: Vec<NewLeader> = (0..PARTITIONS)
+        .map(|partition| NewLeader { topic: name_of_10.clone(), partition, leader: 1, leader_epoch: 6 })
         .collect();
     let moved = allocation_counter::measure(|| {
         assert_eq!(cache.process_leaders(&leaders, &Default::default()), leaders.len());
