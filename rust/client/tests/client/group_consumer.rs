@@ -71,6 +71,37 @@ fn what_is_wanted_by_then_counts_when_the_application_is_slow() {
     assert_eq!((added, all), (partitions(&["t-0", "t-3"]), partitions(&["t-0", "t-1", "t-3"])));
 }
 
+/// The coordinator gives t-2 to nobody else before it has heard that this member is done with it.
+#[test]
+fn an_assignment_that_was_changed_back_before_the_application_looked_is_answered() {
+    for looks_between in [false, true] {
+        let mut bench = member(&[]);
+        let (_, actions) = hear(&mut bench, fine(2, Some(&[(1, &[0, 1, 2])])));
+        assert!(actions.is_empty(), "the application takes it up first");
+        let (delta, actions) = hear(&mut bench, fine(2, Some(&[(1, &[0, 1])])));
+        assert_eq!(delta.topic_partitions, None);
+        assert!(actions.is_empty(), "the application has not looked yet");
+        // It takes t-2 up and gives it up again at once, or gets there in two steps.
+        let (ticket, request) = if looks_between {
+            let (_, _, actions) = bench.take_up();
+            let (ticket, request) = beating(&actions);
+            assert_eq!(request.topic_partitions, owned(&[(1, &[0, 1, 2])]));
+            bench.revoke();
+            beating(&bench.answer(ticket, fine(2, None)))
+        } else {
+            for _ in 0..2 {
+                bench.look().expect("a change");
+                bench.member.acknowledge(bench.now);
+            }
+            beating(&bench.poll())
+        };
+        assert_eq!(request.topic_partitions, owned(&[(1, &[0, 1])]), "at once");
+        assert!(bench.answer(ticket, fine(3, None)).is_empty(), "once");
+        let (delta, _) = hear(&mut bench, fine(3, None));
+        assert_eq!(delta.topic_partitions, None);
+    }
+}
+
 #[test]
 fn the_same_assignment_again_is_no_news() {
     let mut bench = member(&[]);

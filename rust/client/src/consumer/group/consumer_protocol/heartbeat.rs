@@ -21,7 +21,9 @@ const INTERVALS: (Duration, Duration) = (Duration::from_millis(10), Duration::fr
 /// What the coordinator knows if it got the last heartbeat.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Sent {
-    pub(super) owned: BTreeSet<Partition>,
+    /// `None` when it has to be told even if it is the same as before: the coordinator waits for an
+    /// answer to its assignment.
+    pub(super) owned: Option<BTreeSet<Partition>>,
     topics: Topics,
 }
 
@@ -33,7 +35,7 @@ impl ConsumerProtocol {
         }
         let request = self.build_request();
         let owned = if self.epoch > 0 { self.owned.clone() } else { BTreeSet::new() };
-        self.sent = Some(Sent { owned, topics: self.topics.clone() });
+        self.sent = Some(Sent { owned: Some(owned), topics: self.topics.clone() });
         (self.sent_at, self.due) = (now, now + self.interval);
         self.ticket = Some(self.core.send(Ask::ConsumerHeartbeat(request)));
     }
@@ -41,7 +43,7 @@ impl ConsumerProtocol {
     /// When the next heartbeat is due: at once if the coordinator waits for news, such as what was
     /// given up.
     pub(super) fn due(&self) -> Instant {
-        let news = |sent: &Sent| sent.owned != self.owned || sent.topics != self.topics;
+        let news = |sent: &Sent| sent.owned.as_ref() != Some(&self.owned) || sent.topics != self.topics;
         match self.phase {
             Phase::Member if self.sent.as_ref().is_some_and(news) => self.sent_at,
             _ => self.due,
@@ -69,7 +71,7 @@ impl ConsumerProtocol {
         // Who joins has nothing, by the protocol.
         let topic_partitions = match sent {
             _ if joins => Some(Vec::new()),
-            Some(sent) if sent.owned == self.owned => None,
+            Some(sent) if sent.owned.as_ref() == Some(&self.owned) => None,
             _ => Some(owned()),
         };
         ConsumerGroupHeartbeatRequest {
@@ -141,7 +143,10 @@ impl ConsumerProtocol {
             let partitions = topics.flat_map(|topic| {
                 topic.partitions.into_iter().map(move |partition| (topic.topic_id, partition))
             });
-            self.target = Some(partitions.collect());
+            let target: BTreeSet<Partition> = partitions.collect();
+            // Nobody waits for what a member gives up that has just come.
+            self.unanswered |= self.target.as_ref().is_some_and(|before| *before != target);
+            self.target = Some(target);
             self.resolving.reset();
             self.forget_names();
         }

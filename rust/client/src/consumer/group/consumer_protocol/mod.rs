@@ -4,7 +4,9 @@
 //! Invariants: a heartbeat carries everything when the coordinator may know something else than this
 //! member believes (on joining, after a failure), so that an answer that was lost never gets a live
 //! member fenced; otherwise it carries what has changed. What the application has not given up is
-//! reported as owned, and what it does not have yet is not. A partition whose topic the metadata does
+//! reported as owned, and what it does not have yet is not. Each new assignment is answered with what
+//! is owned once there is nothing left to do for it, even if that is what was owned before: a partition
+//! may have been given and taken away again before the application looked. A partition whose topic the metadata does
 //! not know yet is waited for.
 
 mod events;
@@ -60,6 +62,8 @@ pub struct ConsumerProtocol {
     epoch: i32,
     /// What the coordinator wants this member to have; `None` before it has said so.
     target: Option<BTreeSet<Partition>>,
+    /// Whether the coordinator has not heard yet that the application has done what `target` asks for.
+    unanswered: bool,
     /// What the application has, until it has acknowledged otherwise.
     owned: BTreeSet<Partition>,
     /// What is on the desk, by ids.
@@ -96,6 +100,7 @@ impl ConsumerProtocol {
             member_id: environment.uuid().to_string().into(),
             epoch: 0,
             target: None,
+            unanswered: false,
             owned: BTreeSet::new(),
             pending: None,
             assigned: false,
@@ -115,7 +120,7 @@ impl ConsumerProtocol {
     fn step_out(&mut self) {
         self.epoch = 0;
         (self.target, self.sent, self.ticket) = (None, None, None);
-        self.assigned = false;
+        (self.assigned, self.unanswered) = (false, false);
         self.withdraw();
     }
 

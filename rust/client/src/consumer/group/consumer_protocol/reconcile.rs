@@ -49,6 +49,11 @@ impl ConsumerProtocol {
         }
         // An assignment of nothing is news when it is the first.
         if added.is_empty() && (self.assigned || !unknown.is_empty()) {
+            if std::mem::take(&mut self.unanswered)
+                && let Some(sent) = &mut self.sent
+            {
+                sent.owned = None;
+            }
             return;
         }
         tracing::info!(target: "ottla.group", group = %self.core.settings.group_id, epoch = self.epoch, added = added.len(), all = all.len(), "assigned");
