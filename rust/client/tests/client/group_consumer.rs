@@ -102,6 +102,22 @@ fn an_assignment_that_was_changed_back_before_the_application_looked_is_answered
     }
 }
 
+/// The application would read on what the coordinator gives to somebody else.
+#[test]
+fn a_topic_that_was_taken_away_before_the_application_looked_is_given_up_by_name() {
+    let mut bench = member(&[]);
+    hear(&mut bench, fine(2, Some(&[])));
+    let (_, actions) = bench.revoke();
+    bench.answer(beating(&actions).0, fine(2, None));
+    hear(&mut bench, fine(3, Some(&[(1, &[0])])));
+    learn(&mut bench);
+    hear(&mut bench, fine(3, Some(&[])));
+    let (added, ..) = bench.take_up();
+    assert_eq!(added, partitions(&["t-0"]), "it lies on the desk already");
+    let (gone, _) = bench.revoke();
+    assert_eq!(gone, partitions(&["t-0"]));
+}
+
 #[test]
 fn the_same_assignment_again_is_no_news() {
     let mut bench = member(&[]);

@@ -74,9 +74,14 @@ impl ConsumerProtocol {
         true
     }
 
-    /// Forgets the names of topics that nothing is about any more.
+    /// Forgets the names of topics that nothing is about any more. What the application is about to
+    /// take may have to be given up right after.
     pub(super) fn forget_names(&mut self) {
-        let partitions = self.target.iter().flatten().chain(&self.owned);
+        let taking = match &self.pending {
+            Some(Step::Take(all)) => all.as_slice(),
+            Some(Step::GiveUp(_)) | None => &[],
+        };
+        let partitions = self.target.iter().flatten().chain(&self.owned).chain(taking);
         let used: BTreeSet<Uuid> = partitions.map(|(id, _)| *id).collect();
         self.names.retain(|id, _| used.contains(id));
     }
