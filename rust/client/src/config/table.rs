@@ -174,7 +174,7 @@ rows! {
     partitioner_availability_timeout: Duration = ms(0), "partitioner.availability.timeout.ms", (0, INT), "Records without a key avoid partitions whose broker has taken nothing for this long although something waits for it; 0 avoids none. Needs partitioner.adaptive.partitioning.enable.";
     partitioner_rack_aware: bool = false, "partitioner.rack.aware", (0, 0), "Records without a key go to partitions led in client.rack, as long as there are any (KIP-1123).";
     compression_type: Compression = Compression::None, "compression.type", (0, 0), "How batches are compressed.";
-    compression_gzip_level: i32 = -1, "compression.gzip.level", (-1, 9), "Level of gzip; -1 is its default.";
+    compression_gzip_level: i32 = -1, "compression.gzip.level", (-1, 9), "Level of gzip; -1 is its default, 5.";
     compression_lz4_level: i32 = 9, "compression.lz4.level", (1, 17), "Level of lz4; 9 is the fast mode, the others are those of LZ4HC: smaller, and several times slower.";
     compression_zstd_level: i32 = 3, "compression.zstd.level", (-131_072, 22), "Level of zstd.";
 

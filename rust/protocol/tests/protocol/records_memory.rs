@@ -62,12 +62,13 @@ fn ours(codec: Compression, value: &[u8]) -> Vec<u8> {
 /// Gzip in two members, of which the trailer tells the size of the second only.
 fn gzip_members(records: &[u8]) -> Vec<u8> {
     let (first, second) = records.split_at(records.len() / 3);
-    let member = |bytes: &[u8]| {
-        let mut encoder = GzEncoder::new(Vec::new(), flate2::Compression::fast());
-        encoder.write_all(bytes).unwrap();
-        encoder.finish().unwrap()
-    };
-    [member(first), member(second)].concat()
+    [gzip_member(first), gzip_member(second)].concat()
+}
+
+fn gzip_member(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
 }
 
 /// Zstandard as Java writes it: a frame that announces no size, so that reading it needs a window.
@@ -130,6 +131,22 @@ fn a_large_batch_takes_a_quarter_more_than_its_size_at_most() {
             assert!(used <= most, "{codec} {writer}: {used} bytes for {made}");
         }
     }
+}
+
+/// Of two members with the same bytes the trailers are the same, too: the first must not be taken for all.
+#[test]
+fn gzip_of_two_equal_members_is_read_to_its_end() {
+    // A record is its head, its value, and a zero for no headers; the value here repeats the head.
+    const FILLER: usize = 5_000;
+    const HEAD: usize = 10;
+    let head = records(&[0; 2 * FILLER + HEAD - 1])[..HEAD].to_vec();
+    let filler = [b"some text, ".repeat(FILLER).split_at(FILLER - 1).0, &[0]].concat();
+    let value = [&filler[..], &head, &filler[..FILLER - 1]].concat();
+    let records = records(&value);
+    let (first, second) = records.split_at(records.len() / 2);
+    assert!(first == second, "the record is the same bytes twice");
+    let batch = batch(Compression::Gzip, &[gzip_member(first), gzip_member(second)].concat());
+    assert_eq!(read(&batch, &mut Scratch::new()), Ok(records.len()));
 }
 
 /// A larger batch is not decompressed beside what was kept of a smaller one.

@@ -68,7 +68,8 @@ impl Compression {
     /// The levels that the codec's configuration takes, as KIP-390 bounds them.
     ///
     /// LZ4's default of 9 is its fast compressor, as in Java; the others are LZ4HC's levels, several
-    /// times slower. Gzip also takes -1, its default.
+    /// times slower. Gzip also takes -1, its default, which is libdeflate's 5: smaller than what zlib's 6
+    /// makes, in less time.
     #[must_use]
     pub const fn levels(self) -> Option<RangeInclusive<i32>> {
         match self {

@@ -23,8 +23,15 @@ const MOST_GUESS: usize = 1 << 20;
 /// What the reading of batches needs and can use again for the next one. Make one and keep it.
 pub struct Scratch {
     output: Output,
-    zstd: Option<zstd::Decoder>,
+    decoders: Decoders,
     limit: usize,
+}
+
+/// The contexts of the codecs that have one, made when they are first needed.
+#[derive(Default)]
+struct Decoders {
+    gzip: Option<gzip::Decoder>,
+    zstd: Option<zstd::Decoder>,
 }
 
 impl Scratch {
@@ -41,7 +48,11 @@ impl Scratch {
     #[must_use]
     pub fn with_limit(limit: usize) -> Self {
         // A buffer is one byte longer, and no longer than memory can be.
-        Self { output: Output::default(), zstd: None, limit: limit.min(isize::MAX as usize - 1) }
+        Self {
+            output: Output::default(),
+            decoders: Decoders::default(),
+            limit: limit.min(isize::MAX as usize - 1),
+        }
     }
 
     /// The limit of decompressed bytes a batch.
@@ -102,7 +113,7 @@ impl Scratch {
             }
         }
         let mut counted = Output::counting(self.limit);
-        decompress(codec, input, old_lz4, &mut counted, &mut None)?;
+        decompress(codec, input, old_lz4, &mut counted, &mut Decoders::default())?;
         let size = counted.len();
         drop(counted);
         self.output.start(size, self.limit);
@@ -110,7 +121,7 @@ impl Scratch {
     }
 
     fn run(&mut self, codec: Compression, input: &[u8], old_lz4: bool) -> Result<(), CodecError> {
-        decompress(codec, input, old_lz4, &mut self.output, &mut self.zstd)
+        decompress(codec, input, old_lz4, &mut self.output, &mut self.decoders)
     }
 }
 
@@ -131,15 +142,16 @@ fn decompress(
     input: &[u8],
     old_lz4: bool,
     output: &mut Output,
-    decoder: &mut Option<zstd::Decoder>,
+    decoders: &mut Decoders,
 ) -> Result<(), CodecError> {
     match codec {
         Compression::None => output.extend(input),
-        Compression::Gzip => gzip::decompress(input, output),
+        Compression::Gzip if output.counts() => gzip::decompress(input, output),
+        Compression::Gzip => decoders.gzip.get_or_insert_with(gzip::Decoder::new).decompress(input, output),
         Compression::Snappy => snappy::decompress(input, output),
         Compression::Lz4 => lz4::decompress(input, old_lz4, output),
         Compression::Zstd if output.counts() => zstd::count(input, output),
-        Compression::Zstd => match decoder {
+        Compression::Zstd => match &mut decoders.zstd {
             Some(decoder) => decoder.decompress(input, output),
             none => none.insert(zstd::Decoder::new()?).decompress(input, output),
         },
