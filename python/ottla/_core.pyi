@@ -800,6 +800,19 @@ class AsyncProducer:
     def flush(self, timeout: float | None = None) -> Future[None]:
         """Send what waits; done when all that was sent before is acknowledged or failed."""
 
+    def connections(self) -> list[ConnectionStatus]:
+        """Return the state of each connection, by broker; those of other users of a shared client
+        included.
+        """
+
+    def events(
+        self, *, all_topics: bool = False, timeout: float | None = None
+    ) -> Future[AsyncEvents]:
+        """Return the changes from now on, of the cluster and of the connections.
+
+        See ``AsyncClient.events``.
+        """
+
     def metrics(self) -> ProducerMetrics:
         """What was counted and measured: see ``Producer.metrics``. It waits for nothing."""
 
@@ -916,6 +929,17 @@ class Producer:
 
         Failures are told by each record's ``Delivery``, not here; what an ``on_delivery`` has
         raised is raised here.
+        """
+
+    def connections(self) -> list[ConnectionStatus]:
+        """Return the state of each connection, by broker; those of other users of a shared client
+        included.
+        """
+
+    def events(self, *, all_topics: bool = False, timeout: float | None = None) -> Events:
+        """Return the changes from now on, of the cluster and of the connections.
+
+        See ``Client.events``.
         """
 
     def metrics(self) -> ProducerMetrics:
@@ -1177,6 +1201,16 @@ class ConsumerBase:
             ConfigError: there is no ``group.id``.
         """
 
+    def connections(self) -> list[ConnectionStatus]:
+        """Return the state of each connection, by broker; those of other users of a shared client
+        included.
+        """
+
+    def metrics(self) -> Metrics:
+        """Return the metrics of the connections, by the Java client's names; those of other users
+        of a shared client included.
+        """
+
     def wakeup(self) -> None:
         """End the poll that waits, or the next one, with ``WakeupError``; from any thread."""
 
@@ -1261,6 +1295,12 @@ class Consumer(ConsumerBase):
 
     def __iter__(self) -> Iterator[Record]: ...
     def __next__(self) -> Record: ...
+    def events(self, *, all_topics: bool = False, timeout: float | None = None) -> Events:
+        """Return the changes from now on, of the cluster and of the connections.
+
+        See ``Client.events``.
+        """
+
     def position(self, topic: str, partition: int, *, timeout: float | None = None) -> int:
         """Return the offset of the next record; waits until it is known.
 
@@ -1358,6 +1398,14 @@ class AsyncConsumerBase(ConsumerBase):
 
     def __aiter__(self) -> Self: ...
     def __anext__(self) -> Awaitable[Record]: ...
+    def events(
+        self, *, all_topics: bool = False, timeout: float | None = None
+    ) -> Future[AsyncEvents]:
+        """Return the changes from now on, of the cluster and of the connections.
+
+        See ``AsyncClient.events``.
+        """
+
     def position(self, topic: str, partition: int, *, timeout: float | None = None) -> Future[int]:
         """Return the offset of the next record, once it is known."""
 

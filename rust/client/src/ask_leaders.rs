@@ -15,7 +15,7 @@ use crate::cluster::Client;
 use crate::error::{Error, Result};
 use crate::list_offsets::TopicPartition;
 use crate::metadata::{Snapshot, Want};
-use crate::topics::no_leader;
+use crate::topics::{IfMissing, no_leader};
 
 /// The partitions that one leader is asked for, each with what is asked.
 pub(crate) type Part<W> = BTreeMap<TopicPartition, W>;
@@ -47,7 +47,7 @@ impl Client {
             topics
         };
         if topics.iter().any(|topic| self.inner.metadata.peek().topic(topic).is_none()) {
-            self.topics(&topics, false, timeout).await?;
+            self.topics(&topics, IfMissing::Fail, timeout).await?;
         }
         loop {
             let snapshot = self.snapshot();

@@ -11,7 +11,7 @@ use std::sync::{Arc, Weak};
 use ottla_protocol::Request;
 use tokio::sync::broadcast;
 use tokio::task::AbortHandle;
-use tokio::time::Duration;
+use tokio::time::{Duration, Instant};
 
 use crate::bootstrap::parse;
 use crate::config::Config;
@@ -183,7 +183,13 @@ impl Client {
     }
 
     pub(crate) fn retry(&self, what: impl Into<String>, timeout: Duration) -> Retry {
-        Retry::new(what, timeout, self.inner.config.backoff(), &self.inner.environment)
+        let failures = Arc::clone(&self.inner.settings.failures);
+        Retry::new(what, timeout, self.inner.config.backoff(), &self.inner.environment, failures)
+    }
+
+    /// Records that `what` has been failing since `since`; warns if it has been for long enough.
+    pub(crate) fn record_failure(&self, what: impl std::fmt::Display, error: &Error, since: Instant) {
+        self.inner.settings.failures.record(what, error, since);
     }
 
     /// How long to wait before the next attempt at something that has failed so often in a row.

@@ -1,14 +1,17 @@
 //! Trying again within a deadline: the one loop that all calls share.
 //!
-//! Invariant: no wait passes the deadline, and the error that ends it says what failed last.
+//! Invariant: no wait passes the deadline, and the error that ends it says what failed last. Failures that
+//! last are reported as warnings long before the deadline.
 
 use std::future::Future;
+use std::sync::Arc;
 
 use tokio::time::{Duration, Instant, sleep, timeout_at};
 
 use crate::backoff::Backoff;
 use crate::environment::Environment;
 use crate::error::{Error, Kind, Result};
+use crate::persistent_failures::PersistentFailures;
 
 /// Any longer and the sum with the time of day could overflow.
 const LONGEST: Duration = Duration::from_secs(10 * 365 * 86_400);
@@ -27,7 +30,10 @@ pub(crate) struct Retry {
     backoff: Backoff,
     environment: Environment,
     failures: u32,
+    /// When the first of the failures in a row happened.
+    failing_since: Option<Instant>,
     last: Option<Error>,
+    reports: Arc<PersistentFailures>,
 }
 
 impl Retry {
@@ -36,6 +42,7 @@ impl Retry {
         timeout: Duration,
         backoff: Backoff,
         environment: &Environment,
+        reports: Arc<PersistentFailures>,
     ) -> Self {
         let (started, timeout) = (Instant::now(), timeout.min(LONGEST));
         Self {
@@ -45,7 +52,9 @@ impl Retry {
             backoff,
             environment: environment.clone(),
             failures: 0,
+            failing_since: None,
             last: None,
+            reports,
         }
     }
 
@@ -69,6 +78,7 @@ impl Retry {
         self.failures += 1;
         let wait = self.backoff.after(self.failures, self.environment.random());
         tracing::debug!(target: "ottla.retry", what = %self.what, failures = self.failures, ?wait, %error, "trying again");
+        self.report(&error);
         self.last = Some(error);
         if Instant::now() + wait >= self.deadline {
             tokio::time::sleep_until(self.deadline).await;
@@ -78,6 +88,12 @@ impl Retry {
         Ok(())
     }
 
+    /// Warns if the failures have lasted.
+    fn report(&mut self, error: &Error) {
+        let since = *self.failing_since.get_or_insert_with(Instant::now);
+        self.reports.record(&self.what, error, since);
+    }
+
     /// Whether `error` is the end of the call's own time.
     fn is_over(&self, error: &Error) -> bool {
         error.kind() == Kind::Timeout && Instant::now() >= self.deadline
@@ -85,13 +101,13 @@ impl Retry {
 
     /// Forgets the failures: something went on.
     pub(crate) fn progress(&mut self) {
-        self.failures = 0;
+        (self.failures, self.failing_since) = (0, None);
     }
 
     /// Forgets the failures and starts the time anew: for calls that are bounded by their lack of
     /// progress rather than by their length.
     pub(crate) fn restart(&mut self) {
-        self.failures = 0;
+        self.progress();
         let timeout = self.deadline - self.started;
         self.started = Instant::now();
         self.deadline = self.started + timeout;

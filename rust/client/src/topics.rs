@@ -3,38 +3,65 @@
 use std::sync::Arc;
 
 use ottla_protocol::ErrorCode;
-use tokio::time::Duration;
+use tokio::time::{Duration, Instant};
 
 use crate::cluster::Client;
 use crate::error::{Error, Result};
 use crate::metadata::{Cache, Snapshot, Topic, Want};
+use crate::nearest_names::nearest_names;
+use crate::retry::Retry;
+
+/// What to do about a topic that the cluster does not have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IfMissing {
+    /// Let a broker create it, if brokers may, and wait for it: for producers, as in Java.
+    Create,
+    /// Wait for it until the timeout.
+    Wait,
+    /// Fail, once the brokers have not known it for long enough that it cannot have been created just before.
+    Fail,
+}
+
+/// How long brokers may take to learn of a topic that was created.
+const LEARNED_WITHIN: Duration = Duration::from_secs(3);
 
 impl Client {
     /// Waits until topics exist and the metadata has them; partitions may still lack leaders.
     pub async fn topics(
         &self,
         names: &[Arc<str>],
-        create: bool,
+        if_missing: IfMissing,
         timeout: Duration,
     ) -> Result<Vec<Arc<Topic>>> {
         self.inner.metadata.touch(names);
         let mut forget = Forget { metadata: &self.inner.metadata, names };
-        let found = self.look_up(names, create, timeout).await;
+        let found = self.look_up(names, if_missing, timeout).await;
         if found.is_ok() {
             forget.names = &[];
         }
         found
     }
 
-    async fn look_up(&self, names: &[Arc<str>], create: bool, timeout: Duration) -> Result<Vec<Arc<Topic>>> {
-        let want = if create { Want::Create(names) } else { Want::Topics(names) };
+    async fn look_up(
+        &self,
+        names: &[Arc<str>],
+        if_missing: IfMissing,
+        timeout: Duration,
+    ) -> Result<Vec<Arc<Topic>>> {
+        let want = match if_missing {
+            IfMissing::Create => Want::Create(names),
+            IfMissing::Wait | IfMissing::Fail => Want::Topics(names),
+        };
+        let give_up = Instant::now() + LEARNED_WITHIN;
         let mut retry = self.retry(format!("looking up {}", names.join(", ")), timeout);
         let mut snapshot = self.snapshot();
         loop {
             let missing = names.iter().find_map(|name| match snapshot.topic(name) {
                 Some(topic) if topic.error == ErrorCode::None => None,
-                Some(topic) => Some(Error::from_code(topic.error).topic(name)),
-                None => Some(Error::from_code(ErrorCode::UnknownTopicOrPartition).topic(name)),
+                Some(topic) if topic.error != ErrorCode::UnknownTopicOrPartition => {
+                    Some(Error::from_code(topic.error).topic(name))
+                }
+                _ => Some(missing_topic().topic(name)),
             });
             match missing {
                 None => return Ok(names.iter().filter_map(|name| snapshot.topic(name).cloned()).collect()),
@@ -44,6 +71,10 @@ impl Client {
                 {
                     if !error.is_retriable() {
                         return Err(error);
+                    }
+                    let missing = error.code() == Some(ErrorCode::UnknownTopicOrPartition);
+                    if missing && if_missing == IfMissing::Fail && Instant::now() >= give_up {
+                        return Err(self.suggest_names(error, &retry).await);
                     }
                     retry.pause(error).await?;
                 }
@@ -61,6 +92,23 @@ impl Client {
     }
 }
 
+impl Client {
+    /// Adds the topics that may have been meant to the error for a topic that does not exist.
+    async fn suggest_names(&self, error: Error, retry: &Retry) -> Error {
+        let generation = self.snapshot().generation;
+        let Ok(snapshot) = retry.attempt(self.refresh(generation, Want::All)).await else { return error };
+        let existing = snapshot.topics().filter(|topic| topic.exists()).map(|topic| &*topic.name);
+        let name = error.context().topic.clone().unwrap_or_default();
+        match nearest_names(&name, existing).join(", ") {
+            similar if similar.is_empty() => error,
+            similar => {
+                let message = format!("{}; did you mean {similar}?", error.message());
+                error.saying(message)
+            }
+        }
+    }
+}
+
 /// Takes names that turned out to be of no use out of the metadata again, or a misspelt topic would
 /// be asked for in every refresh from then on.
 struct Forget<'a> {
@@ -74,17 +122,28 @@ impl Drop for Forget<'_> {
     }
 }
 
-/// Why a partition has nobody to talk to.
+/// The error for a topic that the cluster does not have.
+pub(crate) fn missing_topic() -> Error {
+    Error::from_code(ErrorCode::UnknownTopicOrPartition)
+        .because("the cluster has no topic of this name: create it, or correct the name")
+}
+
+/// Why a partition has no leader to send requests to.
 pub(crate) fn no_leader(snapshot: &Snapshot, topic: &str, partition: i32) -> Error {
     use ottla_protocol::ErrorCode as E;
-    let code = match snapshot.topic(topic) {
-        None => E::UnknownTopicOrPartition,
-        Some(known) if known.error != E::None => known.error,
+    let error = match snapshot.topic(topic) {
+        None => missing_topic(),
+        Some(known) if known.error == E::UnknownTopicOrPartition => missing_topic(),
+        Some(known) if known.error != E::None => Error::from_code(known.error),
         Some(known) => match known.partition(partition) {
-            None => E::UnknownTopicOrPartition,
-            Some(found) if found.error != E::None => found.error,
-            Some(_) => E::LeaderNotAvailable,
+            None => {
+                let count = known.partitions.len();
+                let message = format!("the topic's partitions are 0 to {}", count.saturating_sub(1));
+                Error::from_code(E::UnknownTopicOrPartition).because(message)
+            }
+            Some(found) if found.error != E::None => Error::from_code(found.error),
+            Some(_) => Error::from_code(E::LeaderNotAvailable),
         },
     };
-    Error::from_code(code).at(&topic.into(), partition)
+    error.at(&topic.into(), partition)
 }

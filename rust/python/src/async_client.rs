@@ -99,10 +99,7 @@ impl AsyncClient {
         all_topics: bool,
         timeout: Option<f64>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let (core, timeout) = self.call(timeout)?;
-        start(py, calls::events(core, all_topics, timeout), |py, (receiver, pattern)| {
-            AsyncEvents::new(receiver, pattern).into_py_any(py)
-        })
+        events(py, self.core()?, all_topics, timeout)
     }
 
     fn connections(&self) -> PyResult<Vec<ConnectionStatus>> {
@@ -238,4 +235,17 @@ impl AsyncEvents {
             Some(event) => Event::from(&event).into_py_any(py),
         })
     }
+}
+
+/// The changes from now on.
+pub(crate) fn events<'py>(
+    py: Python<'py>,
+    core: &Core,
+    all_topics: bool,
+    timeout: Option<f64>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let timeout = seconds(timeout, core.config().default_api_timeout)?;
+    start(py, calls::events(core.clone(), all_topics, timeout), |py, (receiver, pattern)| {
+        AsyncEvents::new(receiver, pattern).into_py_any(py)
+    })
 }

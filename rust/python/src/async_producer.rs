@@ -15,7 +15,7 @@ use crate::asyncio::{self, LastLoop, Promise, start};
 use crate::awaited::Groups;
 use crate::backlog::{Backlog, Cancelled, Waiting, ask};
 use crate::batch_delivery::AsyncBatchDelivery;
-use crate::client;
+use crate::client::{self, ConnectionStatus};
 use crate::engine::leave;
 use crate::given_client::{connect, given_or_new};
 use crate::hooks::Hooks;
@@ -24,7 +24,7 @@ use crate::record::{self, Fields};
 use crate::runtime::{Owned, runtime, seconds};
 use crate::send_batch::{Given, Rows};
 use crate::told_rows::{self, Told};
-use crate::{errors, exit};
+use crate::{async_client, errors, exit};
 
 struct Parts {
     core: Arc<Core>,
@@ -191,6 +191,20 @@ impl AsyncProducer {
             core.warn_of_unseen_failures();
             Ok(py.None())
         })
+    }
+
+    fn connections(&self) -> PyResult<Vec<ConnectionStatus>> {
+        Ok(client::connections(self.parts.get()?.core.client()))
+    }
+
+    #[pyo3(signature = (*, all_topics=false, timeout=None))]
+    fn events<'py>(
+        &self,
+        py: Python<'py>,
+        all_topics: bool,
+        timeout: Option<f64>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        async_client::events(py, self.parts.get()?.core.client(), all_topics, timeout)
     }
 
     fn metrics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ottla_client::metadata::{Event, Pattern, Snapshot, Want};
-use ottla_client::{Client, ListedOffset, OffsetSpec, Result, TopicPartition};
+use ottla_client::{Client, IfMissing, ListedOffset, OffsetSpec, Result, TopicPartition};
 use ottla_protocol::ErrorCode;
 use tokio::sync::broadcast::Receiver;
 
@@ -48,7 +48,7 @@ pub(crate) async fn cluster(client: Client, mut wanted: Wanted, timeout: Duratio
     match &wanted.topics {
         Some(names) => {
             refresh(&client, "looking up topics", Want::Topics(names), timeout).await?;
-            client.topics(names, false, timeout).await?;
+            client.topics(names, IfMissing::Fail, timeout).await?;
             Ok(client.snapshot())
         }
         None => refresh(&client, "refreshing metadata", Want::Known, timeout).await,

@@ -166,9 +166,7 @@ impl Client {
 
     #[pyo3(signature = (*, all_topics=false, timeout=None))]
     fn events(&self, py: Python<'_>, all_topics: bool, timeout: Option<f64>) -> PyResult<Events> {
-        let call = calls::events(self.core()?.clone(), all_topics, self.timeout(timeout)?);
-        let (receiver, pattern) = wait_for(py, call)?;
-        Ok(Events::new(receiver, pattern))
+        events(py, self.core()?, all_topics, timeout)
     }
 
     fn connections(&self) -> PyResult<Vec<ConnectionStatus>> {
@@ -268,6 +266,18 @@ impl Client {
 /// The state of each connection, by broker.
 pub(crate) fn connections(core: &Core) -> Vec<ConnectionStatus> {
     core.connections().into_iter().map(ConnectionStatus::from).collect()
+}
+
+/// The changes from now on.
+pub(crate) fn events(
+    py: Python<'_>,
+    core: &Core,
+    all_topics: bool,
+    timeout: Option<f64>,
+) -> PyResult<Events> {
+    let timeout = seconds(timeout, core.config().default_api_timeout)?;
+    let (receiver, pattern) = wait_for(py, calls::events(core.clone(), all_topics, timeout))?;
+    Ok(Events::new(receiver, pattern))
 }
 
 /// What was counted and measured, by name.

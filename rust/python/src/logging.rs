@@ -27,8 +27,9 @@ const LEVELS_AGE: Duration = Duration::from_secs(1);
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// The loggers there are; what belongs to none of the others is the first one's.
-const LOGGERS: [&str; 9] = [
+const LOGGERS: [&str; 10] = [
     "ottla",
+    "ottla.client",
     "ottla.config",
     "ottla.connection",
     "ottla.fetch",

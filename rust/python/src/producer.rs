@@ -8,10 +8,11 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::batch_delivery::BatchDelivery;
-use crate::client::{self, Client};
+use crate::client::{self, Client, ConnectionStatus};
 use crate::delivery::Delivery;
 use crate::engine::Engine;
 use crate::errors;
+use crate::events::Events;
 use crate::exit;
 use crate::hooks::Hooks;
 use crate::record::{self, Fields, data};
@@ -132,6 +133,15 @@ impl Producer {
         // Every record has its own deadline, so this one only has to be later.
         let longest = engine.core.client().config().delivery_timeout + Duration::from_secs(5);
         engine.flush(py, seconds(timeout, longest)?)
+    }
+
+    fn connections(&self) -> PyResult<Vec<ConnectionStatus>> {
+        Ok(client::connections(self.engine.get()?.core.client()))
+    }
+
+    #[pyo3(signature = (*, all_topics=false, timeout=None))]
+    fn events(&self, py: Python<'_>, all_topics: bool, timeout: Option<f64>) -> PyResult<Events> {
+        client::events(py, self.engine.get()?.core.client(), all_topics, timeout)
     }
 
     fn metrics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {

@@ -11,6 +11,7 @@ use tokio::time::{Duration, Instant};
 use super::change::{Outcome, Verb, change};
 use crate::cluster::Client;
 use crate::error::{Error, Result};
+use crate::topics::IfMissing;
 
 /// A topic to make.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,7 +47,7 @@ impl Client {
     async fn await_leaders(&self, names: &[Arc<str>], timeout: Duration) -> Result<()> {
         let mut retry = self.retry("waiting for the new topics' leaders", timeout);
         loop {
-            let topics = retry.attempt(self.topics(names, false, timeout)).await?;
+            let topics = retry.attempt(self.topics(names, IfMissing::Wait, timeout)).await?;
             let leaderless = topics.iter().find_map(|topic| {
                 let partition = topic.partitions.iter().find(|partition| partition.leader < 0)?;
                 Some(Error::from_code(ErrorCode::LeaderNotAvailable).at(&topic.name, partition.index))

@@ -22,6 +22,7 @@ mod slot;
 mod spare;
 mod status;
 mod transport_error;
+mod unreachable;
 mod versions;
 
 use std::collections::VecDeque;

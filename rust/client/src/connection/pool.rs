@@ -17,6 +17,7 @@ use tokio::time::{Duration, Instant, sleep, sleep_until};
 
 use super::slot::{Key, Outcome, Running, Slot};
 use super::status::Progress;
+use super::unreachable::Unreachable;
 use super::{Connection, Endpoint, Lane, Owner, Settings, Status, connect};
 use crate::backoff::Backoff;
 use crate::environment::Environment;
@@ -136,12 +137,15 @@ impl Pool {
         let progress = settings.progress.clone();
         let (endpoint, environment) = (endpoint.clone(), self.environment.clone());
         let (not_before, backoff) = (attempts.not_before, self.backoff);
+        let failing_since = attempts.failing_since(Instant::now());
         let (events, lost) = (self.events.clone(), Arc::clone(&self.lost));
         let task = tokio::spawn(async move {
             if let Some(not_before) = not_before {
                 sleep_until(not_before).await;
             }
+            let unreachable = Unreachable { broker, endpoint: &endpoint, settings: &settings };
             let connecting = connect(&endpoint, &settings, &environment, None);
+            let connecting = unreachable.report_while(connecting, failing_since);
             // Whoever waits for the attempt would wait for ever, and no other would be made.
             let connected = try_catch("an attempt to connect", connecting).await;
             let Some(slot) = weak.upgrade() else { return };
@@ -157,11 +161,12 @@ impl Pool {
                     Ok(connection)
                 }
                 Err(error) => {
-                    let error = error.broker(broker);
+                    let error = unreachable.explain(error);
+                    unreachable.report(&error, failing_since);
                     attempts.failures += 1;
                     let wait = backoff.after(attempts.failures, environment.random());
                     attempts.not_before = Some(Instant::now() + wait);
-                    tracing::info!(target: "ottla.connection", broker, failures = attempts.failures, %error, "cannot connect");
+                    tracing::debug!(target: "ottla.connection", broker, failures = attempts.failures, %error, "cannot connect");
                     *slot.last_error.lock() = Some(error.clone());
                     let address = endpoint.to_string();
                     // Who has stopped listening does not miss it.

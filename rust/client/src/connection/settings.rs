@@ -9,6 +9,7 @@ use crate::config::{Config, DnsLookup};
 use crate::environment::SocketOptions;
 use crate::error::{Error, Result};
 use crate::metrics::Metrics;
+use crate::persistent_failures::PersistentFailures;
 use crate::security::Security;
 
 /// What a connection needs to know of the configuration.
@@ -29,6 +30,9 @@ pub struct Settings {
     pub(crate) socket: SocketOptions,
     pub(super) progress: Progress,
     pub(crate) metrics: Arc<Metrics>,
+    pub(crate) failures: Arc<PersistentFailures>,
+    /// The first bootstrap server, which `ottla doctor` is best started with.
+    pub(super) bootstrap: Arc<str>,
 }
 
 impl TryFrom<&Config> for Settings {
@@ -49,6 +53,8 @@ impl TryFrom<&Config> for Settings {
             socket: SocketOptions { send_buffer: config.send_buffer, receive_buffer: config.receive_buffer },
             progress: Progress::default(),
             metrics: Arc::new(Metrics::from(config)),
+            failures: Arc::default(),
+            bootstrap: config.bootstrap_servers.first().map(String::as_str).unwrap_or_default().into(),
         })
     }
 }

@@ -12,7 +12,7 @@ use arc_swap::ArcSwapOption;
 use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
-use tokio::time::Instant;
+use tokio::time::{Duration, Instant};
 
 use super::status::Progress;
 use super::{Connection, ConnectionState, Endpoint, Lane, Owner, Status};
@@ -34,6 +34,8 @@ pub(super) struct Slot {
 #[derive(Debug, Default)]
 pub(super) struct Attempts {
     pub(super) failures: u32,
+    /// When the first attempt began that failed since the last connection came up.
+    failing_since: Option<Instant>,
     pub(super) not_before: Option<Instant>,
     pub(super) endpoint: Option<Endpoint>,
     pub(super) running: Option<Running>,
@@ -41,6 +43,23 @@ pub(super) struct Attempts {
     left: bool,
     /// Connections that new requests do not take, while somebody uses them.
     former: Vec<Weak<Connection>>,
+}
+
+/// Without an attempt for this long nobody has needed the connection, and earlier failures do not count.
+const UNUSED: Duration = Duration::from_secs(60);
+
+impl Attempts {
+    /// When the first attempt began that failed since the last connection came up; now, if none did.
+    pub(super) fn failing_since(&mut self, now: Instant) -> Instant {
+        if self.not_before.is_some_and(|due| now.saturating_duration_since(due) > UNUSED) {
+            self.failing_since = None;
+        }
+        *self.failing_since.get_or_insert(now)
+    }
+
+    fn forget_failures(&mut self) {
+        (self.failures, self.failing_since, self.not_before) = (0, None, None);
+    }
 }
 
 /// The attempt under way.
@@ -96,7 +115,7 @@ impl Slot {
             }
             self.let_go(attempts);
             // A broker at another address is another chance.
-            (attempts.failures, attempts.not_before) = (0, None);
+            attempts.forget_failures();
             attempts.endpoint = Some(endpoint.clone());
         }
     }
@@ -132,7 +151,7 @@ impl Slot {
 
     /// A connection has come up.
     pub(super) fn put(&self, attempts: &mut Attempts, connection: &Arc<Connection>) {
-        (attempts.failures, attempts.not_before) = (0, None);
+        attempts.forget_failures();
         match attempts.left {
             true => attempts.former.push(Arc::downgrade(connection)),
             false => self.current.store(Some(Arc::clone(connection))),

@@ -45,7 +45,7 @@ impl Fetcher {
                 return;
             }
         };
-        source.failures = 0;
+        (source.failures, source.failing_since) = (0, None);
         if fetched.values().all(Fetched::is_empty) {
             source.returned_nothing(sent, shared.client.config().fetch_max_wait);
         }
@@ -73,6 +73,7 @@ impl Fetcher {
         let new_session = error.code().is_some_and(|code| recovery(code) == Recovery::NewSession);
         let Some(source) = self.sources.get_mut(&broker) else { return };
         source.failures += 1;
+        let since = *source.failing_since.get_or_insert(now);
         if new_session {
             // The partitions are fetched again in a new session: at once, unless that failed, too.
             if source.failures > 1 {
@@ -82,6 +83,7 @@ impl Fetcher {
         }
         source.not_before = Some(now + self.shared.client.backoff(source.failures));
         self.stale = true;
+        self.shared.client.record_failure(format_args!("fetching from broker {broker}"), &error, since);
         let mut assignment = self.shared.assignment.lock();
         for Asked { partition, version, .. } in asked {
             if let Some(slot) = assignment.current(partition, *version) {
@@ -107,11 +109,11 @@ impl Fetcher {
         now: Instant,
     ) -> Result<Option<Prefetched>> {
         if part.error != ErrorCode::None {
-            return self.refused(slot, broker, part.error, now).map(|()| None);
+            return self.refused(slot, broker, asked, part.error, now).map(|()| None);
         }
         (slot.high_watermark, slot.last_stable) = (part.high_watermark, part.last_stable);
         match part.preferred_replica {
-            ..0 => slot.failures = 0,
+            ..0 => slot.succeeded(),
             replica => self.go_nearer(slot, replica, now),
         }
         let usable = usable(&part.records, self.shared.client.config().check_crcs);
@@ -145,7 +147,7 @@ impl Fetcher {
     /// The leader names a replica that is nearer, and sends nothing itself for as long as there is one.
     fn go_nearer(&mut self, slot: &mut Slot, replica: i32, now: Instant) {
         if self.shared.client.snapshot().brokers.contains_key(&replica) {
-            slot.failures = 0;
+            slot.succeeded();
             slot.nearer = Some((replica, now + self.shared.client.config().metadata_max_age));
         } else {
             // It has just come back, and nobody here knows where it is: the leader, asked again at once,
@@ -176,8 +178,19 @@ impl Fetcher {
     }
 
     /// A partition that a broker has refused.
-    fn refused(&mut self, slot: &mut Slot, broker: i32, code: ErrorCode, now: Instant) -> Result<()> {
+    fn refused(
+        &mut self,
+        slot: &mut Slot,
+        broker: i32,
+        asked: &Asked,
+        code: ErrorCode,
+        now: Instant,
+    ) -> Result<()> {
         self.shared.rest(slot, now);
+        let (topic, partition) = &asked.partition;
+        let error = Error::from_code(code).at(topic, *partition).broker(broker);
+        let since = slot.failing_since.unwrap_or(now);
+        self.shared.client.record_failure(format_args!("reading {topic}"), &error, since);
         let from_leader = slot.nearer.take().is_none_or(|(nearer, _)| nearer != broker);
         match recovery(code) {
             // A replica may be behind its leader.
@@ -188,7 +201,7 @@ impl Fetcher {
             Recovery::ResetOffset => {}
             Recovery::Refresh => self.stale = true,
             recovery if recovery.retries() => {}
-            _ => return Err(Error::from_code(code).broker(broker)),
+            _ => return Err(error),
         }
         Ok(())
     }

@@ -30,6 +30,8 @@ pub(super) struct Source {
     pub(super) in_flight: Option<InFlight>,
     pub(super) not_before: Option<Instant>,
     pub(super) failures: u32,
+    /// When the first of them happened.
+    pub(super) failing_since: Option<Instant>,
     /// While a partition's buffer is full: when the others are asked for new records again.
     pub(super) check_at: Option<Instant>,
 }

@@ -59,7 +59,8 @@ pub(super) fn validate(shared: &Shared, subject: &Subject, standing: Standing, e
     if slot.phase != Phase::Validate {
         return;
     }
-    (slot.busy, slot.failures) = (false, 0);
+    slot.busy = false;
+    slot.succeeded();
     if end.end_offset >= standing.offset && end.leader_epoch >= 0 {
         (slot.phase, slot.validated) = (Phase::Fetch, epoch);
         return;

@@ -21,6 +21,7 @@ use crate::error::{Error, Kind, Result};
 use crate::list_offsets::{ListedOffset, OffsetSpec, TopicPartition};
 use crate::metadata::Snapshot;
 use crate::offset_for_leader_epoch::EpochEnd;
+use crate::topics::IfMissing;
 
 /// A partition, and its version when the look-up began.
 pub(super) type Subject = (TopicPartition, u64);
@@ -177,7 +178,7 @@ impl LookUp {
                 vec![Found::Committed(subjects, stored::ask(shared, partitions, timeout).await)]
             }
             Self::Topic(topic, subjects) => {
-                let known = client.topics(&[topic], false, timeout).await;
+                let known = client.topics(&[topic], IfMissing::Fail, timeout).await;
                 vec![Found::Topic(subjects, known.map(drop))]
             }
             Self::Offsets(leader, subjects) => leaders::offsets(shared, leader, subjects).await,
@@ -250,7 +251,7 @@ fn place(shared: &Shared, subject: &Subject, standing: Option<Standing>, otherwi
     slot.busy = false;
     match standing {
         Some(standing) => {
-            slot.failures = 0;
+            slot.succeeded();
             slot.stand_at(standing);
             slot.phase = Phase::Fetch;
         }
@@ -269,6 +270,8 @@ fn failed(shared: &Shared, subjects: impl IntoIterator<Item = Subject>, error: &
         let Some(slot) = assignment.current(&partition, version) else { continue };
         slot.busy = false;
         shared.rest(slot, now);
+        let since = slot.failing_since.unwrap_or(now);
+        shared.record_failure(&mut assignment, &partition, since, error.clone());
         if !stored::may_pass(shared, error) {
             assignment.fail(&partition, error.clone());
         }

@@ -5,7 +5,8 @@
 //! another partition of its broker is only left out because its buffer is full, or because it rests: that
 //! partition would wait, too. A broker that has just returned nothing is not asked again without a pause.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 use tokio::time::{Duration, Instant};
 
@@ -15,6 +16,7 @@ use super::fetcher::{Asked, Done, Fetcher, Source};
 use crate::config::Config;
 use crate::metadata::Snapshot;
 use crate::panics::try_catch;
+use crate::topics::no_leader;
 
 /// A fetch with less room than this is not worth a request, in bytes.
 const MIN_ROOM: usize = 64 * 1024;
@@ -135,6 +137,7 @@ impl Fetcher {
         let most = usize::try_from(config.max_partition_fetch_bytes).unwrap_or(0).max(1);
         let read_committed = self.shared.read_committed();
         let mut by_broker: BTreeMap<i32, Candidates> = BTreeMap::new();
+        let mut leaderless: HashMap<Arc<str>, (i32, Instant)> = HashMap::new();
         for (partition, slot) in assignment.slots() {
             if !slot.wants_records() {
                 continue;
@@ -143,6 +146,9 @@ impl Fetcher {
             let leader = || snapshot.leader(&partition.0, partition.1).map(|leader| leader.id);
             let Some(broker) = nearer.or_else(leader) else {
                 self.stale = true;
+                let since = *slot.failing_since.get_or_insert(now);
+                // One partition stands for its topic: there may be a hundred thousand.
+                leaderless.entry(Arc::clone(&partition.0)).or_insert((partition.1, since));
                 continue;
             };
             if !self.sources.entry(broker).or_default().is_free(now) {
@@ -162,6 +168,10 @@ impl Fetcher {
                 };
                 candidates.partitions.push((slot.turn, asked));
             }
+        }
+        for (topic, (partition, since)) in leaderless {
+            let error = no_leader(snapshot, &topic, partition);
+            self.shared.record_failure(assignment, &(topic, partition), since, error);
         }
         by_broker
     }

@@ -15,7 +15,8 @@ use super::group::Group;
 use super::slot::Slot;
 use crate::cluster::Client;
 use crate::config::IsolationLevel;
-use crate::error::Error;
+use crate::error::{Error, Kind};
+use crate::list_offsets::TopicPartition;
 
 #[derive(Debug)]
 pub(super) struct Shared {
@@ -63,7 +64,32 @@ impl Shared {
     /// Lets a partition rest after one more failure.
     pub(super) fn rest(&self, slot: &mut Slot, now: Instant) {
         slot.failures += 1;
+        slot.failing_since.get_or_insert(now);
         slot.not_before = Some(now + self.client.backoff(slot.failures));
+    }
+
+    /// Records why nothing has been read from a partition since `since`; warns once that has lasted.
+    ///
+    /// A topic or partition that the application has assigned and that does not exist is an error for the
+    /// application after `default.api.timeout.ms`, and again after as long: it may be created later.
+    pub(super) fn record_failure(
+        &self,
+        assignment: &mut Assignment,
+        partition: &TopicPartition,
+        since: Instant,
+        error: Error,
+    ) {
+        let (topic, index) = partition;
+        let error = error.at(topic, *index);
+        self.client.record_failure(format_args!("reading {topic}"), &error, since);
+        let is_over = since.elapsed() >= self.client.config().default_api_timeout;
+        if error.kind() == Kind::UnknownTopic && is_over && !self.is_subscribed() {
+            if let Some(slot) = assignment.slot(partition) {
+                slot.failing_since = None;
+            }
+            assignment.fail(partition, error);
+            self.ready.notify_waiters();
+        }
     }
 
     /// Who commits; `None` without a group.

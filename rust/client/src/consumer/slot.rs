@@ -77,6 +77,8 @@ pub(super) struct Slot {
     pub(super) damaged: u32,
     /// Failures in a row.
     pub(super) failures: u32,
+    /// When the first of them happened.
+    pub(super) failing_since: Option<Instant>,
     /// The end of what is replicated; -1 if unknown.
     pub(super) high_watermark: i64,
     /// The end of what no open transaction holds back; -1 if unknown.
@@ -108,6 +110,7 @@ impl Slot {
             failed: None,
             damaged: 0,
             failures: 0,
+            failing_since: None,
             high_watermark: -1,
             last_stable: -1,
             validated: -1,
@@ -124,8 +127,13 @@ impl Slot {
         self.not_before = None;
         self.failed = None;
         self.damaged = 0;
-        self.failures = 0;
+        self.succeeded();
         self.stand_at(at);
+    }
+
+    /// Notes that the failures are over.
+    pub(super) fn succeeded(&mut self) {
+        (self.failures, self.failing_since) = (0, None);
     }
 
     /// Sets the position; nothing is prefetched.

@@ -40,11 +40,15 @@ pub(super) fn may_pass(shared: &Shared, error: &Error) -> bool {
 }
 
 fn is_memberships(shared: &Shared, error: &Error) -> bool {
-    let about_member = |code| matches!(recovery(code), Recovery::Rejoin | Recovery::AwaitEpoch);
-    shared.membership().is_some() && error.code().is_some_and(about_member)
+    shared.membership().is_some() && is_about_member(error)
 }
 
-/// Asks until the time is over.
+fn is_about_member(error: &Error) -> bool {
+    error.code().is_some_and(|code| matches!(recovery(code), Recovery::Rejoin | Recovery::AwaitEpoch))
+}
+
+/// Asks until the time is over. A consumer that has unsubscribed meanwhile is a member no longer, and asks
+/// as who it is then.
 pub(super) async fn ask_within(
     shared: &Shared,
     partitions: Vec<TopicPartition>,
@@ -53,8 +57,10 @@ pub(super) async fn ask_within(
     let mut retry = shared.client.retry("asking for the group's committed offsets", timeout);
     loop {
         let left = retry.deadline().saturating_duration_since(Instant::now());
+        let asks_as = shared.member();
         match ask(shared, partitions.clone(), left).await {
             Err(error) if is_memberships(shared, &error) => retry.pause(error).await?,
+            Err(error) if is_about_member(&error) && shared.member() != asks_as => retry.pause(error).await?,
             outcome => return outcome,
         }
     }

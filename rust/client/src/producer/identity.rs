@@ -21,6 +21,8 @@ pub(super) struct Identity {
     pub(super) current: Option<ProducerId>,
     /// Why there is none yet.
     pub(super) error: Option<Error>,
+    /// When the first of the failures in a row happened.
+    pub(super) failing_since: Option<Instant>,
     task: JoinSet<Result<ProducerId>>,
     not_before: Instant,
     pause: Duration,
@@ -28,7 +30,14 @@ pub(super) struct Identity {
 
 impl Identity {
     pub(super) fn new(pause: Duration) -> Self {
-        Self { current: None, error: None, task: JoinSet::new(), not_before: Instant::now(), pause }
+        Self {
+            current: None,
+            error: None,
+            failing_since: None,
+            task: JoinSet::new(),
+            not_before: Instant::now(),
+            pause,
+        }
     }
 
     /// Asks for an id, to write to `leader` with, if it is time; otherwise says when it will be.
@@ -59,13 +68,14 @@ impl Identity {
         match done {
             Ok(producer) => {
                 tracing::debug!(target: "ottla.producer", id = producer.id, epoch = producer.epoch, "producer id");
-                (self.current, self.error) = (Some(producer), None);
+                (self.current, self.error, self.failing_since) = (Some(producer), None, None);
                 Some(Ok(false))
             }
             Err(error) if error.may_pass() => {
                 tracing::debug!(target: "ottla.producer", %error, "no producer id yet");
                 let stale = error.kind() == Kind::Connection;
                 self.error = Some(error);
+                self.failing_since.get_or_insert_with(Instant::now);
                 Some(Ok(stale))
             }
             Err(error) => {

@@ -49,6 +49,7 @@ use crate::metadata::{Topic, Want};
 use crate::metrics::Metric;
 use crate::panics::catch;
 use crate::retry::deadline;
+use crate::topics::IfMissing;
 use accumulator::{Accumulator, closed};
 use partitioner::Chooser;
 use queue::Queue;
@@ -218,7 +219,7 @@ impl Producer {
         let client = self.client();
         let began = Instant::now();
         let timeout = deadline.saturating_duration_since(began);
-        let found = client.topics(std::slice::from_ref(&name), true, timeout).await;
+        let found = client.topics(std::slice::from_ref(&name), IfMissing::Create, timeout).await;
         self.accumulator().metrics.looked_up.record(began.elapsed().as_nanos() as f64);
         let found = found?;
         let found = found.into_iter().next();

@@ -4,6 +4,7 @@
 //! a leader costs one refresh of the metadata at a time, with a pause between them. Requests to one
 //! broker are written in the order in which their batches were taken out.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -155,6 +156,7 @@ pub(super) async fn run(shared: Arc<Shared>) {
     let mut balance = Balance::default();
     let mut pace = Pace::default();
     let mut report_at = Instant::now() + REPORT;
+    let mut leaderless_since: Option<Instant> = None;
     let mut refresher = Refresher { task: JoinSet::new(), stale: None, not_before: Instant::now() };
     loop {
         let now = Instant::now();
@@ -164,12 +166,16 @@ pub(super) async fn run(shared: Arc<Shared>) {
             None => {
                 let step = send_due(&shared, &snapshot, &identity, &mut requests, now);
                 pace.walked(now, Instant::now());
+                leaderless_since = step.leaderless.as_ref().map(|_| leaderless_since.unwrap_or(now));
                 step
             }
         };
         balance.update(&shared, &requests.in_flight, now);
-        if leaderless {
+        if let Some((topic, partition)) = leaderless {
+            let since = leaderless_since.unwrap_or(now);
             refresher.want(snapshot.generation);
+            let error = no_leader(&snapshot, &topic, partition);
+            shared.client.record_failure(format_args!("writing to {topic}"), &error, since);
         }
         let refresh_at = refresher.start(&shared, now);
         let identify_at = needs_producer_id.and_then(|leader| identity.start(&shared, leader, now));
@@ -183,8 +189,14 @@ pub(super) async fn run(shared: Arc<Shared>) {
             () = sleep_until(wait) => {}
             Some(_) = refresher.task.join_next() => refresher.not_before = Instant::now() + pause,
             Some(identified) = identity.finished() => match identified {
-                Ok(true) => refresher.want(shared.client.inner.metadata.peek().generation),
-                Ok(false) => {}
+                Ok(stale) => {
+                    if let Some((error, since)) = identity.error.as_ref().zip(identity.failing_since) {
+                        shared.client.record_failure("asking for a producer id", error, since);
+                    }
+                    if stale {
+                        refresher.want(shared.client.inner.metadata.peek().generation);
+                    }
+                }
                 Err(error) => shared.accumulator.fail_unnumbered(&error, identity.current),
             },
             Some(outcome) = requests.finished(&shared) => {
@@ -202,7 +214,8 @@ pub(super) async fn run(shared: Arc<Shared>) {
 /// What a step leaves to do.
 #[derive(Default)]
 struct Step {
-    leaderless: bool,
+    /// A partition with batches that leave as soon as it has a leader.
+    leaderless: Option<TopicPartition>,
     /// A producer id is needed, to write to this broker if it is known.
     needs_producer_id: Option<Option<i32>>,
     next: Option<Instant>,
@@ -217,11 +230,13 @@ fn send_due(
     now: Instant,
 ) -> Step {
     let config = shared.client.config();
+    let missing: RefCell<Option<TopicPartition>> = RefCell::default();
     let leader = |(topic, partition): &TopicPartition| {
         let leader = snapshot.leader(topic, *partition).map(|leader| leader.id);
         if leader.is_none() {
             // Waiting for a leader is a use, too.
             shared.client.inner.metadata.touch([topic]);
+            missing.borrow_mut().get_or_insert_with(|| (Arc::clone(topic), *partition));
         }
         leader
     };
@@ -250,7 +265,9 @@ fn send_due(
         for (broker, groups) in ready {
             groups.into_iter().for_each(|batches| requests.spawn(shared, broker, batches));
         }
-        step.leaderless |= leaderless;
+        if leaderless && step.leaderless.is_none() {
+            step.leaderless = missing.borrow().clone();
+        }
         step.needs_producer_id =
             step.needs_producer_id.or(needs_producer_id.map(|partition| leader(&partition)));
         step.next = [step.next, next].into_iter().flatten().min();

@@ -13,7 +13,7 @@ use ottla_client::config::Value;
 use ottla_client::environment::{BoxFuture, Environment, Network, SocketOptions, Stream};
 use ottla_client::metadata::Want;
 use ottla_client::producer::Producer;
-use ottla_client::{Client, Config, Kind, Route};
+use ottla_client::{Client, Config, IfMissing, Kind, Route};
 use ottla_mock::{Fault, Match, MockCluster, MockConfig, Reaction, When};
 use ottla_protocol::{ApiKey, ErrorCode};
 use parking_lot::Mutex;
@@ -401,7 +401,7 @@ async fn ipv6_is_an_address_like_any_other() {
         (format!("both:{}", six.port()), environment(&network, 1)),
     ] {
         let client = soon(Client::connect(config(&server, &[]), environment, SOON)).await.expect("connected");
-        let found = soon(client.topics(&["t".into()], true, SOON)).await.expect("a topic");
+        let found = soon(client.topics(&["t".into()], IfMissing::Create, SOON)).await.expect("a topic");
         assert_eq!(found[0].partitions.len(), 2);
         // The brokers advertise their IPv6 addresses, and are reached there.
         for broker in [1, 2] {

@@ -223,6 +223,28 @@ async fn asking_for_committed_offsets_ends_in_its_time() {
     assert_eq!((error.kind(), error.code()), (Kind::Timeout, Some(ErrorCode::StaleMemberEpoch)), "{error}");
 }
 
+/// Its request was refused as a member's, and it is none any more.
+#[tokio::test(start_paused = true)]
+async fn who_unsubscribes_while_it_asks_for_committed_offsets_gets_them() {
+    for code in [ErrorCode::StaleMemberEpoch, ErrorCode::UnknownMemberId] {
+        let cluster = ten().await;
+        let mut member = Member::join(&cluster, CONSUMER, &[]).await;
+        member.until(|member| member.offsets.len() == 10).await;
+        soon(member.consumer.commit(None, SOON)).await.expect("a member");
+        cluster.inject(Fault::once(Match::api(ApiKey::OffsetFetch), Reaction::Delay(ms(100))));
+        let fault = refuse(&cluster, ApiKey::OffsetFetch, code);
+        let unsubscribe = async {
+            tokio::time::sleep(ms(50)).await;
+            member.consumer.unsubscribe().expect("subscribed");
+        };
+        let asked = member.consumer.committed(vec![("t".into(), 0)], SOON);
+        let (found, ()) = soon(async { tokio::join!(asked, unsubscribe) }).await;
+        let found = found.unwrap_or_else(|error| panic!("{code:?}: {error}"));
+        assert_eq!(found[&("t".into(), 0)].as_ref().map(|committed| committed.offset), Some(10));
+        assert_eq!(cluster.fault_hits(fault), 1);
+    }
+}
+
 /// What only the application can mend reaches it, and is not tried again by itself.
 #[tokio::test(start_paused = true)]
 async fn what_is_fatal_reaches_the_application() {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::support::*;
 use ottla_client::metadata::{Cache, NewLeader, Pattern, Snapshot, Want};
-use ottla_client::{Client, Kind};
+use ottla_client::{Client, IfMissing, Kind};
 use ottla_mock::{Fault, Match, Reaction, TopicSpec, When};
 use ottla_protocol::messages::metadata::{
     MetadataResponse, MetadataResponseBroker, MetadataResponsePartition, MetadataResponseTopic,
@@ -241,14 +241,14 @@ async fn a_name_that_does_not_exist_is_forgotten() {
     let cluster = cluster(1).await;
     let client = client(&cluster, &[]).await;
     let name: Arc<str> = "misspelt".into();
-    let looked_up = client.topics(std::slice::from_ref(&name), false, ms(150));
+    let looked_up = client.topics(std::slice::from_ref(&name), IfMissing::Wait, ms(150));
     let error = soon(looked_up).await.expect_err("no such topic");
     assert_eq!(error.kind(), Kind::UnknownTopic, "{error}");
     assert!(client.snapshot().topic("misspelt").is_none());
     cluster.create_topic(TopicSpec::new("misspelt")).unwrap();
     soon(client.refresh(client.snapshot().generation, Want::Known)).await.expect("metadata");
     assert!(client.snapshot().topic("misspelt").is_none(), "nobody asks for it");
-    soon(client.topics(&[name], false, SOON)).await.expect("now it is there");
+    soon(client.topics(&[name], IfMissing::Wait, SOON)).await.expect("now it is there");
 }
 
 /// Regressions: an attempt to connect died with the first caller who gave up; each caller who
@@ -300,7 +300,7 @@ async fn a_topic_that_nobody_uses_is_forgotten_and_one_in_use_is_not() {
     config.metadata_max_idle = ms(2500);
     let client = soon(Client::connect(config, memory_environment(), SOON)).await.unwrap();
     let names: [Arc<str>; 2] = ["t".into(), "idle".into()];
-    soon(client.topics(&names, false, SOON)).await.unwrap();
+    soon(client.topics(&names, IfMissing::Wait, SOON)).await.unwrap();
     let known = || {
         let mut known: Vec<_> = client.snapshot().topics().map(|topic| topic.name.to_string()).collect();
         known.sort();
@@ -315,7 +315,7 @@ async fn a_topic_that_nobody_uses_is_forgotten_and_one_in_use_is_not() {
     .await;
     assert!(events.try_recv().is_err(), "nothing has changed in the cluster");
     // Who comes back to it finds it again.
-    soon(client.topics(&names, false, SOON)).await.unwrap();
+    soon(client.topics(&names, IfMissing::Wait, SOON)).await.unwrap();
     assert_eq!(known(), ["idle", "t"]);
 }
 
@@ -324,7 +324,7 @@ async fn a_pattern_brings_all_topics_that_match_and_those_to_come_while_it_lives
     let mock = cluster(1).await;
     mock.create_topic(TopicSpec::new("orders-eu")).unwrap();
     let client = client(&mock, &[]).await;
-    soon(client.topics(&["t".into()], false, SOON)).await.unwrap();
+    soon(client.topics(&["t".into()], IfMissing::Wait, SOON)).await.unwrap();
     let orders = Pattern::new(|name| name.starts_with("orders-"));
     let refresh = async |want: Want<'_>| soon(client.refresh(client.snapshot().generation, want)).await;
     let mut events = client.events();

@@ -9,7 +9,7 @@ use crate::support::*;
 use ottla_client::consumer::Member;
 use ottla_client::consumer::offsets::{self, Committed};
 use ottla_client::metadata::Want;
-use ottla_client::{Client, CoordinatorKind, Error, Kind, TopicPartition};
+use ottla_client::{Client, CoordinatorKind, Error, IfMissing, Kind, TopicPartition};
 use ottla_mock::{ApiLimit, Fault, Match, MockCluster, MockConfig, Reaction, TopicSpec, When};
 use ottla_protocol::messages::find_coordinator::{Coordinator, FindCoordinatorResponse};
 use ottla_protocol::messages::metadata::{MetadataResponse, MetadataResponseBroker};
@@ -56,7 +56,7 @@ fn stored(cluster: &MockCluster) -> Option<i64> {
 
 async fn knowing(cluster: &MockCluster) -> Client {
     let client = client(cluster, &[]).await;
-    soon(client.topics(&["t".into()], false, SOON)).await.expect("a topic");
+    soon(client.topics(&["t".into()], IfMissing::Wait, SOON)).await.expect("a topic");
     client
 }
 

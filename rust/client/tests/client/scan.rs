@@ -4,7 +4,7 @@
 
 use crate::support::*;
 use ottla_client::consumer::{Gap, Range, Scan, ScanOptions};
-use ottla_client::{Client, Error, Kind};
+use ottla_client::{Client, Error, IfMissing, Kind};
 use ottla_mock::{Fault, Match, MockCluster, Reaction, TopicSpec};
 use ottla_protocol::{ApiKey, ErrorCode};
 
@@ -124,7 +124,7 @@ async fn a_partition_that_moved_is_found_although_others_go_on() {
     fill(&cluster, 0, 100, &[]).await;
     fill(&cluster, 3, 100, &[]).await;
     let client = client(&cluster, &[]).await;
-    soon(client.topics(&["t".into()], false, SOON)).await.unwrap();
+    soon(client.topics(&["t".into()], IfMissing::Wait, SOON)).await.unwrap();
     let old = Match::api(FETCH).broker(limits).topic("t").partition(0);
     cluster.inject(Fault::new(old, Reaction::Error(ErrorCode::LeaderNotAvailable)));
     cluster.move_leader("t", 0, limits % 3 + 1).unwrap();
@@ -207,7 +207,7 @@ async fn a_topic_that_is_gone_takes_no_other_with_it_unless_that_is_an_error() {
 
     // Before, to a client that remembers it, and to one that has never heard of it.
     create();
-    soon(client.topics(&["gone".into()], false, SOON)).await.expect("known");
+    soon(client.topics(&["gone".into()], IfMissing::Wait, SOON)).await.expect("known");
     cluster.delete_topic("gone").unwrap();
     for client in [client.clone(), crate::support::client(&cluster, &[]).await] {
         let mut scan = Scan::start(client, vec![of_gone(), range(0, 0, 10)], lenient);

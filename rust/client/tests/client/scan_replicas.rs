@@ -2,8 +2,8 @@
 //! is gone or behind, and gives each record once and in order all the while.
 
 use crate::support::*;
-use ottla_client::Client;
 use ottla_client::consumer::{Range, Scan, ScanOptions};
+use ottla_client::{Client, IfMissing};
 use ottla_mock::MockCluster;
 use ottla_protocol::ApiKey;
 
@@ -79,7 +79,7 @@ async fn a_replica_that_has_just_come_back_is_found() {
     cluster.stop_broker(2).await.expect("stopped");
     let client = client(&cluster, &[("client.rack", "rack-b")]).await;
     // It knows two brokers by now.
-    soon(client.topics(&["t".into()], false, SOON)).await.expect("a topic");
+    soon(client.topics(&["t".into()], IfMissing::Wait, SOON)).await.expect("a topic");
     cluster.start_broker(2).await.expect("started");
     let started = Instant::now();
     read_with(client, async || {}).await;

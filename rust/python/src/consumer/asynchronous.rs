@@ -27,7 +27,7 @@ use crate::arrow::RecordBatch;
 use crate::asyncio::start;
 use crate::given_client::{connect, given_or_new};
 use crate::runtime::seconds;
-use crate::{errors, offsets, scan};
+use crate::{async_client, errors, offsets, scan};
 
 /// A consumer, for asyncio.
 #[pyclass(frozen, subclass, extends = ConsumerBase, module = "ottla._core")]
@@ -211,6 +211,15 @@ impl AsyncConsumerBase {
         engine(this)?.core.unsubscribe().map_err(|error| errors::raise(this.py(), &error))?;
         this.as_super().get().forget_subscription();
         Ok(())
+    }
+
+    #[pyo3(signature = (*, all_topics=false, timeout=None))]
+    fn events<'py>(
+        this: &Bound<'py, Self>,
+        all_topics: bool,
+        timeout: Option<f64>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        async_client::events(this.py(), engine(this)?.core.client(), all_topics, timeout)
     }
 
     #[pyo3(signature = (topic, partition, *, timeout=None))]

@@ -13,6 +13,7 @@ use pyo3::types::{PyDict, PyList, PyString, PyTuple};
 
 use super::engine::Engine;
 use super::partitions::{self, GroupMetadata};
+use crate::client::{self, ConnectionStatus};
 use crate::errors;
 use crate::runtime::{Owned, runtime};
 
@@ -211,6 +212,14 @@ impl ConsumerBase {
                 Err(errors::raise(py, &Error::new(Kind::Config, "this consumer has no group: set group.id")))
             }
         }
+    }
+
+    fn connections(&self) -> PyResult<Vec<ConnectionStatus>> {
+        Ok(client::connections(self.engine()?.core.client()))
+    }
+
+    fn metrics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        client::metrics(py, self.engine()?.core.client().metrics())
     }
 
     fn wakeup(&self) -> PyResult<()> {

@@ -19,7 +19,8 @@ use super::outcomes::commit_async;
 use super::partitions;
 use super::record::Record;
 use crate::arrow::RecordBatch;
-use crate::client::Client;
+use crate::client::{self, Client};
+use crate::events::Events;
 use crate::runtime::{seconds, wait, wait_for};
 use crate::{errors, offsets, scan};
 
@@ -203,6 +204,11 @@ impl Consumer {
                 return Ok(record);
             }
         }
+    }
+
+    #[pyo3(signature = (*, all_topics=false, timeout=None))]
+    fn events(this: &Bound<'_, Self>, all_topics: bool, timeout: Option<f64>) -> PyResult<Events> {
+        client::events(this.py(), base(this).engine()?.core.client(), all_topics, timeout)
     }
 
     #[pyo3(signature = (topic, partition, *, timeout=None))]

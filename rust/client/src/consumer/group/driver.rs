@@ -26,6 +26,7 @@ use crate::coordinator::CoordinatorKind;
 use crate::error::Error;
 use crate::metadata::{Snapshot, Want};
 use crate::panics::{catch, try_catch};
+use crate::topics::missing_topic;
 
 /// Even when nothing is due it looks after its member this often: the application's polls move
 /// deadlines without waking it.
@@ -80,6 +81,8 @@ struct Driver {
     /// The broker that was the coordinator when it was last asked.
     broker: Option<i32>,
     refreshing: bool,
+    /// Since when a topic that the member needs has been missing.
+    missing_since: Option<Instant>,
     /// Between refreshes for topics that are not known.
     pause: Pause,
     /// The wish that was last seen.
@@ -102,6 +105,7 @@ pub(super) async fn run(shared: Arc<Shared>) {
         jobs: JoinSet::new(),
         broker: None,
         refreshing: false,
+        missing_since: None,
         pause,
         wish: 0,
         looked: false,
@@ -216,7 +220,15 @@ impl Driver {
     fn refresh(&mut self, now: Instant, snapshot: &Snapshot, topics: &[Arc<str>]) -> Option<Instant> {
         self.shared.client.inner.metadata.touch(topics);
         self.tell_refused(snapshot);
-        let unknown = topics.iter().any(|name| snapshot.topic(name).is_none_or(|topic| !topic.exists()));
+        let is_missing = |name: &&Arc<str>| snapshot.topic(name).is_none_or(|topic| !topic.exists());
+        let missing: Vec<&Arc<str>> = topics.iter().filter(is_missing).collect();
+        let unknown = !missing.is_empty();
+        self.missing_since = unknown.then(|| self.missing_since.unwrap_or(now));
+        for name in missing {
+            let error = missing_topic().topic(name);
+            let since = self.missing_since.unwrap_or(now);
+            self.shared.client.record_failure(format_args!("reading {name}"), &error, since);
+        }
         let pattern = match &self.shared.wish.lock().subscription {
             Some(Subscription::Matching(pattern)) if !self.looked => Some(pattern.clone()),
             _ => None,

@@ -14,13 +14,14 @@ use crate::consumer::scan::{FOLLOW, Gap};
 use crate::error::{Error, Kind, Result};
 use crate::list_offsets::OffsetSpec;
 use crate::metadata::Snapshot;
+use crate::topics::IfMissing;
 
 impl Reader {
     /// Waits until the topics are known; of a scan that passes over deleted ones not for long.
     pub(super) async fn find(&mut self, topics: &[Arc<str>]) -> Result<()> {
         let since = Instant::now();
         if let Some(deleted) = &mut self.deleted {
-            match self.client.topics(topics, false, deleted.grace()).await {
+            match self.client.topics(topics, IfMissing::Wait, deleted.grace()).await {
                 Err(error) if error.kind() == Kind::UnknownTopic => {
                     deleted.missed(&self.client.snapshot(), &self.idle, since);
                     self.skip_deleted();
@@ -31,7 +32,7 @@ impl Reader {
                 found => return found.map(drop),
             }
         }
-        self.client.topics(topics, false, self.options.timeout).await.map(drop)
+        self.client.topics(topics, IfMissing::Fail, self.options.timeout).await.map(drop)
     }
 
     /// Takes what is gone with its topic to be read.

@@ -1,0 +1,147 @@
+//! Failures that do not pass: reported as warnings after two seconds, then at growing intervals.
+//!
+//! Invariant: one warning per cause and interval, however many calls, partitions and connection attempts
+//! fail for it. At most [`MOST_CAUSES`] causes are remembered.
+
+use std::collections::HashMap;
+use std::fmt::Display;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use tokio::time::{Duration, Instant};
+
+use crate::error::{Error, Kind};
+
+/// A failure that has lasted this long is reported.
+pub(crate) const REPORTED_AFTER: Duration = Duration::from_secs(2);
+/// The time from the first warning about a cause to the second; it doubles with each warning.
+const FIRST_INTERVAL: Duration = Duration::from_secs(10);
+const LONGEST_INTERVAL: Duration = Duration::from_secs(300);
+/// A cause that has not been seen for this long is new when it comes back.
+const FORGOTTEN_AFTER: Duration = Duration::from_secs(120);
+const MOST_CAUSES: usize = 1_000;
+
+/// What failures have in common that one warning reports.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Cause {
+    kind: Kind,
+    code: Option<i16>,
+    topic: Option<Arc<str>>,
+    broker: Option<i32>,
+    address: Option<String>,
+}
+
+impl From<&Error> for Cause {
+    fn from(error: &Error) -> Self {
+        let context = error.context();
+        let code = error.code().map(|code| code.code());
+        // Only a broker's answer is about the topic; a connection fails for all topics alike.
+        let topic = context.topic.clone().filter(|_| code.is_some());
+        Self { kind: error.kind(), code, topic, broker: context.broker, address: context.address.clone() }
+    }
+}
+
+/// When a cause was seen last, and when it is reported again.
+#[derive(Debug)]
+struct Report {
+    seen: Instant,
+    next: Instant,
+    interval: Duration,
+}
+
+/// The failures of one client that have not passed yet.
+#[derive(Debug, Default)]
+pub(crate) struct PersistentFailures(Mutex<HashMap<Cause, Report>>);
+
+impl PersistentFailures {
+    /// Records that `what` has been failing since `since`, most recently with `error`.
+    pub(crate) fn record(&self, what: impl Display, error: &Error, since: Instant) {
+        let now = Instant::now();
+        if self.is_due(error.into(), since, now) {
+            let seconds = now.saturating_duration_since(since).as_secs();
+            tracing::warn!(target: "ottla.client", %error, "{what} has been failing for {seconds} s");
+        }
+    }
+
+    /// Whether a warning about `cause` is due now.
+    fn is_due(&self, cause: Cause, since: Instant, now: Instant) -> bool {
+        if now.saturating_duration_since(since) < REPORTED_AFTER {
+            return false;
+        }
+        let mut reports = self.0.lock();
+        if reports.len() >= MOST_CAUSES && !reports.contains_key(&cause) {
+            reports.retain(|_, report| now.saturating_duration_since(report.seen) < FORGOTTEN_AFTER);
+            if reports.len() >= MOST_CAUSES {
+                return false;
+            }
+        }
+        let new = Report { seen: now, next: now, interval: FIRST_INTERVAL };
+        let report = reports.entry(cause).or_insert(new);
+        if now.saturating_duration_since(report.seen) >= FORGOTTEN_AFTER {
+            (report.next, report.interval) = (now, FIRST_INTERVAL);
+        }
+        report.seen = now;
+        if now < report.next {
+            return false;
+        }
+        report.next = now + report.interval;
+        report.interval = (report.interval * 2).min(LONGEST_INTERVAL);
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ottla_protocol::ErrorCode;
+
+    use super::*;
+
+    fn missing(topic: &str) -> Error {
+        Error::from_code(ErrorCode::UnknownTopicOrPartition).topic(topic)
+    }
+
+    /// The seconds after `since` at which a failure that is recorded every second is reported.
+    fn reported(failures: &PersistentFailures, since: Instant, seconds: std::ops::Range<u64>) -> Vec<u64> {
+        let at = |second: &u64| since + Duration::from_secs(*second);
+        seconds.filter(|second| failures.is_due((&missing("t")).into(), since, at(second))).collect()
+    }
+
+    #[test]
+    fn a_failure_that_lasts_is_reported_at_growing_intervals() {
+        let failures = PersistentFailures::default();
+        assert_eq!(reported(&failures, Instant::now(), 0..1_000), [2, 12, 32, 72, 152, 312, 612, 912]);
+    }
+
+    #[test]
+    fn partitions_of_a_topic_share_a_warning_and_topics_do_not() {
+        let failures = PersistentFailures::default();
+        let (since, now) = (Instant::now(), Instant::now() + Duration::from_secs(3));
+        let partition = |number| missing("t").at(&"t".into(), number);
+        assert!(failures.is_due((&partition(0)).into(), since, now));
+        assert!(!failures.is_due((&partition(1)).into(), since, now));
+        assert!(failures.is_due((&missing("u")).into(), since, now));
+    }
+
+    #[test]
+    fn a_cause_that_comes_back_is_new() {
+        let failures = PersistentFailures::default();
+        let since = Instant::now();
+        assert_eq!(reported(&failures, since, 0..100), [2, 12, 32, 72]);
+        let later = since + Duration::from_secs(99) + FORGOTTEN_AFTER;
+        assert_eq!(reported(&failures, later, 0..20), [2, 12]);
+    }
+
+    #[test]
+    fn the_number_of_causes_is_bounded() {
+        let failures = PersistentFailures::default();
+        let since = Instant::now();
+        let due = |number: usize, seconds| {
+            let now = since + Duration::from_secs(seconds);
+            failures.is_due((&missing(&format!("t{number}"))).into(), since, now)
+        };
+        assert!((0..MOST_CAUSES).all(|number| due(number, 3)));
+        assert!(!due(MOST_CAUSES, 4));
+        assert!(due(MOST_CAUSES, 200), "the others have been forgotten");
+        assert_eq!(failures.0.lock().len(), 1);
+    }
+}

@@ -1,0 +1,217 @@
+"""A condition that does not pass by itself is a warning within seconds: once per cause, with the
+place and the remedy, for consumers and producers alike."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+
+import ottla
+from ottla.errors import KafkaError, UnknownTopicError
+from ottla.testing import Fault, MockCluster
+from tests.support.ports import free_ports
+
+SOON = 60.0
+
+
+@pytest.fixture
+def cluster() -> Iterator[MockCluster]:
+    with MockCluster(brokers=3, auto_create_topics=False) as cluster:
+        cluster.create_topic("orders", partitions=6)
+        yield cluster
+
+
+@pytest.fixture
+def warnings(caplog: pytest.LogCaptureFixture) -> Callable[[], list[str]]:
+    def reported() -> list[str]:
+        return [
+            record.getMessage()
+            for record in caplog.records
+            if record.name == "ottla.client" and record.levelno == logging.WARNING
+        ]
+
+    return reported
+
+
+def poll_until_warned(consumer: ottla.Consumer, warnings: Callable[[], list[str]]) -> str:
+    deadline = time.monotonic() + SOON
+    while not warnings():
+        assert time.monotonic() < deadline, "no warning"
+        assert consumer.poll(0.1) == []
+    return warnings()[0]
+
+
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+def test_a_missing_topic_that_is_subscribed_to(
+    cluster: MockCluster, warnings: Callable[[], list[str]], protocol: str
+) -> None:
+    with ottla.Consumer(
+        cluster.bootstrap,
+        topics=["missing"],
+        group_id="g",
+        group_protocol=protocol,
+        allow_auto_create_topics=False,
+    ) as consumer:
+        warning = poll_until_warned(consumer, warnings)
+    assert "reading missing" in warning
+    assert "the cluster has no topic of this name: create it, or correct the name" in warning
+
+
+def test_a_missing_topic_that_is_assigned_is_an_error_in_the_end(
+    cluster: MockCluster, warnings: Callable[[], list[str]]
+) -> None:
+    with ottla.Consumer(cluster.bootstrap, default_api_timeout_ms=4_000) as consumer:
+        consumer.assign([("order", 0)])
+        warning = poll_until_warned(consumer, warnings)
+        assert "the cluster has no topic of this name" in warning
+        with pytest.raises(UnknownTopicError, match="no topic of this name") as caught:
+            poll_for_ever(consumer)
+        assert caught.value.context["topic"] == "order"
+        # It may be created later.
+        cluster.create_topic("order")
+        cluster.append("order", 0, [b"late"])
+        consumer.seek("order", 0, 0)
+        assert [record.value for record in poll_for_records(consumer)] == [b"late"]
+
+
+def poll_for_ever(consumer: ottla.Consumer) -> None:
+    deadline = time.monotonic() + SOON
+    while time.monotonic() < deadline:
+        consumer.poll(0.5)
+
+
+def poll_for_records(consumer: ottla.Consumer) -> list[ottla.Record]:
+    deadline = time.monotonic() + SOON
+    while time.monotonic() < deadline:
+        if records := consumer.poll(0.5):
+            return records
+    pytest.fail("no records")
+
+
+def test_a_missing_partition_names_those_that_exist(
+    cluster: MockCluster, warnings: Callable[[], list[str]]
+) -> None:
+    with ottla.Consumer(cluster.bootstrap, default_api_timeout_ms=3_000) as consumer:
+        consumer.assign([("orders", 17), ("orders", 18), ("orders", 0)])
+        cluster.append("orders", 0, [b"good"])
+        consumer.seek_to_beginning(("orders", 0))
+        assert [record.value for record in poll_for_records(consumer)] == [b"good"]
+        warning = poll_until_warned(consumer, warnings)
+        assert "the topic's partitions are 0 to 5" in warning
+        assert len(warnings()) == 1, "one warning for both partitions"
+        with pytest.raises(UnknownTopicError, match="0 to 5"):
+            poll_for_ever(consumer)
+
+
+def test_an_advertised_address_that_nothing_listens_on(
+    cluster: MockCluster, warnings: Callable[[], list[str]]
+) -> None:
+    address = f"127.0.0.1:{free_ports(1)[0]}"
+    leader = cluster.leader("orders", 0)
+    assert leader is not None
+    bootstrap = next(server for broker, server in cluster.brokers.items() if broker != leader)
+    cluster.advertise(leader, address)
+    with ottla.Consumer(bootstrap) as consumer:
+        consumer.assign([("orders", 0)])
+        consumer.seek_to_beginning()
+        warning = poll_until_warned(consumer, warnings)
+        assert f"connecting to broker {leader} has been failing for" in warning
+        assert f"the cluster advertises {address} for broker {leader}" in warning
+        assert f"`ottla doctor {bootstrap}`" in warning
+        states = {status.broker: status for status in consumer.connections()}
+        assert states[leader].state != "connected"
+        assert address in str(states[leader].last_error)
+        assert consumer.metrics()["connection-creation-total"] >= 1
+    assert len(warnings()) == 1, "the fetcher and the metadata suffer from the same cause"
+
+
+def test_a_broker_that_accepts_connections_and_says_nothing_is_reported_before_its_time_out(
+    cluster: MockCluster, warnings: Callable[[], list[str]]
+) -> None:
+    leader = cluster.leader("orders", 0)
+    assert leader is not None
+    bootstrap = next(server for broker, server in cluster.brokers.items() if broker != leader)
+    cluster.inject(Fault.silence(), api="ApiVersions", broker=leader)
+    with ottla.Consumer(bootstrap, socket_connection_setup_timeout_ms=60_000) as consumer:
+        consumer.assign([("orders", 0)])
+        consumer.seek_to_beginning()
+        warning = poll_until_warned(consumer, warnings)
+    assert "the broker does not respond" in warning
+    assert "phase ApiVersions" in warning
+
+
+def test_a_producer_that_waits_for_a_missing_topic(
+    cluster: MockCluster, warnings: Callable[[], list[str]]
+) -> None:
+    with ottla.Producer(cluster.bootstrap, max_block_ms=5_000) as producer:
+        with pytest.raises(KafkaError, match="no topic of this name"):
+            producer.send("new", b"value")
+        assert [status.state for status in producer.connections()] == ["connected"]
+    assert any("looking up new has been failing for" in warning for warning in warnings())
+
+
+def test_a_failure_that_passes_at_once_is_no_warning(
+    cluster: MockCluster, warnings: Callable[[], list[str]]
+) -> None:
+    cluster.inject(Fault.error("NOT_LEADER_OR_FOLLOWER"), api="Fetch", times=1)
+    cluster.inject(Fault.disconnect(), api="Fetch", times=1)
+    cluster.append("orders", 0, [b"value"])
+    with ottla.Consumer(cluster.bootstrap) as consumer:
+        consumer.assign([("orders", 0)])
+        consumer.seek_to_beginning()
+        assert len(poll_for_records(consumer)) == 1
+    assert warnings() == []
+
+
+@pytest.mark.parametrize("call", ["cluster", "list_offsets", "scan"])
+def test_calls_that_create_no_topics_suggest_similar_names(cluster: MockCluster, call: str) -> None:
+    calls: dict[str, Callable[[ottla.Client], object]] = {
+        "cluster": lambda client: client.cluster(["ordres"]),
+        "list_offsets": lambda client: client.list_offsets({("ordres", 0): "latest"}),
+        "scan": lambda _: ottla.scan("ordres", cluster.bootstrap),
+    }
+    with ottla.Client(cluster.bootstrap) as client:
+        began = time.monotonic()
+        with pytest.raises(UnknownTopicError, match=r"did you mean orders\?"):
+            calls[call](client)
+        # A hang guard: the time-out of the call is a minute.
+        assert time.monotonic() - began < 50
+
+
+def test_events_of_consumers_and_producers(cluster: MockCluster) -> None:
+    with (
+        ottla.Consumer(cluster.bootstrap, metadata_max_age_ms=200) as consumer,
+        ottla.Producer(cluster.bootstrap, metadata_max_age_ms=200) as producer,
+    ):
+        for user in (consumer, producer):
+            events = user.events(all_topics=True)
+            topic = f"new-{type(user).__name__}"
+            cluster.create_topic(topic)
+            assert any(event.topic == topic for event in events)
+
+
+def test_events_of_the_asyncio_twins(cluster: MockCluster) -> None:
+    async def is_told(user: ottla.AsyncConsumer | ottla.AsyncProducer) -> bool:
+        events = await user.events(all_topics=True)
+        topic = f"new-{type(user).__name__}"
+        cluster.create_topic(topic)
+        async for event in events:
+            if event.topic == topic:
+                return True
+        return False
+
+    async def main() -> None:
+        async with (
+            ottla.AsyncConsumer(cluster.bootstrap, metadata_max_age_ms=200) as consumer,
+            ottla.AsyncProducer(cluster.bootstrap, metadata_max_age_ms=200) as producer,
+        ):
+            assert consumer.metrics()["connection-count"] >= 1
+            assert producer.connections()
+            assert await is_told(consumer)
+            assert await is_told(producer)
+
+    asyncio.run(main())
