@@ -127,8 +127,8 @@ MUTATIONS = [
     Mutation(
         "decompression-has-no-limit",
         "rust/protocol/src/records/compression/scratch.rs",
-        "limit: limit.min(isize::MAX as usize - 1) }",
-        "limit: limit.max(1 << 40) }",
+        "limit: limit.min(isize::MAX as usize - 1),",
+        "limit: limit.max(1 << 40),",
     ),
     Mutation(
         "commits-are-one-too-far",
