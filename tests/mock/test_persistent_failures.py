@@ -184,8 +184,8 @@ def test_calls_that_create_no_topics_suggest_similar_names(cluster: MockCluster,
 
 def test_events_of_consumers_and_producers(cluster: MockCluster) -> None:
     with (
-        ottla.Consumer(cluster.bootstrap, metadata_max_age_ms=200) as consumer,
-        ottla.Producer(cluster.bootstrap, metadata_max_age_ms=200) as producer,
+        ottla.Consumer(cluster.bootstrap, events_metadata_max_age_ms=200) as consumer,
+        ottla.Producer(cluster.bootstrap, events_metadata_max_age_ms=200) as producer,
     ):
         for user in (consumer, producer):
             events = user.events(all_topics=True)
@@ -206,8 +206,8 @@ def test_events_of_the_asyncio_twins(cluster: MockCluster) -> None:
 
     async def main() -> None:
         async with (
-            ottla.AsyncConsumer(cluster.bootstrap, metadata_max_age_ms=200) as consumer,
-            ottla.AsyncProducer(cluster.bootstrap, metadata_max_age_ms=200) as producer,
+            ottla.AsyncConsumer(cluster.bootstrap, events_metadata_max_age_ms=200) as consumer,
+            ottla.AsyncProducer(cluster.bootstrap, events_metadata_max_age_ms=200) as producer,
         ):
             assert consumer.metrics()["connection-count"] >= 1
             assert producer.connections()

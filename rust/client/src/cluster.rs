@@ -19,6 +19,7 @@ use crate::connection::{self, Connection, Endpoint, Lane, Owner, Pool, Settings}
 use crate::coordinator::Coordinators;
 use crate::environment::Environment;
 use crate::error::{Error, Kind, Result};
+use crate::listening::Listeners;
 use crate::metadata::{Cache, Event, Snapshot, Want};
 use crate::metrics::Metric;
 use crate::retry::Retry;
@@ -68,6 +69,7 @@ pub(crate) struct Inner {
     pub(crate) coordinators: Coordinators,
     pub(crate) servers: Vec<Endpoint>,
     pub(crate) settings: Settings,
+    pub(crate) listeners: Arc<Listeners>,
     pub(crate) refresher: parking_lot::Mutex<Option<AbortHandle>>,
     closed: AtomicBool,
 }
@@ -95,6 +97,7 @@ impl Client {
             settings,
             environment,
             config,
+            listeners: Arc::default(),
             refresher: parking_lot::Mutex::default(),
             closed: AtomicBool::new(false),
         };

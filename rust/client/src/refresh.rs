@@ -17,6 +17,7 @@ use crate::cluster::{Client, Inner};
 use crate::config::{Config, MetadataRecovery};
 use crate::connection::{Lane, Owner};
 use crate::error::{Error, Kind, Phase, Result};
+use crate::listening::Listeners;
 use crate::metadata::{Snapshot, Turn, Want};
 use crate::panics::try_catch;
 use crate::race::race;
@@ -122,7 +123,8 @@ impl Client {
         // Looked at under the lock, so that closing cannot miss the task.
         if refresher.is_none() && self.check_open().is_ok() {
             let lost = self.inner.pool.lost();
-            let task = refresh_by_age(Arc::downgrade(&self.inner), lost, &self.inner.config);
+            let listeners = Arc::clone(&self.inner.listeners);
+            let task = refresh_by_age(Arc::downgrade(&self.inner), lost, listeners, &self.inner.config);
             *refresher = Some(tokio::spawn(task).abort_handle());
         }
     }
@@ -132,14 +134,19 @@ impl Client {
 fn refresh_by_age(
     inner: Weak<Inner>,
     lost: Arc<Notify>,
+    listeners: Arc<Listeners>,
     config: &Config,
 ) -> impl Future<Output = ()> + use<> {
     // Not a busy loop even when metadata is to be refreshed always, or connections come and go.
     let (age, pause) = (config.metadata_max_age.max(PAUSE), config.retry_backoff.max(PAUSE));
+    let age_for_listeners = age.min(config.events_metadata_max_age.max(PAUSE));
     async move {
         loop {
-            if timeout(age, lost.notified()).await.is_ok() {
-                sleep(pause).await;
+            let age = if listeners.are_there() { age_for_listeners } else { age };
+            tokio::select! {
+                () = lost.notified() => sleep(pause).await,
+                () = listeners.came.notified() => continue,
+                () = sleep(age) => {}
             }
             let Some(inner) = inner.upgrade() else { return };
             let client = Client::of(inner);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ottla_client::Client as Core;
-use ottla_client::metadata::{Event as CoreEvent, Pattern};
+use ottla_client::metadata::Event as CoreEvent;
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyStopAsyncIteration;
 use pyo3::prelude::*;
@@ -19,7 +19,7 @@ use crate::asyncio::start;
 use crate::calls::{self, Wanted};
 use crate::client::{self, ConnectionStatus};
 use crate::cluster::Cluster;
-use crate::events::Event;
+use crate::events::{Event, KeptFresh};
 use crate::runtime::{Owned, seconds};
 use crate::{config, errors, offsets};
 
@@ -162,8 +162,7 @@ impl AsyncClient {
 #[pyclass(frozen, module = "ottla")]
 pub(crate) struct AsyncEvents {
     source: Owned<Arc<Mutex<Source>>>,
-    /// Has the client keep all topics in view.
-    _pattern: Option<Pattern>,
+    _kept_fresh: KeptFresh,
 }
 
 struct Source {
@@ -173,9 +172,9 @@ struct Source {
 }
 
 impl AsyncEvents {
-    fn new(receiver: Receiver<CoreEvent>, pattern: Option<Pattern>) -> Self {
+    fn new(receiver: Receiver<CoreEvent>, kept_fresh: KeptFresh) -> Self {
         let source = Source { receiver, come: None };
-        Self { source: Owned::new(Arc::new(Mutex::new(source))), _pattern: pattern }
+        Self { source: Owned::new(Arc::new(Mutex::new(source))), _kept_fresh: kept_fresh }
     }
 
     /// A future of the next event, handed to `give`: nothing, if none comes in time.
@@ -245,7 +244,7 @@ pub(crate) fn events<'py>(
     timeout: Option<f64>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let timeout = seconds(timeout, core.config().default_api_timeout)?;
-    start(py, calls::events(core.clone(), all_topics, timeout), |py, (receiver, pattern)| {
-        AsyncEvents::new(receiver, pattern).into_py_any(py)
+    start(py, calls::events(core.clone(), all_topics, timeout), |py, (receiver, kept_fresh)| {
+        AsyncEvents::new(receiver, kept_fresh).into_py_any(py)
     })
 }

@@ -9,6 +9,8 @@ use ottla_client::{Client, IfMissing, ListedOffset, OffsetSpec, Result, TopicPar
 use ottla_protocol::ErrorCode;
 use tokio::sync::broadcast::Receiver;
 
+use crate::events::KeptFresh;
+
 /// What is to be in a snapshot.
 pub(crate) struct Wanted {
     topics: Option<Vec<Arc<str>>>,
@@ -73,12 +75,13 @@ pub(crate) async fn events(
     client: Client,
     all_topics: bool,
     timeout: Duration,
-) -> Result<(Receiver<Event>, Option<Pattern>)> {
+) -> Result<(Receiver<Event>, KeptFresh)> {
     let pattern = all_topics.then(Pattern::all);
     if let Some(pattern) = &pattern {
         refresh(&client, "asking for all topics", Want::Matching(pattern), timeout).await?;
     }
-    Ok((client.events(), pattern))
+    let kept_fresh = KeptFresh { _topics: pattern, _listening: client.listen() };
+    Ok((client.events(), kept_fresh))
 }
 
 /// Offsets of partitions.

@@ -276,8 +276,8 @@ pub(crate) fn events(
     timeout: Option<f64>,
 ) -> PyResult<Events> {
     let timeout = seconds(timeout, core.config().default_api_timeout)?;
-    let (receiver, pattern) = wait_for(py, calls::events(core.clone(), all_topics, timeout))?;
-    Ok(Events::new(receiver, pattern))
+    let (receiver, kept_fresh) = wait_for(py, calls::events(core.clone(), all_topics, timeout))?;
+    Ok(Events::new(receiver, kept_fresh))
 }
 
 /// What was counted and measured, by name.

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use ottla_client::Listening;
 use ottla_client::metadata::{Event as Core, Pattern};
 use parking_lot::Mutex;
 use pyo3::prelude::*;
@@ -60,7 +61,6 @@ impl From<&Core> for Event {
                 this.broker = Some(broker.id);
                 this.address = Some(broker.endpoint.to_string());
             }
-            Core::ControllerChanged { from, to } => (this.before, this.after) = (id(*from), id(*to)),
             Core::TopicAppeared { topic, partitions } | Core::TopicRecreated { topic, partitions } => {
                 this.topic = Some(topic.to_string());
                 this.after = count(*partitions);
@@ -89,7 +89,6 @@ impl From<&Core> for Event {
             Core::BrokerAdded(_) => "broker_added",
             Core::BrokerLost(_) => "broker_lost",
             Core::BrokerMoved { .. } => "broker_moved",
-            Core::ControllerChanged { .. } => "controller_changed",
             Core::TopicAppeared { .. } => "topic_appeared",
             Core::TopicGone { .. } => "topic_gone",
             Core::TopicRecreated { .. } => "topic_recreated",
@@ -104,17 +103,23 @@ impl From<&Core> for Event {
     }
 }
 
+/// What the client's metadata is kept fresh for while somebody listens.
+pub(crate) struct KeptFresh {
+    /// Which topics besides those that the client uses.
+    pub(crate) _topics: Option<Pattern>,
+    pub(crate) _listening: Listening,
+}
+
 /// The events since it was made.
 #[pyclass(frozen, module = "ottla")]
 pub(crate) struct Events {
     receiver: Mutex<Option<Owned<Receiver<Core>>>>,
-    /// Has the client keep all topics in view.
-    _pattern: Option<Pattern>,
+    _kept_fresh: KeptFresh,
 }
 
 impl Events {
-    pub(crate) fn new(receiver: Receiver<Core>, pattern: Option<Pattern>) -> Self {
-        Self { receiver: Mutex::new(Some(Owned::new(receiver))), _pattern: pattern }
+    pub(crate) fn new(receiver: Receiver<Core>, kept_fresh: KeptFresh) -> Self {
+        Self { receiver: Mutex::new(Some(Owned::new(receiver))), _kept_fresh: kept_fresh }
     }
 
     /// The next event, `None` if none comes in time; after the last one an error.

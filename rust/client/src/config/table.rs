@@ -111,6 +111,7 @@ rows! {
     client_dns_lookup: DnsLookup = DnsLookup::UseAllDnsIps, "client.dns.lookup", (0, 0), "Which addresses a bootstrap server's name stands for: all that it resolves to, or those of the names that its addresses are known by. All addresses of a name are tried in turn either way.";
     security_protocol: SecurityProtocol = SecurityProtocol::Plaintext, "security.protocol", (0, 0), "What the brokers' listener speaks: with SSL over TLS, with SASL after authenticating.";
     metadata_max_age: Duration = ms(300_000), "metadata.max.age.ms", (0, INT), "Metadata older than this is refreshed even when nothing seems to have changed.";
+    events_metadata_max_age: Duration = ms(5_000), "events.metadata.max.age.ms", (0, INT), "The same while somebody listens to events().";
     metadata_max_idle: Duration = ms(300_000), "metadata.max.idle.ms", (5_000, INT), "A topic that nobody has used for this long is not refreshed any more.";
     metadata_recovery: MetadataRecovery = MetadataRecovery::Rebootstrap, "metadata.recovery.strategy", (0, 0), "What to do when none of the known brokers answers: use the bootstrap servers again, or nothing but try again.";
     metadata_rebootstrap_trigger: Duration = ms(300_000), "metadata.recovery.rebootstrap.trigger.ms", (0, INT), "Known brokers that have not answered for this long are given up for the bootstrap servers, even if they still may.";

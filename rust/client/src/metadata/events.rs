@@ -23,13 +23,6 @@ pub enum Event {
         /// As it is.
         to: Broker,
     },
-    /// Another broker is the controller; -1 is none.
-    ControllerChanged {
-        /// Which was.
-        from: i32,
-        /// Which is.
-        to: i32,
-    },
     /// A topic is new to this client.
     TopicAppeared {
         /// Its name.
@@ -106,7 +99,6 @@ impl Event {
             Self::BrokerAdded(_)
             | Self::BrokerLost(_)
             | Self::BrokerMoved { .. }
-            | Self::ControllerChanged { .. }
             | Self::ConnectionOpened { .. }
             | Self::ConnectionLost { .. }
             | Self::Missed(_)
@@ -127,7 +119,6 @@ impl fmt::Display for Event {
             Self::BrokerMoved { from, to } => {
                 write!(f, "broker {} moved from {} to {}", to.id, from.endpoint, to.endpoint)
             }
-            Self::ControllerChanged { from, to } => write!(f, "the controller moved from {from} to {to}"),
             Self::TopicAppeared { topic, partitions } => {
                 write!(f, "topic {topic} appeared, with {partitions} partitions")
             }
@@ -166,9 +157,7 @@ pub fn changes(before: &Snapshot, after: &Snapshot) -> Vec<Event> {
     }
     let lost = before.brokers.values().filter(|broker| !after.brokers.contains_key(&broker.id));
     events.extend(lost.cloned().map(Event::BrokerLost));
-    if before.controller != after.controller {
-        events.push(Event::ControllerChanged { from: before.controller, to: after.controller });
-    }
+    // No event for the controller: with KRaft, brokers name one of themselves at random.
     let mut topics: Vec<&Arc<Topic>> = after.topics().collect();
     topics.sort_by(|a, b| a.name.cmp(&b.name));
     for topic in topics {
