@@ -174,10 +174,9 @@ class Event:
     """Something about the cluster, or about the way to it, has changed.
 
     ``kind`` says what, ``message`` says it in words, and so does ``str()``. The others are ``None``
-    where they do not apply: ``before`` and ``after`` are the leaders of a ``leader_changed``, the
-    controllers of a ``controller_changed``, and numbers of partitions of the events about topics;
-    ``None`` there is no leader, or none that is known. ``missed`` means that events came faster
-    than they were taken, and the oldest are lost.
+    where they do not apply: ``before`` and ``after`` are the leaders of a ``leader_changed``, and
+    numbers of partitions of the events about topics; ``None`` there is no leader, or none that is
+    known. ``missed`` means that events came faster than they were taken, and the oldest are lost.
     """
 
     @property
@@ -187,7 +186,6 @@ class Event:
         "broker_added",
         "broker_lost",
         "broker_moved",
-        "controller_changed",
         "topic_appeared",
         "topic_gone",
         "topic_recreated",
@@ -355,6 +353,9 @@ class Client:
                 events are there; otherwise of those that this client uses. What there is already
                 is asked for now, and not told as new.
             timeout: seconds for asking. Default: ``default.api.timeout.ms``.
+
+        While the events are there, the metadata is refreshed every ``events.metadata.max.age.ms``
+        (5 s), so that changes are noticed on an idle client, too.
         """
 
     def connections(self) -> list[ConnectionStatus]:
@@ -560,7 +561,8 @@ class Admin:
             timeout: seconds. Default: ``default.api.timeout.ms``.
 
         Raises:
-            ConfigError: the topic exists already, or something about it is not legal.
+            TopicExistsError: the topic exists already.
+            ConfigError: something about it is not legal.
             AuthorizationError: the principal may not make topics.
         """
 
@@ -774,7 +776,7 @@ class AsyncProducer:
             UnknownTopicError: the topic did not appear within ``max.block.ms``.
             TimeoutError: the buffer stayed full for ``max.block.ms``, or the record was not
                 acknowledged within ``delivery.timeout.ms``.
-            ConfigError: the record is larger than ``max.request.size``.
+            RecordTooLargeError: the record is larger than ``max.request.size``.
             KafkaError: it failed; ``maybe_done`` tells whether it may have been written.
         """
 
@@ -896,7 +898,7 @@ class Producer:
             UnknownTopicError: the topic did not appear within ``max.block.ms``.
             TimeoutError: the call waited for ``max.block.ms``, for the topic, for room in the
                 buffer, and for callbacks to keep up, together.
-            ConfigError: the record is larger than ``max.request.size``.
+            RecordTooLargeError: the record is larger than ``max.request.size``.
         """
 
     def send_batch(

@@ -21,6 +21,7 @@ __all__ = [
     "BootstrapError",
     "BrokerError",
     "ClosedError",
+    "CommitFailedError",
     "ConfigError",
     "ConnectionError",
     "DataLossError",
@@ -29,9 +30,11 @@ __all__ = [
     "KafkaError",
     "OffsetError",
     "ProtocolError",
+    "RecordTooLargeError",
     "SerializationError",
     "StateError",
     "TimeoutError",
+    "TopicExistsError",
     "UnknownTopicError",
     "WakeupError",
 ]
@@ -118,6 +121,20 @@ class BrokerError(KafkaError):
 
 class UnknownTopicError(KafkaError):
     """A topic or a partition does not exist."""
+
+
+class TopicExistsError(KafkaError):
+    """A topic exists already."""
+
+
+class RecordTooLargeError(KafkaError, ValueError):
+    """A record is larger than ``max.request.size`` or ``buffer.memory`` or, where a broker refused
+    it, than the topic's ``max.message.bytes``."""
+
+
+class CommitFailedError(KafkaError):
+    """The group has gone on without this member: its offsets were not committed, and its
+    partitions may have other readers."""
 
 
 class DataLossError(KafkaError):

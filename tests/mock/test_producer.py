@@ -297,7 +297,7 @@ def test_auto_created_topic(mock_cluster: MockCluster, producer: ottla.Producer)
 
 def test_record_too_large(mock_cluster: MockCluster, producer: ottla.Producer, single: str) -> None:
     with pytest.raises(
-        errors.ConfigError, match=r"larger than max.request.size \(1048576\)"
+        errors.RecordTooLargeError, match=r"larger than max.request.size \(1048576\)"
     ) as raised:
         producer.send(single, b"x" * 1_048_576)
     assert raised.value.context["topic"] == single
@@ -305,7 +305,7 @@ def test_record_too_large(mock_cluster: MockCluster, producer: ottla.Producer, s
     config = {"max.request.size": 4_000_000}
     with ottla.Producer(mock_cluster.bootstrap, config) as large:
         error = large.send(single, b"x" * 2_000_000).exception(30)
-    assert isinstance(error, errors.BrokerError)
+    assert isinstance(error, errors.RecordTooLargeError)
     assert error.name == "MESSAGE_TOO_LARGE"
 
 

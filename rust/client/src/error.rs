@@ -9,6 +9,8 @@ use std::sync::Arc;
 use ottla_protocol::records::RecordError;
 use ottla_protocol::{ApiKey, ErrorCode, WireError};
 
+use crate::printable::printable;
+
 /// The result of anything that the client does.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -31,6 +33,12 @@ pub enum Kind {
     Broker,
     /// A topic or a partition does not exist.
     UnknownTopic,
+    /// A topic exists already.
+    TopicExists,
+    /// A record is larger than the configuration or the broker allows.
+    RecordTooLarge,
+    /// The group has gone on without this member: its offsets were not committed.
+    CommitFailed,
     /// Records that were asked for are gone.
     DataLoss,
     /// Somebody newer has taken this client's place.
@@ -150,6 +158,8 @@ impl Error {
         use ErrorCode as E;
         let kind = match code {
             E::UnknownTopicOrPartition | E::UnknownTopicId | E::InvalidTopicException => Kind::UnknownTopic,
+            E::TopicAlreadyExists => Kind::TopicExists,
+            E::MessageTooLarge | E::RecordListTooLarge => Kind::RecordTooLarge,
             E::TopicAuthorizationFailed
             | E::GroupAuthorizationFailed
             | E::ClusterAuthorizationFailed
@@ -328,8 +338,8 @@ impl fmt::Display for Error {
         let context = &self.0.context;
         let mut place = Vec::new();
         match (&context.topic, context.partition) {
-            (Some(topic), Some(partition)) => place.push(format!("{topic}-{partition}")),
-            (Some(topic), None) => place.push(format!("topic {topic}")),
+            (Some(topic), Some(partition)) => place.push(format!("{}-{partition}", printable(topic))),
+            (Some(topic), None) => place.push(format!("topic {}", printable(topic))),
             _ => {}
         }
         if let Some(api) = context.api {

@@ -1,6 +1,7 @@
 //! The client's errors as Python exceptions: the classes of `ottla.errors`, with their fields.
 
 use ottla_client::{Error, Kind};
+use ottla_protocol::ErrorCode;
 use pyo3::exceptions::PyException;
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -20,6 +21,9 @@ fn class(kind: Kind) -> &'static str {
         Kind::Timeout => "TimeoutError",
         Kind::Broker => "BrokerError",
         Kind::UnknownTopic => "UnknownTopicError",
+        Kind::TopicExists => "TopicExistsError",
+        Kind::RecordTooLarge => "RecordTooLargeError",
+        Kind::CommitFailed => "CommitFailedError",
         Kind::DataLoss => "DataLossError",
         Kind::Fenced => "FencedError",
         Kind::Protocol => "ProtocolError",
@@ -65,7 +69,11 @@ pub(crate) fn value_at(py: Python<'_>, error: &Error, index: Option<usize>) -> P
         })
         .collect();
     let code = error.code().map(|code| (code.code(), code.name()));
-    let fatal = matches!(error.kind(), Kind::Fenced | Kind::Closed | Kind::Internal);
+    // A group that has members refuses commits of others for as long as it has.
+    let fatal = match error.kind() {
+        Kind::Fenced => error.code() != Some(ErrorCode::UnknownMemberId),
+        kind => matches!(kind, Kind::Closed | Kind::Internal),
+    };
     let arguments = (
         class(error.kind()),
         error.to_string(),

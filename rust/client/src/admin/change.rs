@@ -12,6 +12,7 @@ use tokio::time::Duration;
 
 use crate::cluster::{Client, Route};
 use crate::error::{Error, Kind, Result};
+use crate::printable::printable;
 
 /// What the controller says of one topic: its name, a code and a message.
 pub(super) struct Outcome {
@@ -142,13 +143,12 @@ fn check(outcome: &Outcome) -> Result<()> {
     let error = Error::from_code(code).topic(&outcome.topic);
     let error = match outcome.message.as_deref() {
         None | Some("") => error,
-        Some(message) => error.because(message.escape_debug()),
+        Some(message) => error.because(printable(&message)),
     };
     Err(match code {
-        ErrorCode::TopicAlreadyExists
-        | ErrorCode::InvalidPartitions
-        | ErrorCode::InvalidReplicationFactor
-        | ErrorCode::InvalidConfig => error.as_kind(Kind::Config),
+        ErrorCode::InvalidPartitions | ErrorCode::InvalidReplicationFactor | ErrorCode::InvalidConfig => {
+            error.as_kind(Kind::Config)
+        }
         _ => error,
     })
 }

@@ -14,7 +14,8 @@ use tokio::time::Duration;
 use super::ApiRange;
 use crate::environment::Environment;
 use crate::error::{Error, Kind, Phase, Result};
-use crate::security::{Sasl, peer_words};
+use crate::printable::printable;
+use crate::security::Sasl;
 
 /// More messages than any mechanism needs.
 const MAX_STEPS: usize = 16;
@@ -83,7 +84,7 @@ async fn choose(broker: &mut impl Ask, mechanism: &str) -> Result<Vec<String>> {
         return Err(Error::new(Kind::Authentication, words));
     }
     let answer = broker.ask(&SaslHandshakeRequest { mechanism: mechanism.to_owned() }).await?;
-    let offered: Vec<String> = answer.mechanisms.iter().take(32).map(|name| peer_words(name)).collect();
+    let offered: Vec<String> = answer.mechanisms.iter().take(32).map(|name| printable(name)).collect();
     match ErrorCode::from(answer.error_code) {
         ErrorCode::None => Ok(offered),
         code @ ErrorCode::UnsupportedSaslMechanism => {
@@ -102,8 +103,7 @@ async fn choose(broker: &mut impl Ask, mechanism: &str) -> Result<Vec<String>> {
 }
 
 fn refusal(code: ErrorCode, mechanism: &str, message: Option<&str>) -> Error {
-    let said =
-        message.map(|words| format!(": the broker says \"{}\"", peer_words(words))).unwrap_or_default();
+    let said = message.map(|words| format!(": the broker says \"{}\"", printable(words))).unwrap_or_default();
     match code {
         ErrorCode::SaslAuthenticationFailed => {
             Error::told(code, format!("the credentials for {mechanism} were refused{said}"))

@@ -1,6 +1,7 @@
 //! Where a broker is: its host and port, as configurations and metadata write them.
 
 use crate::error::{Error, Kind, Result};
+use crate::printable::printable;
 
 /// Where a broker is.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -13,10 +14,12 @@ pub struct Endpoint {
 
 impl std::fmt::Display for Endpoint {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        if self.host.contains(':') {
-            write!(f, "[{}]:{}", self.host, self.port)
+        // The host may be what a broker advertises.
+        let host = printable(&self.host);
+        if host.contains(':') {
+            write!(f, "[{host}]:{}", self.port)
         } else {
-            write!(f, "{}:{}", self.host, self.port)
+            write!(f, "{host}:{}", self.port)
         }
     }
 }

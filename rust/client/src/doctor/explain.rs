@@ -16,7 +16,7 @@ use super::witness::Seen;
 use crate::connection::opening::Opening;
 use crate::connection::{Endpoint, establish};
 use crate::environment::Environment;
-use crate::security::peer_words;
+use crate::printable::printable;
 
 /// No listener offers more mechanisms than this.
 const MECHANISMS: usize = 32;
@@ -102,7 +102,7 @@ pub(super) async fn offered_mechanisms(
         let request = SaslHandshakeRequest { mechanism: "OTTLA-DOCTOR".to_owned() };
         let response = connection.request(&request, version).await.ok()?;
         let refused = ErrorCode::from(response.error_code) == ErrorCode::UnsupportedSaslMechanism;
-        let named = response.mechanisms.iter().take(MECHANISMS).map(|name| peer_words(name));
+        let named = response.mechanisms.iter().take(MECHANISMS).map(|name| printable(name));
         refused.then(|| named.collect())
     };
     timeout_at(probe.phase_end(), asked).await.ok()?

@@ -147,7 +147,7 @@ impl Accumulator {
                 self.max_record,
                 self.memory.limit()
             );
-            return Err(Error::new(Kind::Config, words).at(&queue.partition.0, queue.partition.1));
+            return Err(Error::new(Kind::RecordTooLarge, words).at(&queue.partition.0, queue.partition.1));
         }
         Ok(())
     }

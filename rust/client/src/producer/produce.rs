@@ -25,6 +25,7 @@ use crate::connection::{Answer, Connection, Turn};
 use crate::error::{Error, Kind, Result};
 use crate::metadata::{NewLeader, brokers};
 use crate::panics::try_catch;
+use crate::printable::printable;
 use crate::recovery::{Recovery, recovery};
 
 /// What came of one request.
@@ -259,7 +260,7 @@ fn process_answer(shared: &Shared, broker: i32, mut batch: Batch, answer: Partit
     let code = ErrorCode::from(answer.error_code);
     let mut error = Error::from_code(code).broker(broker);
     if let Some(words) = answer.error_message.filter(|words| !words.is_empty()) {
-        error = error.because(words.escape_debug());
+        error = error.because(printable(&words));
     }
     if is_refusal(code, shared.client.config().acks) {
         batch.refused();

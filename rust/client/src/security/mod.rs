@@ -62,17 +62,3 @@ impl Security {
         self.sasl.as_ref().map_or(Ok(()), |sasl| sasl.check(environment))
     }
 }
-
-/// A peer's words, fit for a log or a terminal: on one line, without control characters, not long.
-pub(crate) fn peer_words(text: &str) -> String {
-    const LONGEST: usize = 500;
-    let mut words: String = text
-        .chars()
-        .take(LONGEST)
-        .flat_map(|c| if c.is_control() { c.escape_default().collect::<Vec<_>>() } else { vec![c] })
-        .collect();
-    if text.chars().nth(LONGEST).is_some() {
-        words.push('…');
-    }
-    words
-}

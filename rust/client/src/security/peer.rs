@@ -7,7 +7,7 @@ use x509_cert::der::Decode;
 use x509_cert::ext::pkix::SubjectAltName;
 use x509_cert::ext::pkix::name::GeneralName;
 
-use super::peer_words;
+use crate::printable::printable;
 
 /// The broker's own certificate.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,8 +36,8 @@ impl PeerCertificate {
         };
         let validity = of.validity();
         Some(Self {
-            subject: peer_words(&of.subject().to_string()),
-            issuer: peer_words(&of.issuer().to_string()),
+            subject: printable(&of.subject().to_string()),
+            issuer: printable(&of.issuer().to_string()),
             names,
             not_before: UNIX_EPOCH + validity.not_before.to_unix_duration(),
             not_after: UNIX_EPOCH + validity.not_after.to_unix_duration(),
@@ -47,7 +47,7 @@ impl PeerCertificate {
 
 fn shown_name(name: &GeneralName) -> Option<String> {
     match name {
-        GeneralName::DnsName(name) => Some(peer_words(name.as_str())),
+        GeneralName::DnsName(name) => Some(printable(name.as_str())),
         GeneralName::IpAddress(bytes) => match *bytes.as_bytes() {
             [a, b, c, d] => Some(std::net::Ipv4Addr::new(a, b, c, d).to_string()),
             ref bytes => Some(std::net::Ipv6Addr::from(<[u8; 16]>::try_from(bytes).ok()?).to_string()),

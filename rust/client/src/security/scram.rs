@@ -12,8 +12,9 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use ring::{digest, hmac, pbkdf2};
 use zeroize::Zeroizing;
 
-use super::{Secret, peer_words};
+use super::Secret;
 use crate::error::{Error, Kind, Result};
+use crate::printable::printable;
 
 /// Fewer iterations make the password cheap to guess from what we send; Kafka's own minimum.
 pub const MIN_ITERATIONS: u32 = 4096;
@@ -132,7 +133,7 @@ impl Client {
     pub fn process_final(&self, server_final: &[u8]) -> Result<()> {
         let server_final = text(server_final)?;
         if let Some(error) = server_final.strip_prefix("e=") {
-            return Err(refused(format!("SCRAM: the broker says \"{}\"", peer_words(error))));
+            return Err(refused(format!("SCRAM: the broker says \"{}\"", printable(error))));
         }
         let signature = server_final.strip_prefix("v=").and_then(|rest| rest.split(',').next());
         let signature = signature.and_then(|signature| BASE64.decode(signature).ok());
@@ -158,7 +159,7 @@ fn text(message: &[u8]) -> Result<&str> {
 /// `r=nonce,s=salt,i=iterations`, and extensions after it, which are ignored.
 fn parse_first(message: &str) -> Result<(&str, Vec<u8>, u32)> {
     if let Some(error) = message.strip_prefix("e=") {
-        return Err(refused(format!("SCRAM: the broker says \"{}\"", peer_words(error))));
+        return Err(refused(format!("SCRAM: the broker says \"{}\"", printable(error))));
     }
     if message.starts_with("m=") {
         return Err(refused("SCRAM: the broker demands an extension that this client does not know"));

@@ -84,7 +84,7 @@ fn certificate(why: &CertificateError, info: Option<&TlsInfo>) -> String {
             let names = peer.map_or(presented, |peer| &peer.names);
             let presented = match names.is_empty() {
                 true => "for no name at all".to_owned(),
-                false => format!("for {}", super::peer_words(&names.join(", "))),
+                false => format!("for {}", crate::printable::printable(&names.join(", "))),
             };
             format!(
                 "the broker's certificate{whose} is {presented}, not for {expected:?}: connect by a name that it has, or have one issued with the subject alternative name {expected:?}"

@@ -218,7 +218,7 @@ async fn a_record_too_large_fails_alone() {
     let cluster = cluster(1).await;
     let producer = producer(&cluster, &[("max.request.size", "1000"), ("linger.ms", "0")]).await;
     let large = soon(producer.send("t", Some(0), &record(&[0; 2000]))).await.expect_err("too large");
-    assert_eq!((large.kind(), producer.buffered()), (Kind::Config, 0), "{large}");
+    assert_eq!((large.kind(), producer.buffered()), (Kind::RecordTooLarge, 0), "{large}");
     offset_of(&send(&producer, 0, "small").await).await.expect("written");
     // The topic's own limit is the broker's to tell.
     cluster.create_topic(TopicSpec::new("u").config("max.message.bytes", "300")).unwrap();

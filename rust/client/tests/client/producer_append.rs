@@ -78,7 +78,7 @@ async fn what_fails_fails_alone_and_gives_its_room_back() {
     assert!((100..200).contains(&one), "{one} bytes for one record: what was taken ahead is given back");
     let mut appender = producer.appender(&target, None);
     let error = appender.send(None, &record(&large)).expect_err("too large");
-    assert_eq!(error.kind(), Kind::Config);
+    assert_eq!(error.kind(), Kind::RecordTooLarge);
     let error = appender.send(Some(7), &record(&small)).expect_err("no such partition");
     assert_eq!(error.kind(), Kind::UnknownTopic);
     let mut accepted = 1;

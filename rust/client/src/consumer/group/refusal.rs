@@ -6,6 +6,7 @@ use ottla_protocol::ErrorCode;
 use super::settings::{GroupSettings, millis};
 use crate::config::GroupProtocol;
 use crate::error::Error;
+use crate::printable::printable;
 
 /// Why the member is not in the group, and what the application knows of it.
 #[derive(Debug)]
@@ -71,7 +72,7 @@ pub(super) fn refusal(settings: &GroupSettings, code: ErrorCode, message: Option
         _ => format!("the coordinator of the group {group} refuses this member: {}", code.meaning()),
     };
     let words = match message.filter(|message| !message.is_empty()) {
-        Some(message) => format!("{words} ({})", message.escape_debug()),
+        Some(message) => format!("{words} ({})", printable(message)),
         None => words,
     };
     Error::told(code, words)

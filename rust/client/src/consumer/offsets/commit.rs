@@ -212,16 +212,20 @@ fn is_refusal(code: ErrorCode) -> bool {
 
 /// What concerns the whole commit, with what to do about it.
 fn refused(code: ErrorCode, coordinator: &Coordinator, member: &Member) -> Error {
-    let why = match code {
-        ErrorCode::UnknownMemberId if member.member_id.is_empty() => {
-            "the group has members, and only these may commit: use another group.id, or subscribe"
+    let (kind, why) = match code {
+        ErrorCode::UnknownMemberId if member.member_id.is_empty() => (
+            Kind::Fenced,
+            "the group has members, and only these may commit: use another group.id, or subscribe",
+        ),
+        ErrorCode::RebalanceInProgress => {
+            (Kind::CommitFailed, "the group is rebalancing: commit when it has its new assignment")
         }
-        ErrorCode::RebalanceInProgress => "the group is rebalancing: commit when it has its new assignment",
-        ErrorCode::IllegalGeneration | ErrorCode::UnknownMemberId | ErrorCode::FencedMemberEpoch => {
+        ErrorCode::IllegalGeneration | ErrorCode::UnknownMemberId | ErrorCode::FencedMemberEpoch => (
+            Kind::CommitFailed,
             "the group has gone on without this member, and its partitions may have other readers: poll \
-             more often than max.poll.interval.ms, or take fewer records at a time"
-        }
+             more often than max.poll.interval.ms, or take fewer records at a time",
+        ),
         _ => return coordinator.refusal(code).because(format_args!("group {}", member.group_id)),
     };
-    coordinator.refusal(code).because(format_args!("group {}: {why}", member.group_id))
+    coordinator.refusal(code).because(format_args!("group {}: {why}", member.group_id)).as_kind(kind)
 }

@@ -10,12 +10,13 @@ use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use hyper::Uri;
 use serde_json::Value;
 
-use super::super::{Jaas, Secret, Tls, peer_words};
+use super::super::{Jaas, Secret, Tls};
 use super::Token;
 use super::http::{self, Answer};
 use crate::config::Config;
 use crate::environment::Environment;
 use crate::error::{Error, Kind, Result};
+use crate::printable::printable;
 
 /// A token without an end is used for no longer than this.
 const LONGEST_LIFE: Duration = Duration::from_secs(365 * 86_400);
@@ -96,7 +97,7 @@ impl Oidc {
         let text = |name: &str| field(name).and_then(Value::as_str);
         if answer.status != 200 {
             let said: Vec<String> =
-                ["error", "error_description"].into_iter().filter_map(text).map(peer_words).collect();
+                ["error", "error_description"].into_iter().filter_map(text).map(printable).collect();
             let said = if said.is_empty() { String::new() } else { format!(": \"{}\"", said.join(": ")) };
             // A server in trouble may recover; one that says no goes on saying so.
             let kind =

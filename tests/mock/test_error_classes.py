@@ -1,0 +1,78 @@
+"""Errors have the classes that callers want to tell apart."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import pytest
+
+import ottla
+from ottla import errors
+from ottla.testing import MockCluster
+
+SOON = 60.0
+
+
+@pytest.fixture
+def cluster() -> Iterator[MockCluster]:
+    with MockCluster(brokers=1) as cluster:
+        cluster.create_topic("orders")
+        cluster.append("orders", 0, [b"a", b"b"])
+        yield cluster
+
+
+def read_one(consumer: ottla.Consumer) -> None:
+    deadline = time.monotonic() + SOON
+    while not consumer.poll(0.5, max_records=1):
+        assert time.monotonic() < deadline, "no record"
+
+
+def test_a_topic_that_exists(cluster: MockCluster) -> None:
+    with ottla.Admin(cluster.bootstrap) as admin, pytest.raises(errors.TopicExistsError) as caught:
+        admin.create_topic("orders")
+    assert caught.value.name == "TOPIC_ALREADY_EXISTS"
+    assert caught.value.context["topic"] == "orders"
+    assert not isinstance(caught.value, errors.ConfigError)
+
+
+def test_a_record_that_is_too_large_is_a_wrong_value(cluster: MockCluster) -> None:
+    with (
+        ottla.Producer(cluster.bootstrap) as producer,
+        pytest.raises(ValueError, match="is larger than") as caught,
+    ):
+        producer.send("orders", bytes(2_000_000))
+    assert type(caught.value) is errors.RecordTooLargeError
+
+
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+def test_a_commit_of_a_member_that_was_thrown_out(cluster: MockCluster, protocol: str) -> None:
+    with ottla.Consumer(
+        cluster.bootstrap,
+        topics=["orders"],
+        group_id="g",
+        group_protocol=protocol,
+        auto_offset_reset="earliest",
+        enable_auto_commit=False,
+    ) as consumer:
+        read_one(consumer)
+        (member,) = cluster.members("g")
+        cluster.expire_member("g", member.id)
+        with pytest.raises(errors.CommitFailedError, match="the group has gone on") as caught:
+            consumer.commit()
+        assert not caught.value.maybe_done
+        assert not caught.value.fatal, "the next poll joins the group again"
+        assert "not known whether" not in str(caught.value)
+
+
+def test_offsets_of_a_group_with_members_are_theirs(cluster: MockCluster) -> None:
+    with (
+        ottla.Consumer(
+            cluster.bootstrap, topics=["orders"], group_id="g", auto_offset_reset="earliest"
+        ) as consumer,
+        ottla.Admin(cluster.bootstrap) as admin,
+    ):
+        read_one(consumer)
+        with pytest.raises(errors.FencedError, match="the group has members") as caught:
+            admin.alter_consumer_group_offsets("g", {("orders", 0): 1})
+        assert not caught.value.fatal
