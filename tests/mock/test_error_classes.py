@@ -76,3 +76,12 @@ def test_offsets_of_a_group_with_members_are_theirs(cluster: MockCluster) -> Non
         with pytest.raises(errors.FencedError, match="the group has members") as caught:
             admin.alter_consumer_group_offsets("g", {("orders", 0): 1})
         assert not caught.value.fatal
+
+
+def test_a_closed_producer_says_that_it_was_closed(cluster: MockCluster) -> None:
+    producer = ottla.Producer(cluster.bootstrap)
+    producer.close()
+    with pytest.raises(errors.ClosedError, match="this producer was closed"):
+        producer.send("orders", b"value")
+    with pytest.raises(errors.ClosedError, match="this producer was closed"):
+        producer.send_batch("orders", [b"value"])

@@ -199,7 +199,18 @@ pub(super) fn decode(
                 return (Rest::Piece(cut(piece, before, standing.offset)), standing);
             }
             match decode_batch(&mut piece, &batch, scratch) {
-                Ok(set) => (set, batches.rest().clone()),
+                Ok((set, None)) => (set, batches.rest().clone()),
+                Ok((good, Some(error))) => {
+                    // What does not fit now is decoded again: malformed batches are rare.
+                    let (set, rest) = good.split(left);
+                    if !set.entries.is_empty() {
+                        standing = Standing { offset: set.next, epoch: set.leader_epoch };
+                        sets.push(set);
+                    }
+                    let piece = cut(piece, before, standing.offset);
+                    let rest = if rest.is_some() { Rest::Piece(piece) } else { Rest::Flawed(piece, error) };
+                    return (rest, standing);
+                }
                 Err(error) => return (Rest::Flawed(cut(piece, before, standing.offset), error), standing),
             }
         };
@@ -221,15 +232,19 @@ fn cut(piece: Prefetched, records: Bytes, start: i64) -> Prefetched {
     Prefetched { records, start, ..piece }
 }
 
-/// The records of one batch that are for the application.
-fn decode_batch(piece: &mut Prefetched, batch: &Batch, scratch: &mut Scratch) -> Result<RecordSet> {
+/// The records of one batch that are for the application; those before a malformed one, with the error.
+fn decode_batch(
+    piece: &mut Prefetched,
+    batch: &Batch,
+    scratch: &mut Scratch,
+) -> Result<(RecordSet, Option<Error>)> {
     let admitted = match &mut piece.aborted {
         Some(aborted) => aborted.admits(batch, scratch)?,
         None => !batch.is_control(),
     };
     let mut set = RecordSet::new(partition_of(piece), piece.version, batch);
     if !admitted || batch.last_offset() < piece.start {
-        return Ok(set);
+        return Ok((set, None));
     }
     let records = batch.records(scratch)?;
     let compressed = batch.compression() != Compression::None;
@@ -240,8 +255,16 @@ fn decode_batch(piece: &mut Prefetched, batch: &Batch, scratch: &mut Scratch) ->
         false => Keep::InPlace(bytes.as_ptr().addr()),
     };
     set.entries.reserve(records.at_most().min(MOST_EXPECTED));
+    let mut flaw = None;
     for record in records {
-        let record = record?;
+        let record = match record {
+            Ok(record) => record,
+            Err(error) => {
+                set.next = set.entries.last().map_or(piece.start, |last| last.offset + 1);
+                flaw = Some(error.into());
+                break;
+            }
+        };
         if (piece.start..piece.end).contains(&record.offset) {
             set.entries.push(keep.entry(&record));
         }
@@ -251,7 +274,7 @@ fn decode_batch(piece: &mut Prefetched, batch: &Batch, scratch: &mut Scratch) ->
         Keep::InPlace(_) if compressed => scratch.take().into(),
         Keep::InPlace(_) => batch.as_bytes().clone(),
     };
-    Ok(set)
+    Ok((set, flaw))
 }
 
 fn partition_of(piece: &Prefetched) -> TopicPartition {

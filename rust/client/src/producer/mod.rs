@@ -215,6 +215,9 @@ impl Producer {
         if let Some(target) = self.known_target(topic) {
             return Ok(target);
         }
+        if self.accumulator().closed.load(Ordering::Acquire) {
+            return Err(self.accumulator().closed_error());
+        }
         let name: Arc<str> = topic.into();
         let client = self.client();
         let began = Instant::now();
@@ -302,14 +305,20 @@ impl Producer {
         }
         match room {
             Ok(()) => Ok(Room::taken(Arc::clone(&self.shared), bytes)),
-            Err(_) => Err(Error::new(
-                Kind::Timeout,
-                format!(
-                    "buffer.memory ({} bytes) stayed full for max.block.ms ({} ms): records come faster than the brokers take them",
+            Err(_) => {
+                let message = format!(
+                    "buffer.memory ({} bytes) stayed full for max.block.ms ({} ms)",
                     config.buffer_memory,
                     config.max_block.as_millis()
-                ),
-            )),
+                );
+                Err(match self.shared.failure_since(began) {
+                    Some(error) => error.because(message).as_kind(Kind::Timeout),
+                    None => {
+                        let why = "records come faster than the brokers take them";
+                        Error::new(Kind::Timeout, format!("{message}: {why}"))
+                    }
+                })
+            }
         }
     }
 

@@ -304,10 +304,9 @@ fn fail_or_retry(shared: &Shared, batch: Batch, error: Error) {
         return shared.accumulator.complete(batch, Err(error));
     }
     let wait = pause(shared, &batch);
-    if batch.failures > 0 {
-        let what = format_args!("writing to {}", batch.part.partition().0);
-        shared.client.record_failure(what, &error, batch.created);
-    }
+    // What fails once has not been failing since the batch was begun.
+    let since = if batch.failures > 0 { batch.created } else { Instant::now() };
+    shared.record_failure(&batch.part.partition().0, &error, since);
     tracing::debug!(target: "ottla.producer", failures = batch.failures + 1, %error, "batch goes again");
     shared.accumulator.retry(batch, wait, error);
 }

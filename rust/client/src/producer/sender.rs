@@ -52,6 +52,8 @@ pub(super) struct Shared {
     pub(super) compressors: Mutex<Vec<Compressor>>,
     /// When a broker was last asked for a partition that is not known.
     looked: Mutex<Option<Instant>>,
+    /// Why records were last not written, and when that was.
+    failure: Mutex<Option<(Instant, Error)>>,
 }
 
 /// Refreshes the metadata on the side: the other partitions' batches do not wait for it. Ends with
@@ -96,7 +98,19 @@ impl Shared {
             wake: Notify::new(),
             compressors: Mutex::default(),
             looked: Mutex::default(),
+            failure: Mutex::default(),
         }
+    }
+
+    /// Records that records for `topic` have not been written since `since`; warns once that has lasted.
+    pub(super) fn record_failure(&self, topic: &str, error: &Error, since: Instant) {
+        self.client.record_failure(format_args!("writing to {topic}"), error, since);
+        *self.failure.lock() = Some((Instant::now(), error.clone()));
+    }
+
+    /// Why records were last not written, if that was not before `since`.
+    pub(super) fn failure_since(&self, since: Instant) -> Option<Error> {
+        self.failure.lock().as_ref().filter(|(at, _)| *at >= since).map(|(_, error)| error.clone())
     }
 
     /// Whether a broker may be asked for a partition that is not known: it may not exist at all, and
@@ -175,7 +189,7 @@ pub(super) async fn run(shared: Arc<Shared>) {
             let since = leaderless_since.unwrap_or(now);
             refresher.want(snapshot.generation);
             let error = no_leader(&snapshot, &topic, partition);
-            shared.client.record_failure(format_args!("writing to {topic}"), &error, since);
+            shared.record_failure(&topic, &error, since);
         }
         let refresh_at = refresher.start(&shared, now);
         let identify_at = needs_producer_id.and_then(|leader| identity.start(&shared, leader, now));

@@ -36,6 +36,7 @@ mod idempotence_doubt;
 mod large_batches;
 mod large_frames;
 mod list_offsets;
+mod malformed_records;
 mod metadata;
 mod metadata_scale;
 mod offsets;

@@ -1,0 +1,52 @@
+//! Proves: the records before a malformed one are handed out, and then the error, whatever a poll's limit is.
+
+use bytes::Bytes;
+use ottla_client::consumer::Consumer;
+use ottla_client::{Error, Kind};
+use ottla_protocol::records::{BatchBuilder, Compression, Compressor, Stamp};
+
+use crate::support::reader::{consumer, poll};
+use crate::support::*;
+
+/// A batch of three records, of which the last announces a value that is longer than the batch.
+fn malformed() -> Bytes {
+    let mut builder = BatchBuilder::new(0);
+    for value in [&b"first"[..], b"second", b"third"] {
+        builder.append(0, None, Some(value), &[]).unwrap();
+    }
+    let mut compressor = Compressor::new(Compression::None).unwrap();
+    let mut bytes = builder.finish(&Stamp::default(), &mut compressor).unwrap().to_vec();
+    let value = bytes.windows(5).position(|window| window == b"third").unwrap();
+    bytes[value - 1] = 0x7e;
+    bytes.into()
+}
+
+async fn poll_until_error(consumer: &Consumer, most: usize) -> (Vec<(i32, i64)>, Error) {
+    let mut rows = Vec::new();
+    soon(async {
+        loop {
+            match poll(consumer, most, SOON).await {
+                Ok(more) => rows.extend(more),
+                Err(error) => return (rows, error),
+            }
+        }
+    })
+    .await
+}
+
+#[tokio::test(start_paused = true)]
+async fn records_before_a_malformed_one_are_handed_out() {
+    for most in [1, 2, 3] {
+        let cluster = cluster(1).await;
+        cluster.append("t", 0, &[b"before"]).expect("appended");
+        cluster.append_raw("t", 0, malformed()).expect("appended");
+        // The checksum of what was changed above is wrong, too.
+        let consumer = consumer(&cluster, &[0], &[("check.crcs", "false")]).await;
+        let (rows, error) = poll_until_error(&consumer, most).await;
+        assert_eq!(rows, [(0, 0), (0, 1), (0, 2)], "{most} a poll");
+        assert_eq!((error.kind(), error.context().partition), (Kind::Protocol, Some(0)), "{error}");
+        assert_eq!(soon(consumer.position(&("t".into(), 0), SOON)).await.expect("a position"), 3);
+        // Nothing is skipped: the error stays until the application seeks.
+        assert!(poll_until_error(&consumer, most).await.0.is_empty());
+    }
+}
