@@ -143,7 +143,7 @@ fn check(outcome: &Outcome) -> Result<()> {
     let error = Error::from_code(code).topic(&outcome.topic);
     let error = match outcome.message.as_deref() {
         None | Some("") => error,
-        Some(message) => error.because(printable(&message)),
+        Some(message) => error.because(printable(message)),
     };
     Err(match code {
         ErrorCode::InvalidPartitions | ErrorCode::InvalidReplicationFactor | ErrorCode::InvalidConfig => {

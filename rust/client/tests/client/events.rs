@@ -51,7 +51,7 @@ fn answer(world: &World) -> MetadataResponse {
     MetadataResponse {
         brokers: world.brokers.iter().map(broker).collect(),
         // With KRaft, any broker: no event tells of it.
-        controller_id: i32::from(5),
+        controller_id: 5,
         topics: world.topics.iter().map(topic).collect(),
         ..Default::default()
     }
