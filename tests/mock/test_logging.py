@@ -140,3 +140,35 @@ def test_a_handler_that_blocks_holds_nobody_up() -> None:
         """
     )
     assert ended.stdout == "done\n"
+
+
+@pytest.mark.parametrize(
+    ("server", "protocol", "mechanism", "warned"),
+    [
+        ("broker.example:9092", "SASL_PLAINTEXT", "PLAIN", True),
+        ("broker.example:9092", "SASL_PLAINTEXT", "SCRAM-SHA-512", False),
+        ("broker.example:9092", "SASL_SSL", "PLAIN", False),
+        ("127.0.0.1:9092", "SASL_PLAINTEXT", "PLAIN", False),
+        ("[::1]:9092", "SASL_PLAINTEXT", "PLAIN", False),
+        ("localhost:9092", "SASL_PLAINTEXT", "PLAIN", False),
+    ],
+)
+def test_a_password_over_plaintext_is_warned_about(
+    caplog: pytest.LogCaptureFixture, server: str, protocol: str, mechanism: str, warned: bool
+) -> None:
+    config = {
+        "security.protocol": protocol,
+        "sasl.mechanism": mechanism,
+        "sasl.username": "user",
+        "sasl.password": "secret",
+    }
+    with caplog.at_level(logging.WARNING, "ottla"):
+        with ottla.Client(server, config, connect=False):
+            pass
+        # This warning is the last of all: events come in order.
+        with ottla.Client(server, {"partitioner.rack.aware": True}, connect=False):
+            pass
+        until(lambda: any("partitioner.rack.aware" in text for text in caplog.messages))
+    messages = [text for text in caplog.messages if "sends credentials unencrypted" in text]
+    assert len(messages) == int(warned)
+    assert all("secret" not in text for text in messages)

@@ -18,6 +18,8 @@ pub use security::SecurityProtocol;
 pub use table::{Acks, Config, DnsLookup, MetadataRecovery, Row, rows};
 pub use value::Value;
 
+use std::net::IpAddr;
+
 use crate::error::{Error, Kind, Result};
 
 /// What a member of a KIP-848 group has no say in, as in Java.
@@ -138,8 +140,29 @@ impl Config {
             // As in Java, and said aloud: it has no effect.
             tracing::warn!(target: "ottla.config", "partitioner.rack.aware=true does nothing without client.rack");
         }
+        self.warn_about_plaintext();
         Ok(())
     }
+
+    /// Warns about credentials that anybody on the way to the brokers can read.
+    fn warn_about_plaintext(&self) {
+        let mechanism = self.sasl_mechanism.as_str();
+        let is_readable = matches!(mechanism, "PLAIN" | "OAUTHBEARER");
+        let leaves_host = self.bootstrap_servers.iter().any(|server| !is_loopback(server));
+        if self.security_protocol == SecurityProtocol::SaslPlaintext && is_readable && leaves_host {
+            tracing::warn!(
+                target: "ottla.config",
+                "sasl.mechanism={mechanism} sends credentials unencrypted over SASL_PLAINTEXT: use SASL_SSL"
+            );
+        }
+    }
+}
+
+/// Whether an address, as `host:port`, is of this host.
+fn is_loopback(server: &str) -> bool {
+    let host = server.rsplit_once(':').map_or(server, |(host, _)| host);
+    let host = host.trim_start_matches('[').trim_end_matches(']');
+    host == "localhost" || host.parse().is_ok_and(|address: IpAddr| address.is_loopback())
 }
 
 /// Whether the value of a key must never be shown.
