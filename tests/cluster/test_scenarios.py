@@ -157,7 +157,7 @@ def test_too_large_for_the_topic(brokers: Brokers) -> None:
     topic = brokers.create_topic(config={"max.message.bytes": "10000"})
     with ottla.Producer(brokers.bootstrap) as producer:
         error = producer.send(topic, b"x" * 20_000).exception(60)
-        assert isinstance(error, errors.BrokerError)
+        assert isinstance(error, errors.RecordTooLargeError)
         assert error.name == "MESSAGE_TOO_LARGE"
         assert producer.send(topic, b"x").result(60).offset == 0
 

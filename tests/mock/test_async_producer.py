@@ -76,7 +76,7 @@ def test_what_is_wrong_with_a_record_concerns_it_alone(
         async with AsyncProducer(mock_cluster.bootstrap, max_request_size=10_000) as producer:
             await producer.send(single, b"first")
             good = producer.send(single, b"good")
-            with pytest.raises(errors.ConfigError, match=r"max\.request\.size"):
+            with pytest.raises(errors.RecordTooLargeError, match=r"max\.request\.size"):
                 await producer.send(single, b"x" * 10_001)
             with pytest.raises(errors.UnknownTopicError, match="partition 7 does not exist"):
                 await producer.send(single, b"", partition=7)
@@ -133,7 +133,7 @@ def test_a_batch_tells_which_rows_failed(mock_cluster: MockCluster, single: str)
         async with AsyncProducer(mock_cluster.bootstrap, max_request_size=10_000) as producer:
             sent = await producer.send_batch(single, [b"a", b"x" * 10_001, b"c"])
             with pytest.raises(
-                errors.ConfigError, match="1 of 3 records failed, the first at index 1"
+                errors.RecordTooLargeError, match="1 of 3 records failed, the first at index 1"
             ):
                 await sent.result()
             failed = await sent.errors()

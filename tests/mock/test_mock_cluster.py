@@ -56,7 +56,7 @@ def test_topics(mock_cluster: MockCluster) -> None:
         assert [len(p.replicas) for p in partitions.values()] == [1, 1]
         with ottla.Producer(client) as producer:
             error = producer.send("t", b"x" * 1000).exception(5)
-            assert isinstance(error, errors.BrokerError)
+            assert isinstance(error, errors.RecordTooLargeError)
             assert error.name == "MESSAGE_TOO_LARGE"
     with pytest.raises(errors.ConfigError, match="t"):
         mock_cluster.create_topic("t")

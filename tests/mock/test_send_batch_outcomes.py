@@ -37,13 +37,14 @@ def test_a_bad_record_fails_alone(
     sent = producer.send_batch(single, **PARTIAL[form])
     assert len(sent) == 4
     with pytest.raises(
-        errors.ConfigError, match=r"2 of 4 records failed, the first at index 1.*max.request"
+        errors.RecordTooLargeError,
+        match=r"2 of 4 records failed, the first at index 1.*max.request",
     ):
         sent.result(30)
     (first, second) = sent.errors(60)
     assert first[:2] == (1, 1)
     assert second[:2] == (2, 1)
-    assert isinstance(first[2], errors.ConfigError)
+    assert isinstance(first[2], errors.RecordTooLargeError)
     assert isinstance(second[2], errors.UnknownTopicError)
     rows = read_rows(ottla.scan(single, mock_cluster.bootstrap))
     assert [row["value"] for row in rows] == [b"a", b"d"]
@@ -96,7 +97,9 @@ def test_where_the_rows_were_written_is_not_told_if_some_were_not(
     producer: ottla.Producer, single: str
 ) -> None:
     sent = producer.send_batch(single, ["a", "x" * 2_000_000, "b"])
-    with pytest.raises(errors.ConfigError, match="1 of 3 records failed, the first at index 1"):
+    with pytest.raises(
+        errors.RecordTooLargeError, match="1 of 3 records failed, the first at index 1"
+    ):
         sent.written(10)
 
 

@@ -125,7 +125,9 @@ def test_an_exception_in_the_block_is_not_replaced(
 def test_rows_that_were_refused_alone_count(mock_cluster: MockCluster, single: str) -> None:
     values = ["fits", "x" * 5000, "fits"]
     with (
-        pytest.raises(errors.ConfigError, match=r"1 records were not written.*max\.request\.size"),
+        pytest.raises(
+            errors.RecordTooLargeError, match=r"1 records were not written.*max\.request\.size"
+        ),
         ottla.Producer(mock_cluster.bootstrap, max_request_size=2000) as producer,
     ):
         producer.send_batch(single, values)
