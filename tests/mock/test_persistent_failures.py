@@ -108,13 +108,18 @@ def test_a_missing_partition_names_those_that_exist(
             poll_for_ever(consumer)
 
 
+def leader_and_another(cluster: MockCluster) -> tuple[int, str]:
+    """Return the leader of orders-0, and the address of a broker that is not."""
+    leader = cluster.leader("orders", 0)
+    assert leader is not None
+    return leader, next(server for broker, server in cluster.brokers.items() if broker != leader)
+
+
 def test_an_advertised_address_that_nothing_listens_on(
     cluster: MockCluster, warnings: Callable[[], list[str]]
 ) -> None:
     address = f"127.0.0.1:{free_ports(1)[0]}"
-    leader = cluster.leader("orders", 0)
-    assert leader is not None
-    bootstrap = next(server for broker, server in cluster.brokers.items() if broker != leader)
+    leader, bootstrap = leader_and_another(cluster)
     cluster.advertise(leader, address)
     with ottla.Consumer(bootstrap) as consumer:
         consumer.assign([("orders", 0)])
@@ -133,9 +138,7 @@ def test_an_advertised_address_that_nothing_listens_on(
 def test_a_broker_that_accepts_connections_and_says_nothing_is_reported_before_its_time_out(
     cluster: MockCluster, warnings: Callable[[], list[str]]
 ) -> None:
-    leader = cluster.leader("orders", 0)
-    assert leader is not None
-    bootstrap = next(server for broker, server in cluster.brokers.items() if broker != leader)
+    leader, bootstrap = leader_and_another(cluster)
     cluster.inject(Fault.silence(), api="ApiVersions", broker=leader)
     with ottla.Consumer(bootstrap, socket_connection_setup_timeout_ms=60_000) as consumer:
         consumer.assign([("orders", 0)])

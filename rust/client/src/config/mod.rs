@@ -20,6 +20,7 @@ pub use value::Value;
 
 use std::net::IpAddr;
 
+use crate::connection::Endpoint;
 use crate::error::{Error, Kind, Result};
 
 /// What a member of a KIP-848 group has no say in, as in Java.
@@ -160,9 +161,9 @@ impl Config {
 
 /// Whether an address, as `host:port`, is of this host.
 fn is_loopback(server: &str) -> bool {
-    let host = server.rsplit_once(':').map_or(server, |(host, _)| host);
-    let host = host.trim_start_matches('[').trim_end_matches(']');
-    host == "localhost" || host.parse().is_ok_and(|address: IpAddr| address.is_loopback())
+    let is_here =
+        |host: &str| host == "localhost" || host.parse().is_ok_and(|address: IpAddr| address.is_loopback());
+    server.parse().is_ok_and(|endpoint: Endpoint| is_here(&endpoint.host))
 }
 
 /// Whether the value of a key must never be shown.

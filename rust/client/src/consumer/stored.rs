@@ -36,11 +36,7 @@ pub(super) async fn ask(
 
 /// Whether asking again helps: by itself, or once the membership has gone on.
 pub(super) fn may_pass(shared: &Shared, error: &Error) -> bool {
-    error.may_pass() || is_memberships(shared, error)
-}
-
-fn is_memberships(shared: &Shared, error: &Error) -> bool {
-    shared.membership().is_some() && is_about_member(error)
+    error.may_pass() || (shared.membership().is_some() && is_about_member(error))
 }
 
 fn is_about_member(error: &Error) -> bool {
@@ -59,8 +55,12 @@ pub(super) async fn ask_within(
         let left = retry.deadline().saturating_duration_since(Instant::now());
         let asks_as = shared.member();
         match ask(shared, partitions.clone(), left).await {
-            Err(error) if is_memberships(shared, &error) => retry.pause(error).await?,
-            Err(error) if is_about_member(&error) && shared.member() != asks_as => retry.pause(error).await?,
+            Err(error)
+                if is_about_member(&error)
+                    && (shared.membership().is_some() || shared.member() != asks_as) =>
+            {
+                retry.pause(error).await?;
+            }
             outcome => return outcome,
         }
     }

@@ -28,8 +28,8 @@ pub(super) struct Drained {
     pub(super) expired: Vec<Batch>,
     /// Batches on their way whose time is over: their senders are to be told.
     pub(super) late: Vec<Late>,
-    /// A ready partition has no leader.
-    pub(super) leaderless: bool,
+    /// A ready partition that has no leader.
+    pub(super) leaderless: Option<TopicPartition>,
     /// A partition with records that have no producer id.
     pub(super) needs_producer_id: Option<TopicPartition>,
     /// A partition that gave a batch has another.
@@ -97,7 +97,7 @@ impl Accumulator {
                 continue;
             }
             let Some(broker) = leader(&queue.partition) else {
-                drained.leaderless = true;
+                drained.leaderless.get_or_insert_with(|| queue.partition.clone());
                 continue;
             };
             let requests = drained.requests.entry(broker).or_default();

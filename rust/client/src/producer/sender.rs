@@ -4,7 +4,6 @@
 //! a leader costs one refresh of the metadata at a time, with a pause between them. Requests to one
 //! broker are written in the order in which their batches were taken out.
 
-use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -244,13 +243,11 @@ fn send_due(
     now: Instant,
 ) -> Step {
     let config = shared.client.config();
-    let missing: RefCell<Option<TopicPartition>> = RefCell::default();
     let leader = |(topic, partition): &TopicPartition| {
         let leader = snapshot.leader(topic, *partition).map(|leader| leader.id);
         if leader.is_none() {
             // Waiting for a leader is a use, too.
             shared.client.inner.metadata.touch([topic]);
-            missing.borrow_mut().get_or_insert_with(|| (Arc::clone(topic), *partition));
         }
         leader
     };
@@ -279,9 +276,7 @@ fn send_due(
         for (broker, groups) in ready {
             groups.into_iter().for_each(|batches| requests.spawn(shared, broker, batches));
         }
-        if leaderless && step.leaderless.is_none() {
-            step.leaderless = missing.borrow().clone();
-        }
+        step.leaderless = step.leaderless.or(leaderless);
         step.needs_producer_id =
             step.needs_producer_id.or(needs_producer_id.map(|partition| leader(&partition)));
         step.next = [step.next, next].into_iter().flatten().min();
