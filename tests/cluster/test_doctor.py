@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import ottla
+from ottla.errors import KafkaError
 from tests.conftest import TopicFactory
 from tests.support.kafka_cluster import KafkaCluster
 
@@ -25,6 +26,28 @@ def test_a_healthy_cluster(kafka: KafkaCluster, kafka_topic: TopicFactory) -> No
     assert facts.coordinator is not None
     assert facts.coordinator.broker in {1, 2, 3}
     assert (facts.coordinator.state, facts.coordinator.members) == ("Dead", 0)
+    assert facts.quorum is not None
+    assert facts.quorum.leader in {1, 2, 3}
+    assert [voter.id for voter in facts.quorum.voters] == [1, 2, 3]
+    assert all(broker.replicas >= 2 for broker in facts.brokers)
+    for broker in facts.brokers:
+        [directory] = broker.log_dirs
+        assert directory.error is None
+        assert 0 < (directory.usable_bytes or 0) < (directory.total_bytes or 0)
+        steps = [step.check for step in broker.endpoint.addresses[0].steps]
+        assert steps[-2:] == ["Identity", "LargeRequest"]
+
+
+def test_the_port_of_a_controller(kafka: KafkaCluster) -> None:
+    """It speaks Kafka and TLS as brokers do, and serves no client."""
+    voters = kafka.nodes[1].properties["controller.quorum.voters"].split(",")
+    address = voters[0].partition("@")[2]
+    report = ottla.diagnose(address, timeout=60)
+    codes = [finding.code for finding in report.findings if finding.severity == "error"]
+    assert codes == ["controller_port"], str(report)
+    with pytest.raises(KafkaError, match="KRaft controller") as raised:
+        ottla.Client(address, timeout=30)
+    assert address in str(raised.value)
 
 
 @pytest.mark.fault
@@ -36,3 +59,17 @@ def test_a_killed_broker(kafka: KafkaCluster, kafka_topic: TopicFactory) -> None
     # The metadata still names it, or others lead already: either is told.
     assert found & {"tcp_refused", "broker_unreachable", "under_replicated"}
     assert any(b.name == kafka.nodes[2].address for b in report.facts.bootstrap if not b.working)
+
+
+@pytest.mark.fault
+@pytest.mark.deep
+def test_controllers_that_lost_their_majority(
+    kafka: KafkaCluster, kafka_topic: TopicFactory
+) -> None:
+    """The broker that is left serves what it leads; nothing else says that the cluster is stuck."""
+    kafka_topic(partitions=3)
+    kafka.kill(2)
+    kafka.kill(3)
+    report = ottla.diagnose(kafka.nodes[1].address, timeout=60)
+    assert "no_quorum" in [finding.code for finding in report.findings], str(report)
+    assert report.exit_code != 0

@@ -8,10 +8,11 @@ import pytest
 
 import ottla
 from ottla.doctor import Report
-from ottla.errors import ConfigError
+from ottla.errors import ConfigError, KafkaError
 from ottla.testing import Fault, MockCluster
 from tests.support.child import quickest_reaction
 from tests.support.golden import Same, check_golden, picture
+from tests.support.narrow_path import NarrowPath
 from tests.support.ports import free_ports
 
 # A port of the pictures, for each port of a run.
@@ -61,7 +62,9 @@ def test_a_dead_bootstrap_server_is_a_warning(mock_cluster: MockCluster, topic: 
     mock_cluster.stop_broker(2)
     report = diagnose(mock_cluster, broker=None)
     assert report.ok
-    assert codes(report, "warning") == ["tcp_refused", "under_replicated"]
+    assert codes(report, "warning") == ["tcp_refused", "broker_missing", "under_replicated"]
+    [missing] = [finding for finding in report.findings if finding.code == "broker_missing"]
+    assert missing.brokers == (2,)
     check("dead_bootstrap_server", report, mock_cluster)
 
 
@@ -180,8 +183,63 @@ def test_slow_brokers_are_a_warning(mock_cluster: MockCluster) -> None:
     mock_cluster.inject(Fault.delay(1.2), api="Metadata", broker=2)
     report = diagnose(mock_cluster)
     assert report.ok
-    [slow] = [finding for finding in report.findings if finding.code == "slow"]
-    assert f"Metadata at {mock_cluster.brokers[2]} took " in slow.summary
+    [slow] = [finding for finding in report.findings if finding.code == "slow_broker"]
+    assert "Metadata at broker 2 took " in slow.summary
+    assert slow.brokers == (2,)
+
+
+def test_a_path_that_loses_large_packets(mock_cluster: MockCluster, topic: str) -> None:
+    """Connections come up and small requests are answered: the broker looks healthy."""
+    with NarrowPath(mock_cluster.brokers[2]) as path:
+        mock_cluster.advertise(2, path.address)
+        patience = {"socket.connection.setup.timeout.ms": 1500}
+        report = diagnose(mock_cluster, config=patience, topic=topic)
+        assert codes(report) == ["large_requests_lost"]
+        assert report.findings[0].brokers == (2,)
+        assert report.exit_code == 9
+        check("large_requests_lost", report, mock_cluster, other=port_of(path.address))
+
+
+def test_the_port_of_a_controller(mock_cluster: MockCluster) -> None:
+    """It serves the quorum, and none of what clients need."""
+    with MockCluster(brokers=1, without=["Metadata", "Produce", "Fetch"]) as controller:
+        report = diagnose(controller)
+        assert codes(report) == ["controller_port"]
+        assert report.exit_code == 8
+        check("port_controller", report, controller)
+        with pytest.raises(KafkaError, match="the port of a KRaft controller"):
+            ottla.Client(controller.bootstrap, timeout=5).list_topics()
+
+
+def test_controllers_without_a_leader(mock_cluster: MockCluster, topic: str) -> None:
+    """Brokers forward the request to nobody: it is not answered."""
+    mock_cluster.inject(Fault.delay(60), api="DescribeQuorum")
+    patience = {"socket.connection.setup.timeout.ms": 1500}
+    report = diagnose(mock_cluster, config=patience, topic=topic)
+    assert codes(report) == ["no_quorum"]
+    assert report.exit_code == 12
+    check("no_quorum", report, mock_cluster)
+
+
+def test_without_the_right_to_ask_nothing_is_said_of_controllers(
+    mock_cluster: MockCluster, topic: str
+) -> None:
+    mock_cluster.inject(Fault.error("CLUSTER_AUTHORIZATION_FAILED"), api="DescribeQuorum")
+    report = diagnose(mock_cluster, topic=topic)
+    assert report.ok
+    assert report.facts.quorum is None
+
+
+def test_a_large_cluster_fits_one_screen() -> None:
+    with MockCluster(brokers=30) as cluster:
+        cluster.stop_broker(7)
+        [closed] = free_ports(1)
+        cluster.advertise(9, f"127.0.0.1:{closed}")
+        report = diagnose(cluster)
+        lines = str(report).splitlines()
+    assert len(lines) <= 40, str(report)
+    assert max(map(len, lines)) <= 80
+    assert "28 healthy brokers" in str(report)
 
 
 def test_ctrl_c_ends_it() -> None:

@@ -126,7 +126,7 @@ def test_rows_that_were_refused_alone_count(mock_cluster: MockCluster, single: s
     values = ["fits", "x" * 5000, "fits"]
     with (
         pytest.raises(
-            errors.RecordTooLargeError, match=r"1 records were not written.*max\.request\.size"
+            errors.RecordTooLargeError, match=r"1 record was not written.*max\.request\.size"
         ),
         ottla.Producer(mock_cluster.bootstrap, max_request_size=2000) as producer,
     ):
@@ -202,7 +202,7 @@ def test_asyncio_counts_records_that_never_got_into_the_buffer() -> None:
 
     with (
         MockCluster(brokers=1, auto_create_topics=False) as cluster,
-        pytest.raises(errors.UnknownTopicError, match="1 records were not written"),
+        pytest.raises(errors.UnknownTopicError, match="1 record was not written"),
     ):
         run(work)
 

@@ -35,8 +35,12 @@ def examine(place: Place, topic: str) -> dict[str, Any]:
 
 
 def found(told: dict[str, Any]) -> list[tuple[str, str]]:
-    """The findings but for slowness, which is the machine's."""
-    findings = [finding for finding in told["findings"] if finding["code"] != "slow"]
+    """The findings but for slowness, which is the machine's, and for advice."""
+    findings = [
+        finding
+        for finding in told["findings"]
+        if not finding["code"].startswith("slow_") and finding["severity"] != "note"
+    ]
     return [(finding["severity"], finding["code"]) for finding in findings]
 
 

@@ -86,13 +86,17 @@ def test_tls_to_a_port_with_plaintext(secured: SecuredKafka) -> None:
 
 
 @pytest.mark.parametrize(
-    ("listener", "words"), [("expired", "expired on"), ("wrong_host", "elsewhere.ottla.test")]
+    ("listener", "code", "words"),
+    [
+        ("expired", "certificate_expired", "valid until"),
+        ("wrong_host", "certificate_name", "elsewhere.ottla.test"),
+    ],
 )
 def test_certificates_that_cannot_be_trusted(
-    secured: SecuredKafka, listener: str, words: str
+    secured: SecuredKafka, listener: str, code: str, words: str
 ) -> None:
     report = diagnose(secured, listener, "SSL", **secured.tls())
-    assert only_error(report) == ("certificate", "TLS", 5)
+    assert only_error(report) == (code, "TLS", 5)
     assert words in report.findings[0].summary
     tls = report.facts.bootstrap[0].addresses[0].tls
     assert tls is not None
@@ -102,15 +106,15 @@ def test_certificates_that_cannot_be_trusted(
 
 def test_an_issuer_that_is_not_trusted(secured: SecuredKafka) -> None:
     report = diagnose(secured, "tls", "SSL")
-    assert only_error(report) == ("certificate", "TLS", 5)
-    assert "not among the trusted authorities" in report.findings[0].summary
+    assert only_error(report) == ("certificate_issuer", "TLS", 5)
+    assert "issued by" in report.findings[0].summary
     check(secured, "certificate_untrusted", report)
 
 
 def test_a_client_certificate_that_is_missing(secured: SecuredKafka) -> None:
     report = diagnose(secured, "mtls", "SSL", **secured.tls())
-    assert only_error(report) == ("certificate", "TLS", 5)
-    assert "wants a client certificate" in report.findings[0].summary
+    assert only_error(report) == ("client_certificate_missing", "TLS", 5)
+    assert "requires a client certificate" in report.findings[0].summary
     check(secured, "client_certificate_missing", report)
     assert diagnose(secured, "mtls", "SSL", **secured.mutual_tls(secured.client_identity)).ok
 
@@ -121,6 +125,14 @@ def test_no_credentials_where_they_are_wanted(secured: SecuredKafka) -> None:
     assert "it offers" in report.findings[0].summary
     assert "SCRAM-SHA-256" in report.findings[0].summary
     check(secured, "sasl_wanted", report)
+
+
+def test_sasl_over_tls_where_only_tls_is_configured(secured: SecuredKafka) -> None:
+    """The fix names the protocol to set, which keeps TLS."""
+    report = diagnose(secured, "oidc", "SSL", **secured.tls())
+    assert only_error(report) == ("wants_sasl", "SASL", 7)
+    assert "SASL_SSL" in report.findings[0].fix
+    check(secured, "sasl_wanted_over_tls", report)
 
 
 def test_credentials_where_there_is_no_sasl(secured: SecuredKafka) -> None:

@@ -20,8 +20,9 @@ from ottla.doctor.facts import (
     View,
 )
 from ottla.doctor.findings import EXIT_CODES, Finding
-from ottla.doctor.picture import Style, draw
+from ottla.doctor.picture import draw
 from ottla.doctor.report import Report
+from ottla.doctor.tree import Style
 from ottla.doctor.verdict import judge
 
 OK = ("TCP", "ApiVersions", "Metadata")
@@ -35,7 +36,7 @@ def step(check: str, reason: str | None = None, **more: str) -> Step:
 
 def view(*hosts: str) -> View:
     brokers = tuple(BrokerView(i, host, 9092) for i, host in enumerate(hosts, 1))
-    return View("the-cluster", 1, brokers)
+    return View("the-cluster", brokers)
 
 
 def endpoint(host: str, failed: Step | None = None, seen: View | None = None) -> Endpoint:
@@ -68,19 +69,19 @@ def errors(seen: Facts) -> list[Finding]:
         (step("TCP", "refused"), "tcp_refused", "TCP", "nothing listens there"),
         (step("TCP", "timed_out"), "tcp_timed_out", "TCP", "packets vanish"),
         (step("TCP", "unreachable"), "tcp_unreachable", "TCP", "no route"),
-        (step("TLS", "certificate"), "certificate", "TLS", "do not trust each other"),
+        (step("TLS", "certificate"), "certificate", "TLS", "does not accept"),
         (step("TLS", "closed"), "tls_closed", "TLS", "TLS handshake"),
         (step("TLS", "speaks_plaintext"), "speaks_plaintext", "TLS", "speaks plaintext"),
         (step("ApiVersions", "speaks_tls"), "speaks_tls", "TLS", "speaks TLS"),
         (step("ApiVersions", "speaks_http"), "speaks_http", "ApiVersions", "answers HTTP"),
-        (step("ApiVersions", "timed_out"), "silent", "ApiVersions", "says nothing"),
+        (step("ApiVersions", "timed_out"), "silent", "ApiVersions", "gives no answer"),
         (step("ApiVersions", "closed"), "hangs_up", "ApiVersions", "ends them"),
         (step("SASL", "no_token"), "no_token", "SASL", "this client gets none"),
         (step("SASL", "no_ticket"), "no_ticket", "SASL", "wants a Kerberos ticket"),
         (step("SASL", "credentials"), "credentials", "SASL", "refused the credentials"),
         (step("SASL", "without_sasl"), "without_sasl", "SASL", "has no SASL"),
         (step("SASL", "mechanism"), "mechanism", "SASL", "does not offer"),
-        (step("Metadata", "wants_sasl"), "wants_sasl", "SASL", "wants SASL"),
+        (step("Metadata", "wants_sasl"), "wants_sasl", "SASL", "requires SASL"),
         (step("Metadata", "closed"), "no_metadata", "Metadata", "gives no metadata"),
     ],
 )

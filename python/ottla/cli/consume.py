@@ -14,6 +14,7 @@ from typing import Any
 from ottla import Client
 from ottla.cli.formats import Format, Record, compile_format, unescape
 from ottla.cli.options import add_cluster, connect, count
+from ottla.cli.waiting import obstacles, report_waiting
 from ottla.errors import ConfigError, UnknownTopicError
 
 _COLUMNS = ["key", "value", "topic", "partition", "offset", "timestamp", "headers"]
@@ -56,19 +57,34 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.count == 0:
         return 0
     with connect(arguments) as client:
-        ranges = _ranges(client, arguments)
+        with report_waiting(lambda: _wanted(client, arguments)):
+            ranges = _ranges(client, arguments)
         write, flush = sys.stdout.buffer.write, sys.stdout.buffer.flush
         left = arguments.count
-        for records in _read(client, ranges):
-            for record in records[:left]:
-                write(show(record))
-            # Whoever reads the output sees what has come, not what fits a buffer.
-            flush()
-            if left is not None:
-                left -= len(records)
-                if left <= 0:
-                    break
+        with report_waiting(lambda: _wanted(client, arguments)) as progress:
+            for records in _read(client, ranges):
+                progress()
+                for record in records[:left]:
+                    write(show(record))
+                # Whoever reads the output sees what has come, not what fits a buffer.
+                flush()
+                if left is not None:
+                    left -= len(records)
+                    if left <= 0:
+                        break
     return 0
+
+
+def _wanted(client: Client, arguments: argparse.Namespace) -> str | None:
+    """Return what the command waits for. At the end of a topic that is followed: new records, which
+    only a person wants to know.
+    """
+    why = obstacles(client.connections())
+    if why:
+        return f"records of {arguments.topic}: {why}"
+    if sys.stdout.isatty():
+        return f"records of {arguments.topic} (Ctrl-C ends this)"
+    return None
 
 
 def _read(client: Client, ranges: list[tuple[str, int, int, int | None]]) -> Iterator[list[Record]]:

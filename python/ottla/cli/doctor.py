@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import json
 import sys
 from typing import Any
@@ -28,6 +29,7 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
     parser.add_argument("--topic", "-t", help="ask the leaders of all partitions of this topic")
     parser.add_argument("--group", "-g", help="look for the coordinator of this group")
     parser.add_argument("--timeout", type=float, default=20.0, help="seconds for all (20)")
+    parser.add_argument("--all", "-a", action="store_true", help="show every step of every broker")
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
     parser.set_defaults(run=run)
 
@@ -44,5 +46,6 @@ def run(arguments: argparse.Namespace) -> int:
         json.dump(report.to_dict(), sys.stdout, indent=2)
         print()
     else:
-        print(draw(report.facts, report.findings, style()))
+        drawn = dataclasses.replace(style(), verbose=arguments.all)
+        print(draw(report.facts, report.findings, drawn))
     return report.exit_code

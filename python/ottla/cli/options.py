@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from ottla import Client
-from ottla.doctor.picture import Style
+from ottla.cli.waiting import report_waiting
+from ottla.doctor.tree import Style
 from ottla.errors import ConfigError
 
 
@@ -44,6 +45,11 @@ def count(text: str) -> int:
     return int(text)
 
 
+def count_of(number: int, noun: str) -> str:
+    """Return a number with its noun: ``1 record``, ``2 records``."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def configuration(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return the configuration of a command.
 
@@ -53,10 +59,11 @@ def configuration(arguments: argparse.Namespace) -> dict[str, Any]:
     config: dict[str, Any] = {}
     if arguments.config is not None:
         config |= read_config(arguments.config)
-    for pair in arguments.settings:
+    for number, pair in enumerate(arguments.settings, 1):
         key, separator, value = pair.partition("=")
         if not separator:
-            raise ConfigError(f"-X {pair}: expected KEY=VALUE")
+            # What is there may be a secret: it is not shown.
+            raise ConfigError(f"-X: expected KEY=VALUE, but argument {number} of -X has no =")
         config[key.strip()] = value
     servers = arguments.bootstrap or arguments.brokers
     if servers:
@@ -70,7 +77,10 @@ def configuration(arguments: argparse.Namespace) -> dict[str, Any]:
 
 def connect(arguments: argparse.Namespace, timeout: float | None = None) -> Client:
     """Return a connected client of the cluster that the arguments name."""
-    return Client(config=configuration(arguments), timeout=timeout)
+    config = configuration(arguments)
+    servers = config["bootstrap.servers"]
+    with report_waiting(lambda: f"an answer from {servers}"):
+        return Client(config=config, timeout=timeout)
 
 
 def read_config(path: Path) -> dict[str, Any]:

@@ -15,7 +15,8 @@ from typing import Any, BinaryIO
 
 from ottla import Delivery, Producer
 from ottla.cli.formats import unescape
-from ottla.cli.options import add_cluster, configuration, count
+from ottla.cli.options import add_cluster, configuration, count, count_of
+from ottla.cli.waiting import obstacles, report_waiting
 from ottla.errors import ConfigError, KafkaError
 
 _CHUNK = 1 << 16
@@ -65,12 +66,20 @@ def run(arguments: argparse.Namespace) -> int:
         nonlocal written, failed
         while len(open_deliveries) > limit:
             error = open_deliveries.popleft().exception()
+            progress()
             written += error is None
             failed += error is not None
             if error is not None and failed <= 10:
                 print(f"ottla: not written: {error}", file=sys.stderr)
 
-    with Producer(config=config) as producer:
+    def unacknowledged() -> str | None:
+        if not open_deliveries:
+            return None
+        why = obstacles(producer.connections())
+        number = f"{count_of(len(open_deliveries), 'record')} to be acknowledged"
+        return f"{number}: {why}" if why else number
+
+    with Producer(config=config) as producer, report_waiting(unacknowledged) as progress:
         for number, record in enumerate(_records(arguments, delimiter)):
             if number == arguments.count:
                 break
@@ -89,7 +98,7 @@ def run(arguments: argparse.Namespace) -> int:
         producer.flush()
         settle(0)
     if arguments.verbose or failed:
-        print(f"ottla: {written} records written, {failed} failed", file=sys.stderr)
+        print(f"ottla: {count_of(written, 'record')} written, {failed} failed", file=sys.stderr)
     return 1 if failed else 0
 
 

@@ -9,7 +9,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from ottla.cli.options import style
-from ottla.doctor.picture import clean
+from ottla.doctor.tree import clean
 from ottla.errors import ConfigError
 
 if TYPE_CHECKING:

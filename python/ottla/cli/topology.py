@@ -22,7 +22,6 @@ class BrokerRow:
     id: int
     address: str
     rack: str | None
-    controller: bool
     leads: int
     preferred: int
     replicas: int
@@ -62,7 +61,6 @@ class Overview:
     """All that the command shows; ``to_json`` is what ``--json`` prints."""
 
     cluster_id: str | None
-    controller: int | None
     brokers: list[BrokerRow]
     topics: list[TopicRow]
 
@@ -104,14 +102,13 @@ def overview(cluster: Cluster, names: list[str]) -> Overview:
             id=broker.id,
             address=f"{broker.host}:{broker.port}",
             rack=broker.rack,
-            controller=broker.id == cluster.controller,
             leads=leads[broker.id],
             preferred=preferred[broker.id],
             replicas=replicas[broker.id],
         )
         for broker in cluster.brokers.values()
     ]
-    return Overview(cluster.cluster_id, cluster.controller, brokers, topics)
+    return Overview(cluster.cluster_id, brokers, topics)
 
 
 def _partition(partition: Partition) -> PartitionRow:
@@ -160,7 +157,7 @@ def tables(seen: Overview, *, detailed: bool) -> list[Table]:
     partitions = seen.partitions
     brokers = Table(
         f"cluster {seen.cluster_id or 'without id'}",
-        ["broker", "address", "rack", "leads", "preferred", "replicas", ""],
+        ["broker", "address", "rack", "leads", "preferred", "replicas"],
         [
             [
                 str(broker.id),
@@ -169,7 +166,6 @@ def tables(seen: Overview, *, detailed: bool) -> list[Table]:
                 str(broker.leads),
                 str(broker.preferred),
                 str(broker.replicas),
-                "controller" if broker.controller else "",
             ]
             for broker in seen.brokers
         ],

@@ -19,7 +19,7 @@ from ottla import Client, Event
 from ottla.cli.options import add_cluster, connect
 from ottla.cli.tables import Table, console, need_rich, render
 from ottla.cli.topology import Overview, overview, tables
-from ottla.doctor.picture import clean
+from ottla.doctor.tree import clean
 from ottla.errors import KafkaError
 
 # Events that the picture shows.

@@ -17,11 +17,14 @@ from ottla.doctor.facts import (
     Coordinator,
     Endpoint,
     Facts,
+    LogDir,
     PartitionCheck,
+    Quorum,
     Step,
     Tls,
     Topics,
     View,
+    Voter,
     facts_from,
 )
 from ottla.doctor.findings import Finding
@@ -36,12 +39,15 @@ __all__ = [
     "Endpoint",
     "Facts",
     "Finding",
+    "LogDir",
     "PartitionCheck",
+    "Quorum",
     "Report",
     "Step",
     "Tls",
     "Topics",
     "View",
+    "Voter",
     "diagnose",
 ]
 

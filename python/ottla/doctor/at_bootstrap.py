@@ -14,7 +14,7 @@ def judge_bootstrap(facts: Facts) -> Iterator[Finding]:
     working = [server for server in facts.bootstrap if server.working is not None]
     severity: Severity = "warning" if working else "error"
     for server in facts.bootstrap:
-        yield from _judge_server(server, severity)
+        yield from _judge_server(server, severity, facts.security_protocol)
     yield from _judge_agreement(working)
     if facts.cluster is not None and not facts.cluster.brokers:
         yield Finding(
@@ -27,8 +27,10 @@ def judge_bootstrap(facts: Facts) -> Iterator[Finding]:
         )
 
 
-def _judge_server(server: Endpoint, severity: Severity) -> Iterator[Finding]:
+def _judge_server(server: Endpoint, severity: Severity, protocol: str) -> Iterator[Finding]:
     subject = f"bootstrap server {server.name}"
+    if server.out_of_time:
+        return
     if not server.dns.ok:
         yield at_unresolved(subject, server, severity)
         return
@@ -40,7 +42,7 @@ def _judge_server(server: Endpoint, severity: Severity) -> Iterator[Finding]:
             alike = all((s.check, s.reason) == (step.check, step.reason) for _, s in broken)
             # The addresses of a name fail alike as a rule; else it is said which is meant.
             where = subject if alike else f"{subject} ({address.ip})"
-            yield at_port(where, address, step, severity)
+            yield at_port(where, address, step, severity, protocol)
     elif broken:
         bad = ", ".join(f"{address.ip}: {step.message}" for address, step in broken)
         yield Finding(

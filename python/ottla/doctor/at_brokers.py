@@ -42,15 +42,16 @@ def judge_brokers(facts: Facts) -> Iterator[Finding]:
             yield _unreachable(facts, brokers, kind)
         else:
             for broker in brokers:
-                yield _wrong_port(broker)
+                yield _wrong_port(broker, facts.security_protocol)
+    yield from _judge_large_requests(facts)
 
 
 def _failure(endpoint: Endpoint) -> tuple[str, str]:
     """Return the check and the reason by which a broker cannot be used; empty if it can be."""
+    if endpoint.working is not None or endpoint.out_of_time:
+        return "", ""
     if not endpoint.dns.ok:
         return "DNS", endpoint.dns.reason or ""
-    if endpoint.working is not None:
-        return "", ""
     if endpoint.failure is None:
         return "", ""
     _, step = endpoint.failure
@@ -146,11 +147,26 @@ def _reached_alike(facts: Facts, kind: str) -> bool:
     )
 
 
-def _wrong_port(broker: Broker) -> Finding:
+def _judge_large_requests(facts: Facts) -> Iterator[Finding]:
+    """Return the brokers that only small requests reach."""
+    lost = [
+        (broker, address, step)
+        for broker in facts.brokers
+        for address in broker.endpoint.addresses
+        for step in address.steps
+        if step.reason == "large_requests_lost"
+    ]
+    if lost:
+        brokers = list({broker.id: broker for broker, _, _ in lost}.values())
+        found = at_port(_where(brokers), *lost[0][1:])
+        yield Finding("error", found.phase, found.code, found.summary, found.fix, _ids(brokers))
+
+
+def _wrong_port(broker: Broker, protocol: str) -> Finding:
     assert broker.endpoint.failure is not None
     address, step = broker.endpoint.failure
     subject = f"broker {broker.id}, at the address {broker.endpoint.name} that it advertises,"
-    found = at_port(subject, address, step)
+    found = at_port(subject, address, step, protocol=protocol)
     return Finding("error", found.phase, found.code, found.summary, found.fix, (broker.id,))
 
 

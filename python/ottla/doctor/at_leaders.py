@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ottla.doctor.facts import Broker, Facts, PartitionCheck, Step
 from ottla.doctor.findings import Finding
@@ -45,6 +45,8 @@ def judge_topics(facts: Facts) -> Iterator[Finding]:
             f"({named}{more}): they can be neither written nor read",
             "all replicas in sync are down: bring their brokers back",
         )
+    if topics.missing_brokers:
+        yield _missing(topics.missing_brokers)
     if topics.under_replicated:
         yield Finding(
             "warning",
@@ -57,13 +59,33 @@ def judge_topics(facts: Facts) -> Iterator[Finding]:
         )
 
 
+def _missing(brokers: Sequence[tuple[int, int]]) -> Finding:
+    """Return the brokers that have replicas but are not among those that are alive."""
+    replicas = sum(count for _, count in brokers)
+    named = ", ".join(str(broker) for broker, _ in brokers[:10])
+    more = f" and {len(brokers) - 10} more" if len(brokers) > 10 else ""
+    subject, verb = ("broker", "is") if len(brokers) == 1 else ("brokers", "are")
+    hold = "holds" if len(brokers) == 1 else "hold"
+    noun = "replica" if replicas == 1 else "replicas"
+    return Finding(
+        "warning",
+        "Leaders",
+        "broker_missing",
+        f"{subject} {named}{more} {verb} down: crashed, stopped, or cut off from the controllers; "
+        f"by the metadata, {named} {hold} {replicas} {noun}",
+        "start what is down again and look into its log; if it will not come back, move its "
+        "replicas to other brokers (kafka-reassign-partitions)",
+        tuple(broker for broker, _ in brokers),
+    )
+
+
 def judge_leaders(facts: Facts) -> Iterator[Finding]:
     """Return what is wrong with the leaders that were asked."""
     failed = [
         (broker, checked, checked.failure)
         for broker in facts.brokers
         for checked in broker.partitions
-        if checked.failure is not None
+        if checked.failure is not None and checked.failure.reason != "out_of_time"
     ]
     seen: set[tuple[int, str | None]] = set()
     for broker, checked, step in failed:
@@ -130,6 +152,8 @@ def judge_coordinator(facts: Facts) -> Iterator[Finding]:
     if found is None:
         return
     group, step = f"group {found.group!r}", found.failure
+    if step is not None and step.reason == "out_of_time":
+        return
     reached = {b.id for b in facts.brokers if b.endpoint.working is not None}
     if step is None:
         if found.broker is not None and found.broker not in reached:

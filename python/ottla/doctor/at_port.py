@@ -6,9 +6,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime, timezone
 
 from ottla.doctor.facts import Address, Endpoint, Step
 from ottla.doctor.findings import Finding, Severity
+from ottla.doctor.tls_failures import TLS_FAILURES
 
 # By reason: the phase, what it means, what to do.
 _SPEAKS: Mapping[str, tuple[str, str, str]] = {
@@ -43,12 +45,21 @@ _SPEAKS: Mapping[str, tuple[str, str, str]] = {
             "proxy, a controller's port) answers in its place"
         ),
     ),
-    "certificate": (
-        "TLS",
-        "and this client do not trust each other",
+    "controller_port": (
+        "Metadata",
+        "is the port of a KRaft controller, not of a broker",
         (
-            "compare the names and the dates of the certificate with the address, and its issuer "
-            "with ssl.truststore.location; with client certificates, the broker's truststore too"
+            "use the address of a broker's listener: controllers serve the quorum and no clients "
+            "(controller.listener.names names theirs)"
+        ),
+    ),
+    "large_requests_lost": (
+        "Advertised",
+        "and answers small requests there, but not one of 4 KiB: the way loses large packets",
+        (
+            "lower the MTU of this machine's interface to what the way carries (VPNs and tunnels "
+            'take 20 to 100 bytes of 1500), let ICMP "fragmentation needed" through the '
+            "firewalls, or clamp the MSS on the router"
         ),
     ),
     "mechanism": (
@@ -79,18 +90,15 @@ _SPEAKS: Mapping[str, tuple[str, str, str]] = {
     ),
     "without_sasl": (
         "SASL",
-        "has no SASL, but security.protocol says so",
-        (
-            "set security.protocol to PLAINTEXT, or to SSL if the listener speaks TLS, or use the "
-            "port of a listener with SASL"
-        ),
+        "has no SASL, but security.protocol asks for it",
+        ("set security.protocol to {without}, or use the port of a listener with SASL"),
     ),
     "wants_sasl": (
         "SASL",
-        "wants SASL, but security.protocol is without",
+        "requires SASL, but security.protocol is {protocol}",
         (
-            "set security.protocol to SASL_PLAINTEXT or SASL_SSL with sasl.mechanism and "
-            "credentials, or use a listener without SASL"
+            "set security.protocol to {with_sasl} with sasl.mechanism and credentials, or use a "
+            "listener without SASL"
         ),
     ),
 }
@@ -128,14 +136,26 @@ def at_unresolved(
     )
 
 
-def at_port(subject: str, address: Address, step: Step, severity: Severity = "error") -> Finding:
+def at_port(
+    subject: str,
+    address: Address,
+    step: Step,
+    severity: Severity = "error",
+    protocol: str = "PLAINTEXT",
+) -> Finding:
     """Return the finding for the first check that failed at an address."""
     reason = step.reason or ""
+    if reason in TLS_FAILURES:
+        summary, fix = TLS_FAILURES[reason]
+        detail = _certificate(reason, address) or step.message
+        return Finding(severity, "TLS", reason, f"{subject} {summary} ({detail})", fix)
     if reason in _SPEAKS:
         phase, summary, fix = _SPEAKS[reason]
+        protocols = _protocols(protocol)
+        summary, fix = summary.format(**protocols), fix.format(**protocols)
         if reason in {"wants_sasl", "mechanism"} and address.mechanisms:
             summary += f"; it offers {', '.join(address.mechanisms)}"
-        if reason in {"certificate", "credentials", "no_ticket", "no_token"} and step.message:
+        if reason in {"credentials", "no_ticket", "no_token"} and step.message:
             summary += f": {step.message}"
         return Finding(severity, phase, reason, f"{subject} {summary}", fix)
     if step.check == "TCP":
@@ -146,6 +166,11 @@ def at_port(subject: str, address: Address, step: Step, severity: Severity = "er
     if step.check in {"TLS", "SASL"}:
         summary = f"{subject} fails in the {step.check} handshake: {step.message}"
         fix = "the broker's log says why it ended the handshake"
+        if reason == "timed_out":
+            fix = (
+                f"check that the port speaks {step.check} and the broker's load; a way that loses "
+                "large packets (MTU) stops handshakes too, because certificates are large"
+            )
         return Finding(severity, step.check, f"{step.check.lower()}_{reason}", summary, fix)
     return Finding(
         severity,
@@ -157,13 +182,38 @@ def at_port(subject: str, address: Address, step: Step, severity: Severity = "er
     )
 
 
+def _certificate(reason: str, address: Address) -> str:
+    """Return what is to be known of the broker's certificate; empty if another one is meant."""
+    tls = address.tls
+    if tls is None or tls.subject is None:
+        return ""
+    names = ", ".join(tls.names) or "no name"
+    return {
+        "certificate_expired": f"{tls.subject}, valid until {_day(tls.not_after)}",
+        "certificate_name": f"{tls.subject}, for {names}",
+        "certificate_issuer": f"{tls.subject}, issued by {tls.issuer}",
+    }.get(reason, "")
+
+
+def _day(seconds: float | None) -> str:
+    if seconds is None:
+        return "an unknown day"
+    return datetime.fromtimestamp(seconds, timezone.utc).date().isoformat()
+
+
+def _protocols(configured: str) -> dict[str, str]:
+    """Return the protocols that texts name: the configured one, with SASL, and without."""
+    transport = "SSL" if configured.endswith("SSL") else "PLAINTEXT"
+    return {"protocol": configured, "with_sasl": f"SASL_{transport}", "without": transport}
+
+
 def _silent(subject: str, step: Step, severity: Severity) -> Finding:
     if step.reason == "timed_out":
-        summary = f"{subject} accepts connections and then says nothing"
+        summary = f"{subject} accepts connections and then gives no answer ({step.message})"
         fix = (
-            "a balancer or a tunnel without a broker behind it does that, a firewall that lets "
-            "connections come up and drops what they carry, and a broker that hangs: check what "
-            "listens there, the way to it, and the broker's log and load"
+            "check what listens there, the way to it, and the broker's log and load: a balancer or "
+            "a tunnel without a broker behind it does that, a firewall that lets connections come "
+            "up and drops what they carry, and a broker that hangs; for a slow one, raise --timeout"
         )
         return Finding(severity, "ApiVersions", "silent", summary, fix)
     if step.reason == "closed":

@@ -11,7 +11,7 @@ from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 _T = TypeVar("_T")
 
 # The checks of a connection, in their order.
-CHECKS = ("DNS", "TCP", "TLS", "ApiVersions", "SASL", "Metadata", "Identity")
+CHECKS = ("DNS", "TCP", "TLS", "ApiVersions", "SASL", "Metadata", "Identity", "LargeRequest")
 
 
 @dataclass(frozen=True)
@@ -19,8 +19,8 @@ class Step:
     """One check: how long it took, and how it failed if it did.
 
     Attributes:
-        check: DNS, TCP, TLS, ApiVersions, SASL, Metadata, Identity, ListOffsets, Fetch,
-            FindCoordinator or DescribeGroups.
+        check: DNS, TCP, TLS, ApiVersions, SASL, Metadata, Identity, LargeRequest, ListOffsets,
+            Fetch, FindCoordinator, DescribeGroups or DescribeQuorum.
         seconds: how long it took.
         reason: why it failed, for programs (``refused``, ``timed_out``, …); None if it did not.
         message: why it failed, for people.
@@ -70,7 +70,6 @@ class View:
     """The cluster as one broker sees it."""
 
     cluster_id: str | None
-    controller: int | None
     brokers: tuple[BrokerView, ...]
 
 
@@ -142,6 +141,15 @@ class Endpoint:
         return next((address for address in self.addresses if address.view is not None), None)
 
     @property
+    def out_of_time(self) -> bool:
+        """Whether the doctor's time was over before anything could be found out."""
+        if self.working is not None:
+            return False
+        steps = [self.dns, *(address.failure for address in self.addresses)]
+        failed = [step for step in steps if step is not None and not step.ok]
+        return bool(failed) and all(step.reason == "out_of_time" for step in failed)
+
+    @property
     def failure(self) -> tuple[Address, Step] | None:
         """The address that got furthest before it failed, and where: it says most."""
         failed = [(address, address.failure) for address in self.addresses]
@@ -169,6 +177,23 @@ class PartitionCheck(_Checked):
 
 
 @dataclass(frozen=True)
+class LogDir:
+    """A directory in which a broker keeps partitions.
+
+    Attributes:
+        path: the path on the broker.
+        error: Kafka's name of the error that the broker reports for it.
+        total_bytes: the size of its volume; None before Kafka 3.3.
+        usable_bytes: the bytes that are free; None before Kafka 3.3.
+    """
+
+    path: str
+    error: str | None = None
+    total_bytes: int | None = None
+    usable_bytes: int | None = None
+
+
+@dataclass(frozen=True)
 class Broker:
     """A broker of the metadata.
 
@@ -176,6 +201,8 @@ class Broker:
         leads: how many partitions it leads, of those that were looked up.
         endpoint: what its advertised address did.
         partitions: partitions that it was asked for.
+        replicas: how many replicas it holds, of the partitions that were looked up.
+        log_dirs: the directories in which it keeps partitions, where it reports them.
     """
 
     id: int
@@ -183,6 +210,35 @@ class Broker:
     leads: int
     endpoint: Endpoint
     partitions: tuple[PartitionCheck, ...] = ()
+    replicas: int = 0
+    log_dirs: tuple[LogDir, ...] = ()
+
+
+@dataclass(frozen=True)
+class Voter:
+    """A KRaft controller that votes.
+
+    Attributes:
+        lag_ms: how far its copy of the metadata is behind the leader's; None if unknown.
+    """
+
+    id: int
+    lag_ms: int | None = None
+
+
+@dataclass(frozen=True)
+class Quorum(_Checked):
+    """The quorum of KRaft controllers.
+
+    Attributes:
+        steps: the checks, up to the first that failed.
+        leader: the active controller.
+        voters: the controllers that vote.
+    """
+
+    steps: tuple[Step, ...]
+    leader: int | None = None
+    voters: tuple[Voter, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -198,6 +254,8 @@ class Topics:
         leaderless: the first partitions that nobody leads.
         leaderless_count: how many partitions nobody leads.
         under_replicated: how many partitions have replicas that are not in sync.
+        missing_brokers: brokers that hold replicas but are down, each with the number of its
+            replicas.
     """
 
     step: Step
@@ -208,6 +266,7 @@ class Topics:
     leaderless: tuple[tuple[str, int], ...] = ()
     leaderless_count: int = 0
     under_replicated: int = 0
+    missing_brokers: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -223,7 +282,12 @@ class Coordinator(_Checked):
 
 @dataclass(frozen=True)
 class Facts:
-    """All that was seen. ``cluster`` is the view of the first server that answered."""
+    """All that was seen.
+
+    Attributes:
+        cluster: the view of the first server that answered.
+        quorum: the quorum of KRaft controllers; None where there is none or it is not reported.
+    """
 
     security_protocol: str
     bootstrap: tuple[Endpoint, ...]
@@ -231,6 +295,7 @@ class Facts:
     topics: Topics | None = None
     brokers: tuple[Broker, ...] = ()
     coordinator: Coordinator | None = None
+    quorum: Quorum | None = None
     seconds: float = 0.0
 
 

@@ -19,6 +19,7 @@ EXIT_CODES = {
     "Advertised": 9,
     "Leaders": 10,
     "Coordinators": 11,
+    "Controllers": 12,
 }
 
 

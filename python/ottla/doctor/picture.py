@@ -1,71 +1,44 @@
 """The picture of a report: a tree of what was checked, and the verdict below it, as plain text.
 
-What came from the network (host names, messages of brokers) is shown with its control characters
-escaped, so that it cannot steer the terminal.
+Thirty brokers fit one screen: broken ones come first, and of a large cluster's healthy ones only
+the ids are shown, unless everything is asked for.
 """
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime, timezone
 
 from ottla.doctor.facts import Address, Broker, Endpoint, Facts, PartitionCheck, Step, Tls
 from ottla.doctor.findings import Finding
+from ottla.doctor.tree import Node, Style, clean, paragraph, tree
 
-_WIDTH = 100
-# The column at which notes begin where the text leaves room.
-_NOTES = 32
 # Partitions of one broker that are shown; the others are counted.
 _PARTITIONS = 5
 # Names of a certificate that are shown.
 _NAMES = 3
-_COLORS = {"ok": "32", "bad": "31", "warning": "33", "faint": "2", "bold": "1"}
-
-
-@dataclass(frozen=True)
-class Style:
-    """How to draw: with colours or without, with marks beyond ASCII or without."""
-
-    color: bool = False
-    ascii: bool = False
-
-    def paint(self, name: str, text: str) -> str:
-        """Return the text in a colour of the table, if there are colours."""
-        return f"\x1b[{_COLORS[name]}m{text}\x1b[0m" if self.color else text
-
-    def mark(self, ok: bool) -> str:
-        """Return the mark of success or of failure."""
-        if ok:
-            return self.paint("ok", "ok" if self.ascii else "✓")
-        return self.paint("bad", "NO" if self.ascii else "✗")
-
-
-@dataclass
-class Node:
-    """A line of the tree and those below it."""
-
-    ok: bool
-    text: str
-    note: str = ""
-    below: list[Node] = field(default_factory=list)
+# Brokers of which each is shown step by step; of more, healthy ones share a line.
+_BROKERS = 3
+# Broken brokers that have a line of their own; the others are counted.
+_BROKEN = 10
 
 
 def draw(facts: Facts, findings: Sequence[Finding], style: Style) -> str:
     """Return the whole picture, without a newline at its end."""
     lines = [style.paint("bold", f"bootstrap servers ({facts.security_protocol})")]
     for server in facts.bootstrap:
-        lines += _lines(_endpoint(server, server.name), style)
+        lines += tree(_endpoint(server, server.name), style)
     if facts.cluster is not None:
         name = clean(facts.cluster.cluster_id or "without id")
         lines += ["", style.paint("bold", f"cluster {name}, at the addresses that it advertises")]
-        for broker in facts.brokers:
-            lines += _lines(_broker(broker, facts), style)
+        for node in _brokers(facts, style):
+            lines += tree(node, style)
         if facts.topics is not None:
-            lines += _lines(_topics(facts), style)
+            lines += tree(_topics(facts), style)
+    if facts.quorum is not None:
+        lines += tree(_quorum(facts), style)
     if facts.coordinator is not None:
-        lines += _lines(_coordinator(facts), style)
+        lines += tree(_coordinator(facts), style)
     lines += ["", style.paint("bold", "verdict"), *_verdict(facts, findings, style)]
     return "\n".join(lines)
 
@@ -74,43 +47,69 @@ def _verdict(facts: Facts, findings: Sequence[Finding], style: Style) -> list[st
     lines: list[str] = []
     if not any(finding.severity == "error" for finding in findings):
         count = len(facts.brokers)
+        checked = sum(not broker.endpoint.out_of_time for broker in facts.brokers)
         brokers = "the broker answers where clients are told to find it"
         if count != 1:
             brokers = f"the {count} brokers answer where clients are told to find them"
+        if checked < count:
+            brokers = f"the {checked} of {count} brokers that were checked in time answer"
         lines.append(f"  {style.mark(True)} {brokers}")
     for finding in findings:
         color = {"error": "bad", "warning": "warning", "note": "faint"}[finding.severity]
         head = f"{finding.severity} ({finding.phase}): "
-        first, *rest = _wrapped(head + clean(finding.summary), "  ")
+        first, *rest = paragraph(head + clean(finding.summary), "  ")
         lines += [first.replace(head, style.paint(color, head[:-2]) + ": ", 1), *rest]
         if finding.fix:
-            lines += _wrapped("what to do: " + clean(finding.fix), "    ")
+            lines += paragraph("what to do: " + clean(finding.fix), "    ")
     return lines
 
 
-def _wrapped(text: str, indent: str) -> list[str]:
-    return textwrap.wrap(
-        text,
-        _WIDTH,
-        initial_indent=indent,
-        subsequent_indent=indent + "  ",
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
+def _brokers(facts: Facts, style: Style) -> list[Node]:
+    """Return the brokers, broken ones first, and no more of them than a screen has room for."""
+    nodes = {broker.id: _broker(broker) for broker in facts.brokers}
+    broken = [broker for broker in facts.brokers if not nodes[broker.id].ok]
+    if style.verbose or len(facts.brokers) <= _BROKERS:
+        return list(nodes.values())
+    shown = [nodes[broker.id] for broker in broken[:_BROKERS]]
+    for broker in broken[_BROKERS:_BROKEN]:
+        node = nodes[broker.id]
+        shown.append(Node(False, node.text, _first_failure(broker)))
+    if len(broken) > _BROKEN:
+        rest = broken[_BROKEN:]
+        shown.append(Node(False, f"{len(rest)} more brokers", f"broken too: {_ids(rest)}"))
+    healthy = [broker for broker in facts.brokers if nodes[broker.id].ok]
+    if healthy:
+        slowest = max(_slowest(broker) for broker in healthy)
+        note = f"{_ids(healthy)}: every step within {slowest * 1e3:.1f} ms"
+        shown.append(Node(True, _count(len(healthy), "healthy broker"), note))
+    return shown
 
 
-def _lines(node: Node, style: Style, lead: str = "", link: str = "") -> list[str]:
-    text = clean(node.text)
-    note = clean(node.note)
-    if note:
-        gap = " " * max(2, _NOTES - len(lead) - len(link) - len(text))
-        note = gap + (style.paint("faint", note) if node.ok else style.paint("bad", note))
-    lines = [f"{style.paint('faint', lead + link)}{style.mark(node.ok)} {text}{note}"]
-    tee, last, bar = ("|- ", "`- ", "|  ") if style.ascii else ("├─ ", "└─ ", "│  ")
-    deeper = lead + {"": "", tee: bar, last: "   "}[link]
-    for i, child in enumerate(node.below):
-        lines += _lines(child, style, deeper, last if i == len(node.below) - 1 else tee)
-    return lines
+def _first_failure(broker: Broker) -> str:
+    """Return in one line what is wrong with a broker."""
+    if not broker.endpoint.dns.ok:
+        return f"DNS: {broker.endpoint.dns.message}"
+    found = broker.endpoint.failure
+    steps = [found[1]] if found is not None else []
+    steps += [checked.failure for checked in broker.partitions if checked.failure is not None]
+    return f"{steps[0].check}: {steps[0].message}" if steps else ""
+
+
+def _slowest(broker: Broker) -> float:
+    steps = [step for address in broker.endpoint.addresses for step in address.steps]
+    steps += [step for checked in broker.partitions for step in checked.steps]
+    return max((step.seconds for step in [broker.endpoint.dns, *steps]), default=0.0)
+
+
+def _ids(brokers: Iterable[Broker]) -> str:
+    """Return ids with consecutive ones as ranges: ``1-3, 7``."""
+    ranges: list[list[int]] = []
+    for broker in sorted(broker.id for broker in brokers):
+        if ranges and broker == ranges[-1][1] + 1:
+            ranges[-1][1] = broker
+        else:
+            ranges.append([broker, broker])
+    return ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in ranges)
 
 
 def _endpoint(endpoint: Endpoint, text: str) -> Node:
@@ -140,9 +139,7 @@ def _detail(step: Step, address: Address) -> str:
     if step.check == "SASL":
         return f"offered: {', '.join(address.mechanisms)}"
     if step.check == "Metadata" and address.view is not None:
-        return (
-            f"{_count(len(address.view.brokers), 'broker')}, controller {address.view.controller}"
-        )
+        return _count(len(address.view.brokers), "broker")
     if step.check == "Identity" and address.node is not None:
         return f"it is broker {address.node}"
     return ""
@@ -158,10 +155,8 @@ def _tls(tls: Tls) -> str:
     return ", ".join(parts)
 
 
-def _broker(broker: Broker, facts: Facts) -> Node:
+def _broker(broker: Broker) -> Node:
     roles = [f"in {broker.rack}"] if broker.rack else []
-    if facts.cluster is not None and facts.cluster.controller == broker.id:
-        roles.append("controller")
     roles.append(f"leads {_count(broker.leads, 'partition')}")
     node = _endpoint(broker.endpoint, f"broker {broker.id} at {broker.endpoint.name}")
     node.note = "" if not node.ok else ", ".join(roles)
@@ -207,6 +202,18 @@ def _topics(facts: Facts) -> Node:
     return Node(ok, text, ", ".join(notes))
 
 
+def _quorum(facts: Facts) -> Node:
+    found = facts.quorum
+    assert found is not None
+    step = found.failure
+    if step is not None:
+        return Node(False, "KRaft controllers", f"{step.check}: {step.message}")
+    voters = ", ".join(str(voter.id) for voter in found.voters)
+    if found.leader is None:
+        return Node(False, "KRaft controllers", f"quorum of {voters}, without a leader")
+    return Node(True, "KRaft controllers", f"quorum of {voters}; {found.leader} leads")
+
+
 def _coordinator(facts: Facts) -> Node:
     found = facts.coordinator
     assert found is not None
@@ -232,13 +239,3 @@ def _day(seconds: float) -> str:
 
 def _count(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
-
-
-def clean(text: str) -> str:
-    """Return a text with its control characters escaped."""
-    return "".join(_escaped(text))
-
-
-def _escaped(text: str) -> Iterable[str]:
-    for character in text:
-        yield character if character.isprintable() else character.encode("unicode_escape").decode()

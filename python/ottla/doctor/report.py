@@ -8,7 +8,8 @@ from typing import Any
 
 from ottla.doctor.facts import Facts
 from ottla.doctor.findings import EXIT_CODES, Finding
-from ottla.doctor.picture import Style, draw
+from ottla.doctor.picture import draw
+from ottla.doctor.tree import Style
 
 
 @dataclass(frozen=True)

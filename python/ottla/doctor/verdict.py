@@ -5,8 +5,10 @@
 3. Can each broker be reached where it says that clients reach it, and is it that broker?
    (``at_brokers``)
 4. Do leaders and coordinators answer? (``at_leaders``)
+5. Do the controllers have a leader? (``at_controllers``)
 
-The findings come in that order, errors before the rest.
+The findings come in that order, errors before the rest. What is slow (``speed``) and what is worth
+changing although it works (``advice``) come with them.
 """
 
 from __future__ import annotations
@@ -14,14 +16,15 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
+from ottla.doctor.advice import advise
 from ottla.doctor.at_bootstrap import judge_bootstrap
 from ottla.doctor.at_brokers import judge_brokers
+from ottla.doctor.at_controllers import judge_controllers
 from ottla.doctor.at_leaders import judge_coordinator, judge_leaders, judge_topics
-from ottla.doctor.facts import Address, Facts, Step
+from ottla.doctor.facts import Facts
 from ottla.doctor.findings import EXIT_CODES, Finding
+from ottla.doctor.speed import judge_speed
 
-# A step that takes longer makes each connection slow enough to be felt.
-SLOW_SECONDS = 1.0
 # A certificate that ends earlier is told before it does.
 EXPIRES_SOON_DAYS = 30
 
@@ -38,8 +41,10 @@ def judge(facts: Facts, now: float | None = None) -> tuple[Finding, ...]:
         *judge_topics(facts),
         *judge_leaders(facts),
         *judge_coordinator(facts),
+        *judge_controllers(facts),
         *_judge_certificates(facts, now),
-        *_judge_speed(facts),
+        *judge_speed(facts),
+        *advise(facts),
     ]
     # Where another broker answers, that its leader is another one goes without saying.
     elsewhere = {broker for f in findings if f.code in _SAY_IT_ALL for broker in f.brokers}
@@ -66,50 +71,3 @@ def _judge_certificates(facts: Facts, now: float) -> Iterator[Finding]:
                 f"the certificate of {name} ({subject}) expires in {days:.0f} days",
                 "renew it: from that day on no client will connect",
             )
-
-
-def _judge_speed(facts: Facts) -> Iterator[Finding]:
-    slow = [
-        f"{step.check} at {name} took {step.seconds:.1f} s"
-        for name, step in _steps(facts)
-        if step.ok and step.seconds > SLOW_SECONDS
-    ]
-    if slow:
-        yield Finding(
-            "warning",
-            "TCP",
-            "slow",
-            f"some steps are slow: {_some(slow)}",
-            "look at the network on the way, at the name service, and at the brokers' load",
-        )
-    late = sum(step.reason == "out_of_time" for _, step in _steps(facts))
-    if late:
-        yield Finding(
-            "warning",
-            "TCP",
-            "out_of_time",
-            f"{late} checks were not made: the doctor's own time was over",
-            "give it more time (--timeout)",
-        )
-
-
-def _steps(facts: Facts) -> Iterator[tuple[str, Step]]:
-    """Return all steps of all connections, each with the name of its place."""
-    for endpoint in (*facts.bootstrap, *(broker.endpoint for broker in facts.brokers)):
-        yield endpoint.name, endpoint.dns
-        for address in endpoint.addresses:
-            for step in address.steps:
-                yield _place(endpoint.name, address), step
-    for broker in facts.brokers:
-        for checked in broker.partitions:
-            for step in checked.steps:
-                yield f"broker {broker.id}", step
-
-
-def _place(name: str, address: Address) -> str:
-    return name if name.startswith((address.ip, "[")) else f"{name} ({address.ip})"
-
-
-def _some(items: list[str], limit: int = 5) -> str:
-    more = f" and {len(items) - limit} more" if len(items) > limit else ""
-    return ", ".join(items[:limit]) + more

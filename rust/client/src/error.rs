@@ -10,6 +10,7 @@ use ottla_protocol::records::RecordError;
 use ottla_protocol::{ApiKey, ErrorCode, WireError};
 
 use crate::printable::printable;
+use crate::security::TlsFault;
 
 /// The result of anything that the client does.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -134,6 +135,8 @@ struct Inner {
     /// Whether what was asked for may have happened all the same.
     maybe_done: bool,
     outlook: Outlook,
+    /// What is wrong with TLS, where that is known.
+    tls_fault: Option<TlsFault>,
     /// What was tried, where it was more than one thing.
     attempts: Vec<Error>,
 }
@@ -148,6 +151,7 @@ impl Error {
             context: Context::default(),
             maybe_done: false,
             outlook: Outlook::default(),
+            tls_fault: None,
             attempts: Vec::new(),
         }))
     }
@@ -310,6 +314,18 @@ impl Error {
     #[must_use]
     pub(crate) fn with_outlook(self, outlook: Outlook) -> Self {
         self.with(|inner| inner.outlook = outlook)
+    }
+
+    /// Adds what is wrong with TLS.
+    #[must_use]
+    pub(crate) fn with_tls_fault(self, fault: Option<TlsFault>) -> Self {
+        self.with(|inner| inner.tls_fault = fault)
+    }
+
+    /// What is wrong with TLS, where that is known.
+    #[must_use]
+    pub(crate) fn tls_fault(&self) -> Option<TlsFault> {
+        self.0.tls_fault
     }
 
     /// Whether the cause can go away. Of several attempts, one that may succeed is enough.

@@ -134,11 +134,6 @@ impl Cluster {
     }
 
     #[getter]
-    fn controller(&self) -> Option<i32> {
-        (self.snapshot.controller >= 0).then_some(self.snapshot.controller)
-    }
-
-    #[getter]
     fn generation(&self) -> u64 {
         self.snapshot.generation
     }

@@ -4,8 +4,8 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use ottla_client::connection::Endpoint;
 use ottla_client::doctor::{
-    AddressFacts, BrokerFacts, CoordinatorFacts, EndpointFacts, Facts, PartitionFacts, Question, Step,
-    TlsFacts, TopicFacts, View, examine as examine_core,
+    AddressFacts, BrokerFacts, CoordinatorFacts, EndpointFacts, Facts, LogDirFacts, PartitionFacts, Question,
+    QuorumFacts, Step, TlsFacts, TopicFacts, View, VoterFacts, examine as examine_core,
 };
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -61,6 +61,7 @@ fn facts_dict<'py>(py: Python<'py>, facts: &Facts) -> Dict<'py> {
         bootstrap: list(py, &facts.bootstrap, endpoint)?,
         cluster: facts.cluster.as_ref().map(|cluster| view(py, cluster)).transpose()?,
         topics: facts.topics.as_ref().map(|topics| topic(py, topics)).transpose()?,
+        quorum: facts.quorum.as_ref().map(|found| quorum(py, found)).transpose()?,
         brokers: list(py, &facts.brokers, broker)?,
         coordinator: facts.coordinator.as_ref().map(|found| coordinator(py, found)).transpose()?,
         seconds: facts.took.as_secs_f64(),
@@ -129,7 +130,7 @@ fn view<'py>(py: Python<'py>, view: &View) -> Dict<'py> {
         dict.set_item("rack", &broker.rack)?;
         Ok(dict)
     })?;
-    dict! { py, cluster_id: &view.cluster_id, controller: view.controller, brokers: brokers }
+    dict! { py, cluster_id: &view.cluster_id, brokers: brokers }
 }
 
 fn topic<'py>(py: Python<'py>, facts: &TopicFacts) -> Dict<'py> {
@@ -142,6 +143,7 @@ fn topic<'py>(py: Python<'py>, facts: &TopicFacts) -> Dict<'py> {
         leaderless: &facts.leaderless,
         leaderless_count: facts.leaderless_count,
         under_replicated: facts.under_replicated,
+        missing_brokers: &facts.missing_brokers,
     }
 }
 
@@ -150,9 +152,32 @@ fn broker<'py>(py: Python<'py>, facts: &BrokerFacts) -> Dict<'py> {
         id: facts.id,
         rack: &facts.rack,
         leads: facts.leads,
+        replicas: facts.replicas,
+        log_dirs: list(py, &facts.log_dirs, log_dir)?,
         endpoint: endpoint(py, &facts.endpoint)?,
         partitions: list(py, &facts.partitions, partition)?,
     }
+}
+
+fn log_dir<'py>(py: Python<'py>, facts: &LogDirFacts) -> Dict<'py> {
+    dict! { py,
+        path: &facts.path,
+        error: facts.error.map(|code| code.name()),
+        total_bytes: facts.total_bytes,
+        usable_bytes: facts.usable_bytes,
+    }
+}
+
+fn quorum<'py>(py: Python<'py>, facts: &QuorumFacts) -> Dict<'py> {
+    dict! { py,
+        steps: list(py, &facts.steps, step)?,
+        leader: facts.leader,
+        voters: list(py, &facts.voters, voter)?,
+    }
+}
+
+fn voter<'py>(py: Python<'py>, facts: &VoterFacts) -> Dict<'py> {
+    dict! { py, id: facts.id, lag_ms: facts.lag_ms }
 }
 
 fn partition<'py>(py: Python<'py>, facts: &PartitionFacts) -> Dict<'py> {

@@ -255,7 +255,10 @@ impl Runs {
     pub(crate) fn result(&self, py: Python<'_>, failures: &[Failed]) -> PyResult<usize> {
         let Some((first, _, error)) = failures.first() else { return Ok(self.count) };
         let failed: usize = failures.iter().map(|(_, count, _)| count).sum();
-        let words = format!("{failed} of {} records failed, the first at index {first}", self.count);
+        let words = match self.count {
+            1 => "the record failed".to_owned(),
+            count => format!("{failed} of {count} records failed, the first at index {first}"),
+        };
         let raised = errors::value_at(py, &error.clone().because(words), Some(*first))?;
         Err(PyErr::from_value(raised.into_bound(py)))
     }

@@ -47,6 +47,7 @@ pub use pool::{Pool, unknown_broker};
 pub use settings::Settings;
 pub use status::{ConnectionState, Lane, Owner, Status};
 pub use versions::ApiRange;
+pub(crate) use versions::is_controller;
 
 use crate::error::{Error, Result};
 use in_flight::{Outgoing, Pending, Shared, State};

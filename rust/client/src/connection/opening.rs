@@ -20,7 +20,7 @@ use super::transport_error::transport_error;
 use super::{ApiRange, Endpoint, Settings, versions};
 use crate::environment::{Environment, Stream};
 use crate::error::{Error, Kind, Outlook, Phase, Result};
-use crate::security::TlsInfo;
+use crate::security::{TlsFault, TlsInfo, client_certificate_missing, tls_error_in};
 
 /// The largest frame before the connection is ready.
 const HANDSHAKE_FRAME_MAX: usize = 256 * 1024;
@@ -131,7 +131,7 @@ impl Opening {
     }
 
     fn tls_failed(&self, error: &std::io::Error, info: &TlsInfo) -> Error {
-        if let Some(error) = crate::security::tls_error_in(error, Some(info), &self.name) {
+        if let Some(error) = tls_error_in(error, Some(info), &self.name) {
             return error;
         }
         // A listener that read TLS as the length of a Kafka request hangs up without a word.
@@ -150,14 +150,15 @@ impl Opening {
     /// An error of the stream. With TLS 1.3 the broker looks at our certificate only after the
     /// handshake, so that its refusal comes here.
     fn stream_failed(&self, error: &std::io::Error, phase: Phase) -> Error {
-        if let Some(error) = crate::security::tls_error_in(error, self.tls.as_ref(), &self.name) {
+        if let Some(error) = tls_error_in(error, self.tls.as_ref(), &self.name) {
             return error;
         }
         let closed = is_closed(error);
         match &self.tls {
             Some(tls) if closed && tls.client_certificate_requested && !tls.client_certificate_configured => {
-                let words = crate::security::wants_certificate("closed after asking for one");
-                Error::new(Kind::Authentication, words).phase(Phase::Tls).address(&self.name)
+                let message = client_certificate_missing("closed after asking for one");
+                let error = Error::new(Kind::Authentication, message).phase(Phase::Tls).address(&self.name);
+                error.with_tls_fault(Some(TlsFault::ClientCertificateMissing))
             }
             None if closed && phase == Phase::ApiVersions => {
                 let error = transport_error(error, phase, &self.name);
@@ -188,6 +189,11 @@ impl Opening {
         };
         self.apis = response.api_keys.iter().filter_map(known).collect();
         Ok(&self.apis)
+    }
+
+    /// What the listener speaks; empty before `api_versions`.
+    pub(crate) fn spoken_apis(&self) -> &[ApiRange] {
+        &self.apis
     }
 
     async fn ask_api_versions(&mut self, version: i16) -> Result<ApiVersionsResponse> {
@@ -256,7 +262,7 @@ impl Opening {
             (Ok(answer), _) => Ok(answer),
             (Err(FrameError::Io(error)), Ok(())) => Err(self.stream_failed(&error, phase)),
             (Err(FrameError::Io(read)), Err(write)) => {
-                let said = crate::security::tls_error_in(&read, self.tls.as_ref(), &self.name);
+                let said = tls_error_in(&read, self.tls.as_ref(), &self.name);
                 Err(said.unwrap_or_else(|| self.stream_failed(&write, phase)))
             }
             (Err(other), _) => Err(other.at(&self.name, phase)),

@@ -21,6 +21,10 @@ pub(super) fn choose<R: Request>(apis: &[ApiRange], max: i16, address: &str) -> 
     let range = apis.iter().find(|range| range.api == R::API);
     let version = range.and_then(|range| R::API.negotiate(range.min, range.max.min(max)));
     version.ok_or_else(|| {
+        if is_controller(apis) {
+            let message = "this is the port of a KRaft controller, not of a broker: use the address of a broker's listener (listeners, advertised.listeners)";
+            return Error::new(Kind::Broker, message).address(address);
+        }
         let (low, high) = R::API.versions();
         let broker = match range {
             Some(range) => format!("versions {} to {}", range.min, range.max),
@@ -32,4 +36,10 @@ pub(super) fn choose<R: Request>(apis: &[ApiRange], max: i16, address: &str) -> 
         )
         .address(address)
     })
+}
+
+/// Whether these are the APIs of a KRaft controller's listener, which serves the quorum and no client.
+pub(crate) fn is_controller(apis: &[ApiRange]) -> bool {
+    let serves = |api| apis.iter().any(|range| range.api == api);
+    serves(ApiKey::DescribeQuorum) && !serves(ApiKey::Metadata) && !serves(ApiKey::Produce)
 }

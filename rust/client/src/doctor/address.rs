@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use ottla_protocol::messages::metadata::{MetadataRequest, MetadataResponse};
 use tokio::task::JoinSet;
@@ -9,14 +10,15 @@ use tokio::task::JoinSet;
 use super::Probe;
 use super::check::{Check, Reason};
 use super::explain::{explain, offered_mechanisms, without_token};
-use super::facts::{AddressFacts, ApiFacts, BrokerView, EndpointFacts, Failure, TlsFacts, View};
+use super::facts::{AddressFacts, ApiFacts, BrokerView, EndpointFacts, Failure, Step, TlsFacts, View};
 use super::identity::{self, Expected};
+use super::large_request;
 use super::release::oldest_release;
 use super::steps::{failure, of_error, of_io, step};
 use super::witness::Watched;
 use crate::bootstrap::ask;
 use crate::connection::opening::Opening;
-use crate::connection::{ApiRange, Connection, Endpoint, establish};
+use crate::connection::{ApiRange, Connection, Endpoint, establish, is_controller};
 use crate::security::TlsInfo;
 
 /// No name has more addresses than this that are worth a look.
@@ -93,6 +95,7 @@ async fn address_facts(
         let (looked, node) = identity::look(probe, connection, expected).await;
         facts.node = node;
         facts.steps.extend(looked);
+        facts.steps.push(large_request::look(probe, endpoint, address).await);
     }
     (facts, connection)
 }
@@ -129,6 +132,11 @@ async fn bring_up(
     });
     facts.apis = asked?;
     facts.release = oldest_release(&facts.apis);
+    if is_controller(opening.spoken_apis()) {
+        let controller = failure(Reason::ControllerPort, "the listener is a KRaft controller's");
+        facts.steps.push(Step { check: Check::Metadata, took: Duration::ZERO, failure: Some(controller) });
+        return None;
+    }
     let mut sasl = None;
     if settings.security.sasl.is_some() {
         let authenticating = async { opening.sasl().await.map_err(|e| of_error(&e, seen.ended())) };
@@ -192,6 +200,5 @@ fn view(response: MetadataResponse) -> View {
         })
         .collect();
     brokers.sort_by_key(|broker| broker.id);
-    let controller = (response.controller_id >= 0).then_some(response.controller_id);
-    View { cluster_id: response.cluster_id, controller, brokers }
+    View { cluster_id: response.cluster_id, brokers }
 }

@@ -34,6 +34,12 @@ named! {
         Metadata = "Metadata",
         /// Asking the broker for its own id.
         Identity = "Identity",
+        /// Sending a request that is larger than a packet, and receiving such a response.
+        LargeRequest = "LargeRequest",
+        /// Asking the broker for the space on its disks.
+        DescribeLogDirs = "DescribeLogDirs",
+        /// Asking for the quorum of KRaft controllers.
+        DescribeQuorum = "DescribeQuorum",
         /// Asking a leader where its partition starts and ends.
         ListOffsets = "ListOffsets",
         /// Fetching from a leader.
@@ -72,8 +78,34 @@ named! {
         WantsSasl = "wants_sasl",
         /// SASL was configured, and the listener has none.
         WithoutSasl = "without_sasl",
-        /// The broker's certificate, or ours, was not accepted.
+        /// The broker's certificate was not accepted, for a reason without a name of its own.
         Certificate = "certificate",
+        /// The broker's certificate has expired.
+        CertificateExpired = "certificate_expired",
+        /// The broker's certificate is not valid yet.
+        CertificateNotYetValid = "certificate_not_yet_valid",
+        /// The broker's certificate is for other host names.
+        CertificateName = "certificate_name",
+        /// The issuer of the broker's certificate is not trusted.
+        CertificateIssuer = "certificate_issuer",
+        /// The broker's certificate is not one for servers.
+        CertificatePurpose = "certificate_purpose",
+        /// The broker's certificate was revoked.
+        CertificateRevoked = "certificate_revoked",
+        /// The broker requires a client certificate, and none is configured.
+        ClientCertificateMissing = "client_certificate_missing",
+        /// The broker refused the client certificate.
+        ClientCertificateRefused = "client_certificate_refused",
+        /// No version of TLS is accepted by both sides.
+        TlsVersion = "tls_version",
+        /// No cipher suite is accepted by both sides.
+        TlsCipher = "tls_cipher",
+        /// The broker does not know the requested host name.
+        TlsServerName = "tls_server_name",
+        /// The listener is a KRaft controller's.
+        ControllerPort = "controller_port",
+        /// Small requests get through, large ones do not.
+        LargeRequestsLost = "large_requests_lost",
         /// The mechanism is not offered.
         Mechanism = "mechanism",
         /// There is no token to show: the endpoint or the application gave none.

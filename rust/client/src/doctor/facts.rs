@@ -57,8 +57,6 @@ pub struct BrokerView {
 pub struct View {
     /// The cluster's id.
     pub cluster_id: Option<String>,
-    /// The controller, or the broker that stands for it.
-    pub controller: Option<i32>,
     /// The brokers that are alive, by id.
     pub brokers: Vec<BrokerView>,
 }
@@ -141,6 +139,10 @@ pub struct BrokerFacts {
     pub rack: Option<String>,
     /// How many partitions it leads, of those that were looked up.
     pub leads: usize,
+    /// How many replicas it holds, of the partitions that were looked up.
+    pub replicas: usize,
+    /// The directories in which it keeps partitions, where it reports them.
+    pub log_dirs: Vec<LogDirFacts>,
     /// What its advertised address did.
     pub endpoint: EndpointFacts,
     /// Partitions that it leads.
@@ -166,6 +168,42 @@ pub struct TopicFacts {
     pub leaderless_count: usize,
     /// How many partitions have replicas that are not in sync.
     pub under_replicated: usize,
+    /// Brokers that hold replicas but that the metadata does not name, so that they are down, with
+    /// the number of their replicas; by id.
+    pub missing_brokers: Vec<(i32, usize)>,
+}
+
+/// A directory in which a broker keeps partitions.
+#[derive(Debug, Clone)]
+pub struct LogDirFacts {
+    /// The path on the broker.
+    pub path: String,
+    /// The error that the broker reports for it, such as a failed disk.
+    pub error: Option<ErrorCode>,
+    /// The size of its volume in bytes; none before Kafka 3.3.
+    pub total_bytes: Option<i64>,
+    /// The bytes that are free; none before Kafka 3.3.
+    pub usable_bytes: Option<i64>,
+}
+
+/// A controller that votes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct VoterFacts {
+    /// Its id.
+    pub id: i32,
+    /// How far its copy of the metadata is behind the leader's, in milliseconds; none if unknown.
+    pub lag_ms: Option<i64>,
+}
+
+/// The quorum of KRaft controllers.
+#[derive(Debug, Clone)]
+pub struct QuorumFacts {
+    /// The checks, one.
+    pub steps: Vec<Step>,
+    /// The controller that leads: the active one.
+    pub leader: Option<i32>,
+    /// The controllers that vote, by id.
+    pub voters: Vec<VoterFacts>,
 }
 
 /// The coordinator of a group.
@@ -194,6 +232,8 @@ pub struct Facts {
     pub cluster: Option<View>,
     /// The topics.
     pub topics: Option<TopicFacts>,
+    /// The quorum of controllers; none where the cluster has no KRaft quorum or does not report it.
+    pub quorum: Option<QuorumFacts>,
     /// The brokers of that view, at the addresses that they advertise.
     pub brokers: Vec<BrokerFacts>,
     /// The coordinator of the group that was asked for.

@@ -11,7 +11,11 @@ mod coordinator;
 mod explain;
 mod facts;
 mod identity;
+mod large_request;
 mod leader;
+mod log_dirs;
+mod own_connection;
+mod quorum;
 mod release;
 mod second_look;
 mod steps;
@@ -27,7 +31,7 @@ use tokio::time::{Duration, Instant};
 pub use check::{Check, Reason};
 pub use facts::{
     AddressFacts, ApiFacts, BrokerFacts, BrokerView, CoordinatorFacts, EndpointFacts, Facts, Failure,
-    PartitionFacts, Step, TlsFacts, TopicFacts, View,
+    LogDirFacts, PartitionFacts, QuorumFacts, Step, TlsFacts, TopicFacts, View, VoterFacts,
 };
 
 use crate::bootstrap::parse;
@@ -101,7 +105,13 @@ pub async fn examine(
     let views = facts.bootstrap.iter().flat_map(|server| &server.addresses);
     facts.cluster = views.filter_map(|address| address.view.clone()).next();
     if let (Some(view), Some(connection)) = (facts.cluster.clone(), connected) {
-        look_at_cluster(&probe, &view, &connection, &question, &mut facts).await;
+        let bootstrap = facts.bootstrap.clone();
+        // A quorum without a leader does not answer, which holds up nothing else.
+        let (quorum, ()) = tokio::join!(
+            quorum::look(&probe, &bootstrap),
+            look_at_cluster(&probe, &view, &connection, &question, &mut facts)
+        );
+        facts.quorum = quorum;
     }
     facts.took = started.elapsed();
     Ok(facts)
@@ -131,20 +141,25 @@ async fn look_at_cluster(
             id: broker.id,
             rack: broker.rack.clone(),
             leads: leads.len(),
+            replicas: topics.replicas.get(&broker.id).copied().unwrap_or(0),
+            log_dirs: Vec::new(),
             endpoint,
             partitions: Vec::new(),
         });
         if let Some(connection) = connections.into_iter().next() {
             reached.push((broker.id, Arc::clone(&connection)));
             let (probe, chosen) = (Arc::clone(probe), leader::choose(leads, question.topic.is_some()));
-            leaders.spawn(async move { (place, leader::look(&probe, &connection, &chosen).await) });
+            leaders.spawn(async move {
+                let log_dirs = log_dirs::look(&probe, &connection).await;
+                (place, log_dirs, leader::look(&probe, &connection, &chosen).await)
+            });
         }
     }
     while let Some(joined) = leaders.join_next().await {
-        if let Ok((place, partitions)) = joined
+        if let Ok((place, log_dirs, partitions)) = joined
             && let Some(broker) = facts.brokers.get_mut(place)
         {
-            broker.partitions = partitions;
+            (broker.log_dirs, broker.partitions) = (log_dirs, partitions);
         }
     }
     if let Some(group) = &question.group {

@@ -10,6 +10,7 @@ use super::Probe;
 use super::check::{Check, Reason};
 use super::facts::{Failure, Step};
 use crate::error::{Error, Kind, Phase};
+use crate::security::TlsFault;
 
 /// Runs a check within its time.
 pub(super) async fn step<T>(
@@ -19,11 +20,16 @@ pub(super) async fn step<T>(
 ) -> (Step, Option<T>) {
     let (started, end) = (Instant::now(), probe.phase_end());
     let outcome = if end <= started {
-        Err(failure(Reason::OutOfTime, "not looked at: the time was over"))
+        Err(failure(Reason::OutOfTime, "not checked: the time was over"))
     } else {
         timeout_at(end, look).await.unwrap_or_else(|_| {
             let millis = (end - started).as_secs_f64() * 1e3;
-            Err(failure(Reason::TimedOut, format!("no answer within {millis:.0} ms")))
+            // A step that the doctor's own deadline cut short proves nothing about the broker.
+            let (reason, whose) = match end - started < probe.step {
+                true => (Reason::OutOfTime, ", then the time was over"),
+                false => (Reason::TimedOut, ""),
+            };
+            Err(failure(reason, format!("no response within {millis:.0} ms{whose}")))
         })
     };
     let took = started.elapsed();
@@ -63,6 +69,7 @@ pub(super) fn of_error(error: &Error, ended: bool) -> Failure {
         (Some(ErrorCode::IllegalSaslState), _) => Reason::WithoutSasl,
         (Some(ErrorCode::SaslAuthenticationFailed), _) => Reason::Credentials,
         (Some(_), _) => Reason::Code,
+        (None, _) if let Some(fault) = error.tls_fault() => of_tls_fault(fault),
         (None, Kind::Authentication) if tls => Reason::Certificate,
         // It is not the broker that refuses.
         (None, Kind::Authentication) => Reason::Other,
@@ -72,4 +79,20 @@ pub(super) fn of_error(error: &Error, ended: bool) -> Failure {
         (None, _) => Reason::Other,
     };
     Failure { reason, message: error.message().to_owned(), code: error.code() }
+}
+
+fn of_tls_fault(fault: TlsFault) -> Reason {
+    match fault {
+        TlsFault::Expired => Reason::CertificateExpired,
+        TlsFault::NotYetValid => Reason::CertificateNotYetValid,
+        TlsFault::WrongName => Reason::CertificateName,
+        TlsFault::UnknownIssuer => Reason::CertificateIssuer,
+        TlsFault::Purpose => Reason::CertificatePurpose,
+        TlsFault::Revoked => Reason::CertificateRevoked,
+        TlsFault::ClientCertificateMissing => Reason::ClientCertificateMissing,
+        TlsFault::ClientCertificateRefused => Reason::ClientCertificateRefused,
+        TlsFault::Version => Reason::TlsVersion,
+        TlsFault::Cipher => Reason::TlsCipher,
+        TlsFault::ServerName => Reason::TlsServerName,
+    }
 }

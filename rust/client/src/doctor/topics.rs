@@ -1,10 +1,12 @@
 //! Which topics there are, and who leads their partitions.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use ottla_protocol::ErrorCode;
-use ottla_protocol::messages::metadata::{MetadataRequest, MetadataRequestTopic, MetadataResponseTopic};
+use ottla_protocol::messages::metadata::{
+    MetadataRequest, MetadataRequestTopic, MetadataResponse, MetadataResponseTopic,
+};
 use ottla_protocol::wire::Uuid;
 
 use super::Probe;
@@ -31,6 +33,8 @@ pub(super) struct LookedUp {
     pub(super) facts: TopicFacts,
     /// By broker, what it leads: users' topics first, in the order of their names.
     pub(super) leaders: HashMap<i32, Vec<Led>>,
+    /// By broker, how many replicas it holds.
+    pub(super) replicas: BTreeMap<i32, usize>,
 }
 
 /// Asks one broker for a topic, or for all.
@@ -52,14 +56,23 @@ pub(super) async fn look_up(probe: &Probe, connection: &Connection, name: Option
         leaderless: Vec::new(),
         leaderless_count: 0,
         under_replicated: 0,
+        missing_brokers: Vec::new(),
     };
     let mut leaders: HashMap<i32, Vec<Led>> = HashMap::new();
-    let mut topics = response.map(|response| response.topics).unwrap_or_default();
+    let mut replicas = BTreeMap::new();
+    let MetadataResponse { brokers, mut topics, .. } = response.unwrap_or_default();
     topics.sort_by(|a, b| (a.is_internal, &a.name).cmp(&(b.is_internal, &b.name)));
     for topic in &topics {
         count(topic, &mut facts, &mut leaders);
+        for id in topic.partitions.iter().flat_map(|partition| &partition.replica_nodes) {
+            *replicas.entry(*id).or_default() += 1;
+        }
     }
-    LookedUp { facts, leaders }
+    // Metadata names the brokers that are alive; replica lists name all.
+    let alive: BTreeSet<i32> = brokers.iter().map(|broker| broker.node_id).collect();
+    let missing = replicas.iter().filter(|(id, _)| !alive.contains(id)).take(NAMED);
+    facts.missing_brokers = missing.map(|(id, count)| (*id, *count)).collect();
+    LookedUp { facts, leaders, replicas }
 }
 
 fn count(topic: &MetadataResponseTopic, facts: &mut TopicFacts, leaders: &mut HashMap<i32, Vec<Led>>) {

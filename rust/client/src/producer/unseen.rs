@@ -49,9 +49,11 @@ impl UnseenFailure {
     /// The error of a block that ends without anybody having asked.
     #[must_use]
     pub fn into_error(self) -> Error {
-        let words =
-            format!("{} records were not written, and nobody has asked for their results", self.count);
-        self.error.because(words)
+        let what = match self.count {
+            1 => "1 record was not written, and nobody has asked for its result".to_owned(),
+            count => format!("{count} records were not written, and nobody has asked for their results"),
+        };
+        self.error.because(what)
     }
 
     /// Logs it.

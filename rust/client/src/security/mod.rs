@@ -25,6 +25,7 @@ mod secret;
 mod stores;
 pub mod tls;
 mod tls_error;
+mod tls_fault;
 
 pub(crate) use jaas::Jaas;
 pub use oauth::{Token, TokenProvider};
@@ -32,7 +33,8 @@ pub use peer::PeerCertificate;
 pub use sasl::Sasl;
 pub use secret::Secret;
 pub use tls::{Tls, TlsInfo};
-pub(crate) use tls_error::{tls_error_in, wants_certificate};
+pub(crate) use tls_error::{client_certificate_missing, tls_error_in};
+pub(crate) use tls_fault::TlsFault;
 
 use crate::config::Config;
 use crate::environment::Environment;

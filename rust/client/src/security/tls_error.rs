@@ -5,15 +5,16 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use rustls::{AlertDescription, CertificateError, PeerIncompatible};
 
-use super::TlsInfo;
 use super::peer::shown_time;
+use super::{TlsFault, TlsInfo};
 use crate::error::{Error, Kind, Outlook, Phase};
 
 /// The error of TLS inside an error of a stream, if that is what it is; told in words.
 pub(crate) fn tls_error_in(error: &io::Error, info: Option<&TlsInfo>, address: &str) -> Option<Error> {
     let inner = error.get_ref()?.downcast_ref::<rustls::Error>()?;
     let (kind, words) = describe(inner, info);
-    Some(Error::new(kind, words).phase(Phase::Tls).address(address).with_outlook(outlook(inner)))
+    let error = Error::new(kind, words).phase(Phase::Tls).address(address);
+    Some(error.with_outlook(outlook(inner)).with_tls_fault(fault(inner, info)))
 }
 
 /// What the two sides cannot agree on, they cannot agree on the next time.
@@ -28,6 +29,67 @@ fn outlook(error: &rustls::Error) -> Outlook {
         ) => Outlook::Lasts,
         _ => Outlook::MayPass,
     }
+}
+
+/// What is wrong, where it is one of the failures that have a remedy of their own.
+fn fault(error: &rustls::Error, info: Option<&TlsInfo>) -> Option<TlsFault> {
+    use rustls::Error as E;
+    match error {
+        E::InvalidCertificate(why) => certificate_fault(why),
+        E::AlertReceived(alert) => alert_fault(*alert, info),
+        E::PeerIncompatible(PeerIncompatible::ServerDoesNotSupportTls12Or13) => Some(TlsFault::Version),
+        _ => None,
+    }
+}
+
+fn certificate_fault(why: &CertificateError) -> Option<TlsFault> {
+    use CertificateError as C;
+    Some(match why {
+        C::Expired | C::ExpiredContext { .. } => TlsFault::Expired,
+        C::NotValidYet | C::NotValidYetContext { .. } => TlsFault::NotYetValid,
+        C::UnknownIssuer => TlsFault::UnknownIssuer,
+        C::NotValidForName | C::NotValidForNameContext { .. } => TlsFault::WrongName,
+        C::InvalidPurpose | C::InvalidPurposeContext { .. } => TlsFault::Purpose,
+        C::Other(other) if is_authority(other) => TlsFault::Purpose,
+        C::Revoked => TlsFault::Revoked,
+        _ => return None,
+    })
+}
+
+fn alert_fault(alert: AlertDescription, info: Option<&TlsInfo>) -> Option<TlsFault> {
+    use AlertDescription as A;
+    Some(match alert {
+        _ if wants_certificate(alert, info) => TlsFault::ClientCertificateMissing,
+        A::BadCertificate
+        | A::UnsupportedCertificate
+        | A::CertificateRevoked
+        | A::CertificateExpired
+        | A::CertificateUnknown
+        | A::UnknownCA
+        | A::AccessDenied => TlsFault::ClientCertificateRefused,
+        A::ProtocolVersion => TlsFault::Version,
+        A::HandshakeFailure | A::InsufficientSecurity => TlsFault::Cipher,
+        A::UnrecognisedName => TlsFault::ServerName,
+        _ => return None,
+    })
+}
+
+/// Whether the broker requires a client certificate and none is configured.
+fn wants_certificate(alert: AlertDescription, info: Option<&TlsInfo>) -> bool {
+    use AlertDescription as A;
+    let requested = info.is_some_and(|info| info.client_certificate_requested);
+    let configured = info.is_some_and(|info| info.client_certificate_configured);
+    match alert {
+        A::CertificateRequired => true,
+        A::BadCertificate | A::HandshakeFailure | A::AccessDenied | A::CertificateUnknown => {
+            requested && !configured
+        }
+        _ => false,
+    }
+}
+
+fn is_authority(error: &rustls::OtherError) -> bool {
+    error.to_string().contains("CaUsedAsEndEntity")
 }
 
 fn describe(error: &rustls::Error, info: Option<&TlsInfo>) -> (Kind, String) {
@@ -99,7 +161,7 @@ fn certificate(why: &CertificateError, info: Option<&TlsInfo>) -> String {
                 "the broker's certificate{whose} is not meant for servers: it needs the extended key usage serverAuth"
             )
         }
-        C::Other(other) if other.to_string().contains("CaUsedAsEndEntity") => format!(
+        C::Other(other) if is_authority(other) => format!(
             "the broker's certificate{whose} is an authority's, which may not be a server's too: have one issued for the server"
         ),
         other => format!("the broker's certificate{whose} cannot be accepted: {other}"),
@@ -110,15 +172,8 @@ fn certificate(why: &CertificateError, info: Option<&TlsInfo>) -> String {
 fn alerted(alert: AlertDescription, info: Option<&TlsInfo>) -> (Kind, String) {
     use AlertDescription as A;
     let name = format!("{alert:?}");
-    let wanted = info.is_some_and(|info| info.client_certificate_requested);
-    let given = info.is_some_and(|info| info.client_certificate_configured);
     match alert {
-        A::CertificateRequired => (Kind::Authentication, wants_certificate(&name)),
-        A::BadCertificate | A::HandshakeFailure | A::AccessDenied | A::CertificateUnknown
-            if wanted && !given =>
-        {
-            (Kind::Authentication, wants_certificate(&name))
-        }
+        _ if wants_certificate(alert, info) => (Kind::Authentication, client_certificate_missing(&name)),
         A::BadCertificate
         | A::UnsupportedCertificate
         | A::CertificateRevoked
@@ -158,7 +213,7 @@ fn alerted(alert: AlertDescription, info: Option<&TlsInfo>) -> (Kind, String) {
 }
 
 /// What to do about a broker that wants a certificate.
-pub(crate) fn wants_certificate(alert: &str) -> String {
+pub(crate) fn client_certificate_missing(alert: &str) -> String {
     format!(
         "the broker wants a client certificate, and none is configured (TLS: {alert}): give one in ssl.keystore.location, or in ssl.keystore.certificate.chain and ssl.keystore.key"
     )

@@ -14,6 +14,8 @@ mod delete_topics;
 mod describe_cluster;
 mod describe_configs;
 mod describe_groups;
+mod describe_log_dirs;
+mod describe_quorum;
 mod fetch;
 mod find_coordinator;
 mod heartbeat;
@@ -230,6 +232,8 @@ served! {
     SaslAuthenticate: sasl_authenticate::SaslAuthenticateRequest;
     DeleteGroups: delete_groups::DeleteGroupsRequest;
     OffsetDelete: offset_delete::OffsetDeleteRequest;
+    DescribeLogDirs: describe_log_dirs::DescribeLogDirsRequest;
+    DescribeQuorum: describe_quorum::DescribeQuorumRequest;
     DescribeCluster: describe_cluster::DescribeClusterRequest;
     ConsumerGroupHeartbeat: consumer_group_heartbeat::ConsumerGroupHeartbeatRequest;
     ConsumerGroupDescribe: consumer_group_describe::ConsumerGroupDescribeRequest;

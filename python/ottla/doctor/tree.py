@@ -1,0 +1,113 @@
+"""Trees and paragraphs as plain text of 80 columns, with the terminal's colours and marks.
+
+What came from the network is shown with its control characters escaped, so that it cannot steer the
+terminal.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+WIDTH = 80
+# The column at which notes begin where the text leaves room.
+_NOTES = 32
+# Notes that would have fewer columns than this begin on a line of their own.
+_NARROW = 30
+_COLORS = {"ok": "32", "bad": "31", "warning": "33", "faint": "2", "bold": "1"}
+
+
+@dataclass(frozen=True)
+class Style:
+    """How to draw.
+
+    Attributes:
+        color: with colours.
+        ascii: without characters beyond ASCII.
+        verbose: with every step of every broker; otherwise a large cluster's healthy brokers are
+            one line.
+    """
+
+    color: bool = False
+    ascii: bool = False
+    verbose: bool = False
+
+    def paint(self, name: str, text: str) -> str:
+        """Return the text in a colour of the table, if there are colours."""
+        return f"\x1b[{_COLORS[name]}m{text}\x1b[0m" if self.color else text
+
+    def mark(self, ok: bool) -> str:
+        """Return the mark of success or of failure."""
+        if ok:
+            return self.paint("ok", "ok" if self.ascii else "✓")
+        return self.paint("bad", "NO" if self.ascii else "✗")
+
+
+@dataclass
+class Node:
+    """A line of the tree and those below it."""
+
+    ok: bool
+    text: str
+    note: str = ""
+    below: list[Node] = field(default_factory=list)
+
+
+def tree(node: Node, style: Style, lead: str = "", link: str = "") -> list[str]:
+    """Return the lines of a node and of those below it."""
+    tee, last, bar = ("|- ", "`- ", "|  ") if style.ascii else ("├─ ", "└─ ", "│  ")
+    deeper = lead + {"": "", tee: bar, last: "   "}[link]
+    mark = 2 if style.ascii else 1
+    text, note = clean(node.text), clean(node.note)
+    head = f"{style.paint('faint', lead + link)}{style.mark(node.ok)} {text}"
+    width = len(lead) + len(link) + mark + 1 + len(text)
+    below = deeper + (bar if node.below else "   ")
+    lines = _with_note(head, width, note, below, style, node.ok)
+    for i, child in enumerate(node.below):
+        lines += tree(child, style, deeper, last if i == len(node.below) - 1 else tee)
+    return lines
+
+
+def _with_note(head: str, width: int, note: str, below: str, style: Style, ok: bool) -> list[str]:
+    """Return a node's own lines: its note begins beside its text and goes on below itself."""
+    if not note:
+        return [head]
+    column = max(width + 2, _NOTES + 2)
+    lines, first = [head], ""
+    if WIDTH - column < min(_NARROW, len(note)):
+        column = len(below) + 4
+    else:
+        first = lines.pop() + " " * (column - width)
+    parts = _folded(note, WIDTH - column)
+    for part in parts:
+        start = first or style.paint("faint", below) + " " * (column - len(below))
+        lines.append(start + style.paint("faint" if ok else "bad", part))
+        first = ""
+    return lines
+
+
+def paragraph(text: str, indent: str) -> list[str]:
+    """Return a text's lines, the first with an indent and the others with two columns more."""
+    return textwrap.wrap(
+        text,
+        WIDTH,
+        initial_indent=indent,
+        subsequent_indent=indent + "  ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def _folded(text: str, width: int) -> list[str]:
+    return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False)
+
+
+def clean(text: str) -> str:
+    """Return a text with its control characters escaped."""
+    return "".join(_escaped(text))
+
+
+def _escaped(text: str) -> Iterable[str]:
+    for character in text:
+        yield character if character.isprintable() else character.encode("unicode_escape").decode()
