@@ -21,6 +21,7 @@ table ip ottla {
   set blackholed { type ipv4_addr; }
   set rejected { type ipv4_addr; }
   set muted { type ipv4_addr; }
+  set narrowed { type ipv4_addr; }
   chain prerouting { type nat hook prerouting priority dstnat; }
   chain forward {
     type filter hook forward priority filter; policy drop;
@@ -31,6 +32,8 @@ table ip ottla {
     ip daddr @rejected reject with icmp port-unreachable
     ip saddr @muted tcp flags & psh == psh drop
     ip daddr @muted tcp flags & psh == psh drop
+    ip saddr @narrowed ip length > 1300 drop
+    ip daddr @narrowed ip length > 1300 drop
     iifname "lan" accept
     ct state established,related accept
     ct status dnat accept
@@ -97,9 +100,15 @@ class Network:
         """From now on, connections between wan and lan to these come up and carry nothing."""
         self._add("muted", addresses)
 
+    def narrow(self, *addresses: str) -> None:
+        """From now on, lose packets of more than 1300 bytes between wan and lan to or from these,
+        and tell neither side (an MTU black hole).
+        """
+        self._add("narrowed", addresses)
+
     def heal(self) -> None:
         """Let everything pass that is forwarded."""
-        for name in ("blackholed", "rejected", "muted"):
+        for name in ("blackholed", "rejected", "muted", "narrowed"):
             self._nft(f"flush set ip ottla {name}")
 
     def close(self) -> None:

@@ -148,7 +148,9 @@ def at_port(
     if reason in TLS_FAILURES:
         summary, fix = TLS_FAILURES[reason]
         detail = _certificate(reason, address) or step.message
-        return Finding(severity, "TLS", reason, f"{subject} {summary} ({detail})", fix)
+        # That none is configured is all that there is to say.
+        detail = "" if reason == "client_certificate_missing" else f" ({detail})"
+        return Finding(severity, "TLS", reason, f"{subject} {summary}{detail}", fix)
     if reason in _SPEAKS:
         phase, summary, fix = _SPEAKS[reason]
         protocols = _protocols(protocol)

@@ -51,7 +51,8 @@ TLS_FAILURES: Mapping[str, tuple[str, str]] = {
         "requires a client certificate, and none is configured",
         (
             "set ssl.keystore.location (PEM), or ssl.keystore.certificate.chain and "
-            "ssl.keystore.key, to a certificate that the broker trusts; or use a listener with ssl.client.auth=none"
+            "ssl.keystore.key, to a certificate that the broker trusts; or use a listener with "
+            "ssl.client.auth=none"
         ),
     ),
     "client_certificate_refused": (
@@ -72,7 +73,7 @@ TLS_FAILURES: Mapping[str, tuple[str, str]] = {
     "tls_cipher": (
         "found no cipher suite in common with this client",
         (
-            "enable an AEAD suite (AES-GCM, ChaCha20-Poly1305) on the broker (ssl.cipher.suites), "
+            "enable an AEAD suite (AES-GCM, ChaCha20-Poly1305) on the broker (ssl.cipher.suites) "
             "and check that its key is one of RSA or ECDSA"
         ),
     ),
