@@ -36,7 +36,7 @@ def scan(
     """Read topics from ``start`` up to ``end`` as a stream of Arrow batches.
 
     The result speaks Arrow's PyCapsule interface (``pyarrow.RecordBatchReader.from_stream(scan)``,
-    ``polars.from_arrow(scan)``, ``duckdb``, …), and iterating over it gives batches that do.
+    ``polars.DataFrame(scan)``, ``duckdb``, …), and iterating over it gives batches that do.
     Partitions are read in parallel from their leaders; rows of one partition keep their order.
 
     Args:
