@@ -1,7 +1,7 @@
 """mypy and pyright, both strict, accept what is right and report every planted mistake.
 
-Invariant: both read copies outside of the repository, with ottla as an installed package, so that
-its own configuration of mypy changes nothing.
+pyright also reads the snippets of the documentation. Invariant: both read copies outside of the
+repository, with ottla as an installed package, so that its own configuration changes nothing.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import pytest
 
 import ottla
 from tests.support.jars import REPOSITORY
+from tests.support.snippets import snippets
 
 PROGRAMS = REPOSITORY / "tests" / "typing"
 PACKAGES = Path(ottla.__file__).resolve().parent.parent
@@ -44,32 +45,37 @@ def mypy(path: Path) -> Report:
     return {int(line): message for _, line, message in found}
 
 
-def pyright(path: Path) -> Report:
-    """Return what pyright reports of a file, by line: basedpyright, in pyright's strict mode."""
+def run_pyright(directory: Path, mode: str) -> list[tuple[str, int, str]]:
+    """Return the file, line and message of each error in a directory, found by basedpyright."""
     configuration = {
-        "typeCheckingMode": "strict",
+        "typeCheckingMode": mode,
         "pythonVersion": "3.10",
         "extraPaths": [str(PACKAGES)],
     }
-    (path.parent / "pyrightconfig.json").write_text(json.dumps(configuration))
+    (directory / "pyrightconfig.json").write_text(json.dumps(configuration))
     done = subprocess.run(
         [
             *(sys.executable, "-m", "basedpyright", "--outputjson"),
-            *("--pythonpath", sys.executable, "--project", str(path.parent)),
+            *("--pythonpath", sys.executable, "--project", str(directory)),
         ],
-        cwd=path.parent,
+        cwd=directory,
         capture_output=True,
         text=True,
         check=False,
     )
     assert done.returncode in (0, 1), done.stdout + done.stderr
-    answer = json.loads(done.stdout)
-    assert answer["summary"]["filesAnalyzed"] == 1, done.stdout
-    return {
-        entry["range"]["start"]["line"] + 1: entry["message"]
-        for entry in answer["generalDiagnostics"]
+    report = json.loads(done.stdout)
+    assert report["summary"]["filesAnalyzed"] == len(list(directory.glob("*.py"))), done.stdout
+    return [
+        (Path(entry["file"]).name, entry["range"]["start"]["line"] + 1, entry["message"])
+        for entry in report["generalDiagnostics"]
         if entry["severity"] == "error"
-    }
+    ]
+
+
+def pyright(path: Path) -> Report:
+    """Return what pyright reports of a file in its strict mode, by line."""
+    return {line: message for _, line, message in run_pyright(path.parent, "strict")}
 
 
 @pytest.fixture(params=[mypy, pyright], ids=["mypy", "pyright"])
@@ -102,3 +108,24 @@ def test_every_mistake_is_reported_and_nothing_else(
     assert not missed
     others = {lines[number].strip(): reported[number] for number in set(reported) - planted}
     assert not others
+
+
+SESSION = "from pyspark.sql import SparkSession; spark = SparkSession.builder.getOrCreate()"
+
+
+def test_names_and_keywords_of_every_snippet_exist(tmp_path: Path) -> None:
+    """Those for Spark and for secured listeners included, which few machines can run."""
+    pages: dict[str, str] = {}
+    for snippet in snippets("python"):
+        name = re.sub(r"\W", "_", snippet.id) + ".py"
+        pages[name] = snippet.page
+        header = SESSION if snippet.uses_spark else ""
+        text = header + snippet.text_for("a:9092", Path("/"))
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    wrong = [
+        f"{pages[name]}:{line}: {message}"
+        for name, line, message in run_pyright(tmp_path, "basic")
+        # It makes its functions when it is imported.
+        if "pyarrow.compute" not in message
+    ]
+    assert not wrong
