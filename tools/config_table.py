@@ -18,7 +18,8 @@ Every key has Kafka's own name and, but for what [DESIGN.md](../DESIGN.md) says,
 default. Give it with dots in a mapping (`ottla.Client(config={"linger.ms": 5})`), with underscores
 as a keyword (`ottla.Producer(..., linger_ms=5)`), or in Spark as an option with `kafka.` in front
 (`.option("kafka.client.rack", "a")`). Values may be texts throughout. An unknown key or a wrong
-value is an error that names the key, what was expected, and the nearest key there is.
+value is an error that names the key, what was expected, and the nearest key there is. Type checkers
+and editors know the keywords and their values (`ottla.config_types`).
 
 | key | type | default | bounds | meaning |
 |---|---|---|---|---|

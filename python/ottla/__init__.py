@@ -46,6 +46,7 @@ from ottla.loading import load_later
 if TYPE_CHECKING:
     from ottla import (
         assignors,
+        config_types,
         deserializers,
         interceptors,
         partitioners,
@@ -90,6 +91,7 @@ __all__ = [
     "TopicMetrics",
     "__version__",
     "assignors",
+    "config_types",
     "deserializers",
     "diagnose",
     "errors",
@@ -117,6 +119,7 @@ if not TYPE_CHECKING:  # it would make every name one that exists
         {
             "assignors",
             "async_consumer",
+            "config_types",
             "deserializers",
             "doctor",
             "interceptors",

@@ -4,11 +4,12 @@ import re
 from asyncio import Future
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from types import TracebackType
-from typing import Any, Literal, TypeAlias, final
+from types import GenericAlias, TracebackType
+from typing import Any, Generic, Literal, TypeAlias, final
 
-from typing_extensions import Self, disjoint_base
+from typing_extensions import Self, TypeVar, Unpack, disjoint_base
 
+from ottla.config_types import ClientConfig, CommonConfig, ConsumerConfig, ProducerConfig
 from ottla.deserializers import Deserializer
 from ottla.errors import KafkaError
 from ottla.interceptors import ProducerInterceptor
@@ -58,10 +59,18 @@ __all__ = [
 __version__: str
 
 _Bytes: TypeAlias = bytes | bytearray | memoryview | str
-_Deserializer: TypeAlias = Deserializer | Callable[[bytes], Any]
 _Serializer: TypeAlias = Serializer | Callable[[Any], bytes | str | None]
 _OnDelivery: TypeAlias = Callable[[KafkaError | None, RecordMetadata], object]
 _Headers: TypeAlias = Sequence[tuple[str | bytes, _Bytes | None]] | Mapping[str, _Bytes | None]
+
+# Of a record: what its key and value are, None included.
+_Key = TypeVar("_Key", covariant=True, default=bytes | None)
+_Value = TypeVar("_Value", covariant=True, default=bytes | None)
+# Of a consumer: what its deserializers make; its records have None where there is nothing.
+_K = TypeVar("_K", covariant=True, default=bytes)
+_V = TypeVar("_V", covariant=True, default=bytes)
+_T = TypeVar("_T")
+_Deserializer: TypeAlias = Deserializer[_T] | Callable[[bytes], _T]
 
 _Partition: TypeAlias = tuple[str, int]
 _Offsets: TypeAlias = Mapping[_Partition, int | OffsetAndMetadata]
@@ -314,7 +323,7 @@ class Client:
         *,
         timeout: float | None = None,
         connect: bool = True,
-        **kwargs: Any,
+        **kwargs: Unpack[ClientConfig],
     ) -> Client: ...
     def cluster(
         self,
@@ -435,7 +444,7 @@ class AsyncClient:
         config: Mapping[str, Any] | None = None,
         *,
         timeout: float | None = None,
-        **kwargs: Any,
+        **kwargs: Unpack[ClientConfig],
     ) -> AsyncClient: ...
     def connect(self) -> Future[None]:
         """Find the cluster, unless it was found before.
@@ -538,7 +547,7 @@ class Admin:
         config: Mapping[str, Any] | None = None,
         *,
         timeout: float | None = None,
-        **kwargs: Any,
+        **kwargs: Unpack[CommonConfig],
     ) -> Admin: ...
     def create_topic(
         self,
@@ -738,7 +747,7 @@ class AsyncProducer:
         key_serializer: _Serializer | None = None,
         value_serializer: _Serializer | None = None,
         interceptors: Iterable[ProducerInterceptor] | None = None,
-        **kwargs: Any,
+        **kwargs: Unpack[ProducerConfig],
     ) -> AsyncProducer: ...
     def connect(self) -> Future[None]:
         """Find the cluster, unless it was found before. See ``AsyncClient.connect``."""
@@ -863,7 +872,7 @@ class Producer:
         key_serializer: _Serializer | None = None,
         value_serializer: _Serializer | None = None,
         interceptors: Iterable[ProducerInterceptor] | None = None,
-        **kwargs: Any,
+        **kwargs: Unpack[ProducerConfig],
     ) -> Producer: ...
     def send(
         self,
@@ -981,7 +990,7 @@ class DeliveryReports:
         """Keep what a callback has raised for ``flush``; not if something is kept already."""
 
 @final
-class Record:
+class Record(Generic[_Key, _Value]):
     """A record that was read. It keeps nothing else alive.
 
     Args:
@@ -1004,11 +1013,12 @@ class Record:
         *,
         timestamp: int = ...,
         timestamp_type: int = 0,
-        key: Any = None,
-        value: Any = None,
+        key: _Key = ...,
+        value: _Value = ...,
         headers: Sequence[tuple[str, bytes | None]] | None = None,
         leader_epoch: int = ...,
-    ) -> Record: ...
+    ) -> Record[_Key, _Value]: ...
+    def __class_getitem__(cls, key: Any) -> GenericAlias: ...
     @property
     def topic(self) -> str: ...
     @property
@@ -1020,9 +1030,9 @@ class Record:
     @property
     def timestamp_type(self) -> int: ...
     @property
-    def key(self) -> Any: ...
+    def key(self) -> _Key: ...
     @property
-    def value(self) -> Any: ...
+    def value(self) -> _Value: ...
     @property
     def headers(self) -> tuple[tuple[str, bytes | None], ...]: ...
     @property
@@ -1222,7 +1232,7 @@ class ConsumerBase:
     def _closing_failed(self, error: str) -> None: ...
 
 @final
-class Consumer(ConsumerBase):
+class Consumer(ConsumerBase, Generic[_K, _V]):
     """A consumer. Iterate over it, or poll; use it in a ``with`` block, or ``close()`` it.
 
     A ``with`` block that ends with an exception, Ctrl-C included, commits nothing automatically:
@@ -1249,15 +1259,18 @@ class Consumer(ConsumerBase):
         config: Mapping[str, Any] | None = None,
         *,
         topics: Sequence[str] | None = None,
-        key_deserializer: _Deserializer | None = None,
-        value_deserializer: _Deserializer | None = None,
+        key_deserializer: _Deserializer[_K] | None = None,
+        value_deserializer: _Deserializer[_V] | None = None,
         timeout: float | None = None,
-        **kwargs: Any,
-    ) -> Consumer: ...
+        **kwargs: Unpack[ConsumerConfig],
+    ) -> Consumer[_K, _V]: ...
+    def __class_getitem__(cls, key: Any) -> GenericAlias: ...
     def unsubscribe(self) -> None:
         """Give up all partitions, and leave the group; the callbacks are called."""
 
-    def poll(self, timeout: float = 1.0, max_records: int | None = None) -> list[Record]:
+    def poll(
+        self, timeout: float = 1.0, max_records: int | None = None
+    ) -> list[Record[_K | None, _V | None]]:
         """Return records, as soon as there are any; none if none come in time.
 
         The position is behind them at once.
@@ -1293,8 +1306,8 @@ class Consumer(ConsumerBase):
             KafkaError: as ``poll``.
         """
 
-    def __iter__(self) -> Iterator[Record]: ...
-    def __next__(self) -> Record: ...
+    def __iter__(self) -> Iterator[Record[_K | None, _V | None]]: ...
+    def __next__(self) -> Record[_K | None, _V | None]: ...
     def events(self, *, all_topics: bool = False, timeout: float | None = None) -> Events:
         """Return the changes from now on, of the cluster and of the connections.
 
@@ -1369,7 +1382,7 @@ class Consumer(ConsumerBase):
             StateError: it was called by a callback.
         """
 
-    def __enter__(self) -> Consumer: ...
+    def __enter__(self) -> Self: ...
     def __exit__(
         self,
         kind: type[BaseException] | None,
@@ -1378,7 +1391,7 @@ class Consumer(ConsumerBase):
     ) -> None: ...
 
 @disjoint_base
-class AsyncConsumerBase(ConsumerBase):
+class AsyncConsumerBase(ConsumerBase, Generic[_K, _V]):
     """What ``AsyncConsumer`` awaits; see there. Names that begin with an underscore are its own."""
 
     def __new__(
@@ -1387,17 +1400,18 @@ class AsyncConsumerBase(ConsumerBase):
         config: Mapping[str, Any] | None = None,
         *,
         topics: Sequence[str] | None = None,
-        key_deserializer: _Deserializer | None = None,
-        value_deserializer: _Deserializer | None = None,
+        key_deserializer: _Deserializer[_K] | None = None,
+        value_deserializer: _Deserializer[_V] | None = None,
         timeout: float | None = None,
-        **kwargs: Any,
+        **kwargs: Unpack[ConsumerConfig],
     ) -> Self: ...
+    def __class_getitem__(cls, key: Any) -> GenericAlias: ...
     def connect(self) -> Future[None]:
         """Find the cluster, before anything is asked of it: ``async with`` does it, and so does
         the first poll."""
 
     def __aiter__(self) -> Self: ...
-    def __anext__(self) -> Awaitable[Record]: ...
+    def __anext__(self) -> Awaitable[Record[_K | None, _V | None]]: ...
     def events(
         self, *, all_topics: bool = False, timeout: float | None = None
     ) -> Future[AsyncEvents]:
@@ -1456,8 +1470,8 @@ class AsyncConsumerBase(ConsumerBase):
     def _find_records(
         self, timeout: float, max_records: int | None
     ) -> Future[bool | RebalanceChange]: ...
-    def _take_records(self, max_records: int | None) -> list[Record]: ...
-    def _take_record(self) -> Record | None: ...
+    def _take_records(self, max_records: int | None) -> list[Record[_K | None, _V | None]]: ...
+    def _take_record(self) -> Record[_K | None, _V | None] | None: ...
     def _find_columns(
         self, timeout: float, max_rows: int, columns: list[str] | None, include_headers: bool
     ) -> Future[bool | RebalanceChange]: ...
@@ -1584,7 +1598,7 @@ def examine(
     topic: str | None = None,
     group: str | None = None,
     timeout: float | None = None,
-    **kwargs: Any,
+    **kwargs: Unpack[CommonConfig],
 ) -> dict[str, Any]:
     """Look at every step of every connection, for ``ottla.diagnose``, which gives it types."""
 

@@ -13,13 +13,21 @@ import inspect
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from ottla import errors
 from ottla._core import AsyncConsumerBase, RebalanceChange, Record, RecordBatch
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    from typing_extensions import Self, TypeVar
+
+    K = TypeVar("K", covariant=True, default=bytes)
+    V = TypeVar("V", covariant=True, default=bytes)
+else:  # the default came with Python 3.13
+    from typing import TypeVar
+
+    K = TypeVar("K", covariant=True)
+    V = TypeVar("V", covariant=True)
 
 __all__ = ["AsyncConsumer"]
 
@@ -28,7 +36,7 @@ T = TypeVar("T")
 _FOREVER = float("inf")
 
 
-class AsyncConsumer(AsyncConsumerBase):
+class AsyncConsumer(AsyncConsumerBase[K, V]):
     """A consumer for asyncio: the twin of ``Consumer``. What waits is awaited.
 
     ``async with`` connects it and closes it; ``async for`` hands out record by record. A wait that
@@ -46,7 +54,9 @@ class AsyncConsumer(AsyncConsumerBase):
     _change: asyncio.Task[None] | None = None
     _closing: asyncio.Task[None] | None = None
 
-    async def poll(self, timeout: float = 1.0, max_records: int | None = None) -> list[Record]:
+    async def poll(
+        self, timeout: float = 1.0, max_records: int | None = None
+    ) -> list[Record[K | None, V | None]]:
         """Return records, as soon as there are any; none if none come in time.
 
         The position is behind them at once.
@@ -150,7 +160,7 @@ class AsyncConsumer(AsyncConsumerBase):
         except Exception as failure:  # noqa: BLE001 - nothing takes the place of the block's own
             self._closing_failed(str(failure))
 
-    async def _next(self) -> Record:
+    async def _next(self) -> Record[K | None, V | None]:
         while True:
             record = await self._poll(
                 _FOREVER, lambda left: self._find_records(left, None), self._take_record

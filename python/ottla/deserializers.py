@@ -12,12 +12,21 @@ from __future__ import annotations
 
 import builtins
 import json as _json
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
+    T_co = TypeVar("T_co", covariant=True, default=Any)
+else:  # the default came with Python 3.13
+    from typing import TypeVar
+
+    T_co = TypeVar("T_co", covariant=True)
 
 __all__ = ["Deserializer", "bytes", "int", "int32", "json", "str"]
 
 
-class Deserializer(Protocol):
+class Deserializer(Protocol[T_co]):
     """A deserializer that wants to know more than the bytes."""
 
     def deserialize(
@@ -25,7 +34,7 @@ class Deserializer(Protocol):
         topic: builtins.str,
         data: builtins.bytes,
         headers: tuple[tuple[builtins.str, builtins.bytes | None], ...],
-    ) -> Any:
+    ) -> T_co:
         """The bytes as an object."""
 
 

@@ -7,10 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ottla._core import Client, Scan
 from ottla.errors import ConfigError, UnknownTopicError
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ottla.config_types import ClientConfig
 
 # Where a scan starts or ends: "earliest", "latest", a time, an offset for all partitions, or an
 # offset by partition.
@@ -31,12 +36,12 @@ def scan(
     target_bytes: int = 4 << 20,
     fail_on_data_loss: bool = True,
     timeout: float | None = None,
-    **kwargs: Any,
+    **kwargs: Unpack[ClientConfig],
 ) -> Scan:
     """Read topics from ``start`` up to ``end`` as a stream of Arrow batches.
 
     The result speaks Arrow's PyCapsule interface (``pyarrow.RecordBatchReader.from_stream(scan)``,
-    ``polars.from_arrow(scan)``, ``duckdb``, …), and iterating over it gives batches that do.
+    ``polars.DataFrame(scan)``, ``duckdb``, …), and iterating over it gives batches that do.
     Partitions are read in parallel from their leaders; rows of one partition keep their order.
 
     Args:

@@ -45,7 +45,7 @@ def test_round_trip(brokers: Brokers, codec: str) -> None:
         ("ключ".encode(), bytes(range(256)), [("ö", b"")]),
         (b"k" * 1000, b"v" * 100_000, [("n", b"x" * 1000)]),
     ] * 20
-    with ottla.Producer(brokers.bootstrap, compression_type=codec) as producer:
+    with ottla.Producer(brokers.bootstrap, {"compression.type": codec}) as producer:
         promises = [
             producer.send(
                 topic, value, key, headers=headers, timestamp=START + timedelta(seconds=i)
@@ -173,7 +173,7 @@ def test_tombstones_need_keys_on_compacted_topics(brokers: Brokers) -> None:
 @pytest.mark.parametrize("acks", ["all", "1", "0"])
 def test_acks(brokers: Brokers, acks: str) -> None:
     topic = brokers.create_topic()
-    with ottla.Producer(brokers.bootstrap, acks=acks) as producer:
+    with ottla.Producer(brokers.bootstrap, {"acks": acks}) as producer:
         offset = producer.send(topic, "v").result(60).offset
         assert offset == (None if acks == "0" else 0)
 
@@ -205,7 +205,7 @@ def test_unknown_topic(brokers: Brokers) -> None:
 
 def test_unknown_option(brokers: Brokers) -> None:
     with pytest.raises(errors.ConfigError, match=r"unknown .*linger_mss.*did you mean linger.ms"):
-        ottla.Client(brokers.bootstrap, linger_mss=5)
+        ottla.Client(brokers.bootstrap, linger_mss=5)  # type: ignore[call-arg]
 
 
 def test_illegal_topic_name(brokers: Brokers) -> None:

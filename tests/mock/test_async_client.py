@@ -77,7 +77,7 @@ def test_connecting_is_awaited_and_fails_with_the_typed_error() -> None:
             async with client:
                 raise AssertionError("it connected")
         with pytest.raises(errors.ConfigError):
-            AsyncClient(closed, no_such_key=1)
+            AsyncClient(closed, no_such_key=1)  # type: ignore[call-arg]
 
     run(work())
 

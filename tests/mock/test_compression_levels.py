@@ -77,4 +77,4 @@ def test_a_level_that_a_codec_has_not_is_refused(
     for level in levels:
         config: dict[str, Any] = {f"compression_{codec}_level": level}
         with pytest.raises(errors.ConfigError, match=f"compression.{codec}.level"):
-            ottla.Producer(mock_cluster.bootstrap, compression_type=codec, **config)
+            ottla.Producer(mock_cluster.bootstrap, {"compression.type": codec}, **config)

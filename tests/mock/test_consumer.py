@@ -8,7 +8,7 @@ import pickle
 import threading
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, get_args, get_origin
 
 import pyarrow as pa
 import pytest
@@ -216,6 +216,14 @@ def test_deserializers_make_objects_but_of_null(
         assert table["value"].to_pylist() == [b'{"n": 1}', None]
     with pytest.raises(errors.ConfigError, match="value_deserializer is of type int"):
         kind(mock_cluster.bootstrap, value_deserializer=5)
+
+
+@pytest.mark.parametrize("generic", [ottla.Record, ottla.Consumer, ottla.AsyncConsumer])
+def test_records_and_consumers_have_type_arguments(generic: Any) -> None:
+    assert get_args(generic[str, int]) == (str, int)
+    assert get_origin(generic[str, int]) is generic
+    made = ottla.Record[str, int]("t", 0, 5, key="a", value=5)
+    assert type(made) is ottla.Record
 
 
 def test_what_cannot_be_deserialized_stays_the_next_record(

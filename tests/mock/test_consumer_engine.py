@@ -58,8 +58,8 @@ def test_heartbeats_are_on_time_while_answers_are_huge_and_the_gil_is_held(proto
         lost: list[object] = []
         consumer = ottla.Consumer(
             cluster.bootstrap,
+            {"group.protocol": protocol},
             group_id="g",
-            group_protocol=protocol,
             auto_offset_reset="earliest",
             fetch_max_bytes=100_000_000,
             max_partition_fetch_bytes=100_000_000,

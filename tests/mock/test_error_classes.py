@@ -49,9 +49,9 @@ def test_a_record_that_is_too_large_is_a_wrong_value(cluster: MockCluster) -> No
 def test_a_commit_of_a_member_that_was_thrown_out(cluster: MockCluster, protocol: str) -> None:
     with ottla.Consumer(
         cluster.bootstrap,
+        {"group.protocol": protocol},
         topics=["orders"],
         group_id="g",
-        group_protocol=protocol,
         auto_offset_reset="earliest",
         enable_auto_commit=False,
     ) as consumer:

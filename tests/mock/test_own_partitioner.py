@@ -180,7 +180,7 @@ def test_what_is_no_batch_is_told_as_ever(mock_cluster: MockCluster, wide: str) 
 
 def test_what_is_no_partitioner_is_told(mock_cluster: MockCluster) -> None:
     with pytest.raises(errors.ConfigError, match="partitioner is of type int; expected a name"):
-        ottla.Producer(mock_cluster.bootstrap, partitioner=5)
+        ottla.Producer(mock_cluster.bootstrap, partitioner=5)  # type: ignore[arg-type]
     with pytest.raises(errors.ConfigError, match="did you mean consistent_random"):
         ottla.Producer(mock_cluster.bootstrap, partitioner="consistent_randon")
 

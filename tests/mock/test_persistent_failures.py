@@ -52,9 +52,9 @@ def test_a_missing_topic_that_is_subscribed_to(
 ) -> None:
     with ottla.Consumer(
         cluster.bootstrap,
+        {"group.protocol": protocol},
         topics=["missing"],
         group_id="g",
-        group_protocol=protocol,
         allow_auto_create_topics=False,
     ) as consumer:
         warning = poll_until_warned(consumer, warnings)

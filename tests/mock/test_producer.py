@@ -324,7 +324,7 @@ def test_delivery_timeout_bounds_everything(mock_cluster: MockCluster, single: s
 
 @pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4", "zstd"])
 def test_codecs(mock_cluster: MockCluster, single: str, codec: str) -> None:
-    with ottla.Producer(mock_cluster.bootstrap, compression_type=codec) as producer:
+    with ottla.Producer(mock_cluster.bootstrap, {"compression.type": codec}) as producer:
         promises = [producer.send(single, f"value {i}" * 20, f"k{i}") for i in range(500)]
     assert [p.result(30).offset for p in promises] == list(range(500))
     assert [r["value"].decode() for r in rows(mock_cluster, single)] == [

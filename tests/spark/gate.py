@@ -17,6 +17,7 @@ CASES = {
     ],
     "test_clients_in_tasks.py": ["test_a_plain_udf_has_one_client_a_worker"],
     "test_data_loss.py": ["test_retention_of_the_whole_range[ottla]"],
+    "test_documentation_snippets.py": ["test_every_snippet_runs_as_printed"],
     "test_live_streams.py": ["test_a_live_stream"],
     "test_near_replica.py": ["test_a_task_reads_from_the_replica_in_its_rack[option]"],
     "test_option_parity.py": [

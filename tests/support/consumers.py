@@ -77,9 +77,9 @@ class AsyncTwin:
 KINDS: dict[str, Any] = {"sync": ottla.Consumer, "asyncio": AsyncTwin}
 
 
-def read(consumer: Any, count: int) -> list[ottla.Record]:
+def read(consumer: Any, count: int) -> list[ottla.Record[Any, Any]]:
     """Poll until there are so many records."""
-    records: list[ottla.Record] = []
+    records: list[ottla.Record[Any, Any]] = []
     deadline = time.monotonic() + SOON
     while len(records) < count:
         assert time.monotonic() < deadline, f"{len(records)} of {count} records came"

@@ -241,14 +241,13 @@ class OttlaMember(_ThreadMember):
     """Ottla."""
 
     def _consume(self) -> None:
-        config: dict[str, Any] = {}
+        config: dict[str, Any] = {"group_protocol": self._group.protocol}
         if self._group.protocol == "classic":
             config["partition_assignment_strategy"] = self._group.assignor
             config["session_timeout_ms"] = 10_000
         with ottla.Consumer(
             self._group.kafka.bootstrap,
             group_id=self._group.group_id,
-            group_protocol=self._group.protocol,
             enable_auto_commit=False,
             auto_offset_reset="earliest",
             topics=[self._group.topic],

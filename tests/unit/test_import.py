@@ -12,6 +12,7 @@ import pytest
     "name",
     [
         "assignors.Assignor",
+        "config_types.ProducerConfig",
         "partitioners.Partitioner",
         "serializers.json",
         "spark.register",

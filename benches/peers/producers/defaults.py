@@ -59,7 +59,7 @@ def _ottla(job: Job) -> Iterator[SendAll]:
         if failed:
             raise SystemExit(f"{failed:.0f} records failed")
 
-    with ottla.Producer(job.bootstrap, compression_type=job.codec) as producer:
+    with ottla.Producer(job.bootstrap, {"compression.type": job.codec}) as producer:
         yield send_all
 
 
@@ -76,7 +76,7 @@ def _ottla_on_delivery(job: Job) -> Iterator[SendAll]:
         producer.flush()
         reports.check(count)
 
-    with ottla.Producer(job.bootstrap, compression_type=job.codec) as producer:
+    with ottla.Producer(job.bootstrap, {"compression.type": job.codec}) as producer:
         yield send_all
 
 

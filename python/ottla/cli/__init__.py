@@ -25,8 +25,8 @@ from ottla.stderr_log import show_warnings
 _COMMANDS = (topology, doctor, produce, consume, watch)
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command line and return its exit code."""
+def build_parser() -> argparse.ArgumentParser:
+    """Return the parser of all commands; what it parses has the command to ``run``."""
     parser = argparse.ArgumentParser(
         prog="ottla", description="Look at a Kafka cluster, and write to and read from its topics."
     )
@@ -34,7 +34,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for command in _COMMANDS:
         command.add(commands)
-    arguments = parser.parse_args(argv)
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command line and return its exit code."""
+    arguments = build_parser().parse_args(argv)
     # Such as that records were gone and are left out: the output would look complete.
     show_warnings(logging.Formatter("ottla: %(message)s"))
     try:

@@ -7,7 +7,7 @@ returns both as a ``Report``; ``picture`` draws it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ottla import _core
 from ottla.doctor.facts import (
@@ -30,6 +30,11 @@ from ottla.doctor.facts import (
 from ottla.doctor.findings import Finding
 from ottla.doctor.report import Report
 from ottla.doctor.verdict import judge
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ottla.config_types import CommonConfig
 
 __all__ = [
     "Address",
@@ -59,7 +64,7 @@ def diagnose(
     topic: str | None = None,
     group: str | None = None,
     timeout: float | None = None,
-    **kwargs: Any,
+    **kwargs: Unpack[CommonConfig],
 ) -> Report:
     """Look at every bootstrap server and every broker as a client would meet it, step by step.
 

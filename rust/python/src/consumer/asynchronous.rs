@@ -30,7 +30,7 @@ use crate::runtime::seconds;
 use crate::{async_client, errors, offsets, scan};
 
 /// A consumer, for asyncio.
-#[pyclass(frozen, subclass, extends = ConsumerBase, module = "ottla._core")]
+#[pyclass(frozen, subclass, generic, extends = ConsumerBase, module = "ottla._core")]
 pub(crate) struct AsyncConsumerBase {
     /// For connecting.
     timeout: Duration,

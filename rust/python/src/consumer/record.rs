@@ -10,7 +10,7 @@ use pyo3::types::{PyBytes, PyString, PyTuple};
 use super::deserializers::{Deserializers, Place};
 
 /// A record that was read.
-#[pyclass(frozen, get_all, module = "ottla")]
+#[pyclass(frozen, get_all, generic, module = "ottla")]
 pub(crate) struct Record {
     topic: Py<PyString>,
     partition: i32,

@@ -28,7 +28,7 @@ use crate::{errors, offsets, scan};
 const FOREVER: f64 = f64::MAX;
 
 /// A consumer.
-#[pyclass(frozen, extends = ConsumerBase, module = "ottla")]
+#[pyclass(frozen, generic, extends = ConsumerBase, module = "ottla")]
 pub(crate) struct Consumer;
 
 fn base<'a>(this: &'a Bound<'_, Consumer>) -> &'a ConsumerBase {

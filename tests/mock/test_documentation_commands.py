@@ -1,0 +1,134 @@
+"""Every command line of README.md and the documentation: parsed by the real parser, and run.
+
+A line runs as it is printed, in bash, on the mock cluster, unless it ends only by Ctrl-C or needs a
+secured listener: of these the arguments, and the configuration that they make, are checked.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import ottla
+from ottla.cli import build_parser
+from ottla.cli.options import configuration
+from ottla.testing import MockCluster
+from tests.support.jars import REPOSITORY
+from tests.support.snippets import Snippet, snippets
+
+LINES = [
+    (snippet, line)
+    for snippet in snippets("sh")
+    for line in snippet.text.splitlines()
+    if line.strip()
+]
+COMMANDS = [(snippet, line) for snippet, line in LINES if line.startswith("ottla ")]
+LAST_ARGUMENT = re.compile(r"[|<>]")
+
+
+def arguments_of(line: str) -> argparse.Namespace:
+    """Parse the line's command, without its comment and what comes after a pipe."""
+    words = shlex.split(line, comments=True)
+    ends = [index for index, word in enumerate(words) if LAST_ARGUMENT.fullmatch(word)]
+    return build_parser().parse_args(words[1 : ends[0] if ends else None])
+
+
+def ends_by_itself(line: str) -> bool:
+    """Whether the command ends within seconds on a cluster that is well."""
+    arguments = arguments_of(line)
+    command = line.split()[1]
+    if command == "consume":
+        return arguments.exit or arguments.count is not None
+    return command != "watch"
+
+
+def is_secured(line: str) -> bool:
+    """Whether the line needs a listener that the mock does not have."""
+    return "security.protocol" in line
+
+
+@pytest.fixture
+def directory(tmp_path: Path, mock_cluster: MockCluster) -> Path:
+    """Where the lines run: the files that they name, and an `ottla` on the path."""
+    files = {
+        "lines.txt": "a:1\nb:2\n",
+        "a.png": "image a",
+        "b.png": "image b",
+        "client.properties": f"bootstrap.servers={mock_cluster.bootstrap}\n",
+        "bin/ottla": f'#!/bin/sh\nexec "{sys.executable}" -m ottla "$@"\n',
+    }
+    for name, text in files.items():
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    (tmp_path / "bin" / "ottla").chmod(0o755)
+    mock_cluster.create_topic("orders", partitions=3)
+    for partition in range(3):
+        mock_cluster.append("orders", partition, [b"%d" % n for n in range(100)])
+    return tmp_path
+
+
+@pytest.mark.parametrize("line", [line for _, line in COMMANDS], ids=lambda line: line.split()[1])
+def test_a_command_is_as_its_parser_wants_it(line: str, tmp_path: Path) -> None:
+    arguments = arguments_of(line)
+    assert arguments.run.__module__ == f"ottla.cli.{line.split()[1]}"
+    if arguments.config is None:
+        config = {key: value for key, value in configuration(arguments).items() if "." in key}
+        # The file that it names is not there.
+        assert config.pop("ssl.truststore.location", None) in (None, "ca.pem")
+        with ottla.Client(config=config, connect=False):
+            pass
+
+
+@pytest.mark.parametrize(
+    ("snippet", "line"),
+    [(s, line) for s, line in COMMANDS if ends_by_itself(line) and not is_secured(line)],
+    ids=lambda value: value.id if isinstance(value, Snippet) else value.split()[1],
+)
+def test_a_command_runs_as_printed(
+    snippet: Snippet, line: str, mock_cluster: MockCluster, directory: Path
+) -> None:
+    if shutil.which("jq") is None:
+        # It belongs to the reader's machine; what it would read has to be there all the same.
+        line = line.replace("| jq", "| grep -o under_replicated #")
+    text = Snippet(snippet.page, "sh", 0, 1, line).text_for(mock_cluster.bootstrap, directory)
+    path = os.pathsep.join((str(directory / "bin"), os.environ["PATH"]))
+    done = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", text],
+        cwd=directory,
+        env={**os.environ, "PATH": path},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=150,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    if "| jq" not in line and " produce " not in line:
+        assert done.stdout
+    assert b"Traceback" not in done.stderr
+
+
+def test_other_lines_are_targets_of_make() -> None:
+    makefile = (REPOSITORY / "Makefile").read_text(encoding="utf-8")
+    for snippet, line in LINES:
+        command, *words = shlex.split(line, comments=True)
+        if command == "ottla":
+            continue
+        assert command == "make", f"{snippet.page}:{snippet.line}: nothing checks {line!r}"
+        targets = [word for word in words if "=" not in word]
+        for target in targets:
+            assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
+
+
+def test_hardly_any_line_is_only_parsed() -> None:
+    parsed = [line for _, line in COMMANDS if not ends_by_itself(line) or is_secured(line)]
+    assert len(COMMANDS) >= 18
+    assert len(parsed) <= 6, parsed

@@ -1,0 +1,243 @@
+"""Every snippet of README.md and the documentation runs as it is printed, on the mock cluster.
+
+A snippet of Python is a program of its own, in a process of its own. The table says what differs
+from snippet to snippet: the records that wait for it, what it prints, and for one that waits for
+ever, what it prints before the test presses Ctrl-C. Those of Spark run in tests/spark, with the one
+session there.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from ottla.testing import MockCluster
+from tests.security.certificates import Authority
+from tests.support.snippets import LANGUAGES, Snippet, snippets
+
+PYTHON = list(snippets("python"))
+
+_RUN = """
+import functools, runpy, signal, sys
+import ottla
+# What runs in the background has it ignored, and hands that down.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+if sys.argv[2] == "construct":
+    ottla.Client = functools.partial(ottla.Client, connect=False)
+runpy.run_path(sys.argv[1], run_name="__main__")
+"""
+
+
+def _move_leader(cluster: MockCluster, step: int) -> None:
+    cluster.move_leader("orders", 0, 1 + step % 3)
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What a snippet needs and what it does.
+
+    Attributes:
+        prints: a regular expression for a part of the output.
+        endless: whether it runs until Ctrl-C, which is pressed once it has printed that.
+        values: the records of the topic ``orders`` when it starts.
+        nudge: called with a step again and again until it has printed that.
+        connects: whether it talks to the cluster; otherwise its clients are made, with all checks
+            of their configuration and files, and do not connect: the mock has no TLS or Kerberos.
+    """
+
+    prints: str = ""
+    endless: bool = False
+    values: tuple[bytes, ...] = (b"one", b"two", b"three")
+    nudge: Callable[[MockCluster, int], None] | None = None
+    connects: bool = True
+
+
+EXPECTED = {
+    ("README.md", 0): Expected(r'RecordMetadata\(topic="orders", partition=0, offset=3'),
+    ("README.md", 1): Expected("None b'three'", endless=True),
+    ("README.md", 3): Expected(r"\d\n\[ConnectionStatus"),
+    ("README.md", 4): Expected("orders-0 is led by", endless=True, nudge=_move_leader),
+    ("docs/consumer.md", 0): Expected("None b'three'", endless=True),
+    ("docs/consumer.md", 1): Expected("^3$"),
+    ("docs/consumer.md", 2): Expected(
+        r"0 {'amount': 3}\n2 {'amount': 4}",
+        endless=True,
+        values=(b'{"amount": 3}', b"not JSON", b'{"amount": 4}'),
+    ),
+    ("docs/consumer.md", 3): Expected(r"None {\('orders', 0\): OffsetAndMetadata\(offset=3"),
+    ("docs/consumer.md", 4): Expected(
+        r"assigned \[\('orders', 0\)\]\n(?s:.*)None b'three'", endless=True
+    ),
+    ("docs/consumer.md", 5): Expected("None b'three'", endless=True),
+    ("docs/consumer.md", 6): Expected(r"^\[\('orders', 0\)\]$"),
+    ("docs/doctor.md", 0): Expected(r"^True 0\n(?s:.*)verdict"),
+    ("docs/producer.md", 0): Expected("^3$"),
+    ("docs/producer.md", 2): Expected(r"RecordMetadata\(.*\) None"),
+    ("docs/producer.md", 3): Expected("^3 2 2$"),
+    **{("docs/security.md", number): Expected(connects=False) for number in range(6)},
+}
+
+PASSWORD = "secret"
+
+
+def secrets(directory: Path) -> dict[str, str]:
+    """Write the files that the pages name, and return the environment that they take."""
+    authority = Authority("of the snippets")
+    client = authority.issue("billing", client=True)
+    files = {
+        "etc/kafka/ca.pem": authority.certificate,
+        "etc/kafka/client.pem": client.key(PASSWORD) + client.certificate,
+        "etc/keytabs/billing.keytab": "",
+        "var/run/secrets/kafka/token": "a token",
+    }
+    for name, text in files.items():
+        path = directory / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    words = ("KAFKA_KEY_PASSWORD", "KAFKA_PASSWORD", "KAFKA_CLIENT_SECRET")
+    return {"KAFKA_CA_PEM": authority.certificate, **dict.fromkeys(words, PASSWORD)}
+
+
+class Program:
+    """A snippet that runs; its output is read as it comes."""
+
+    def __init__(self, command: list[str], directory: Path, environment: Mapping[str, str]) -> None:
+        self.output = ""
+        self._grown = threading.Condition()
+        self._ended = False
+        self.process = subprocess.Popen(
+            [sys.executable, "-X", "faulthandler", "-u", *command],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            cwd=directory,
+            env={**os.environ, **environment},
+            text=True,
+        )
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        assert self.process.stdout is not None
+        with self.process.stdout:
+            for line in self.process.stdout:
+                with self._grown:
+                    self.output += line
+                    self._grown.notify_all()
+        with self._grown:
+            self._ended = True
+            self._grown.notify_all()
+
+    def printed(self, pattern: str, timeout: float) -> bool:
+        """Wait until the output has a pattern; False if it has not in time, or by its end."""
+        found = re.compile(pattern, re.MULTILINE)
+
+        def settled() -> bool:
+            return self._ended or found.search(self.output) is not None
+
+        with self._grown:
+            self._grown.wait_for(settled, timeout)
+            return found.search(self.output) is not None
+
+    @property
+    def running(self) -> bool:
+        """Whether it still runs."""
+        return self.process.poll() is None
+
+    def end(self, timeout: float = 60) -> int:
+        """Wait for its end, and return the exit code."""
+        code = self.process.wait(timeout)
+        self._reader.join(timeout)
+        return code
+
+    def kill(self) -> None:
+        """End it if it runs."""
+        self.process.kill()
+        self.end()
+
+
+def prepared(cluster: MockCluster, values: tuple[bytes, ...]) -> None:
+    """Make the topic of the pages; the group of the pages has read nothing of it yet."""
+    cluster.create_topic("orders", partitions=1)
+    cluster.append("orders", 0, list(values))
+    cluster.commit("billing", "orders", 0, 0)
+
+
+def run(
+    snippet: Snippet, expected: Expected, cluster: MockCluster, directory: Path
+) -> tuple[int, str]:
+    """Run a snippet to its end, or until it has printed what is expected and Ctrl-C is pressed."""
+    prepared(cluster, expected.values)
+    path = directory / "test_snippet.py"
+    path.write_text(snippet.text_for(cluster.bootstrap, directory), encoding="utf-8")
+    if re.search(r"^def test_", snippet.text, re.MULTILINE):
+        command = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:randomly", str(path)]
+    else:
+        command = ["-c", _RUN, str(path), "run" if expected.connects else "construct"]
+    program = Program(command, directory, {} if expected.connects else secrets(directory))
+    try:
+        if expected.endless:
+            for step in range(600):
+                if program.printed(expected.prints, timeout=0.2) or not program.running:
+                    break
+                if expected.nudge is not None:
+                    expected.nudge(cluster, step)
+            program.process.send_signal(signal.SIGINT)
+        return program.end(), program.output
+    finally:
+        program.kill()
+
+
+@pytest.mark.parametrize("snippet", [s for s in PYTHON if not s.uses_spark], ids=lambda s: s.id)
+def test_a_snippet_runs_as_printed(
+    snippet: Snippet, mock_cluster: MockCluster, tmp_path: Path
+) -> None:
+    expected = EXPECTED.get(snippet.key, Expected())
+    code, output = run(snippet, expected, mock_cluster, tmp_path)
+    assert re.search(expected.prints, output, re.MULTILINE), output
+    if expected.endless:
+        assert code in (-signal.SIGINT, 128 + signal.SIGINT), output
+        assert output.rstrip().endswith("KeyboardInterrupt"), output
+    else:
+        assert code == 0, output
+    assert "Traceback" not in output or expected.endless, output
+
+
+def test_the_fixture_of_the_readme_is_run_by_pytest() -> None:
+    assert any("def test_" in snippet.text for snippet in PYTHON)
+
+
+def test_nothing_is_left_out() -> None:
+    """Each block says what it is, and each row of the table is about a snippet that is there."""
+    unknown = [f"{s.page}:{s.line}" for s in snippets() if s.language not in LANGUAGES]
+    assert not unknown, f"blocks of other kinds than {sorted(LANGUAGES)}: {unknown}"
+    on_the_mock = {snippet.key for snippet in PYTHON if not snippet.uses_spark}
+    assert set(EXPECTED) <= on_the_mock
+    secured = [s for s in PYTHON if not EXPECTED.get(s.key, Expected()).connects]
+    assert {snippet.page for snippet in secured} == {"docs/security.md"}
+    assert len(PYTHON) >= 25
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("import ottla\nottla.Producer('kafka:9092', lingerms=3)\n", "lingerms"),
+        ("import ottla\nottla.Consumr\n", "Consumr"),
+        ("raise SystemExit(3)\n", ""),
+    ],
+)
+def test_a_wrong_snippet_fails(
+    text: str, says: str, mock_cluster: MockCluster, tmp_path: Path
+) -> None:
+    snippet = Snippet("README.md", "python", 99, 7, text)
+    code, output = run(snippet, Expected(), mock_cluster, tmp_path)
+    assert code != 0
+    assert says in output

@@ -1,0 +1,74 @@
+"""The code blocks of README.md and the documentation, as they are printed.
+
+Invariant: a snippet runs as it is printed. Only the addresses of brokers are replaced, by those of
+a cluster, and the root of absolute paths, by a directory of the test; `Snippet.text_for` does it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.support.jars import REPOSITORY
+
+LANGUAGES = {
+    "python": "run on the mock cluster, or in Spark's session",
+    "sh": "parsed, and run on the mock cluster where the command ends",
+    "text": "nothing to run",
+}
+
+_FENCE = re.compile(r"^```(?P<language>\w*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
+_HOST = r"(?:localhost|kafka\d?):909\d"
+_ADDRESSES = re.compile(rf"{_HOST}(?:,{_HOST})*")
+
+
+@dataclass(frozen=True)
+class Snippet:
+    """A code block: its page, its number among the page's blocks of that language, its line."""
+
+    page: str
+    language: str
+    number: int
+    line: int
+    text: str
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """What tables of snippets are keyed by."""
+        return self.page, self.number
+
+    @property
+    def id(self) -> str:
+        """The name of its test."""
+        return f"{self.page}-{self.language}-{self.number}"
+
+    @property
+    def uses_spark(self) -> bool:
+        """Whether it needs a Spark session."""
+        return re.search(r"(?<![.\w])spark\b", self.text) is not None
+
+    def text_for(self, bootstrap: str, directory: Path) -> str:
+        """Return the text for a cluster and a directory, at its line of the page."""
+        text = _ADDRESSES.sub(bootstrap, self.text)
+        text = re.sub(r'"(/(?:data|etc|var)/)', rf'"{directory}\1', text)
+        return "\n" * (self.line - 1) + text
+
+
+def pages() -> list[Path]:
+    """Return the pages that a user reads."""
+    return [*sorted(REPOSITORY.glob("*.md")), *sorted((REPOSITORY / "docs").glob("*.md"))]
+
+
+def snippets(language: str | None = None) -> Iterator[Snippet]:
+    """Return the snippets of all pages, of one language or of all."""
+    for path in pages():
+        page, text = str(path.relative_to(REPOSITORY)), path.read_text(encoding="utf-8")
+        numbers: dict[str, int] = {}
+        for block in _FENCE.finditer(text):
+            kind = block["language"]
+            number = numbers[kind] = numbers.get(kind, -1) + 1
+            line = text.count("\n", 0, block.start("text")) + 1
+            if language in (None, kind):
+                yield Snippet(page, kind, number, line, block["text"])

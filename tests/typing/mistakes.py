@@ -1,0 +1,89 @@
+# mypy: ignore-errors
+"""What users write by mistake: type checkers in strict mode report each line that says so.
+
+Never run. `tests/unit/test_typing.py` reads it without its first line, which is for the check of
+the whole repository.
+"""
+
+from __future__ import annotations
+
+import ottla
+from ottla import deserializers, errors
+from ottla.testing import Fault
+
+
+def configuration(bootstrap: str) -> None:
+    ottla.Producer(bootstrap, lingerms=3)  # mistake: a misspelt key
+    ottla.Producer(bootstrap, linger_ms=0.5)  # mistake: a fraction of a millisecond
+    ottla.Producer(bootstrap, compression_type="brotli")  # mistake: no such codec
+    ottla.Producer(bootstrap, group_id="g")  # mistake: a key of consumers
+    ottla.Consumer(bootstrap, enable_auto_commit="no")  # mistake: neither true nor false
+    ottla.Consumer(bootstrap, groupid="g")  # mistake: a misspelt key
+    ottla.AsyncConsumer(bootstrap, auto_offset_reset=0)  # mistake: an offset, not a policy
+    ottla.AsyncProducer(bootstrap, acks=2)  # mistake: brokers know 0, 1 and all
+    ottla.Client(bootstrap, security_protocol="TLS")  # mistake: Kafka says SSL
+    ottla.AsyncClient(bootstrap, client_id=5)  # mistake: a number as a name
+    ottla.Admin(bootstrap, batch_size=5)  # mistake: a key of producers
+    ottla.scan("t", bootstrap, isolation_level="committed")  # mistake: read_committed
+    ottla.scan("t", bootstrap, start=1.5)  # mistake: no offset is a fraction
+    ottla.diagnose(bootstrap, topics=["t"])  # mistake: it takes one topic
+
+
+def producing(producer: ottla.Producer) -> None:
+    producer.sent("t", b"v")  # mistake: a misspelt method
+    producer.send(b"t", b"v")  # mistake: a topic is text
+    producer.send("t", b"v", partition="0")  # mistake: a partition is a number
+    producer.send("t", b"v", headers={"h": 5})  # mistake: a header is bytes or text
+    producer.send("t", b"v", on_delivery=len)  # mistake: a callback takes two arguments
+    producer.send("t", b"v", on_delivery=delivered)  # mistake: the error may be None
+    producer.send("t", b"v").result().offset + 1  # mistake: None with acks=0
+    producer.send("t", b"v").result("5")  # mistake: seconds are a number
+    ottla.Producer("a:9092", value_serializer="json")  # mistake: a name is no serializer
+    ottla.Producer("a:9092", value_serializer=len)  # mistake: it returns no bytes
+
+
+def delivered(error: errors.KafkaError, where: ottla.RecordMetadata) -> None:
+    print(error.code, where.offset)
+
+
+def consuming(consumer: ottla.Consumer) -> None:
+    for record in consumer:
+        record.key.decode()  # mistake: the key may be None
+        record.value.upper() if record.value else None
+        record.offset = 5  # mistake: a record does not change
+        record.timestamp.isoformat()  # mistake: it is a number
+    consumer.assign(["orders"])  # mistake: partitions are pairs
+    consumer.assign([("orders", "0")])  # mistake: of a topic and a number
+    consumer.subscribe("orders", "invoices")  # mistake: topics are a list
+    consumer.subscribe(["a"], on_revoked=lambda partitions: None)  # mistake: two arguments
+    consumer.pause("a", 0)  # mistake: a partition is one argument
+    consumer.commit({("a", 0): "5"})  # mistake: an offset is a number
+    print(consumer.committed()["a", 0].offset)  # mistake: None if nothing is committed
+
+
+def deserializing(bootstrap: str) -> None:
+    consumer = ottla.Consumer(bootstrap, value_deserializer=deserializers.int)
+    text: str | None = next(consumer).value  # mistake: it makes numbers
+    keys: ottla.Consumer[str, int] = consumer  # mistake: its keys are bytes
+    ottla.Consumer(bootstrap, key_deserializer=str.upper)  # mistake: it takes bytes
+    print(text, keys)
+
+
+async def waiting(client: ottla.AsyncClient, producer: ottla.Producer) -> None:
+    await producer.send("t", b"v")  # mistake: it is not asyncio's
+    await producer.flush()  # mistake: nor is this
+    client.list_topics().sort()  # mistake: a future is no list
+    async with ottla.Client("a:9092"):  # mistake: it is not asyncio's
+        pass
+    for _ in await client.events():  # mistake: they come asynchronously
+        pass
+    async with ottla.AsyncConsumer("a:9092") as consumer:
+        (await consumer.poll())[0].value.decode()  # mistake: a tombstone has no value
+        consumer.poll().append(5)  # mistake: a coroutine is no list
+
+
+def reading(client: ottla.Client) -> None:
+    client.cluster("orders").generation = 5  # mistake: it does not change
+    client.list_offsets({("a", 0): 1.5})  # mistake: a name or milliseconds
+    client.leader("a", 0) + 1  # mistake: there may be none
+    Fault.disconnect("never")  # mistake: before or after
