@@ -137,8 +137,9 @@ bench: $(OPTIMISED) .venv/dev.stamp jars ## Rust scenarios, then ottla and its p
 fuzz: ## every fuzz target for FUZZ_SECONDS seconds each
 	@tools/fuzz.sh $(FUZZ_SECONDS)
 
-docs: $(QUICK) ## docs/configuration.md, and the crates' documentation
+docs: $(QUICK) .venv/dev.stamp ## docs/configuration.md, the stub's docstrings, the crates' documentation
 	@$(PY) tools/config_table.py
+	@$(PY) tools/stub_docstrings.py
 	@RUSTDOCFLAGS='-D warnings' cargo doc --locked --workspace --no-deps --exclude ottla-python
 
 clean: ## everything this Makefile made
