@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ottla.extras import require
 from ottla.loading import load_later
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from ottla.spark.source import OttlaDataSource
     from ottla.spark.stream_lag import Lag, lag
     from ottla.spark.write_report import PartitionWritten, WriteReport, read_reports, write
+
+require("ottla.spark", "spark", "pyspark")
 
 __all__ = [
     "Lag",
@@ -54,6 +57,7 @@ if not TYPE_CHECKING:  # it would make every name one that exists
             "write": "write_report",
         },
         {"udf"},
+        extra="spark",
     )
 
 

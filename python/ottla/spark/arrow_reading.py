@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql.types import StructType
 
 from ottla.errors import ConfigError
+from ottla.extras import require
 from ottla.spark.batch_reader import plan_tasks
 from ottla.spark.option_values import Value
 from ottla.spark.options import parse_batch
@@ -23,6 +24,9 @@ from ottla.spark.tasks import read_ranges
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
+
+# Spark asks for pandas before mapInArrow.
+require("read_arrow", "spark", "pyarrow", "pandas")
 
 Batches = Iterator["pa.RecordBatch"]
 

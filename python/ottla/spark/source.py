@@ -16,8 +16,12 @@ from pyspark.sql.datasource import (
 )
 from pyspark.sql.types import StructType
 
+from ottla.extras import require
 from ottla.spark.options import parse_batch, parse_source, parse_stream
 from ottla.spark.schema import full_schema
+
+# Spark itself needs it, to hand rows over.
+require("format('ottla')", "spark", "pyarrow")
 
 
 class OttlaDataSource(DataSource):

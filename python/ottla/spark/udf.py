@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from ottla.extras import require
 from ottla.spark.clients import client_for
 from ottla.spark.core import Client
 from ottla.spark.subscription import APPEARS_WITHIN
@@ -16,6 +17,8 @@ from ottla.spark.subscription import APPEARS_WITHIN
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import Column
+
+require("ottla.spark.udf", "spark", "pyarrow")
 
 __all__ = ["leader_for", "partition_for"]
 
