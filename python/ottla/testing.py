@@ -243,8 +243,7 @@ class MockCluster:
         Args:
             name: the topic's name.
             partitions: the number of partitions. Default: ``default_partitions``.
-            replication: the number of replicas. Default: 3, or the number of running brokers if that is
-                smaller.
+            replication: the number of replicas. Default: 3, or all running brokers if fewer.
             configs: the topic's configuration, by Kafka's names.
 
         Raises:

@@ -1,7 +1,7 @@
 """The doctor: checks each step of each connection, and reports failures with cause and fix.
 
-``diagnose`` runs the checks in the core, which yields ``facts``; ``verdict``, a pure function, draws
-the findings from them; the ``Report`` has both, and ``picture`` draws it.
+``diagnose`` runs the checks in the core, which yields ``facts``; ``verdict``, a pure function,
+derives the findings; the ``Report`` has both, and ``picture`` draws it.
 """
 
 from __future__ import annotations

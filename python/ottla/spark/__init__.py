@@ -1,7 +1,7 @@
 """``format("ottla")``: Kafka topics as Spark DataFrames and back, without a jar.
 
-Start at :mod:`ottla.spark.source`; ``planning`` runs on the driver, ``batch_reader`` and ``writer``
-on executors. ``udf`` is for users.
+Start at ``ottla.spark.source``; ``planning`` runs on the driver, ``batch_reader`` and ``writer`` on
+executors. ``udf`` is for users.
 Importing this package opens no connection and starts no thread. Invariant: it loads a module when a
 name of it is first asked for. Spark asks for a schema, plans and reads in processes of their own,
 each of which imports what it needs before the first row comes.
@@ -62,11 +62,17 @@ if not TYPE_CHECKING:  # it would make every name one that exists
 
 
 def register(spark: SparkSession) -> None:
-    """Make ``format("ottla")`` known to this session, and have Spark hide all secrets in options.
+    """Register ``format("ottla")`` in this session, and redact all secrets in its options.
 
-    Sessions that can import ``pyspark_ottla`` know the format already. What Spark then shows in
-    plans is ``kafka.ssl.keystore.key``, a private key by a name that its own pattern does not find:
-    this extends the session's ``spark.sql.redaction.options.regex``.
+    Sessions that can import ``pyspark_ottla`` find the format by themselves, but show a private
+    key in ``kafka.ssl.keystore.key`` in plans: Spark's own pattern does not match that name. This
+    extends the session's ``spark.sql.redaction.options.regex``.
+
+    Args:
+        spark: the session.
+
+    Raises:
+        ImportError: pyarrow is not installed.
     """
     from pyspark.errors import PySparkException
 
