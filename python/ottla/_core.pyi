@@ -1112,6 +1112,7 @@ class AsyncProducer:
             A future of where the record was written.
 
         Raises:
+            TypeError: the key, the value or a header has a wrong type; nothing is sent.
             SerializationError: a serializer failed; nothing is sent.
             UnknownTopicError: the topic did not appear within ``max.block.ms``.
             TimeoutError: the buffer stayed full for ``max.block.ms``, or the record was not
@@ -1201,14 +1202,14 @@ class AsyncProducer:
     def close(self, timeout: float | None = None) -> Future[None]:
         """Send all buffered records, wait until they are acknowledged, and close the producer.
 
-        Records that are unsent after ``timeout`` seconds fail. Cancelling the future ends the wait,
-        not the closing.
+        Records that are not acknowledged within ``timeout`` seconds fail. Cancelling the future
+        ends the wait, not the closing.
 
         Args:
             timeout: seconds. Default: 60.
 
         Raises:
-            TimeoutError: records were still under way after ``timeout`` seconds.
+            TimeoutError: records were not acknowledged within ``timeout`` seconds.
         """
 
     def __aenter__(self) -> Future[AsyncProducer]: ...
@@ -1287,6 +1288,7 @@ class Producer:
             A future of where the record was written.
 
         Raises:
+            TypeError: the key, the value or a header has a wrong type; nothing is sent.
             SerializationError: a serializer failed; nothing is sent.
             UnknownTopicError: the topic did not appear within ``max.block.ms``.
             TimeoutError: the call waited for ``max.block.ms`` in total: for the topic, for space in
@@ -1377,13 +1379,13 @@ class Producer:
     def close(self, timeout: float | None = None) -> None:
         """Send all buffered records, wait until they are acknowledged, and close the producer.
 
-        Records that are unsent after ``timeout`` seconds fail.
+        Records that are not acknowledged within ``timeout`` seconds fail.
 
         Args:
             timeout: seconds. Default: 60.
 
         Raises:
-            TimeoutError: records were still under way after ``timeout`` seconds.
+            TimeoutError: records were not acknowledged within ``timeout`` seconds.
         """
 
     def __enter__(self) -> Producer: ...

@@ -171,7 +171,8 @@ class Fault:
 class MockCluster:
     """A Kafka cluster in this process; its brokers have ids from 1 and listen on loopback.
 
-    Use it in a ``with`` block, or ``close()`` it.
+    Use it in a ``with`` block, or ``close()`` it. Methods raise ``ConfigError`` if a topic, a
+    partition or a broker does not exist, and ``ClosedError`` once the cluster was closed.
 
     Args:
         brokers: the number of brokers, 1 to 1,000.
@@ -466,6 +467,9 @@ class MockCluster:
 
         Args:
             broker: the broker's id.
+
+        Raises:
+            OSError: there is no such broker.
         """
         self._core.stop_broker(broker)
 
@@ -474,6 +478,9 @@ class MockCluster:
 
         Args:
             broker: the broker's id.
+
+        Raises:
+            OSError: there is no such broker, or its port is in use.
         """
         self._core.start_broker(broker)
 

@@ -153,6 +153,7 @@ impl AsyncProducer {
     ///     A future of where the record was written.
     ///
     /// Raises:
+    ///     TypeError: the key, the value or a header has a wrong type; nothing is sent.
     ///     SerializationError: a serializer failed; nothing is sent.
     ///     UnknownTopicError: the topic did not appear within ``max.block.ms``.
     ///     TimeoutError: the buffer stayed full for ``max.block.ms``, or the record was not
@@ -328,14 +329,14 @@ impl AsyncProducer {
 
     /// Send all buffered records, wait until they are acknowledged, and close the producer.
     ///
-    /// Records that are unsent after ``timeout`` seconds fail. Cancelling the future ends the wait,
-    /// not the closing.
+    /// Records that are not acknowledged within ``timeout`` seconds fail. Cancelling the future
+    /// ends the wait, not the closing.
     ///
     /// Args:
     ///     timeout: seconds. Default: 60.
     ///
     /// Raises:
-    ///     TimeoutError: records were still under way after ``timeout`` seconds.
+    ///     TimeoutError: records were not acknowledged within ``timeout`` seconds.
     #[pyo3(signature = (timeout=None))]
     fn close<'py>(&self, py: Python<'py>, timeout: Option<f64>) -> PyResult<Bound<'py, PyAny>> {
         self.start_closing(py, timeout, |_, _, closed| closed)

@@ -112,6 +112,7 @@ impl Producer {
     ///     A future of where the record was written.
     ///
     /// Raises:
+    ///     TypeError: the key, the value or a header has a wrong type; nothing is sent.
     ///     SerializationError: a serializer failed; nothing is sent.
     ///     UnknownTopicError: the topic did not appear within ``max.block.ms``.
     ///     TimeoutError: the call waited for ``max.block.ms`` in total: for the topic, for space in
@@ -255,13 +256,13 @@ impl Producer {
 
     /// Send all buffered records, wait until they are acknowledged, and close the producer.
     ///
-    /// Records that are unsent after ``timeout`` seconds fail.
+    /// Records that are not acknowledged within ``timeout`` seconds fail.
     ///
     /// Args:
     ///     timeout: seconds. Default: 60.
     ///
     /// Raises:
-    ///     TimeoutError: records were still under way after ``timeout`` seconds.
+    ///     TimeoutError: records were not acknowledged within ``timeout`` seconds.
     #[pyo3(signature = (timeout=None))]
     fn close(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<()> {
         let closed = self.engine.get()?.close(py, seconds(timeout, CLOSE)?);
