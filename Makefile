@@ -137,9 +137,10 @@ bench: $(OPTIMISED) .venv/dev.stamp jars ## Rust scenarios, then ottla and its p
 fuzz: ## every fuzz target for FUZZ_SECONDS seconds each
 	@tools/fuzz.sh $(FUZZ_SECONDS)
 
-docs: $(QUICK) ## docs/configuration.md, config_types.py, and the crates' documentation
+docs: $(QUICK) .venv/dev.stamp ## configuration.md, config_types.py, the stub's docstrings, crates' docs
 	@$(PY) tools/config_table.py
 	@$(PY) tools/config_types.py
+	@$(PY) tools/stub_docstrings.py
 	@RUSTDOCFLAGS='-D warnings' cargo doc --locked --workspace --no-deps --exclude ottla-python
 
 clean: ## everything this Makefile made

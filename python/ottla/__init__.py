@@ -1,10 +1,14 @@
 """ottla: a topology-aware Apache Kafka client.
 
-``Client`` knows the cluster, ``Producer`` writes, ``Consumer`` reads, ``scan`` reads a bounded part
-of a topic as Arrow, ``ottla.testing`` runs a cluster in the process, ``ottla.spark`` reads and
-writes in PySpark. Nothing starts at import; what is made before a fork refuses to work after it,
-and a new one works. Invariant: what not every program needs is loaded when it is first asked for,
-asyncio and the doctor before all, for Spark imports this in several short-lived processes.
+``Client`` looks up metadata and offsets, ``Producer`` writes, ``Consumer`` reads, ``scan`` reads a
+bounded part of a topic as Arrow, ``Admin`` changes topics and the offsets of groups.
+``AsyncClient``, ``AsyncProducer`` and ``AsyncConsumer`` are the same for asyncio.
+``ottla.testing`` runs a cluster in the process, ``ottla.spark`` reads and writes in PySpark, and
+``diagnose`` checks connections.
+
+Nothing starts at import. Objects that were made before a fork raise ``ClosedError`` in the child,
+where new ones work. Invariant: what not every program needs is loaded when it is first used, above
+all asyncio and the doctor, because Spark imports this in several short-lived processes.
 """
 
 import logging

@@ -79,7 +79,10 @@ _OnCommit: TypeAlias = Callable[[KafkaError | None, dict[_Partition, OffsetAndMe
 
 @final
 class Array:
-    """An Arrow array, which any Arrow library takes over without a copy: ``pyarrow.array(it)``."""
+    """An Arrow array that any Arrow library takes over without a copy: ``pyarrow.array(array)``.
+
+    It implements Arrow's PyCapsule interface (``__arrow_c_array__``); ``len()`` is its length.
+    """
 
     def __len__(self) -> int: ...
     def __arrow_c_schema__(self) -> object: ...
@@ -89,101 +92,129 @@ class Array:
 
 @final
 class Broker:
-    """A broker of the cluster."""
+    """A broker of the cluster, as the metadata describes it."""
 
     @property
-    def id(self) -> int: ...
+    def id(self) -> int:
+        """The broker's id (``node.id``)."""
     @property
-    def host(self) -> str: ...
+    def host(self) -> str:
+        """The host name or address that the broker advertises to clients."""
     @property
-    def port(self) -> int: ...
+    def port(self) -> int:
+        """The port that the broker advertises to clients."""
     @property
-    def rack(self) -> str | None: ...
+    def rack(self) -> str | None:
+        """The broker's rack (``broker.rack``); None if it has none."""
 
 @final
 class Partition:
-    """A partition: who leads it, who has replicas, which of them are in sync."""
+    """A partition of a topic: its leader, its replicas and their state."""
 
     @property
-    def index(self) -> int: ...
+    def index(self) -> int:
+        """The partition's number in its topic, from 0."""
     @property
-    def leader(self) -> int | None: ...
+    def leader(self) -> int | None:
+        """The id of the broker that leads the partition; None while there is no leader."""
     @property
-    def leader_epoch(self) -> int: ...
+    def leader_epoch(self) -> int:
+        """The leader epoch (KIP-320), which grows with each change of the leader; -1 if unknown."""
     @property
-    def replicas(self) -> list[int]: ...
+    def replicas(self) -> list[int]:
+        """The ids of the brokers that have a replica, the preferred leader first."""
     @property
-    def isr(self) -> list[int]: ...
+    def isr(self) -> list[int]:
+        """The ids of the brokers whose replicas are in sync."""
     @property
-    def offline_replicas(self) -> list[int]: ...
+    def offline_replicas(self) -> list[int]:
+        """The ids of the brokers whose replicas are offline."""
     @property
-    def error(self) -> str | None: ...
+    def error(self) -> str | None:
+        """Kafka's name of the partition's error, as ``LEADER_NOT_AVAILABLE``, or None."""
 
 @final
 class Topic:
-    """A topic and its partitions by index."""
+    """A topic and its partitions."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """The topic's name."""
     @property
-    def id(self) -> str | None: ...
+    def id(self) -> str | None:
+        """The topic's id (KIP-516) as text; None if the brokers do not give ids."""
     @property
-    def internal(self) -> bool: ...
+    def internal(self) -> bool:
+        """Whether the topic is Kafka's own, such as ``__consumer_offsets``."""
     @property
-    def error(self) -> str | None: ...
+    def error(self) -> str | None:
+        """Kafka's name of the topic's error, as ``UNKNOWN_TOPIC_OR_PARTITION``, or None."""
     @property
-    def partitions(self) -> dict[int, Partition]: ...
+    def partitions(self) -> dict[int, Partition]:
+        """The topic's partitions by number, in a new dict."""
 
 @final
 class Cluster:
-    """The cluster as a client knew it at one moment; it does not change."""
+    """A snapshot of the cluster's metadata; it never changes.
 
-    @property
-    def cluster_id(self) -> str | None: ...
-    @property
-    def generation(self) -> int: ...
-    @property
-    def brokers(self) -> dict[int, Broker]: ...
-    @property
-    def topics(self) -> Mapping[str, Topic]: ...
-
-@final
-class ConnectionStatus:
-    """A connection as it was when asked for.
-
-    There are at most two to a broker: one for data, one for the groups and transactions that it
-    coordinates. ``phase`` is where one that is connecting is; ``round_trip_time`` in seconds is how
-    long an answer takes, smoothed, fetches not counted; ``throttled_for`` is for how many seconds
-    more the broker wants no requests.
+    ``Client.cluster()`` returns a newer one.
     """
 
     @property
-    def broker(self) -> int: ...
+    def cluster_id(self) -> str | None:
+        """The cluster's id (``cluster.id``); None if it is not known."""
     @property
-    def lane(self) -> Literal["data", "coordinator"]: ...
+    def generation(self) -> int:
+        """The snapshot's number, which grows with each refresh; 0 before the first."""
     @property
-    def address(self) -> str: ...
+    def brokers(self) -> dict[int, Broker]:
+        """The brokers by id, in a new dict."""
     @property
-    def state(self) -> Literal["connected", "connecting", "backing_off", "disconnected"]: ...
+    def topics(self) -> Mapping[str, Topic]:
+        """The topics that the client knows, by name and in order, as a read-only mapping."""
+
+@final
+class ConnectionStatus:
+    """The state of a connection at the time of the call.
+
+    A client has at most two connections to a broker: one for data, and one for the groups and
+    transactions that the broker coordinates. Consumers on a shared client have connections of their
+    own.
+    """
+
     @property
-    def phase(self) -> str | None: ...
+    def broker(self) -> int:
+        """The broker's id."""
     @property
-    def in_flight(self) -> int: ...
+    def lane(self) -> Literal["data", "coordinator"]:
+        """What the connection is for: ``data``, or ``coordinator`` for groups and transactions."""
     @property
-    def round_trip_time(self) -> float | None: ...
+    def address(self) -> str:
+        """The broker's address as ``host:port``."""
     @property
-    def throttled_for(self) -> float | None: ...
+    def state(self) -> Literal["connected", "connecting", "backing_off", "disconnected"]:
+        """``connected``, ``connecting``, ``backing_off`` after a failure, or ``disconnected``."""
     @property
-    def last_error(self) -> str | None: ...
+    def phase(self) -> str | None:
+        """The step that is under way while ``connecting``, such as ``DNS`` or ``TLS``."""
+    @property
+    def in_flight(self) -> int:
+        """The number of requests that have no response yet."""
+    @property
+    def round_trip_time(self) -> float | None:
+        """The smoothed round-trip time in seconds, without fetches; None if unknown."""
+    @property
+    def throttled_for(self) -> float | None:
+        """The rest of the broker's throttle time in seconds (KIP-219), or None."""
+    @property
+    def last_error(self) -> str | None:
+        """The message of the last failure; None if there was none."""
 
 @final
 class Event:
-    """Something about the cluster, or about the way to it, has changed.
+    """A change of the cluster, or of a connection to it.
 
-    ``kind`` says what, ``message`` says it in words, and so does ``str()``. The others are ``None``
-    where they do not apply: ``before`` and ``after`` are the leaders of a ``leader_changed``, and
-    numbers of partitions of the events about topics; ``None`` there is no leader, or none that is
-    known. ``missed`` means that events came faster than they were taken, and the oldest are lost.
+    ``str(event)`` is its message. Properties that do not apply to its kind are None.
     """
 
     @property
@@ -201,38 +232,59 @@ class Event:
         "connection_opened",
         "connection_lost",
         "missed",
-    ]: ...
+    ]:
+        """The kind of change, such as ``leader_changed`` or ``connection_lost``.
+
+        ``missed`` reports that events came faster than they were read: the oldest were dropped.
+        """
     @property
-    def broker(self) -> int | None: ...
+    def broker(self) -> int | None:
+        """The id of the broker that the event is about."""
     @property
-    def address(self) -> str | None: ...
+    def address(self) -> str | None:
+        """The broker's address as ``host:port``."""
     @property
-    def topic(self) -> str | None: ...
+    def topic(self) -> str | None:
+        """The topic that the event is about."""
     @property
-    def partition(self) -> int | None: ...
+    def partition(self) -> int | None:
+        """The number of the partition that the event is about."""
     @property
-    def before(self) -> int | None: ...
+    def before(self) -> int | None:
+        """The previous leader (None: none or unknown), or the previous number of partitions."""
     @property
-    def after(self) -> int | None: ...
+    def after(self) -> int | None:
+        """The new leader (None: none or unknown), or the new number of partitions."""
     @property
-    def leader_epoch(self) -> int | None: ...
+    def leader_epoch(self) -> int | None:
+        """The leader epoch of the new leader, if it is known."""
     @property
-    def cause(self) -> str | None: ...
+    def cause(self) -> str | None:
+        """Why a connection was lost."""
     @property
-    def message(self) -> str: ...
+    def message(self) -> str:
+        """The event as a sentence."""
 
 @final
 class Events:
-    """What changes from now on. Iterating waits for the next event, and ends with the client.
+    """The changes of the cluster and of the client's connections, from the call of ``events()`` on.
 
-    No more than 1,024 events are kept for who does not take them.
+    Iterating waits for the next event and ends when the client is closed. At most 1,024 unread
+    events are buffered; if more come, the oldest are dropped and an event of kind ``missed`` is
+    delivered.
     """
 
     def next(self, timeout: float | None = None) -> Event | None:
-        """Return the next event, or ``None`` if none comes within ``timeout`` seconds.
+        """Return the next event.
+
+        Args:
+            timeout: seconds to wait. Default: without limit.
+
+        Returns:
+            The event, or None if none came in time.
 
         Raises:
-            ClosedError: the client was closed.
+            ClosedError: the client was closed, or another thread waits for the next event.
         """
 
     def __iter__(self) -> Events: ...
@@ -240,34 +292,47 @@ class Events:
 
 @final
 class OffsetAndTimestamp:
-    """An offset (-1: no record fits), its record's timestamp in ms, leader epoch (-1: unknown)."""
+    """An offset that was looked up, and the record's timestamp."""
 
     @property
-    def offset(self) -> int: ...
+    def offset(self) -> int:
+        """The offset; -1 if no record matches."""
     @property
-    def timestamp(self) -> int: ...
+    def timestamp(self) -> int:
+        """The record's timestamp in milliseconds since 1970; -1 if none was looked up."""
     @property
-    def leader_epoch(self) -> int: ...
+    def leader_epoch(self) -> int:
+        """The leader epoch of the record; -1 if unknown."""
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
 
 @final
 class RecordBatch:
-    """Rows as Arrow columns, for any library that speaks Arrow's PyCapsule interface."""
+    """Records as Arrow columns, for any library that supports Arrow's PyCapsule interface.
+
+    ``pyarrow.record_batch(batch)`` and ``polars.DataFrame(batch)`` take it over without a copy.
+    """
 
     @property
-    def num_rows(self) -> int: ...
+    def num_rows(self) -> int:
+        """The number of rows."""
     @property
-    def num_columns(self) -> int: ...
+    def num_columns(self) -> int:
+        """The number of columns."""
     @property
-    def column_names(self) -> list[str]: ...
+    def column_names(self) -> list[str]:
+        """The names of the columns, in order."""
     @property
-    def nbytes(self) -> int: ...
+    def nbytes(self) -> int:
+        """The size of the columns' buffers in bytes."""
     def rows(self) -> list[tuple[Any, ...]]:
-        """Return the rows as tuples of plain values, in the order of the columns.
+        """Return the rows as tuples of plain Python values, without any Arrow library.
 
-        Timestamps are milliseconds since 1970; headers are lists of pairs, or None. For little
-        data: an Arrow library takes the columns over without making an object a value.
+        It makes an object for each value and is meant for small batches.
+
+        Returns:
+            A tuple for each row, in the order of the columns. Timestamps are milliseconds since
+            1970; headers are lists of pairs of a name and a value, or None.
         """
 
     def __len__(self) -> int: ...
@@ -278,15 +343,22 @@ class RecordBatch:
 
 @final
 class Scan:
-    """A bounded read: an iterator of ``RecordBatch``, and an Arrow stream. It can be read once."""
+    """A read of ranges of offsets: an iterator of ``RecordBatch``, and an Arrow stream.
+
+    ``pyarrow.RecordBatchReader.from_stream(scan)`` reads it, as does any library that supports
+    Arrow's PyCapsule interface. It can be read once. Use it in a ``with`` block to stop reading
+    early.
+    """
 
     @property
-    def column_names(self) -> list[str]: ...
+    def column_names(self) -> list[str]:
+        """The names of the columns, in order."""
     def __iter__(self) -> Iterator[RecordBatch]: ...
     def __next__(self) -> RecordBatch: ...
     def __arrow_c_schema__(self) -> object: ...
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Stop reading, and release the buffers. Closing a scan again has no effect."""
     def __enter__(self) -> Scan: ...
     def __exit__(
         self,
@@ -297,21 +369,25 @@ class Scan:
 
 @final
 class Client:
-    """A client of one cluster.
+    """A client of one Kafka cluster: metadata, offsets, events and scans.
+
+    Use it in a ``with`` block, or ``close()`` it. Any thread may use it. Producers, consumers and
+    admins can share it.
 
     Args:
-        bootstrap: addresses as ``host:port``, in one text or a list; one that answers is enough.
-        config: configuration by Kafka's dotted names; ``kwargs`` are the same with underscores.
-            Beside its keys there is ``sasl_oauth_token``, a callable for OAUTHBEARER that returns a
-            token, or ``(token, expiry)`` or ``(token, expiry, extensions)``: the expiry in seconds
-            since 1970 or as a ``datetime``, the extensions as a dict. It is called on a thread of
-            its own whenever a fresh token is needed.
-        timeout: seconds in which the cluster is to be found. Servers that may come back are tried
-            again until then. Default: ``default.api.timeout.ms``, 60 s.
-        connect: whether to connect now; otherwise the first call does.
+        bootstrap: addresses as ``host:port``, in one text or a list (``bootstrap.servers``); one
+            that responds is enough.
+        config: configuration by Kafka's dotted names; keyword arguments are the same names with
+            underscores, and win. ``sasl_oauth_token`` is a callable for OAUTHBEARER (KIP-255). It
+            returns a token, ``(token, expiry)`` or ``(token, expiry, extensions)``: the expiry in
+            seconds since 1970 or as an aware ``datetime``, the extensions as a dict. It is called
+            on a thread of its own whenever a new token is needed.
+        timeout: seconds in which the cluster must be found; until then, servers that fail are tried
+            again. Default: ``default.api.timeout.ms``, 60 s.
+        connect: whether to connect now. Otherwise the first call connects.
 
     Raises:
-        AuthenticationError: the credentials or the certificate of one side were refused.
+        AuthenticationError: the credentials, or the certificate of either side, were rejected.
         BootstrapError: no bootstrap server could be used; the message lists each with its cause.
         ConfigError: a key or a value is wrong.
     """
@@ -333,43 +409,66 @@ class Client:
         refresh: bool = False,
         timeout: float | None = None,
     ) -> Cluster:
-        """Return what is known of the cluster.
+        """Return a snapshot of the cluster's metadata.
 
         Args:
-            topics: topics that must be in it; they are looked up if they are not known yet, and
-                remembered until nobody has used them for ``metadata.max.idle.ms``.
-            all_topics: whether to ask for all topics there are, this once.
+            topics: topics that it must contain. Those that are not known yet are looked up, and are
+                refreshed until they have not been used for ``metadata.max.idle.ms`` (5 minutes).
+            all_topics: whether to look up all topics of the cluster, this once.
             refresh: whether to ask the cluster even if everything is known.
             timeout: seconds. Default: ``default.api.timeout.ms``.
 
         Raises:
             UnknownTopicError: a topic does not exist.
+            TimeoutError: the cluster did not respond in time.
         """
 
     def list_topics(self, *, timeout: float | None = None) -> list[str]:
-        """Return the names of all topics, internal ones included, in order."""
-
-    def leader(self, topic: str, partition: int) -> int | None:
-        """Return the id of a partition's leader, from what is known, without waiting."""
-
-    def events(self, *, all_topics: bool = False, timeout: float | None = None) -> Events:
-        """Return the changes from now on, of the cluster and of the connections, as they happen.
+        """Return the names of all topics, internal ones included, in alphabetical order.
 
         Args:
-            all_topics: whether to tell of all topics, those to come included, for as long as these
-                events are there; otherwise of those that this client uses. What there is already
-                is asked for now, and not told as new.
-            timeout: seconds for asking. Default: ``default.api.timeout.ms``.
+            timeout: seconds. Default: ``default.api.timeout.ms``.
 
-        While the events are there, the metadata is refreshed every ``events.metadata.max.age.ms``
-        (5 s), so that changes are noticed on an idle client, too.
+        Raises:
+            TimeoutError: the cluster did not respond in time.
+        """
+
+    def leader(self, topic: str, partition: int) -> int | None:
+        """Return the id of a partition's leader, without waiting.
+
+        It is that of the metadata at hand; no request is sent.
+
+        Args:
+            topic: the topic's name.
+            partition: the partition's number.
+
+        Returns:
+            The id, or None if the partition has no leader or is not known.
+        """
+
+    def events(self, *, all_topics: bool = False, timeout: float | None = None) -> Events:
+        """Return the changes of the cluster and of the connections, from now on.
+
+        While the returned object exists, metadata is refreshed every ``events.metadata.max.age.ms``
+        (5 s), so that an idle client notices changes, too.
+
+        Args:
+            all_topics: whether to include all topics, new ones too, instead of those that this
+                client uses. Topics that exist already cause no events.
+            timeout: seconds for looking up the topics. Default: ``default.api.timeout.ms``.
+
+        Raises:
+            TimeoutError: the cluster did not respond in time.
         """
 
     def connections(self) -> list[ConnectionStatus]:
-        """Return the state of each connection, by broker."""
+        """Return the state of each connection, by broker, without waiting."""
 
     def metrics(self) -> Metrics:
-        """Return what was counted and measured so far, by the Java client's names."""
+        """Return the client's metrics, by the Java client's names, without waiting.
+
+        See ``ottla.Metrics`` for their meaning.
+        """
 
     def list_offsets(
         self,
@@ -378,15 +477,24 @@ class Client:
         isolation_level: str | None = None,
         timeout: float | None = None,
     ) -> dict[tuple[str, int], OffsetAndTimestamp]:
-        """Return offsets of partitions.
+        """Return offsets of partitions (Kafka's ListOffsets).
 
         Args:
-            spec: by topic and partition: ``"earliest"``, ``"latest"``, ``"max_timestamp"``, or
-                milliseconds since 1970 for the first record at or after.
-            isolation_level: ``read_committed`` or ``read_uncommitted``. With ``read_committed``,
-                ``"latest"`` is the last stable offset: no transaction before it is open.
-                Default: the client's ``isolation.level``.
+            spec: for each ``(topic, partition)`` either ``"earliest"``, ``"latest"``,
+                ``"max_timestamp"`` (KIP-734), or milliseconds since 1970 for the first record that
+                is not older.
+            isolation_level: ``read_uncommitted`` or ``read_committed``. With ``read_committed``,
+                ``"latest"`` is the last stable offset: the end, or the first record of an open
+                transaction. Default: the client's ``isolation.level``.
             timeout: seconds. Default: ``default.api.timeout.ms``.
+
+        Returns:
+            The offsets by ``(topic, partition)``; an offset of -1 means that no record matches.
+
+        Raises:
+            ConfigError: an entry of ``spec`` or the isolation level is wrong.
+            UnknownTopicError: a topic or a partition does not exist.
+            TimeoutError: a leader did not respond in time.
         """
 
     def scan(
@@ -400,15 +508,34 @@ class Client:
         fail_on_data_loss: bool = True,
         timeout: float | None = None,
     ) -> Scan:
-        """Read ranges of offsets: (topic, partition, start, end), the end not included.
+        """Read ranges of offsets as Arrow batches; ``ottla.scan`` is the same by topic and time.
 
-        Without an end (None), reading goes on as the log grows, until the scan is closed.
+        Args:
+            ranges: ``(topic, partition, start, end)``; ``end`` is exclusive. With an end of None,
+                the scan follows the log until it is closed.
+            columns: the columns to read, in that order. Default: all, without ``headers``.
+            include_headers: whether to add ``headers`` to the default columns.
+            max_rows: the maximum number of rows in a batch.
+            target_bytes: bytes of keys, values and headers after which a batch ends.
+            fail_on_data_loss: whether to raise if records of a range are gone. Otherwise they are
+                skipped with a warning.
+            timeout: seconds without any progress after which the scan fails. Default:
+                ``default.api.timeout.ms``.
 
-        See ``ottla.scan`` for the other arguments.
+        Returns:
+            A scan, which reads in the background from now on; errors of reading are raised by
+            iterating over it.
+
+        Raises:
+            ConfigError: a range, a column or a limit is wrong.
         """
 
     def close(self, timeout: float | None = None) -> None:
-        """End all connections. What waits on them fails with that as the cause."""
+        """Close all connections. Calls that wait for a response fail with ``ClosedError``.
+
+        Args:
+            timeout: has no effect; producers and consumers have the same argument.
+        """
 
     def __enter__(self) -> Client: ...
     def __exit__(
@@ -420,19 +547,20 @@ class Client:
 
 @final
 class AsyncClient:
-    """A client of one cluster, for asyncio: the twin of ``Client``.
+    """A client of one Kafka cluster for asyncio; it mirrors ``Client``.
 
-    What waits there returns a native future of the running loop here; cancelling it ends what it
-    waits for. No thread is made to wait in. One client may be used from several loops.
+    Methods that block there return a native future of the running loop here, without a thread that
+    waits; cancelling the future cancels the request. One client may be used from several loops.
 
-    Making one does not connect: ``async with`` does, or ``connect()``, or else the first call.
+    Making a client does not connect: ``async with`` does, or ``connect()``, or the first call.
 
     Args:
-        bootstrap: addresses as ``host:port``, in one text or a list; one that answers is enough.
-        config: configuration by Kafka's dotted names; ``kwargs`` are the same with underscores.
-            See ``Client``.
-        timeout: seconds in which the cluster is to be found. Servers that may come back are tried
-            again until then. Default: ``default.api.timeout.ms``, 60 s.
+        bootstrap: addresses as ``host:port``, in one text or a list (``bootstrap.servers``); one
+            that responds is enough.
+        config: configuration by Kafka's dotted names; keyword arguments are the same names with
+            underscores, and win. See ``Client``.
+        timeout: seconds in which ``connect()`` must find the cluster; until then, servers that fail
+            are tried again. Default: ``default.api.timeout.ms``, 60 s.
 
     Raises:
         ConfigError: a key or a value is wrong.
@@ -450,7 +578,7 @@ class AsyncClient:
         """Find the cluster, unless it was found before.
 
         Raises:
-            AuthenticationError: the credentials or the certificate of one side were refused.
+            AuthenticationError: the credentials, or the certificate of either side, were rejected.
             BootstrapError: no bootstrap server could be used; the message lists each with its
                 cause.
         """
@@ -463,35 +591,67 @@ class AsyncClient:
         refresh: bool = False,
         timeout: float | None = None,
     ) -> Future[Cluster]:
-        """Return what is known of the cluster, as ``Client.cluster`` does.
+        """Return a snapshot of the cluster's metadata.
+
+        Args:
+            topics: topics that it must contain. Those that are not known yet are looked up.
+            all_topics: whether to look up all topics of the cluster, this once.
+            refresh: whether to ask the cluster even if everything is known.
+            timeout: seconds. Default: ``default.api.timeout.ms``.
 
         Raises:
             UnknownTopicError: a topic does not exist.
+            TimeoutError: the cluster did not respond in time.
         """
 
     def list_topics(self, *, timeout: float | None = None) -> Future[list[str]]:
-        """Return the names of all topics, internal ones included, in order."""
+        """Return the names of all topics, internal ones included, in alphabetical order.
+
+        Args:
+            timeout: seconds. Default: ``default.api.timeout.ms``.
+
+        Raises:
+            TimeoutError: the cluster did not respond in time.
+        """
 
     def leader(self, topic: str, partition: int) -> int | None:
-        """Return the id of a partition's leader, from what is known, without waiting."""
+        """Return the id of a partition's leader, without waiting.
+
+        It is that of the metadata at hand; no request is sent.
+
+        Args:
+            topic: the topic's name.
+            partition: the partition's number.
+
+        Returns:
+            The id, or None if the partition has no leader or is not known.
+        """
 
     def events(
         self, *, all_topics: bool = False, timeout: float | None = None
     ) -> Future[AsyncEvents]:
         """Return the changes from now on: ``async for event in await client.events(): ...``.
 
+        While the returned object exists, metadata is refreshed every ``events.metadata.max.age.ms``
+        (5 s), so that an idle client notices changes, too.
+
         Args:
-            all_topics: whether to tell of all topics, those to come included, for as long as these
-                events are there; otherwise of those that this client uses. What there is already
-                is asked for now, and not told as new.
-            timeout: seconds for asking. Default: ``default.api.timeout.ms``.
+            all_topics: whether to include all topics, new ones too, instead of those that this
+                client uses. Topics that exist already cause no events.
+            timeout: seconds for looking up the topics. Default: ``default.api.timeout.ms``.
+
+        Raises:
+            TimeoutError: the cluster did not respond in time.
         """
 
     def connections(self) -> list[ConnectionStatus]:
         """Return the state of each connection, by broker, without waiting."""
 
     def metrics(self) -> Metrics:
-        """Return what was counted and measured so far, by the Java client's names."""
+        """Return the client's metrics, by the Java client's names, without waiting.
+
+        See ``ottla.Metrics`` for their meaning.
+        """
 
     def list_offsets(
         self,
@@ -500,10 +660,30 @@ class AsyncClient:
         isolation_level: str | None = None,
         timeout: float | None = None,
     ) -> Future[dict[tuple[str, int], OffsetAndTimestamp]]:
-        """Return offsets of partitions, as ``Client.list_offsets`` does."""
+        """Return offsets of partitions (Kafka's ListOffsets).
+
+        Args:
+            spec: for each ``(topic, partition)`` either ``"earliest"``, ``"latest"``,
+                ``"max_timestamp"``, or milliseconds since 1970; see ``Client.list_offsets``.
+            isolation_level: ``read_uncommitted`` or ``read_committed``. Default: the client's
+                ``isolation.level``.
+            timeout: seconds. Default: ``default.api.timeout.ms``.
+
+        Returns:
+            The offsets by ``(topic, partition)``; an offset of -1 means that no record matches.
+
+        Raises:
+            ConfigError: an entry of ``spec`` or the isolation level is wrong.
+            UnknownTopicError: a topic or a partition does not exist.
+            TimeoutError: a leader did not respond in time.
+        """
 
     def close(self, timeout: float | None = None) -> Future[None]:
-        """End all connections. What waits on them fails with that as the cause."""
+        """Close all connections. Calls that wait for a response fail with ``ClosedError``.
+
+        Args:
+            timeout: has no effect; producers and consumers have the same argument.
+        """
 
     def __aenter__(self) -> Future[AsyncClient]: ...
     def __aexit__(
@@ -515,14 +695,21 @@ class AsyncClient:
 
 @final
 class AsyncEvents:
-    """What changes from now on. Iterating awaits the next event, and ends with the client.
+    """The changes of the cluster and of the client's connections, for asyncio.
 
-    No more than 1,024 events are kept for who does not take them. A wait that is cancelled loses
-    none; of several that wait, each gets events of its own.
+    ``async for`` waits for the next event and ends when the client is closed. At most 1,024 unread
+    events are buffered; if more come, the oldest are dropped and an event of kind ``missed`` is
+    delivered. Cancelling a wait loses no event. If several tasks wait, each gets different events.
     """
 
     def next(self, timeout: float | None = None) -> Future[Event | None]:
-        """Return the next event, or ``None`` if none comes within ``timeout`` seconds.
+        """Return the next event.
+
+        Args:
+            timeout: seconds to wait. Default: without limit.
+
+        Returns:
+            The event, or None if none came in time.
 
         Raises:
             ClosedError: the client was closed.
@@ -533,12 +720,20 @@ class AsyncEvents:
 
 @final
 class Admin:
-    """Changes the cluster: for now, topics and the offsets of groups.
+    """Creates and deletes topics, and reads and stores the offsets of groups.
+
+    Use it in a ``with`` block, or ``close()`` it.
 
     Args:
-        bootstrap: addresses, or a ``Client`` to share its connections.
-        config: configuration by Kafka's dotted names; ``kwargs`` are the same with underscores.
-        timeout: seconds in which the cluster is to be found, as for ``Client``.
+        bootstrap: addresses as ``host:port``, or a ``Client`` whose connections it shares.
+        config: configuration by Kafka's dotted names; keyword arguments are the same names with
+            underscores, and win. See ``Client``.
+        timeout: seconds in which the cluster must be found, as for ``Client``.
+
+    Raises:
+        AuthenticationError: the credentials, or the certificate of either side, were rejected.
+        BootstrapError: no bootstrap server could be used; the message lists each with its cause.
+        ConfigError: a key or a value is wrong, or a client was given together with configuration.
     """
 
     def __new__(
@@ -558,26 +753,35 @@ class Admin:
         *,
         timeout: float | None = None,
     ) -> None:
-        """Make a topic, and return when all its partitions have leaders.
+        """Create a topic, and wait until all its partitions have leaders.
 
         Args:
             name: the topic's name.
-            partitions: how many partitions. Default: the cluster's ``num.partitions``.
-            replication: how many replicas. Default: the cluster's ``default.replication.factor``.
-            configs: the topic's configuration, by Kafka's names.
+            partitions: the number of partitions. Default: the cluster's ``num.partitions``.
+            replication: the number of replicas. Default: the cluster's
+                ``default.replication.factor``.
+            configs: the topic's configuration, by Kafka's names, such as ``retention.ms``.
             timeout: seconds. Default: ``default.api.timeout.ms``.
 
         Raises:
-            TopicExistsError: the topic exists already.
-            ConfigError: something about it is not legal.
-            AuthorizationError: the principal may not make topics.
+            TopicExistsError: the topic exists; with ``maybe_done``, this call may have created it.
+            ConfigError: the number of partitions or replicas, or the configuration, is invalid.
+            AuthorizationError: the principal may not create the topic.
+            TimeoutError: the topic was not created, or has no leaders, in time.
         """
 
     def delete_topic(self, name: str, *, timeout: float | None = None) -> None:
         """Delete a topic.
 
+        Args:
+            name: the topic's name.
+            timeout: seconds. Default: ``default.api.timeout.ms``.
+
         Raises:
-            UnknownTopicError: it does not exist.
+            UnknownTopicError: the topic does not exist; with ``maybe_done``, this call may have
+                deleted it.
+            AuthorizationError: the principal may not delete the topic.
+            TimeoutError: the controller did not respond in time.
         """
 
     def alter_consumer_group_offsets(
@@ -587,30 +791,38 @@ class Admin:
         *,
         timeout: float | None = None,
     ) -> None:
-        """Store offsets for a group that has no members, which is made if it is not there.
+        """Store offsets for a group without members; the group is created if it does not exist.
 
         Args:
-            group_id: the group.
-            offsets: by topic and partition, the offset of the next record to read.
+            group_id: the group (``group.id``).
+            offsets: the offset of the next record to read, by ``(topic, partition)``.
             timeout: seconds. Default: ``default.api.timeout.ms``.
 
         Raises:
-            AuthorizationError: the principal may not commit for this group or topic.
-            FencedError: the group has members, who commit themselves.
+            AuthorizationError: the principal may not commit for the group or a topic.
+            FencedError: the group has members; only they may commit.
+            UnknownTopicError: a topic or a partition does not exist.
         """
 
     def list_consumer_group_offsets(
         self, group_id: str, *, timeout: float | None = None
     ) -> dict[tuple[str, int], int]:
-        """Return the offsets that a group has committed, by topic and partition.
+        """Return the offsets that a group has committed.
 
         Args:
-            group_id: the group.
+            group_id: the group (``group.id``).
             timeout: seconds. Default: ``default.api.timeout.ms``.
+
+        Returns:
+            The offset of the next record to read, by ``(topic, partition)``.
+
+        Raises:
+            AuthorizationError: the principal may not read the group's offsets.
+            TimeoutError: the group's coordinator did not respond in time.
         """
 
     def close(self) -> None:
-        """End the connections, unless they are those of a ``Client`` that was given."""
+        """Close the connections, unless they belong to a client that was given."""
 
     def __enter__(self) -> Admin: ...
     def __exit__(
@@ -622,120 +834,227 @@ class Admin:
 
 @final
 class RecordMetadata:
-    """Where a record was written. ``offset`` is None with ``acks=0``; ``timestamp`` is in ms."""
+    """The place where a record was written."""
 
     @property
-    def topic(self) -> str: ...
+    def topic(self) -> str:
+        """The record's topic."""
     @property
-    def partition(self) -> int: ...
+    def partition(self) -> int:
+        """The partition; -1 for a record that failed before one was chosen."""
     @property
-    def offset(self) -> int | None: ...
+    def offset(self) -> int | None:
+        """The record's offset; None with ``acks=0`` and for a record that failed."""
     @property
-    def timestamp(self) -> int: ...
+    def timestamp(self) -> int:
+        """Milliseconds since 1970: the record's, or the broker's with ``LogAppendTime``."""
 
 @final
 class Delivery:
-    """The promise of one record: acknowledged or failed, exactly once."""
+    """A future of one record, acknowledged or failed. ``Producer.send`` returns it."""
 
     @property
-    def topic(self) -> str: ...
+    def topic(self) -> str:
+        """The topic that the record was sent to."""
     @property
-    def partition(self) -> int: ...
+    def partition(self) -> int:
+        """The partition that was chosen for the record."""
     def done(self) -> bool:
-        """Whether it is known what became of the record."""
+        """Return whether the record is acknowledged or failed, without waiting."""
 
     def result(self, timeout: float | None = None) -> RecordMetadata:
-        """Wait, and return where the record was written, or raise why it was not.
+        """Wait until the record is acknowledged, and return where it was written.
+
+        Args:
+            timeout: seconds to wait. Default: without limit; the record itself ends within
+                ``delivery.timeout.ms``.
 
         Raises:
-            TimeoutError: not known yet after ``timeout`` seconds; the record is still under way.
-            KafkaError: it failed; ``maybe_done`` tells whether it may have been written.
+            TimeoutError: it is not known within ``timeout`` seconds; the record is still under way.
+            KafkaError: the record failed; ``maybe_done`` says whether it may have been written.
         """
 
     def exception(self, timeout: float | None = None) -> KafkaError | None:
-        """Wait, and return why the record failed, or None if it was written."""
+        """Wait until the record is acknowledged or failed, and return why it failed.
+
+        Args:
+            timeout: seconds to wait. Default: without limit.
+
+        Returns:
+            The error, or None if the record was written.
+
+        Raises:
+            TimeoutError: it is not known within ``timeout`` seconds; the record is still under way.
+        """
 
 @final
 class BatchDelivery:
-    """The promise of many records."""
+    """A future of many records. ``Producer.send_batch`` returns it; ``len()`` is their number."""
 
     def __len__(self) -> int: ...
     def done(self) -> bool:
-        """Whether it is known what became of every record."""
+        """Return whether every record is acknowledged or failed, without waiting."""
 
     def result(self, timeout: float | None = None) -> int:
-        """Wait for all, and return how many there are, or raise the first failure."""
+        """Wait until all records are acknowledged, and return their number.
+
+        Args:
+            timeout: seconds to wait. Default: without limit.
+
+        Raises:
+            TimeoutError: not all are known within ``timeout`` seconds; they are still under way.
+            KafkaError: the first failure; its message says how many records failed, and
+                ``context["index"]`` is the index of the first.
+        """
 
     def errors(self, timeout: float | None = None) -> list[tuple[int, int, KafkaError]]:
-        """Wait for all, and return what failed: index of the first record, how many, why.
+        """Wait until every record is acknowledged or failed, and return the failures.
 
-        The errors have ``context["index"]``, that of the first, tell with ``maybe_done`` whether
-        the records may have been written all the same, and with ``name`` what the broker said last.
+        Args:
+            timeout: seconds to wait. Default: without limit.
+
+        Returns:
+            ``(index of the first record, number of records, error)`` for each run of records that
+            failed together. The error has the index in ``context["index"]``, too.
+
+        Raises:
+            TimeoutError: not all are known within ``timeout`` seconds; they are still under way.
         """
 
     def partitions(self) -> Array:
-        """The partition of each record, as an Arrow array of int32.
+        """Return the partition of each record as an Arrow array of int32, without waiting.
 
-        Null for a record that no batch has taken, as it is too large for one.
+        It is null for a record that was never in a batch, because it is too large.
         """
 
     def offsets(self, timeout: float | None = None) -> Array:
-        """Wait for all, and return the offset of each record, as an Arrow array of int64.
+        """Wait until every record is acknowledged or failed, and return the offset of each.
 
-        Null for a record that failed (see ``errors``), and where the broker did not tell it, as
-        with ``acks=0``. ``pyarrow.array(...)`` takes it over without a copy.
+        Args:
+            timeout: seconds to wait. Default: without limit.
+
+        Returns:
+            An Arrow array of int64; null for a record that failed, and where the broker did not
+            report the offset, as with ``acks=0``.
+
+        Raises:
+            TimeoutError: not all are known within ``timeout`` seconds; they are still under way.
         """
 
     def written(self, timeout: float | None = None) -> list[tuple[int, int | None, int]]:
-        """Wait for all, and return where they were written, or raise the first failure.
+        """Wait until all records are acknowledged, and return where they were written.
 
-        Each entry is of records that follow each other in a partition: its number, the offset of
-        the first (None if the broker did not tell it, as with ``acks=0``), and how many there are.
+        Args:
+            timeout: seconds to wait. Default: without limit.
+
+        Returns:
+            ``(partition, offset of the first record, number of records)`` for each run of records
+            with consecutive offsets; the offset is None if the broker did not report it, as with
+            ``acks=0``.
+
+        Raises:
+            TimeoutError: not all are known within ``timeout`` seconds; they are still under way.
+            KafkaError: the first failure, as from ``result``.
         """
 
 @final
 class AsyncBatchDelivery:
-    """The promise of many records, for asyncio: the twin of ``BatchDelivery``."""
+    """A future of many records, for asyncio; it mirrors ``BatchDelivery``.
+
+    ``AsyncProducer.send_batch`` returns it; ``len()`` is the number of records.
+    """
 
     def __len__(self) -> int: ...
     def done(self) -> bool:
-        """Whether it is known what became of every record."""
+        """Return whether every record is acknowledged or failed, without waiting."""
 
     def result(self, timeout: float | None = None) -> Future[int]:
-        """How many there are, once all are acknowledged, or else the first failure."""
+        """Wait until all records are acknowledged, and return their number.
+
+        Args:
+            timeout: seconds to wait. Default: without limit.
+
+        Raises:
+            TimeoutError: not all are known within ``timeout`` seconds; they are still under way.
+            KafkaError: the first failure, as from ``BatchDelivery.result``.
+        """
 
     def errors(self, timeout: float | None = None) -> Future[list[tuple[int, int, KafkaError]]]:
-        """What failed, once all is known: index of the first record, how many, why."""
+        """Wait until every record is acknowledged or failed, and return the failures.
+
+        Args:
+            timeout: seconds to wait. Default: without limit.
+
+        Returns:
+            ``(index of the first record, number of records, error)`` for each run of records that
+            failed together.
+
+        Raises:
+            TimeoutError: not all are known within ``timeout`` seconds; they are still under way.
+        """
 
     def partitions(self) -> Array:
-        """The partition of each record: see ``BatchDelivery.partitions``."""
+        """Return the partition of each record as an Arrow array of int32, without waiting.
+
+        It is null for a record that was never in a batch, because it is too large.
+        """
 
     def offsets(self, timeout: float | None = None) -> Future[Array]:
-        """The offset of each record, once all is known: see ``BatchDelivery.offsets``."""
+        """Wait until every record is acknowledged or failed, and return the offset of each.
+
+        Args:
+            timeout: seconds to wait. Default: without limit.
+
+        Returns:
+            An Arrow array of int64; null for a record that failed, and where the broker did not
+            report the offset, as with ``acks=0``.
+
+        Raises:
+            TimeoutError: not all are known within ``timeout`` seconds; they are still under way.
+        """
 
     def written(self, timeout: float | None = None) -> Future[list[tuple[int, int | None, int]]]:
-        """Where all were written, or else the first failure: see ``BatchDelivery.written``."""
+        """Wait until all records are acknowledged, and return where they were written.
+
+        Args:
+            timeout: seconds to wait. Default: without limit.
+
+        Returns:
+            ``(partition, offset of the first record, number of records)`` for each run of records
+            with consecutive offsets; the offset is None if the broker did not report it, as with
+            ``acks=0``.
+
+        Raises:
+            TimeoutError: not all are known within ``timeout`` seconds; they are still under way.
+            KafkaError: the first failure, as from ``result``.
+        """
 
 @final
 class AsyncProducer:
-    """A producer for asyncio: the twin of ``Producer``.
+    """A producer for asyncio; it mirrors ``Producer``.
 
-    What waits there returns a native future of the running loop here; no thread is made to wait
-    in. The futures of a batch are filled together, so thousands of ``send`` at once cost little.
+    Methods that block there return a native future of the running loop here, without a thread that
+    waits. The futures of a batch complete together, so thousands of ``send`` at once cost little.
     One producer may be used from several loops.
 
-    Making one does not connect: ``async with`` does, or ``connect()``, or else the first record.
+    Making a producer does not connect: ``async with`` does, or ``connect()``, or the first record.
+    At the end of an ``async with`` block it is closed, and the first failure of a record that
+    nothing has awaited is raised.
 
     Args:
-        bootstrap: addresses, or a ``Client`` or ``AsyncClient`` to share its connections.
-        config: configuration by Kafka's dotted names; ``kwargs`` are the same with underscores.
-        timeout: seconds in which the cluster is to be found. Servers that may come back are tried
-            again until then. Default: ``default.api.timeout.ms``, 60 s.
-        key_serializer, value_serializer, interceptors, and the keyword ``partitioner``: as for
-            ``Producer``; they are called on the loop's thread.
+        bootstrap: addresses as ``host:port``, or a ``Client`` or ``AsyncClient`` whose connections
+            it shares.
+        config: configuration by Kafka's dotted names; keyword arguments are the same names with
+            underscores, and win. See ``Client``.
+        timeout: seconds in which ``connect()`` must find the cluster; until then, servers that fail
+            are tried again. Default: ``default.api.timeout.ms``, 60 s.
+        key_serializer: as for ``Producer``; called on the loop's thread.
+        value_serializer: as for ``Producer``; called on the loop's thread.
+        interceptors: as for ``Producer``; called on the loop's thread.
+        partitioner: as for ``Producer``; called on the loop's thread.
 
     Raises:
-        ConfigError: a key or a value is wrong.
+        ConfigError: a key or a value is wrong, or a client was given together with configuration.
     """
 
     def __new__(
@@ -750,7 +1069,13 @@ class AsyncProducer:
         **kwargs: Unpack[ProducerConfig],
     ) -> AsyncProducer: ...
     def connect(self) -> Future[None]:
-        """Find the cluster, unless it was found before. See ``AsyncClient.connect``."""
+        """Find the cluster, unless it was found before.
+
+        Raises:
+            AuthenticationError: the credentials, or the certificate of either side, were rejected.
+            BootstrapError: no bootstrap server could be used; the message lists each with its
+                cause.
+        """
 
     def send(
         self,
@@ -763,28 +1088,39 @@ class AsyncProducer:
         partition: int | None = None,
         on_delivery: _OnDelivery | None = None,
     ) -> Future[RecordMetadata]:
-        """Send a record; the future gets where it was written, or why it was not.
+        """Send a record; the future completes when it is acknowledged or failed.
 
-        The record is in its batch when the call returns, unless its topic has to be looked up or
-        the buffer is full: then it waits for that, for up to ``max.block.ms`` from the call on,
-        and those of its topic that are sent after it stay behind it. Cancelling the future
-        concerns this record alone: one that waits is not sent, one that is in its batch may still
-        be written.
+        The record is in its batch when the call returns, unless its topic must be looked up or the
+        buffer is full. Then it waits for that for up to ``max.block.ms``, and later records of its
+        topic stay behind it. Cancelling the future concerns this record alone: a record that waits
+        is not sent, a record in a batch may still be written.
 
         Args:
-            topic, value, key, headers, timestamp, partition: as in ``Producer.send``.
-            on_delivery: called once, as in ``Producer.send``, but on the loop's thread, and also
-                for a record that fails while it waits (``metadata.partition`` is -1 then if none
-                was chosen); not for one that is cancelled while it waits. What it raises goes to
-                the loop's exception handler. A future of which it was told need not be awaited.
+            topic: the topic.
+            value: bytes, text (sent as UTF-8), or None for a tombstone; or what the serializer
+                takes.
+            key: bytes, text or None; or what the serializer takes.
+            headers: pairs of a name and a value, or a mapping.
+            timestamp: milliseconds since 1970, or a ``datetime``. Default: now.
+            partition: the partition. Default: the partitioner chooses.
+            on_delivery: called once with an error or None, and the record's metadata, on the loop's
+                thread. It is called for a record that fails while it waits, too (``partition`` is
+                -1 if none was chosen), but not for one that is cancelled while it waits. An
+                exception in it goes to the loop's exception handler. With it, the future need not
+                be awaited.
+
+        Returns:
+            A future of where the record was written.
 
         Raises:
+            TypeError: the key, the value or a header has a wrong type; nothing is sent.
             SerializationError: a serializer failed; nothing is sent.
             UnknownTopicError: the topic did not appear within ``max.block.ms``.
             TimeoutError: the buffer stayed full for ``max.block.ms``, or the record was not
                 acknowledged within ``delivery.timeout.ms``.
-            RecordTooLargeError: the record is larger than ``max.request.size``.
-            KafkaError: it failed; ``maybe_done`` tells whether it may have been written.
+            RecordTooLargeError: the record is larger than ``max.request.size`` or the topic's
+                ``max.message.bytes``.
+            KafkaError: the record failed; ``maybe_done`` says whether it may have been written.
         """
 
     def send_batch(
@@ -797,45 +1133,84 @@ class AsyncProducer:
         timestamps: Sequence[int | datetime | None] | None = None,
         partitions: Sequence[int | None] | None = None,
     ) -> Future[AsyncBatchDelivery]:
-        """Put many records into their batches; the future is done when all are there.
+        """Put many records into their batches; the future completes when all are there.
 
-        The rows are encoded beside the loop's thread. Await one call before the next, and before
-        ``send``, where their order counts. Cancelling it ends it between two rows.
+        Rows are encoded outside the loop's thread. Await a call before the next one, and before
+        ``send``, if the order of their records matters. Cancelling the future ends the call between
+        two rows.
 
         Args:
-            topic, values, keys, headers, timestamps, partitions: as in ``Producer.send_batch``.
+            topic: the topic.
+            values: a list, or Arrow data, as for ``Producer.send_batch``.
+            keys: a list, or an Arrow array, as long as the values.
+            headers: headers of each record of a list.
+            timestamps: the timestamp of each record of a list.
+            partitions: the partition of each record of a list.
+
+        Returns:
+            A future of an ``AsyncBatchDelivery``.
+
+        Raises:
+            KafkaError: the call ended before its last record, as with ``Producer.send_batch``.
         """
 
     def flush(self, timeout: float | None = None) -> Future[None]:
-        """Send what waits; done when all that was sent before is acknowledged or failed."""
+        """Send all buffered records; the future completes when all are acknowledged or failed.
+
+        Failures are not raised here, but by each record's future.
+
+        Args:
+            timeout: seconds. Default: ``max.block.ms`` plus ``delivery.timeout.ms``, plus 5 s.
+
+        Raises:
+            TimeoutError: records are still under way after ``timeout`` seconds.
+        """
 
     def connections(self) -> list[ConnectionStatus]:
-        """Return the state of each connection, by broker; those of other users of a shared client
-        included.
+        """Return the state of each connection, by broker, without waiting.
+
+        On a shared client, those of its other users are included.
         """
 
     def events(
         self, *, all_topics: bool = False, timeout: float | None = None
     ) -> Future[AsyncEvents]:
-        """Return the changes from now on, of the cluster and of the connections.
+        """Return the changes of the cluster and of the connections, from now on.
+
+        Args:
+            all_topics: whether to include all topics, instead of those that this producer uses.
+            timeout: seconds for looking up the topics. Default: ``default.api.timeout.ms``.
 
         See ``AsyncClient.events``.
         """
 
     def metrics(self) -> ProducerMetrics:
-        """What was counted and measured: see ``Producer.metrics``. It waits for nothing."""
+        """Return the metrics of this producer and its client, by the Java client's names.
+
+        See ``ottla.ProducerMetrics`` for their meaning.
+        """
 
     def topic_metrics(self) -> dict[str, TopicMetrics]:
-        """What was counted by topic: see ``Producer.topic_metrics``."""
+        """Return the metrics of each topic that records were sent to, by topic.
+
+        See ``ottla.TopicMetrics`` for their meaning.
+        """
 
     @property
     def buffered_bytes(self) -> int:
-        """Bytes of records that are not acknowledged yet."""
+        """The bytes of ``buffer.memory`` that hold records without an acknowledgement."""
 
     def close(self, timeout: float | None = None) -> Future[None]:
-        """Flush for up to ``timeout`` seconds (60), then fail what is unsent with a reason.
+        """Send all buffered records, wait until they are acknowledged, and close the producer.
 
-        Cancelling the future ends the wait, not the closing.
+        Records that are not acknowledged within ``timeout`` seconds fail. Cancelling the future
+        ends the wait, not the closing.
+
+        Args:
+            timeout: seconds. Default: 60.
+
+        Raises:
+            TimeoutError: records were not acknowledged within ``timeout`` seconds.
         """
 
     def __aenter__(self) -> Future[AsyncProducer]: ...
@@ -848,19 +1223,28 @@ class AsyncProducer:
 
 @final
 class Producer:
-    """A producer. Use it in a ``with`` block, or ``close()`` it, to be sure that all is written.
+    """A producer. Use it in a ``with`` block, or ``close()`` it, so that every record is written.
+
+    At the end of a ``with`` block, the first failure of a record whose result nothing has asked for
+    is raised. Any thread may use the producer.
 
     Args:
-        bootstrap: addresses, or a ``Client`` to share its connections.
-        config: configuration by Kafka's dotted names; ``kwargs`` are the same with underscores.
-        timeout: seconds in which the cluster is to be found, as for ``Client``.
-        key_serializer, value_serializer: what makes bytes of keys and values that are not None:
-            see ``ottla.serializers``. Columns of Arrow are sent as they are.
-        interceptors: what sees each record before it is sent, and hears what became of it: see
-            ``ottla.interceptors``. With them ``send_batch`` takes lists alone.
+        bootstrap: addresses as ``host:port``, or a ``Client`` whose connections it shares.
+        config: configuration by Kafka's dotted names; keyword arguments are the same names with
+            underscores, and win. See ``Client``.
+        timeout: seconds in which the cluster must be found, as for ``Client``.
+        key_serializer: turns keys that are not None into bytes: see ``ottla.serializers``. Arrow
+            columns are sent as they are.
+        value_serializer: the same for values.
+        interceptors: see each record before it is sent, and what became of it: see
+            ``ottla.interceptors``. With them, ``send_batch`` takes only lists.
+        partitioner: the name of a partitioner (``partitioner.class``), or an object: see
+            ``ottla.partitioners``.
 
-    The keyword ``partitioner`` is the name of a partitioner (``partitioner.class``), or your own:
-    an ``ottla.partitioners.Partitioner`` or ``BatchPartitioner``.
+    Raises:
+        AuthenticationError: the credentials, or the certificate of either side, were rejected.
+        BootstrapError: no bootstrap server could be used; the message lists each with its cause.
+        ConfigError: a key or a value is wrong, or a client was given together with configuration.
     """
 
     def __new__(
@@ -889,22 +1273,27 @@ class Producer:
 
         Args:
             topic: the topic.
-            value: bytes, text (sent as UTF-8), or None for a tombstone.
-            key: bytes, text, or None; records of the same key go to the same partition. With a
-                serializer, keys and values are what it takes.
-            headers: pairs of a name and a value; the same name may come more than once.
-            timestamp: milliseconds since 1970, or a datetime. Default: now.
-            partition: the partition. Default: what the partitioner chooses.
-            on_delivery: called once with an error or None, and where the record was written, when
-                that is known; on a thread of the producer's own, one record after the other. What
-                it raises is raised again by ``flush`` or ``close``. It is not called for a record
-                that this call refuses with an exception.
+            value: bytes, text (sent as UTF-8), or None for a tombstone; or what the serializer
+                takes.
+            key: bytes, text or None; or what the serializer takes. Records with the same key go to
+                the same partition.
+            headers: pairs of a name and a value, or a mapping; a name may occur more than once.
+            timestamp: milliseconds since 1970, or a ``datetime``. Default: now.
+            partition: the partition. Default: the partitioner chooses.
+            on_delivery: called once with an error or None, and the record's metadata, when it is
+                acknowledged or failed: on a thread of the producer, one record after the other. An
+                exception in it is raised by ``flush`` or ``close``. It is not called if this call
+                raises.
+
+        Returns:
+            A future of where the record was written.
 
         Raises:
+            TypeError: the key, the value or a header has a wrong type; nothing is sent.
             SerializationError: a serializer failed; nothing is sent.
             UnknownTopicError: the topic did not appear within ``max.block.ms``.
-            TimeoutError: the call waited for ``max.block.ms``, for the topic, for room in the
-                buffer, and for callbacks to keep up, together.
+            TimeoutError: the call waited for ``max.block.ms`` in total: for the topic, for space in
+                the buffer, and for callbacks to keep up.
             RecordTooLargeError: the record is larger than ``max.request.size``.
         """
 
@@ -918,55 +1307,87 @@ class Producer:
         timestamps: Sequence[int | datetime | None] | None = None,
         partitions: Sequence[int | None] | None = None,
     ) -> BatchDelivery:
-        """Put many records into their batches; waits while the buffer is full, for up to
-        ``max.block.ms`` a record.
+        """Put many records into their batches.
+
+        While the buffer is full it waits, up to ``max.block.ms`` a record.
 
         Args:
             topic: the topic.
-            values: a list of bytes, text or None; or anything that speaks Arrow: an array of
-                values, or a batch or table with columns ``value`` and, if wished, ``key``,
-                ``headers``, ``timestamp`` and ``partition``.
+            values: a list of bytes, text or None; or Arrow data: an array of values, or a batch or
+                table with the column ``value`` and optionally ``key``, ``headers``, ``timestamp``
+                and ``partition``.
             keys: a list, or an Arrow array, as long as the values.
-            headers: headers for each record of a list.
-            timestamps: a timestamp for each record of a list.
-            partitions: a partition for each record of a list.
+            headers: headers of each record of a list.
+            timestamps: the timestamp of each record of a list.
+            partitions: the partition of each record of a list.
+
+        Returns:
+            A future of all records. Records that are too large fail there.
+
+        Raises:
+            TypeError: a value or a key has a wrong type; nothing is sent.
+            UnknownTopicError: the topic did not appear within ``max.block.ms``.
+            TimeoutError: the buffer stayed full for ``max.block.ms``.
+            KafkaError: if the call ended before its last record, ``delivery`` has the accepted
+                records and ``context["index"]`` is the index of the first record to send again.
         """
 
     def flush(self, timeout: float | None = None) -> None:
-        """Send what waits, and wait until all that was sent before is acknowledged or failed, and
-        its callbacks were called.
+        """Send all buffered records, and wait until they are acknowledged or failed.
 
-        Failures are told by each record's ``Delivery``, not here; what an ``on_delivery`` has
-        raised is raised here.
+        It waits for their ``on_delivery`` calls, too, and raises what one of them has raised.
+        Failures of records are not raised here, but by ``Delivery.result()``.
+
+        Args:
+            timeout: seconds. Default: ``delivery.timeout.ms`` plus 5 s.
+
+        Raises:
+            TimeoutError: records are still under way after ``timeout`` seconds.
         """
 
     def connections(self) -> list[ConnectionStatus]:
-        """Return the state of each connection, by broker; those of other users of a shared client
-        included.
+        """Return the state of each connection, by broker, without waiting.
+
+        On a shared client, those of its other users are included.
         """
 
     def events(self, *, all_topics: bool = False, timeout: float | None = None) -> Events:
-        """Return the changes from now on, of the cluster and of the connections.
+        """Return the changes of the cluster and of the connections, from now on.
+
+        Args:
+            all_topics: whether to include all topics, instead of those that this producer uses.
+            timeout: seconds for looking up the topics. Default: ``default.api.timeout.ms``.
 
         See ``Client.events``.
         """
 
     def metrics(self) -> ProducerMetrics:
-        """What this producer and its client count and measure, by the Java client's names.
+        """Return the metrics of this producer and its client, by the Java client's names.
 
-        Rates, averages and maxima are over ``metrics.num.samples`` windows of
-        ``metrics.sample.window.ms``; what was not measured yet is nan.
+        See ``ottla.ProducerMetrics`` for their meaning.
         """
 
     def topic_metrics(self) -> dict[str, TopicMetrics]:
-        """What Java counts by topic, of each topic that records were sent to."""
+        """Return the metrics of each topic that records were sent to, by topic.
+
+        See ``ottla.TopicMetrics`` for their meaning.
+        """
 
     @property
     def buffered_bytes(self) -> int:
-        """Bytes of records that are not acknowledged yet."""
+        """The bytes of ``buffer.memory`` that hold records without an acknowledgement."""
 
     def close(self, timeout: float | None = None) -> None:
-        """Flush for up to ``timeout`` seconds (60), then fail what is unsent with a reason."""
+        """Send all buffered records, wait until they are acknowledged, and close the producer.
+
+        Records that are not acknowledged within ``timeout`` seconds fail.
+
+        Args:
+            timeout: seconds. Default: 60.
+
+        Raises:
+            TimeoutError: records were not acknowledged within ``timeout`` seconds.
+        """
 
     def __enter__(self) -> Producer: ...
     def __exit__(
@@ -978,31 +1399,33 @@ class Producer:
 
 @final
 class DeliveryReports:
-    """The records that are done and have a callback, for the thread that calls it."""
+    """The queue of completed records that have an ``on_delivery``, for the thread that calls it.
+
+    Iterating waits for the next one: callback, error and metadata.
+    """
 
     def __iter__(self) -> DeliveryReports: ...
     def __next__(
         self,
-    ) -> tuple[_OnDelivery, KafkaError | None, RecordMetadata]:
-        """Callback, error and metadata of the next record; waits for it."""
-
+    ) -> tuple[_OnDelivery, KafkaError | None, RecordMetadata]: ...
     def raised(self, error: BaseException) -> bool:
-        """Keep what a callback has raised for ``flush``; not if something is kept already."""
+        """Keep an exception of a callback for ``flush``; return False if one is kept already."""
 
 @final
 class Record(Generic[_Key, _Value]):
-    """A record that was read. It keeps nothing else alive.
+    """A record that was read. It holds no buffer of the consumer.
 
     Args:
         topic: the topic.
         partition: the partition.
-        offset: its offset.
+        offset: the record's offset.
         timestamp: milliseconds since 1970; -1 if it has none.
-        timestamp_type: who gave the timestamp: 0 the producer, 1 the broker; -1 if there is none.
-        key: bytes, or what ``key_deserializer`` has made of them; None if it has none.
-        value: bytes, or what ``value_deserializer`` has made of them; None for a tombstone.
+        timestamp_type: 0 if the producer set the timestamp, 1 if the broker did; -1 if there is
+            none.
+        key: bytes, or what ``key_deserializer`` returned; None if it has none.
+        value: bytes, or what ``value_deserializer`` returned; None for a tombstone.
         headers: pairs of a name and a value.
-        leader_epoch: the epoch of the leader that appended it; -1 if unknown.
+        leader_epoch: the epoch of the leader that appended the record; -1 if unknown.
     """
 
     def __new__(
@@ -1020,23 +1443,32 @@ class Record(Generic[_Key, _Value]):
     ) -> Record[_Key, _Value]: ...
     def __class_getitem__(cls, key: Any) -> GenericAlias: ...
     @property
-    def topic(self) -> str: ...
+    def topic(self) -> str:
+        """The topic that the record was read from."""
     @property
-    def partition(self) -> int: ...
+    def partition(self) -> int:
+        """The number of the partition that the record was read from."""
     @property
-    def offset(self) -> int: ...
+    def offset(self) -> int:
+        """The record's offset in its partition."""
     @property
-    def timestamp(self) -> int: ...
+    def timestamp(self) -> int:
+        """The record's timestamp in milliseconds since 1970; -1 if it has none."""
     @property
-    def timestamp_type(self) -> int: ...
+    def timestamp_type(self) -> int:
+        """0 for CreateTime, set by the producer; 1 for LogAppendTime, by the broker; -1: none."""
     @property
-    def key(self) -> _Key: ...
+    def key(self) -> _Key:
+        """The key as bytes, or what ``key_deserializer`` returned; None if the record has none."""
     @property
-    def value(self) -> _Value: ...
+    def value(self) -> _Value:
+        """The value as bytes, or what ``value_deserializer`` returned; None for a tombstone."""
     @property
-    def headers(self) -> tuple[tuple[str, bytes | None], ...]: ...
+    def headers(self) -> tuple[tuple[str, bytes | None], ...]:
+        """The headers as pairs of a name and a value; a name may occur more than once."""
     @property
-    def leader_epoch(self) -> int: ...
+    def leader_epoch(self) -> int:
+        """The epoch of the leader that appended the record (KIP-320); -1 if unknown."""
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
@@ -1044,79 +1476,92 @@ class Record(Generic[_Key, _Value]):
 
 @final
 class OffsetAndMetadata:
-    """An offset as a group keeps it.
+    """An offset as a group stores it.
 
     Args:
         offset: the offset of the next record to read.
-        metadata: text to be kept with it. Default: empty.
-        leader_epoch: the leader epoch of the record before it; -1, the default, if unknown.
+        metadata: text that the group stores with it. Default: empty.
+        leader_epoch: the leader epoch of the record before it (KIP-320). Default: -1, unknown.
+
+    Raises:
+        ConfigError: the offset is negative.
     """
 
     def __new__(
         cls, offset: int, metadata: str = ..., leader_epoch: int = ...
     ) -> OffsetAndMetadata: ...
     @property
-    def offset(self) -> int: ...
+    def offset(self) -> int:
+        """The offset of the next record to read."""
     @property
-    def metadata(self) -> str: ...
+    def metadata(self) -> str:
+        """The text that the group stores with the offset."""
     @property
-    def leader_epoch(self) -> int: ...
+    def leader_epoch(self) -> int:
+        """The leader epoch of the record before the offset; -1 if unknown."""
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
 
 @final
 class GroupMetadata:
-    """Who a consumer is in its group: what a transaction that commits its offsets shows.
+    """The identity of a consumer in its group.
 
-    ``generation`` is the group's generation (classic) or the member's epoch (KIP-848); -1 and an
-    empty ``member_id`` mean that it is no member.
+    A transaction that commits the consumer's offsets sends it (KIP-447).
     """
 
     @property
-    def group_id(self) -> str: ...
+    def group_id(self) -> str:
+        """The group (``group.id``)."""
     @property
-    def generation(self) -> int: ...
+    def generation(self) -> int:
+        """The group's generation, or the member's epoch with KIP-848; -1 if it is not a member."""
     @property
-    def member_id(self) -> str: ...
+    def member_id(self) -> str:
+        """The member's id; empty if it is not a member."""
     @property
-    def instance_id(self) -> str | None: ...
+    def instance_id(self) -> str | None:
+        """``group.instance.id`` of a static member (KIP-345); None without one."""
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
 
 @final
 class MemberSubscription:
-    """A member of a group, as an assignor of its own sees it: see ``ottla.assignors``.
-
-    ``owned`` are the partitions that it holds while it joins (cooperative assignors), which it got
-    in ``generation``, -1 if it does not say. ``user_data`` is what its assignor has added.
-    """
+    """A member of a classic group, as an assignor sees it: see ``ottla.assignors``."""
 
     @property
-    def member_id(self) -> str: ...
+    def member_id(self) -> str:
+        """The member's id in this group."""
     @property
-    def instance_id(self) -> str | None: ...
+    def instance_id(self) -> str | None:
+        """``group.instance.id`` of a static member (KIP-345); None without one."""
     @property
-    def topics(self) -> list[str]: ...
+    def topics(self) -> list[str]:
+        """The topics that the member subscribes to."""
     @property
-    def owned(self) -> list[_Partition]: ...
+    def owned(self) -> list[_Partition]:
+        """The partitions that the member holds while it joins, as topic and number (KIP-429)."""
     @property
-    def generation(self) -> int: ...
+    def generation(self) -> int:
+        """The generation in which the member got ``owned`` (KIP-792); -1 if unknown."""
     @property
-    def rack(self) -> str | None: ...
+    def rack(self) -> str | None:
+        """The member's rack (``client.rack``, KIP-881); None if it has none."""
     @property
-    def user_data(self) -> bytes | None: ...
+    def user_data(self) -> bytes | None:
+        """What the member's assignor added to its subscription; None if it added nothing."""
 
 @final
 class RebalanceChange:
-    """A change of the assignment that waits to be worked off."""
+    """A change of the assignment for ``AsyncConsumer`` to handle."""
 
     @property
-    def partitions(self) -> list[_Partition]: ...
+    def partitions(self) -> list[_Partition]:
+        """The partitions that were assigned, revoked or lost, as topic and number."""
 
 @disjoint_base
 class ConsumerBase:
-    """What ``Consumer`` and ``AsyncConsumer`` do without waiting. Any thread may call it."""
+    """The methods that ``Consumer`` and ``AsyncConsumer`` share. They do not wait."""
 
     def subscribe(
         self,
@@ -1127,106 +1572,153 @@ class ConsumerBase:
         on_revoked: _OnPartitions | None = None,
         on_lost: _OnPartitions | None = None,
     ) -> None:
-        """Read what the group assigns; replaces an earlier subscription.
+        """Subscribe to topics as a member of the group; replaces an earlier subscription.
 
-        The group is joined by the next poll or iteration, not before: it would wait for a member
-        that is not polled.
+        The consumer joins the group with the next poll or iteration.
+
+        Callbacks are called inside a poll, by the thread that polls. They may commit, seek and
+        pause, but not poll. The poll raises what a callback raises.
 
         Args:
-            topics: topics; those that do not exist yet are read once they do.
-            pattern: instead of topics, a regular expression for their whole names, in Java's
-                syntax. With ``group.protocol=consumer`` the brokers match it, in the syntax of RE2.
-            on_assigned: called with the consumer and the partitions that have come, after each
-                rebalance; none may have come.
-            on_revoked: called before partitions are given up: the place to commit what was done.
-            on_lost: called when partitions are gone already, and a commit would be refused.
-                Default: ``on_revoked``.
-
-        Callbacks are called inside of a poll, by the thread that polls. They may commit, seek,
-        pause and so on, but not poll. What one raises is raised by the poll.
+            topics: the topics; those that do not exist yet are read once they do.
+            pattern: instead of topics, a regular expression for whole topic names: in Java's
+                syntax, or with ``group.protocol=consumer`` in that of RE2, as the brokers match it.
+            on_assigned: called with the consumer and the new partitions, as topic and number, after
+                each rebalance; there may be none.
+            on_revoked: called with the consumer and partitions before it gives them up, in time to
+                commit.
+            on_lost: called with the consumer and partitions that it has lost, when a commit would
+                be rejected. Default: ``on_revoked``.
 
         Raises:
-            ConfigError: there is no ``group.id``, or the pattern is none.
+            ConfigError: there is no ``group.id``, the pattern is invalid, or both or neither of
+                topics and pattern are given.
             StateError: partitions are assigned by hand.
+            TypeError: ``topics`` is a single text, or a callback is not callable.
         """
 
     def assign(self, partitions: Iterable[_Partition]) -> None:
-        """Read exactly these partitions, without a group's doing.
+        """Read exactly these partitions, without group membership; replaces an earlier assignment.
 
-        Those that were assigned before go on where they are; the others begin at the offset that
-        the group, if there is one, has committed, or as ``auto.offset.reset`` says.
+        Partitions that were assigned before keep their position. The others begin at the offset
+        that the group has committed, or where ``auto.offset.reset`` says.
+
+        Args:
+            partitions: pairs of a topic and a partition's number.
 
         Raises:
             StateError: topics are subscribed to.
         """
 
     def assignment(self) -> list[_Partition]:
-        """Return the partitions that are assigned, in order."""
+        """Return the assigned partitions as pairs of a topic and a number, in order."""
 
     def subscription(self) -> list[str] | str:
-        """Return the topics, or the pattern as text, that were subscribed to."""
+        """Return the topics that were subscribed to, or the pattern as text."""
 
     def seek(
         self, topic: str, partition: int, offset: int, *, leader_epoch: int | None = None
     ) -> None:
-        """Go on at an offset. What was fetched before is dropped, also what is on its way.
+        """Set a partition's position. Records that were fetched before are dropped.
 
         Args:
             topic: the topic.
             partition: the partition.
-            offset: the offset.
-            leader_epoch: the leader epoch of the record before it, if known: a log that was cut
-                below the offset is noticed with it.
+            offset: the offset of the next record to read.
+            leader_epoch: the leader epoch of the record before it, if known. With it, a log that
+                was truncated below the offset is detected (KIP-320).
 
         Raises:
+            ConfigError: the offset is negative.
             StateError: the partition is not assigned.
         """
 
     def seek_to_beginning(self, *partitions: _Partition) -> None:
-        """Go on at the first offset; of all assigned partitions if none is named."""
+        """Continue at the first offset; it is looked up in the background.
+
+        Args:
+            partitions: pairs of a topic and a number. Default: all assigned partitions.
+
+        Raises:
+            StateError: a partition is not assigned.
+        """
 
     def seek_to_end(self, *partitions: _Partition) -> None:
-        """Go on at the end; of all assigned partitions if none is named."""
+        """Continue at the end of the log; it is looked up in the background.
+
+        Args:
+            partitions: pairs of a topic and a number. Default: all assigned partitions.
+
+        Raises:
+            StateError: a partition is not assigned.
+        """
 
     def pause(self, *partitions: _Partition) -> None:
-        """Hand out nothing of these partitions until ``resume``; of all if none is named.
+        """Return no records of partitions until ``resume``.
 
-        Polling goes on: a member that does not poll is thrown out of its group.
+        Keep polling: a member that does not poll is removed from its group
+        (``max.poll.interval.ms``).
+
+        Args:
+            partitions: pairs of a topic and a number. Default: all assigned partitions.
+
+        Raises:
+            StateError: a partition is not assigned.
         """
 
     def resume(self, *partitions: _Partition) -> None:
-        """Hand out paused partitions again; all if none is named."""
+        """Return records of paused partitions again.
+
+        Args:
+            partitions: pairs of a topic and a number. Default: all assigned partitions.
+
+        Raises:
+            StateError: a partition is not assigned.
+        """
 
     def paused(self) -> list[_Partition]:
-        """Return the partitions that are paused."""
+        """Return the paused partitions as pairs of a topic and a number, in order."""
 
     def lag(self) -> dict[_Partition, int | None]:
-        """Return how many records each partition has behind the position, as the last answer told
-        it; None if nothing is known yet. Nothing is asked for."""
+        """Return the number of records between each partition's position and its end.
+
+        It is the difference to the high watermark of the last fetch, or with ``read_committed`` to
+        the last stable offset; no request is sent.
+
+        Returns:
+            The lag by ``(topic, partition)``; None if it is not known yet.
+        """
 
     def group_metadata(self) -> GroupMetadata:
-        """Return who this consumer is in its group.
+        """Return the identity of this consumer in its group.
 
         Raises:
             ConfigError: there is no ``group.id``.
         """
 
     def connections(self) -> list[ConnectionStatus]:
-        """Return the state of each connection, by broker; those of other users of a shared client
-        included.
+        """Return the state of each connection, by broker, without waiting.
+
+        On a shared client, those of its other users are included.
         """
 
     def metrics(self) -> Metrics:
-        """Return the metrics of the connections, by the Java client's names; those of other users
-        of a shared client included.
+        """Return the client's metrics, by the Java client's names, without waiting.
+
+        On a shared client, its other users are included.
+
+        See ``ottla.Metrics`` for their meaning.
         """
 
     def wakeup(self) -> None:
-        """End the poll that waits, or the next one, with ``WakeupError``; from any thread."""
+        """End the poll that waits, or else the next one, with ``WakeupError``.
+
+        Any thread may call it.
+        """
 
     @property
     def closed(self) -> bool:
-        """Whether it was closed."""
+        """Whether the consumer was closed."""
 
     def _stop_auto_commit(self) -> None: ...
     def _closing_failed(self, error: str) -> None: ...
@@ -1235,22 +1727,28 @@ class ConsumerBase:
 class Consumer(ConsumerBase, Generic[_K, _V]):
     """A consumer. Iterate over it, or poll; use it in a ``with`` block, or ``close()`` it.
 
+    Iterating returns record after record, without end; a record counts as consumed once it was
+    returned. One thread polls or iterates at a time; any thread may call the other methods.
+
     A ``with`` block that ends with an exception, Ctrl-C included, commits nothing automatically:
-    the records that were being processed are read again. Offsets that were committed before stay.
+    the records that were being processed are read again.
 
     Args:
-        bootstrap: addresses, or a ``Client`` to share what it knows of the cluster; connections to
-            leaders and coordinators are the consumer's own all the same.
-        config: configuration by Kafka's dotted names; ``kwargs`` are the same with underscores.
-            ``partition_assignment_strategy`` takes assignors of your own, too: see
-            ``ottla.assignors``.
-        topics: topics to subscribe to at once; ``subscribe`` can do more.
-        key_deserializer, value_deserializer: what makes objects of bytes: see
-            ``ottla.deserializers``. Columns of Arrow have the bytes.
-        timeout: seconds in which the cluster is to be found, as for ``Client``.
+        bootstrap: addresses as ``host:port``, or a ``Client`` or ``AsyncClient`` whose metadata it
+            shares; it makes its own connections.
+        config: configuration by Kafka's dotted names; keyword arguments are the same names with
+            underscores, and win. See ``Client``. ``partition_assignment_strategy`` also takes
+            objects: see ``ottla.assignors``.
+        topics: topics to subscribe to at once, as ``subscribe(topics)`` does.
+        key_deserializer: turns the bytes of keys into objects: see ``ottla.deserializers``. Arrow
+            columns keep the bytes.
+        value_deserializer: the same for values.
+        timeout: seconds in which the cluster must be found, as for ``Client``.
 
-    One thread polls at a time; the rest may be called by others. Iterating hands out record by
-    record, for ever: the position is behind a record once it was handed out.
+    Raises:
+        AuthenticationError: the credentials, or the certificate of either side, were rejected.
+        BootstrapError: no bootstrap server could be used; the message lists each with its cause.
+        ConfigError: a key or a value is wrong, or a client was given together with configuration.
     """
 
     def __new__(
@@ -1266,25 +1764,26 @@ class Consumer(ConsumerBase, Generic[_K, _V]):
     ) -> Consumer[_K, _V]: ...
     def __class_getitem__(cls, key: Any) -> GenericAlias: ...
     def unsubscribe(self) -> None:
-        """Give up all partitions, and leave the group; the callbacks are called."""
+        """Give up all partitions, and leave the group. ``on_revoked`` is called before."""
 
     def poll(
         self, timeout: float = 1.0, max_records: int | None = None
     ) -> list[Record[_K | None, _V | None]]:
-        """Return records, as soon as there are any; none if none come in time.
+        """Return records as soon as there are any; an empty list if there are none in time.
 
-        The position is behind them at once.
+        The position moves past the records at once.
 
         Args:
-            timeout: seconds.
-            max_records: the most records. Default: ``max.poll.records``, 500.
+            timeout: seconds to wait.
+            max_records: the maximum number of records. Default: ``max.poll.records``, 500.
 
         Raises:
-            OffsetError: a partition has no position, and ``auto.offset.reset`` is none.
-            SerializationError: the next record cannot be deserialized; the position stays before
-                it, ``seek`` past it to go on.
+            OffsetError: a partition has no position, and ``auto.offset.reset`` is ``none``.
+            SerializationError: the next record cannot be deserialized. The position stays before
+                it; ``seek`` past it to continue.
             StateError: nothing is subscribed to or assigned, or another thread polls.
             WakeupError: ``wakeup()`` was called.
+            ClosedError: the consumer was closed, before or while it polled.
         """
 
     def poll_arrow(
@@ -1294,92 +1793,159 @@ class Consumer(ConsumerBase, Generic[_K, _V]):
         columns: Sequence[str] | None = None,
         include_headers: bool = False,
     ) -> RecordBatch | None:
-        """Return records as Arrow columns, or None if none come in time.
+        """Return records as Arrow columns, or None if there are none in time.
+
+        The position moves past the records at once.
 
         Args:
-            timeout: seconds.
-            max_rows: the most rows; about 4 MB of keys and values are the most in any case.
-            columns: the columns, in that order. Default: all, without ``headers``.
-            include_headers: whether the default has ``headers``, too.
+            timeout: seconds to wait.
+            max_rows: the maximum number of rows. About 4 MB of keys, values and headers end a
+                batch, too.
+            columns: the columns, in that order: any of ``key``, ``value``, ``topic``,
+                ``partition``, ``offset``, ``timestamp``, ``timestampType`` and ``headers``.
+                Default: all but ``headers``.
+            include_headers: whether to add ``headers`` to the default columns.
 
         Raises:
-            KafkaError: as ``poll``.
+            ConfigError: a column does not exist, or is named twice.
+            KafkaError: as from ``poll``, except ``SerializationError``: columns have the bytes.
         """
 
     def __iter__(self) -> Iterator[Record[_K | None, _V | None]]: ...
     def __next__(self) -> Record[_K | None, _V | None]: ...
     def events(self, *, all_topics: bool = False, timeout: float | None = None) -> Events:
-        """Return the changes from now on, of the cluster and of the connections.
+        """Return the changes of the cluster and of the connections, from now on.
+
+        Args:
+            all_topics: whether to include all topics, instead of those that this consumer uses.
+            timeout: seconds for looking up the topics. Default: ``default.api.timeout.ms``.
 
         See ``Client.events``.
         """
 
     def position(self, topic: str, partition: int, *, timeout: float | None = None) -> int:
-        """Return the offset of the next record; waits until it is known.
-
-        Raises:
-            StateError: the partition is not assigned.
-            TimeoutError: it is not known after ``timeout`` seconds (``default.api.timeout.ms``).
-        """
-
-    def commit(self, offsets: _Offsets | None = None, *, timeout: float | None = None) -> None:
-        """Commit positions to the group, and wait until that is done.
+        """Return the offset of the next record, and wait until it is known.
 
         Args:
-            offsets: offsets of the next records to read, by partition. Default: the positions of
-                all assigned partitions, that is, all that was handed out.
+            topic: the topic.
+            partition: the partition.
             timeout: seconds. Default: ``default.api.timeout.ms``.
 
         Raises:
-            BrokerError: it was refused; under ``ILLEGAL_GENERATION`` or ``UNKNOWN_MEMBER_ID`` the
-                partitions are another member's by now.
+            OffsetError: there is no committed offset, and ``auto.offset.reset`` is ``none``.
+            StateError: the partition is not assigned.
+            TimeoutError: the position is not known in time.
+        """
+
+    def commit(self, offsets: _Offsets | None = None, *, timeout: float | None = None) -> None:
+        """Commit offsets to the group, and wait for the response.
+
+        Args:
+            offsets: the offset of the next record to read, or an ``OffsetAndMetadata``, by
+                ``(topic, partition)``. Default: the positions of all assigned partitions.
+            timeout: seconds. Default: ``default.api.timeout.ms``.
+
+        Raises:
+            AuthorizationError: the principal may not commit for the group or a topic.
+            CommitFailedError: the group is rebalancing, or has removed this member; other members
+                may have its partitions.
+            ConfigError: there is no ``group.id``, or an offset is negative.
+            TimeoutError: the group's coordinator did not respond in time.
         """
 
     def commit_async(
         self, offsets: _Offsets | None = None, on_commit: _OnCommit | None = None
     ) -> None:
-        """As ``commit``, without waiting. Commits go out in the order of the calls.
+        """Commit offsets without waiting. Commits are sent in the order of the calls.
 
         Args:
-            offsets: as for ``commit``; what was handed out by now.
-            on_commit: called with the error, or None, and the offsets, by a later poll, commit or
-                close. Without it, an error is logged.
+            offsets: as for ``commit``; by default the positions at the time of the call.
+            on_commit: called with an error or None, and the offsets, inside a later poll, commit or
+                close. Without it, errors are logged.
+
+        Raises:
+            ConfigError: an offset is negative.
+            StateError: 10,000 commits are under way.
         """
 
     def committed(
         self, *partitions: _Partition, timeout: float | None = None
     ) -> dict[_Partition, OffsetAndMetadata | None]:
-        """Return what the group has committed; of all assigned partitions if none is named."""
+        """Return the offsets that the group has committed.
+
+        Args:
+            partitions: pairs of a topic and a number. Default: all assigned partitions.
+            timeout: seconds. Default: ``default.api.timeout.ms``.
+
+        Returns:
+            The offsets by ``(topic, partition)``; None where nothing is committed.
+
+        Raises:
+            AuthorizationError: the principal may not read the group's offsets.
+            ConfigError: there is no ``group.id``.
+            TimeoutError: the group's coordinator did not respond in time.
+        """
 
     def offsets_for_times(
         self, timestamps: Mapping[_Partition, int], *, timeout: float | None = None
     ) -> dict[_Partition, OffsetAndTimestamp | None]:
-        """Return the first record of each partition that is not older than a time, in milliseconds
-        since 1970; None where there is none."""
+        """Return the first record of each partition that is not older than a time.
+
+        Args:
+            timestamps: milliseconds since 1970, by ``(topic, partition)``.
+            timeout: seconds. Default: ``default.api.timeout.ms``.
+
+        Returns:
+            Offset and timestamp by ``(topic, partition)``; None where all records are older.
+
+        Raises:
+            UnknownTopicError: a topic or a partition does not exist.
+            TimeoutError: a leader did not respond in time.
+        """
 
     def beginning_offsets(
         self, *partitions: _Partition, timeout: float | None = None
     ) -> dict[_Partition, int]:
-        """Return the first offsets; of all assigned partitions if none is named."""
+        """Return the first offset of partitions.
+
+        Args:
+            partitions: pairs of a topic and a number. Default: all assigned partitions.
+            timeout: seconds. Default: ``default.api.timeout.ms``.
+
+        Raises:
+            UnknownTopicError: a topic or a partition does not exist.
+            TimeoutError: a leader did not respond in time.
+        """
 
     def end_offsets(
         self, *partitions: _Partition, timeout: float | None = None
     ) -> dict[_Partition, int]:
-        """Return the offsets that come next; of all assigned partitions if none is named. With
-        ``isolation.level=read_committed``, the last stable ones."""
+        """Return the end offset of partitions: the offset of the next record that is written.
 
-    def close(self, timeout: float = 30.0) -> None:
-        """Commit if that happens by itself, give up the partitions, leave the group, and end.
-
-        A poll under way in another thread ends with ``ClosedError``.
+        With ``isolation.level=read_committed`` it is the last stable offset.
 
         Args:
-            timeout: seconds, for all of it.
+            partitions: pairs of a topic and a number. Default: all assigned partitions.
+            timeout: seconds. Default: ``default.api.timeout.ms``.
 
         Raises:
-            TimeoutError: the group's coordinator was not told in time; the consumer is closed all
-                the same.
-            StateError: it was called by a callback.
+            UnknownTopicError: a topic or a partition does not exist.
+            TimeoutError: a leader did not respond in time.
+        """
+
+    def close(self, timeout: float = 30.0) -> None:
+        """Leave the group, and close the consumer.
+
+        With ``enable.auto.commit`` it commits the positions before. ``on_revoked`` is called before
+        the partitions are given up. A poll in another thread ends with ``ClosedError``. Closing a
+        consumer again has no effect.
+
+        Args:
+            timeout: seconds for all of it.
+
+        Raises:
+            TimeoutError: the group's coordinator did not respond in time; the consumer is closed.
+            StateError: a callback of this consumer calls it.
         """
 
     def __enter__(self) -> Self: ...
@@ -1392,7 +1958,7 @@ class Consumer(ConsumerBase, Generic[_K, _V]):
 
 @disjoint_base
 class AsyncConsumerBase(ConsumerBase, Generic[_K, _V]):
-    """What ``AsyncConsumer`` awaits; see there. Names that begin with an underscore are its own."""
+    """The methods of ``AsyncConsumer`` that are native futures."""
 
     def __new__(
         cls,
@@ -1407,63 +1973,144 @@ class AsyncConsumerBase(ConsumerBase, Generic[_K, _V]):
     ) -> Self: ...
     def __class_getitem__(cls, key: Any) -> GenericAlias: ...
     def connect(self) -> Future[None]:
-        """Find the cluster, before anything is asked of it: ``async with`` does it, and so does
-        the first poll."""
+        """Find the cluster, unless it was found before.
+
+        ``async with`` and the first poll do the same.
+
+        Raises:
+            AuthenticationError: the credentials, or the certificate of either side, were rejected.
+            BootstrapError: no bootstrap server could be used; the message lists each with its
+                cause.
+        """
 
     def __aiter__(self) -> Self: ...
     def __anext__(self) -> Awaitable[Record[_K | None, _V | None]]: ...
     def events(
         self, *, all_topics: bool = False, timeout: float | None = None
     ) -> Future[AsyncEvents]:
-        """Return the changes from now on, of the cluster and of the connections.
+        """Return the changes of the cluster and of the connections, from now on.
+
+        Args:
+            all_topics: whether to include all topics, instead of those that this consumer uses.
+            timeout: seconds for looking up the topics. Default: ``default.api.timeout.ms``.
 
         See ``AsyncClient.events``.
         """
 
     def position(self, topic: str, partition: int, *, timeout: float | None = None) -> Future[int]:
-        """Return the offset of the next record, once it is known."""
+        """Return the offset of the next record, once it is known.
+
+        Args:
+            topic: the topic.
+            partition: the partition.
+            timeout: seconds. Default: ``default.api.timeout.ms``.
+
+        Raises:
+            OffsetError: there is no committed offset, and ``auto.offset.reset`` is ``none``.
+            StateError: the partition is not assigned.
+            TimeoutError: the position is not known in time.
+        """
 
     def commit(
         self, offsets: _Offsets | None = None, *, timeout: float | None = None
     ) -> Future[None]:
-        """Commit positions to the group, as ``Consumer.commit``.
+        """Commit offsets to the group; the future completes with the response.
 
-        It is under way when this returns, and commits what was handed out by then. Commits go out
-        in the order of the calls.
+        The commit is under way when the call returns. Commits are sent in the order of the calls.
+
+        Args:
+            offsets: the offset of the next record to read, or an ``OffsetAndMetadata``, by
+                ``(topic, partition)``. Default: the positions at the time of the call.
+            timeout: seconds. Default: ``default.api.timeout.ms``.
+
+        Raises:
+            AuthorizationError: the principal may not commit for the group or a topic.
+            CommitFailedError: the group is rebalancing, or has removed this member; other members
+                may have its partitions.
+            ConfigError: there is no ``group.id``, or an offset is negative.
+            TimeoutError: the group's coordinator did not respond in time.
         """
 
     def commit_async(
         self, offsets: _Offsets | None = None, on_commit: _OnCommit | None = None
     ) -> None:
-        """As ``commit``, without a future that somebody has to await.
+        """Commit offsets without a future. Commits are sent in the order of the calls.
 
         Args:
-            offsets: as for ``commit``; what was handed out by now.
-            on_commit: a function or coroutine function, called with the error, or None, and the
-                offsets, inside of a later poll or ``close``; cancelling that cancels it. Without
-                it, an error is logged.
+            offsets: as for ``commit``; by default the positions at the time of the call.
+            on_commit: a function or coroutine function, called with an error or None, and the
+                offsets, inside a later poll or ``close``; cancelling that cancels it. Without it,
+                errors are logged.
+
+        Raises:
+            ConfigError: an offset is negative.
+            StateError: 10,000 commits are under way.
         """
 
     def committed(
         self, *partitions: _Partition, timeout: float | None = None
     ) -> Future[dict[_Partition, OffsetAndMetadata | None]]:
-        """Return what the group has committed; of all assigned partitions if none is named."""
+        """Return the offsets that the group has committed.
+
+        Args:
+            partitions: pairs of a topic and a number. Default: all assigned partitions.
+            timeout: seconds. Default: ``default.api.timeout.ms``.
+
+        Returns:
+            The offsets by ``(topic, partition)``; None where nothing is committed.
+
+        Raises:
+            AuthorizationError: the principal may not read the group's offsets.
+            ConfigError: there is no ``group.id``.
+            TimeoutError: the group's coordinator did not respond in time.
+        """
 
     def offsets_for_times(
         self, timestamps: Mapping[_Partition, int], *, timeout: float | None = None
     ) -> Future[dict[_Partition, OffsetAndTimestamp | None]]:
-        """Return the first record of each partition that is not older than a time, in milliseconds
-        since 1970; None where there is none."""
+        """Return the first record of each partition that is not older than a time.
+
+        Args:
+            timestamps: milliseconds since 1970, by ``(topic, partition)``.
+            timeout: seconds. Default: ``default.api.timeout.ms``.
+
+        Returns:
+            Offset and timestamp by ``(topic, partition)``; None where all records are older.
+
+        Raises:
+            UnknownTopicError: a topic or a partition does not exist.
+            TimeoutError: a leader did not respond in time.
+        """
 
     def beginning_offsets(
         self, *partitions: _Partition, timeout: float | None = None
     ) -> Future[dict[_Partition, int]]:
-        """Return the first offsets; of all assigned partitions if none is named."""
+        """Return the first offset of partitions.
+
+        Args:
+            partitions: pairs of a topic and a number. Default: all assigned partitions.
+            timeout: seconds. Default: ``default.api.timeout.ms``.
+
+        Raises:
+            UnknownTopicError: a topic or a partition does not exist.
+            TimeoutError: a leader did not respond in time.
+        """
 
     def end_offsets(
         self, *partitions: _Partition, timeout: float | None = None
     ) -> Future[dict[_Partition, int]]:
-        """Return the offsets that come next; of all assigned partitions if none is named."""
+        """Return the end offset of partitions: the offset of the next record that is written.
+
+        With ``isolation.level=read_committed`` it is the last stable offset.
+
+        Args:
+            partitions: pairs of a topic and a number. Default: all assigned partitions.
+            timeout: seconds. Default: ``default.api.timeout.ms``.
+
+        Raises:
+            UnknownTopicError: a topic or a partition does not exist.
+            TimeoutError: a leader did not respond in time.
+        """
 
     def _enter(self) -> None: ...
     def _leave(self) -> None: ...
@@ -1492,15 +2139,17 @@ class AsyncConsumerBase(ConsumerBase, Generic[_K, _V]):
 
 @final
 class LogEvents:
-    """The engine's log, for the thread that hands it to Python's loggers: it never ends."""
+    """The engine's log events, for the thread that hands them to Python's loggers.
+
+    Iterating waits for the next one and never ends: logger, level, file, line and message.
+    """
 
     def __iter__(self) -> LogEvents: ...
-    def __next__(self) -> tuple[str, int, str, int, str]:
-        """Logger, level, file, line and message of the next event; waits for it."""
+    def __next__(self) -> tuple[str, int, str, int, str]: ...
 
 @final
 class MockCluster:
-    """The engine of ``ottla.testing.MockCluster``."""
+    """The cluster behind ``ottla.testing.MockCluster``, which describes its methods."""
 
     def __new__(
         cls,
@@ -1517,33 +2166,46 @@ class MockCluster:
         group_session_timeout: float = 45.0,
         group_initial_delay: float = 0.01,
     ) -> MockCluster: ...
-    def set_user(self, user: str, password: str | None) -> None: ...
+    def set_user(self, user: str, password: str | None) -> None:
+        """Set a user's password, or remove the user."""
     @property
-    def bootstrap(self) -> str: ...
+    def bootstrap(self) -> str:
+        """The brokers' addresses, as ``bootstrap.servers`` takes them."""
     @property
-    def brokers(self) -> dict[int, str]: ...
+    def brokers(self) -> dict[int, str]:
+        """The address of each broker, by id."""
     def create_topic(
         self,
         name: str,
         partitions: int | None = None,
         replication: int | None = None,
         configs: dict[str, str] | None = None,
-    ) -> None: ...
-    def delete_topic(self, name: str) -> None: ...
-    def leader(self, topic: str, partition: int) -> int | None: ...
-    def move_leader(self, topic: str, partition: int, to: int) -> None: ...
-    def delete_records(self, topic: str, partition: int, before: int) -> int: ...
-    def end_offset(self, topic: str, partition: int) -> int: ...
-    def append(self, topic: str, partition: int, values: list[bytes]) -> int: ...
+    ) -> None:
+        """Create a topic; its leaders are spread over the brokers."""
+    def delete_topic(self, name: str) -> None:
+        """Delete a topic."""
+    def leader(self, topic: str, partition: int) -> int | None:
+        """Return the id of the broker that leads a partition."""
+    def move_leader(self, topic: str, partition: int, to: int) -> None:
+        """Make another broker the leader of a partition."""
+    def delete_records(self, topic: str, partition: int, before: int) -> int:
+        """Delete the records before an offset, and return the log's new start."""
+    def end_offset(self, topic: str, partition: int) -> int:
+        """Return the partition's high watermark."""
+    def append(self, topic: str, partition: int, values: list[bytes]) -> int:
+        """Append a batch of values, and return the offset of the first."""
     def append_in_transaction(
         self, topic: str, partition: int, producer_id: int, values: list[bytes]
-    ) -> int: ...
-    def end_transaction(
-        self, topic: str, partition: int, producer_id: int, commit: bool
-    ) -> int: ...
-    def truncate(self, topic: str, partition: int, offset: int) -> None: ...
-    def coordinator(self, key: str) -> int | None: ...
-    def move_coordinator(self, key: str, to: int) -> None: ...
+    ) -> int:
+        """Append values in a transaction, and return the offset of the first."""
+    def end_transaction(self, topic: str, partition: int, producer_id: int, commit: bool) -> int:
+        """Commit or abort a transaction, and return the offset of its marker."""
+    def truncate(self, topic: str, partition: int, offset: int) -> None:
+        """Remove the end of a log, from an offset on."""
+    def coordinator(self, key: str) -> int | None:
+        """Return the id of the broker that coordinates a group or a transactional id."""
+    def move_coordinator(self, key: str, to: int) -> None:
+        """Make another broker the coordinator of a group or a transactional id."""
     def group(
         self, group: str
     ) -> (
@@ -1556,16 +2218,26 @@ class MockCluster:
             list[tuple[str, str | None, str, int, list[tuple[str, int]]]],
         ]
         | None
-    ): ...
-    def expire_member(self, group: str, member_id: str) -> None: ...
-    def committed(self, group: str) -> dict[tuple[str, int], int]: ...
-    def commit(self, group: str, topic: str, partition: int, offset: int) -> None: ...
-    def expire_offset(self, group: str, topic: str, partition: int) -> None: ...
-    def advertise(self, broker: int, host: str, port: int) -> None: ...
-    def stop_broker(self, broker: int) -> None: ...
-    def start_broker(self, broker: int) -> None: ...
-    def connections(self, broker: int) -> int: ...
-    def request_count(self, api: str, broker: int | None = None) -> int: ...
+    ):
+        """Return a group as plain values, or None."""
+    def expire_member(self, group: str, member_id: str) -> None:
+        """End a member's session."""
+    def committed(self, group: str) -> dict[tuple[str, int], int]:
+        """Return the offsets that a group has committed, by topic and partition."""
+    def commit(self, group: str, topic: str, partition: int, offset: int) -> None:
+        """Commit an offset for a group."""
+    def expire_offset(self, group: str, topic: str, partition: int) -> None:
+        """Remove an offset of a group."""
+    def advertise(self, broker: int, host: str, port: int) -> None:
+        """Advertise another host and port for a broker."""
+    def stop_broker(self, broker: int) -> None:
+        """Stop a broker: its connections break, and its leaderships move."""
+    def start_broker(self, broker: int) -> None:
+        """Start a stopped broker at its old address."""
+    def connections(self, broker: int) -> int:
+        """Return the number of a broker's connections."""
+    def request_count(self, api: str, broker: int | None = None) -> int:
+        """Return the number of requests of an API, at one broker or at all."""
     def inject(
         self,
         reaction: dict[str, object],
@@ -1576,10 +2248,14 @@ class MockCluster:
         partition: int | None = None,
         skip: int = 0,
         times: int | None = None,
-    ) -> int: ...
-    def fault_hits(self, fault: int) -> int: ...
-    def clear_faults(self) -> None: ...
-    def close(self) -> None: ...
+    ) -> int:
+        """Inject a fault, a dict with one key, and return its number."""
+    def fault_hits(self, fault: int) -> int:
+        """Return how many requests a fault has hit."""
+    def clear_faults(self) -> None:
+        """Remove all faults."""
+    def close(self) -> None:
+        """Stop all brokers."""
     def __enter__(self) -> MockCluster: ...
     def __exit__(
         self,
@@ -1589,7 +2265,7 @@ class MockCluster:
     ) -> None: ...
 
 def config_rows() -> list[tuple[str, str, str, tuple[int, int] | None, str]]:
-    """Return every key of the configuration: name, type, default, bounds, meaning."""
+    """Return every key of the configuration: name, type, default, bounds and meaning."""
 
 def examine(
     bootstrap: str | Sequence[str] | None = None,
@@ -1600,22 +2276,30 @@ def examine(
     timeout: float | None = None,
     **kwargs: Unpack[CommonConfig],
 ) -> dict[str, Any]:
-    """Look at every step of every connection, for ``ottla.diagnose``, which gives it types."""
+    """Run the checks of ``ottla.diagnose`` and return what they found, as plain values."""
 
 def partition_for_key(key: _Bytes, partitions: int) -> int:
-    """Return the partition of a key among so many, as the Java client chooses it."""
-
-def partitions_for_keys(keys: Any, partitions: int) -> Array:
-    """Return the partition of each key, as the Java client chooses it; null for a null.
+    """Return the partition of a key, as the Java client's default partitioner chooses it.
 
     Args:
-        keys: binary or text in an Arrow array, chunked array or column.
-        partitions: how many partitions there are.
-
-    Returns:
-        int32 in one Arrow array, however many chunks the keys are in.
+        key: bytes, or text (as UTF-8).
+        partitions: the topic's number of partitions.
 
     Raises:
-        ConfigError: the keys are of another type, or ``partitions`` is 0.
-        TypeError: the keys are not in Arrow.
+        ConfigError: the key is None, or ``partitions`` is 0.
+    """
+
+def partitions_for_keys(keys: Any, partitions: int) -> Array:
+    """Return the partition of each key, as the Java client's default partitioner chooses it.
+
+    Args:
+        keys: binary or text, as an Arrow array, chunked array or column.
+        partitions: the topic's number of partitions.
+
+    Returns:
+        An Arrow array of int32, in one chunk; null for a null.
+
+    Raises:
+        ConfigError: the keys have another type, or ``partitions`` is 0.
+        TypeError: the keys are not Arrow data.
     """

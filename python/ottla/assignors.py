@@ -1,10 +1,10 @@
-"""Assignors of your own, for consumers of classic groups, as the type checker sees them.
+"""Custom partition assignors for consumers of classic groups.
 
-``ottla.Consumer(..., partition_assignment_strategy=[MyAssignor(), "range"])`` takes the names of
-Kafka's own assignors (``range``, ``roundrobin``, ``sticky``, ``cooperative-sticky``) and objects,
-the preferred first. Members agree on an assignor by its name, so every member of the group has to
-offer one of the same name; the group's leader is asked. What it raises, or returns that is no
-assignment, is a ``ConfigError`` in the leader's poll.
+``ottla.Consumer(..., partition_assignment_strategy=[MyAssignor(), "range"])`` takes objects and the
+names of Kafka's own assignors (``range``, ``roundrobin``, ``sticky``, ``cooperative-sticky``), the
+preferred first. Members agree on an assignor by its name, so all of them must offer one of the same
+name; the group's leader runs it. An exception in it, or an invalid assignment, is a ``ConfigError``
+of the leader's poll.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ __all__ = ["Assignor", "MemberSubscription"]
 class Assignor(Protocol):
     """Divides the partitions of topics among the members of a group.
 
-    It is called on threads of the engine. Beside what is here it may have
+    Its methods are called on threads of the engine. It may also have:
 
-    - ``cooperative``, true if members may keep reading what they own while they join again
-      (KIP-429): what moves from one member to another is then held back until the first one has let
-      go of it. All assignors of a member have to be cooperative for that;
-    - ``user_data(topics)``, which returns what a member tells the leader's assignor: bytes or None;
-    - ``on_assignment(partitions, generation)``, which is told what this member was given.
+    - ``cooperative``: true if members keep reading their partitions during a rebalance (KIP-429). A
+      partition that moves is then assigned only after its owner has given it up. It takes effect
+      if all assignors of a member are cooperative;
+    - ``user_data(topics)``: returns bytes that the member sends to the leader's assignor, or None;
+    - ``on_assignment(partitions, generation)``: called with the partitions of this member.
     """
 
     @property
     def name(self) -> str:
-        """The name by which members agree on it."""
+        """The assignor's name, by which members agree on it."""
 
     def assign(
         self,
@@ -39,9 +39,15 @@ class Assignor(Protocol):
         members: Sequence[MemberSubscription],
         /,
     ) -> Mapping[str, Sequence[tuple[str, int]]]:
-        """Return the partitions of each member, by the members' ids.
+        """Assign the partitions to the members.
 
-        ``topics`` are those that some member reads and that exist: for each partition the racks
-        that have a replica. A member that is left out gets none. A partition that goes to two
-        members, or to one that does not read its topic, is an error.
+        Args:
+            topics: the existing topics that a member subscribes to: by topic and partition, the
+                racks of its replicas.
+            members: the group's members.
+
+        Returns:
+            The partitions of each member, by member id, as topic and number. A member that is
+            missing gets none. Assigning a partition twice, or to a member that does not subscribe
+            to its topic, is an error.
         """

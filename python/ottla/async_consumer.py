@@ -37,16 +37,31 @@ _FOREVER = float("inf")
 
 
 class AsyncConsumer(AsyncConsumerBase[K, V]):
-    """A consumer for asyncio: the twin of ``Consumer``. What waits is awaited.
+    """A consumer for asyncio; it mirrors ``Consumer``. Calls that would block are awaitable.
 
-    ``async with`` connects it and closes it; ``async for`` hands out record by record. A wait that
-    is cancelled loses no record. One task polls at a time; the rest may be called by others.
+    ``async with`` connects it and closes it; ``async for`` returns record after record, without
+    end. Cancelling a wait loses no record. One task polls or iterates at a time; any task may call
+    the other methods. The callbacks of ``subscribe`` may be functions or coroutine functions; they
+    run on the loop, inside a poll.
 
     An ``async with`` block that ends with an exception, a cancellation included, commits nothing
     automatically: the records that were being processed are read again.
 
-    The callbacks that ``subscribe`` takes may be functions or coroutine functions. They run on the
-    loop, inside of a poll.
+    Args:
+        bootstrap: addresses as ``host:port``, or a ``Client`` or ``AsyncClient`` whose metadata it
+            shares; it makes its own connections.
+        config: configuration by Kafka's dotted names; keyword arguments are the same names with
+            underscores, and win. See ``Client``. ``partition_assignment_strategy`` also takes
+            objects: see ``ottla.assignors``.
+        topics: topics to subscribe to at once, as ``subscribe(topics)`` does.
+        key_deserializer: turns the bytes of keys into objects: see ``ottla.deserializers``. Arrow
+            columns keep the bytes.
+        value_deserializer: the same for values.
+        timeout: seconds in which ``connect()`` must find the cluster. Default:
+            ``default.api.timeout.ms``, 60 s.
+
+    Raises:
+        ConfigError: a key or a value is wrong, or a client was given together with configuration.
     """
 
     _connected = False
@@ -57,20 +72,21 @@ class AsyncConsumer(AsyncConsumerBase[K, V]):
     async def poll(
         self, timeout: float = 1.0, max_records: int | None = None
     ) -> list[Record[K | None, V | None]]:
-        """Return records, as soon as there are any; none if none come in time.
+        """Return records as soon as there are any; an empty list if there are none in time.
 
-        The position is behind them at once.
+        The position moves past the records at once.
 
         Args:
-            timeout: seconds.
-            max_records: the most records. Default: ``max.poll.records``, 500.
+            timeout: seconds to wait.
+            max_records: the maximum number of records. Default: ``max.poll.records``, 500.
 
         Raises:
-            OffsetError: a partition has no position, and ``auto.offset.reset`` is none.
-            SerializationError: the next record cannot be deserialized; the position stays before
-                it, ``seek`` past it to go on.
+            OffsetError: a partition has no position, and ``auto.offset.reset`` is ``none``.
+            SerializationError: the next record cannot be deserialized. The position stays before
+                it; ``seek`` past it to continue.
             StateError: nothing is subscribed to or assigned, or another task polls.
             WakeupError: ``wakeup()`` was called.
+            ClosedError: the consumer was closed, before or while it polled.
         """
         records = await self._poll(
             timeout,
@@ -86,16 +102,22 @@ class AsyncConsumer(AsyncConsumerBase[K, V]):
         columns: Sequence[str] | None = None,
         include_headers: bool = False,
     ) -> RecordBatch | None:
-        """Return records as Arrow columns, or None if none come in time.
+        """Return records as Arrow columns, or None if there are none in time.
+
+        The position moves past the records at once.
 
         Args:
-            timeout: seconds.
-            max_rows: the most rows; about 4 MB of keys and values are the most in any case.
-            columns: the columns, in that order. Default: all, without ``headers``.
-            include_headers: whether the default has ``headers``, too.
+            timeout: seconds to wait.
+            max_rows: the maximum number of rows. About 4 MB of keys, values and headers end a
+                batch, too.
+            columns: the columns, in that order: any of ``key``, ``value``, ``topic``,
+                ``partition``, ``offset``, ``timestamp``, ``timestampType`` and ``headers``.
+                Default: all but ``headers``.
+            include_headers: whether to add ``headers`` to the default columns.
 
         Raises:
-            KafkaError: as ``poll``.
+            ConfigError: a column does not exist, or is named twice.
+            KafkaError: as from ``poll``, except ``SerializationError``: columns have the bytes.
         """
         names = None if columns is None else list(columns)
         return await self._poll(
@@ -105,7 +127,7 @@ class AsyncConsumer(AsyncConsumerBase[K, V]):
         )
 
     async def unsubscribe(self) -> None:
-        """Give up all partitions, and leave the group; the callbacks are called."""
+        """Give up all partitions, and leave the group. ``on_revoked`` is called before."""
         self._unsubscribe()
         if self._change is not None and asyncio.current_task() is self._change:
             return
@@ -119,18 +141,18 @@ class AsyncConsumer(AsyncConsumerBase[K, V]):
             self._leave()
 
     async def close(self, timeout: float = 30.0) -> None:
-        """Commit if that happens by itself, give up the partitions, leave the group, and end.
+        """Leave the group, and close the consumer.
 
-        A poll under way ends with ``ClosedError``. Cancelling the wait does not leave the consumer
-        half closed.
+        With ``enable.auto.commit`` it commits the positions before. ``on_revoked`` is called before
+        the partitions are given up. A poll under way ends with ``ClosedError``. Closing a
+        consumer again has no effect.
 
         Args:
-            timeout: seconds, for all of it.
+            timeout: seconds for all of it.
 
         Raises:
-            TimeoutError: the group's coordinator was not told in time; the consumer is closed all
-                the same.
-            StateError: it was called by a callback.
+            TimeoutError: the group's coordinator did not respond in time; the consumer is closed.
+            StateError: a callback of this consumer calls it.
         """
         if self._change is not None and asyncio.current_task() is self._change:
             raise errors.StateError("close() in a callback of the consumer: return first")

@@ -1,9 +1,8 @@
-"""What makes objects of the bytes of keys and values: for ``key_deserializer`` and
-``value_deserializer``.
+"""Deserializers for ``key_deserializer`` and ``value_deserializer``: they turn bytes into objects.
 
 A deserializer is a callable that takes the bytes, or an object with ``deserialize(topic, data,
-headers)``; both return whatever the record is to have. A key or value that is null is None, and
-never deserialized. What a deserializer raises becomes a ``SerializationError``.
+headers)``. It returns the record's key or value. A null key or value is None, and not deserialized.
+An exception in a deserializer becomes a ``SerializationError``.
 
     ottla.Consumer("kafka:9092", value_deserializer=deserializers.json)
 """
@@ -27,7 +26,7 @@ __all__ = ["Deserializer", "bytes", "int", "int32", "json", "str"]
 
 
 class Deserializer(Protocol[T_co]):
-    """A deserializer that wants to know more than the bytes."""
+    """A deserializer that uses the topic or the headers, too."""
 
     def deserialize(
         self,
@@ -35,31 +34,56 @@ class Deserializer(Protocol[T_co]):
         data: builtins.bytes,
         headers: tuple[tuple[builtins.str, builtins.bytes | None], ...],
     ) -> T_co:
-        """The bytes as an object."""
+        """Deserialize a key or a value.
+
+        Args:
+            topic: the topic that the record was read from.
+            data: the bytes; never null.
+            headers: the record's headers.
+
+        Returns:
+            The record's key or value.
+        """
 
 
 def str(data: builtins.bytes) -> builtins.str:  # noqa: A001 - used as deserializers.str
-    """UTF-8 as text."""
+    """Deserialize UTF-8 as text.
+
+    Raises:
+        UnicodeDecodeError: the bytes are not UTF-8.
+    """
     return data.decode()
 
 
 def bytes(data: builtins.bytes) -> builtins.bytes:  # noqa: A001
-    """Bytes as they are."""
+    """Pass bytes on as they are."""
     return data
 
 
 def json(data: builtins.bytes) -> Any:
-    """JSON as UTF-8."""
+    """Deserialize JSON in UTF-8, UTF-16 or UTF-32.
+
+    Raises:
+        ValueError: the bytes are not JSON.
+    """
     return _json.loads(data)
 
 
 def int(data: builtins.bytes) -> builtins.int:  # noqa: A001
-    """Eight bytes, as Java's ``LongSerializer`` has it: signed, the highest first."""
+    """Deserialize eight bytes, signed and big-endian, as from Java's ``LongSerializer``.
+
+    Raises:
+        ValueError: there are not eight bytes.
+    """
     return _integer(data, 8)
 
 
 def int32(data: builtins.bytes) -> builtins.int:
-    """Four bytes, as Java's ``IntegerSerializer`` has it: signed, the highest first."""
+    """Deserialize four bytes, signed and big-endian, as from Java's ``IntegerSerializer``.
+
+    Raises:
+        ValueError: there are not four bytes.
+    """
     return _integer(data, 4)
 
 

@@ -1,7 +1,7 @@
-"""What can go wrong, as exceptions.
+"""Exceptions; every error of ottla is a ``KafkaError``.
 
-Every error of ottla is a ``KafkaError``. Its message says what happened, where, and what to do;
-its fields say the same for programs. No secret is ever part of either.
+The message says what happened, where, and what to do; the attributes say the same for programs.
+Neither contains secrets.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Attempt:
-    """One address that was tried in vain.
+    """A failed attempt to connect to one address.
 
     Attributes:
-        address: name and port, and the IP address where the name has several; ``None`` if it is
-            not known.
-        phase: how far it got: ``DNS``, ``TCP``, ``TLS``, ``ApiVersions``, ``SASL`` or ``Metadata``.
-        error: the class of what went wrong.
-        message: why, and what to do.
+        address: name and port, and the IP address if the name has several; None if unknown.
+        phase: the step that failed: ``DNS``, ``TCP``, ``TLS``, ``ApiVersions``, ``SASL`` or
+            ``Metadata``.
+        error: the class of the error.
+        message: the cause, and what to do.
     """
 
     address: str | None
@@ -59,22 +59,23 @@ class Attempt:
 
 
 class KafkaError(Exception):
-    """An error of ottla.
+    """An error of ottla; the base of all others.
 
     Attributes:
-        code: Kafka's error code, where a broker gave one.
+        code: Kafka's error code, if a broker returned one.
         name: Kafka's name of that code, such as ``NOT_LEADER_OR_FOLLOWER``.
         retriable: whether the same call may succeed later.
-        fatal: whether the object that raised it is of no use any more.
-        maybe_done: whether what was asked for may have happened all the same, as with a record
-            whose acknowledgement was lost.
-        context: where it happened; those of ``topic``, ``partition``, ``broker``, ``address``,
+        fatal: whether the object that raised it cannot be used any more.
+        maybe_done: whether the operation may have taken effect nevertheless, as for a record whose
+            acknowledgement was lost.
+        context: where it happened: those of ``topic``, ``partition``, ``broker``, ``address``,
             ``api`` and ``phase`` that are known. Errors of single records have ``index``, the
-            record's place in what was passed to ``send_batch``, and those of serializers ``field``.
-        attempts: for errors of connecting, every address that was tried, with its phase and cause.
-        delivery: for a ``send_batch`` that ended before its last record, the promise of those that
-            were accepted: a ``BatchDelivery`` or ``AsyncBatchDelivery``. Their number is in
-            ``context["accepted"]``; to go on, pass the records from ``context["index"]`` on.
+            record's index in the arguments of ``send_batch``; errors of serializers have
+            ``field``.
+        attempts: for errors of connecting, each address that was tried, with phase and cause.
+        delivery: for a ``send_batch`` that ended before its last record, the ``BatchDelivery`` or
+            ``AsyncBatchDelivery`` of those that were accepted. Their number is
+            ``context["accepted"]``; to continue, pass the records from ``context["index"]`` on.
     """
 
     code: int | None = None
@@ -95,20 +96,19 @@ class ConfigError(KafkaError, ValueError):
 
 
 class BootstrapError(KafkaError):
-    """None of the bootstrap servers could be used; the message lists each with its cause,
-    and so does ``attempts``."""
+    """No bootstrap server could be used; ``attempts`` and the message list each with its cause."""
 
 
 class ConnectionError(KafkaError, builtins.ConnectionError):  # noqa: A001 - used as errors.ConnectionError
-    """A connection could not be made, or ended."""
+    """A connection could not be opened, or was lost."""
 
 
 class AuthenticationError(KafkaError):
-    """Credentials were refused."""
+    """Credentials, or a certificate, were rejected."""
 
 
 class AuthorizationError(KafkaError):
-    """The principal may not do this."""
+    """The principal lacks the permission (ACL) for the operation."""
 
 
 class TimeoutError(KafkaError, builtins.TimeoutError):  # noqa: A001 - used as errors.TimeoutError
@@ -116,7 +116,7 @@ class TimeoutError(KafkaError, builtins.TimeoutError):  # noqa: A001 - used as e
 
 
 class BrokerError(KafkaError):
-    """A broker answered with an error that has no class of its own."""
+    """A broker returned an error that has no class of its own; see ``code`` and ``name``."""
 
 
 class UnknownTopicError(KafkaError):
@@ -124,55 +124,64 @@ class UnknownTopicError(KafkaError):
 
 
 class TopicExistsError(KafkaError):
-    """A topic exists already."""
+    """A topic that was to be created exists."""
 
 
 class RecordTooLargeError(KafkaError, ValueError):
-    """A record is larger than ``max.request.size`` or ``buffer.memory`` or, where a broker refused
-    it, than the topic's ``max.message.bytes``."""
+    """A record is too large.
+
+    It is larger than ``max.request.size`` or ``buffer.memory``, or, if a broker rejected it, than
+    the topic's ``max.message.bytes``.
+    """
 
 
 class CommitFailedError(KafkaError):
-    """The group has gone on without this member: its offsets were not committed, and its
-    partitions may have other readers."""
+    """The group is rebalancing, or has removed this member.
+
+    The offsets were not committed, and other members may read its partitions.
+    """
 
 
 class DataLossError(KafkaError):
-    """Records that were asked for are gone."""
+    """Records of the requested range do not exist any more."""
 
 
 class FencedError(KafkaError):
-    """Somebody newer has taken this client's place."""
+    """Fenced by a newer instance with the same id, or by the members of a group."""
 
 
 class ProtocolError(KafkaError):
-    """Bytes do not hold what they should."""
+    """The peer sent malformed data."""
 
 
 class SerializationError(KafkaError):
-    """A value cannot be turned into bytes, or bytes into a value."""
+    """A serializer or a deserializer failed; its exception is the cause."""
 
 
 class OffsetError(KafkaError):
-    """A partition has no position: nothing is committed, or it is not in the log, and
-    ``auto.offset.reset`` is none. ``seek`` to where to go on."""
+    """A partition has no valid position, and ``auto.offset.reset`` is ``none``.
+
+    Nothing is committed, or the offset is not in the log. ``seek`` to a position to continue.
+    """
 
 
 class StateError(KafkaError):
-    """The call does not fit the state the object is in: a partition that is not assigned, a
-    consumer that another thread polls."""
+    """The object's state does not allow the call.
+
+    For example, a partition is not assigned, or another thread polls the consumer.
+    """
 
 
 class WakeupError(KafkaError):
-    """The poll was ended by ``wakeup()``."""
+    """``wakeup()`` ended the poll."""
 
 
 class ClosedError(KafkaError):
-    """The object was closed, or belongs to another process."""
+    """The object was closed, or was made before a fork by another process."""
 
 
 class InternalError(KafkaError):
-    """A task of ottla's own has died: a bug. The message says which task, and why."""
+    """A background task of ottla failed, which is a bug; the message says which task and why."""
 
 
 def _from_core(

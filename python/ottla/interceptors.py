@@ -1,4 +1,4 @@
-"""What sees, and may change, each record of a producer: for ``interceptors``.
+"""Interceptors of a producer: they see each record, and may change it before it is sent.
 
     class Traced(ProducerInterceptor):
         def on_send(self, record):
@@ -6,9 +6,9 @@
 
     ottla.Producer("kafka:9092", interceptors=[Traced()])
 
-As with Java's ``ProducerInterceptor``, they come before serializers and the partitioner, each gets
-what the one before it made, and what they raise is logged by ``ottla.producer`` and changes
-nothing.
+As with Java's ``ProducerInterceptor``, they run before serializers and the partitioner, and each
+gets what the previous one returned. An exception in one is logged by ``ottla.producer`` and has no
+other effect.
 """
 
 from __future__ import annotations
@@ -30,14 +30,15 @@ _LOGGER = logging.getLogger("ottla.producer")
 
 @dataclass(frozen=True)
 class ProducerRecord:
-    """A record as it was passed to ``send``: ``dataclasses.replace`` makes another of it.
+    """A record as passed to ``send``; ``dataclasses.replace`` makes a changed copy.
 
     Attributes:
         topic: the topic.
-        value, key: before they are serialized.
-        headers: as they were given: pairs, a mapping, or None.
+        value: the value before it is serialized.
+        key: the key before it is serialized.
+        headers: pairs of a name and a value, a mapping, or None.
         timestamp: milliseconds since 1970, a ``datetime``, or None for now.
-        partition: None if the partitioner is to choose.
+        partition: the partition, or None if the partitioner chooses.
     """
 
     topic: str
@@ -49,28 +50,35 @@ class ProducerRecord:
 
 
 class ProducerInterceptor:
-    """Sees each record on its way out, and what became of it. Each method may be left as it is."""
+    """The base of interceptors; override the methods that you need."""
 
     def on_send(self, record: ProducerRecord) -> ProducerRecord:
-        """Called by ``send``, on the caller's thread; what is returned is sent instead.
+        """Return the record to send instead; ``send`` calls it on the caller's thread.
 
-        In ``send_batch`` it is called for each record before the first is sent, and cannot change
-        the topic.
+        ``send_batch`` calls it for each record before it sends the first.
+
+        Args:
+            record: the record as the previous interceptor returned it.
+
+        Returns:
+            The same record or another one. In ``send_batch`` it must have the same topic.
         """
         return record
 
     def on_acknowledgement(self, metadata: RecordMetadata, error: BaseException | None) -> None:
-        """Called once when it is known what became of a record, before its ``on_delivery``, on the
-        same thread; or by ``send``, if the record was refused there.
+        """Take note that a record was acknowledged or failed; called once for each record.
+
+        It is called before the record's ``on_delivery`` and on the same thread, or by ``send`` if
+        ``send`` itself raises.
 
         Args:
-            metadata: where it is; the partition is -1 if none was chosen.
-            error: why it failed, or None. It may be an exception that is no ``KafkaError`` if
-                ``send`` has raised that, as for a value of a wrong type.
+            metadata: where the record was written; the partition is -1 if none was chosen.
+            error: why the record failed, or None. If ``send`` raised, it is that exception, which
+                need not be a ``KafkaError``: a ``TypeError``, for example.
         """
 
     def close(self) -> None:
-        """Called when the producer was closed."""
+        """Release resources; called when the producer was closed."""
 
 
 def _checked(made: object, topic: str | None) -> ProducerRecord:

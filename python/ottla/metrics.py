@@ -1,164 +1,181 @@
-"""What is counted and measured, by the Java client's names: the types of ``Client.metrics()``,
-``Producer.metrics()`` and ``Producer.topic_metrics()``.
+"""Metrics by the Java client's names: what ``metrics()`` and ``topic_metrics()`` return.
+
+Rates, averages and maxima are over a sliding window: ``metrics.num.samples`` samples of
+``metrics.sample.window.ms`` each. What was not measured yet is nan.
 """
 
 from typing import TypedDict
 
 __all__ = ["Metrics", "ProducerMetrics", "TopicMetrics"]
 
-# Rates, averages and maxima are over a sliding window: ``metrics.num.samples`` samples of
-# ``metrics.sample.window.ms`` each. What was not measured yet is not a number (nan).
 Metrics = TypedDict(
     "Metrics",
     {
-        # Connections that are open.
         "connection-count": float,
-        # Connections made per second.
         "connection-creation-rate": float,
-        # Connections made.
         "connection-creation-total": float,
-        # Connections ended per second.
         "connection-close-rate": float,
-        # Connections ended.
         "connection-close-total": float,
-        # Connections that TLS or SASL let through, per second.
         "successful-authentication-rate": float,
-        # Connections that TLS or SASL let through.
         "successful-authentication-total": float,
-        # Connections that TLS or SASL refused, per second.
         "failed-authentication-rate": float,
-        # Connections that TLS or SASL refused.
         "failed-authentication-total": float,
-        # Sessions renewed per second.
         "successful-reauthentication-rate": float,
-        # Sessions renewed.
         "successful-reauthentication-total": float,
-        # Sessions that could not be renewed, per second.
         "failed-reauthentication-rate": float,
-        # Sessions that could not be renewed.
         "failed-reauthentication-total": float,
-        # Requests and answers per second.
         "network-io-rate": float,
-        # Requests and answers.
         "network-io-total": float,
-        # Requests per second.
         "request-rate": float,
-        # Requests.
         "request-total": float,
-        # Bytes of a request, on average.
         "request-size-avg": float,
-        # Bytes of the largest request.
         "request-size-max": float,
-        # Milliseconds until an answer came, on average.
         "request-latency-avg": float,
-        # Milliseconds until an answer came, at most.
         "request-latency-max": float,
-        # Answers per second.
         "response-rate": float,
-        # Answers.
         "response-total": float,
-        # Bytes sent per second.
         "outgoing-byte-rate": float,
-        # Bytes sent.
         "outgoing-byte-total": float,
-        # Bytes received per second.
         "incoming-byte-rate": float,
-        # Bytes received.
         "incoming-byte-total": float,
-        # Seconds since the metadata was last refreshed.
         "metadata-age": float,
     },
 )
 
+Metrics.__doc__ = """The metrics of a client: ``Client.metrics()``, ``Consumer.metrics()``.
+
+Rates, averages and maxima are over ``metrics.num.samples`` windows of
+``metrics.sample.window.ms``; what was not measured yet is nan.
+
+Keys:
+    connection-count: open connections.
+    connection-creation-rate: connections opened per second.
+    connection-creation-total: connections opened.
+    connection-close-rate: connections closed per second.
+    connection-close-total: connections closed.
+    successful-authentication-rate: connections that passed TLS or SASL, per second.
+    successful-authentication-total: connections that passed TLS or SASL.
+    failed-authentication-rate: connections that TLS or SASL rejected, per second.
+    failed-authentication-total: connections that TLS or SASL rejected.
+    successful-reauthentication-rate: sessions renewed per second (KIP-368).
+    successful-reauthentication-total: sessions renewed.
+    failed-reauthentication-rate: sessions that could not be renewed, per second.
+    failed-reauthentication-total: sessions that could not be renewed.
+    network-io-rate: requests and responses per second.
+    network-io-total: requests and responses.
+    request-rate: requests per second.
+    request-total: requests.
+    request-size-avg: average size of a request in bytes.
+    request-size-max: size of the largest request in bytes.
+    request-latency-avg: average time until the response, in milliseconds.
+    request-latency-max: longest time until the response, in milliseconds.
+    response-rate: responses per second.
+    response-total: responses.
+    outgoing-byte-rate: bytes sent per second.
+    outgoing-byte-total: bytes sent.
+    incoming-byte-rate: bytes received per second.
+    incoming-byte-total: bytes received.
+    metadata-age: seconds since the metadata was last refreshed.
+"""
 
 _OfProducer = TypedDict(
     "_OfProducer",
     {
-        # Records sent per second.
         "record-send-rate": float,
-        # Records sent.
         "record-send-total": float,
-        # Records sent again per second.
         "record-retry-rate": float,
-        # Records sent again.
         "record-retry-total": float,
-        # Records that failed, per second.
         "record-error-rate": float,
-        # Records that failed.
         "record-error-total": float,
-        # Bytes of a batch's largest record, on average.
         "record-size-avg": float,
-        # Bytes of the largest record.
         "record-size-max": float,
-        # Records of a request, on average.
         "records-per-request-avg": float,
-        # Milliseconds of a batch in the buffer, on average.
         "record-queue-time-avg": float,
-        # Milliseconds of a batch in the buffer, at most.
         "record-queue-time-max": float,
-        # Bytes of a batch in its request, on average.
         "batch-size-avg": float,
-        # Bytes of the largest batch in its request.
         "batch-size-max": float,
-        # Batches split, as they were too large, per second.
         "batch-split-rate": float,
-        # Batches split, as they were too large.
         "batch-split-total": float,
-        # Bytes of a batch divided by those before compression, on average.
         "compression-rate-avg": float,
-        # Requests on their way.
         "requests-in-flight": float,
-        # Milliseconds for which a broker asked to wait, on average.
         "produce-throttle-time-avg": float,
-        # Milliseconds for which a broker asked to wait, at most.
         "produce-throttle-time-max": float,
-        # Senders that wait for room in the buffer.
         "waiting-threads": float,
-        # Bytes of the buffer: buffer.memory.
         "buffer-total-bytes": float,
-        # Bytes of the buffer that are free.
         "buffer-available-bytes": float,
-        # Nanoseconds for which senders waited for room in the buffer.
         "bufferpool-wait-time-ns-total": float,
-        # The part of the time in which a sender waited for room in the buffer.
         "bufferpool-wait-ratio": float,
-        # Waits for room that were in vain, per second.
         "buffer-exhausted-rate": float,
-        # Waits for room that were in vain.
         "buffer-exhausted-total": float,
-        # Nanoseconds in flush.
         "flush-time-ns-total": float,
-        # Nanoseconds for which senders waited for metadata.
         "metadata-wait-time-ns-total": float,
     },
 )
 
 
 class ProducerMetrics(Metrics, _OfProducer):
-    """What a producer counts, and its client. ``request-latency-avg`` and ``-max`` are of the
-    producer's own requests here."""
+    """The metrics of a producer and its client: ``Producer.metrics()``.
+
+    All keys of ``Metrics``, of which ``request-latency-avg`` and ``request-latency-max`` are those
+    of the producer's own requests, and the following.
+
+    Keys:
+        record-send-rate: records sent per second.
+        record-send-total: records sent.
+        record-retry-rate: records sent again per second.
+        record-retry-total: records sent again.
+        record-error-rate: records that failed, per second.
+        record-error-total: records that failed.
+        record-size-avg: average size of a batch's largest record in bytes.
+        record-size-max: size of the largest record in bytes.
+        records-per-request-avg: average number of records in a request.
+        record-queue-time-avg: average time of a batch in the buffer, in milliseconds.
+        record-queue-time-max: longest time of a batch in the buffer, in milliseconds.
+        batch-size-avg: average size of a batch on the wire in bytes.
+        batch-size-max: size of the largest batch on the wire in bytes.
+        batch-split-rate: batches split because they were too large, per second.
+        batch-split-total: batches split because they were too large.
+        compression-rate-avg: average ratio of a batch's compressed to its uncompressed size.
+        requests-in-flight: requests without a response.
+        produce-throttle-time-avg: average throttle time of a response, in milliseconds.
+        produce-throttle-time-max: longest throttle time of a response, in milliseconds.
+        waiting-threads: senders that wait for space in the buffer.
+        buffer-total-bytes: size of the buffer in bytes (``buffer.memory``).
+        buffer-available-bytes: free bytes of the buffer.
+        bufferpool-wait-time-ns-total: nanoseconds that senders waited for space in the buffer.
+        bufferpool-wait-ratio: fraction of time that a sender waited for space in the buffer.
+        buffer-exhausted-rate: waits for space that timed out, per second.
+        buffer-exhausted-total: waits for space that timed out.
+        flush-time-ns-total: nanoseconds in ``flush``.
+        metadata-wait-time-ns-total: nanoseconds that senders waited for metadata.
+    """
 
 
 TopicMetrics = TypedDict(
     "TopicMetrics",
     {
-        # Records sent per second.
         "record-send-rate": float,
-        # Records sent.
         "record-send-total": float,
-        # Bytes of batches sent per second.
         "byte-rate": float,
-        # Bytes of batches sent.
         "byte-total": float,
-        # Bytes of a batch divided by those before compression, on average.
         "compression-rate": float,
-        # Records sent again per second.
         "record-retry-rate": float,
-        # Records sent again.
         "record-retry-total": float,
-        # Records that failed, per second.
         "record-error-rate": float,
-        # Records that failed.
         "record-error-total": float,
     },
 )
+
+TopicMetrics.__doc__ = """The metrics of a producer for one topic: ``Producer.topic_metrics()``.
+
+Keys:
+    record-send-rate: records sent per second.
+    record-send-total: records sent.
+    byte-rate: bytes of batches sent per second.
+    byte-total: bytes of batches sent.
+    compression-rate: average ratio of a batch's compressed to its uncompressed size.
+    record-retry-rate: records sent again per second.
+    record-retry-total: records sent again.
+    record-error-rate: records that failed, per second.
+    record-error-total: records that failed.
+"""

@@ -1,9 +1,9 @@
-"""A producer's own partitioner, as the type checker sees it, and where Java would send keys.
+"""Custom partitioners of producers, and the partitions that the Java client chooses.
 
-``ottla.Producer(..., partitioner=...)`` and ``AsyncProducer`` take the name of one of Java's or
-librdkafka's own partitioners, a ``Partitioner`` or a ``BatchPartitioner``. What it raises reaches
-the caller of ``send`` or ``send_batch``; what is no partition of the topic is a ``ConfigError``.
-With asyncio it is called on the loop's thread.
+``ottla.Producer(..., partitioner=...)`` and ``AsyncProducer`` take the name of a partitioner of the
+Java client or of librdkafka, a ``Partitioner`` or a ``BatchPartitioner``. ``send`` and
+``send_batch`` raise what it raises; a number that is no partition of the topic is a
+``ConfigError``. With asyncio it is called on the loop's thread.
 """
 
 from __future__ import annotations
@@ -22,23 +22,40 @@ __all__ = [
 
 
 class Partitioner(Protocol):
-    """Chooses the partition of a record that names none."""
+    """A function that chooses the partition of a record that names none."""
 
     def __call__(
         self, topic: str, key: bytes | None, value: bytes | None, partitions: int, /
     ) -> int:
-        """Return a partition from 0 to ``partitions - 1``."""
+        """Choose the partition of a record.
+
+        Args:
+            topic: the topic.
+            key: the serialized key, or None.
+            value: the serialized value, or None.
+            partitions: the topic's number of partitions.
+
+        Returns:
+            A partition from 0 to ``partitions - 1``.
+        """
 
 
 class BatchPartitioner(Protocol):
-    """Chooses the partitions of many records at once.
+    """An object that chooses the partitions of many records at once.
 
-    ``send_batch`` calls it once for each chunk of an Arrow array or table, and once for a list;
-    ``send`` with one key, unless the object is callable too.
+    ``send_batch`` calls it once for each chunk of an Arrow array or table, and once for a list.
+    ``send`` calls it with one key, unless the object is callable, too.
     """
 
     def partition_batch(self, topic: str, keys: Array, partitions: int, /) -> Any:
-        """Return a partition for each key: an int32 or int64 Arrow array, or a list of ints.
+        """Choose the partition of each record.
 
-        ``keys`` speaks Arrow (``pyarrow.array(keys)``), with null for a record without a key.
+        Args:
+            topic: the topic.
+            keys: the keys as an Arrow array (``pyarrow.array(keys)``); null for a record without
+                a key.
+            partitions: the topic's number of partitions.
+
+        Returns:
+            A partition for each key: an Arrow array of int32 or int64, or a list of ints.
         """

@@ -40,35 +40,42 @@ def scan(
 ) -> Scan:
     """Read topics from ``start`` up to ``end`` as a stream of Arrow batches.
 
-    The result speaks Arrow's PyCapsule interface (``pyarrow.RecordBatchReader.from_stream(scan)``,
-    ``polars.DataFrame(scan)``, ``duckdb``, …), and iterating over it gives batches that do.
-    Partitions are read in parallel from their leaders; rows of one partition keep their order.
+    The offsets are looked up at once: records that are written later are not read. Partitions are
+    read in parallel from their leaders; rows of one partition keep their order.
 
     Args:
         topics: the topic, or several.
         bootstrap: addresses as ``host:port``, or a ``Client``.
-        config: configuration by Kafka's dotted names; ``kwargs`` are the same with underscores.
+        config: configuration by Kafka's dotted names; keyword arguments are the same names with
+            underscores, and win. See ``Client``.
         start: where to start: ``"earliest"``, ``"latest"``, a ``datetime`` (the first record at or
             after it), an offset, or offsets by partition. Default: the earliest record.
-        end: where to end, without it: the same forms. Default: the end at the time of the call;
-            with ``isolation.level=read_committed`` that is before the first open transaction.
+        end: where to end, exclusive, in the same forms. Default: the end of the log; with
+            ``isolation.level=read_committed``, the last stable offset.
         partitions: the partitions to read. Default: all.
-        columns: any of ``key, value, topic, partition, offset, timestamp, timestampType, headers``,
-            in the order wished; fewer columns are faster. Default: all, without headers.
-        include_headers: add the column ``headers`` to the default ones.
-        max_rows: rows in a batch, at most.
-        target_bytes: bytes of keys, values and headers at which a batch ends.
-        fail_on_data_loss: raise when records of the range are gone; otherwise they are skipped
-            with a warning.
-        timeout: seconds for looking up topics and offsets, and without any progress in reading.
-            Default: ``default.api.timeout.ms``, 60 s.
+        columns: the columns, in that order: any of ``key``, ``value``, ``topic``, ``partition``,
+            ``offset``, ``timestamp``, ``timestampType`` and ``headers``. Fewer columns are faster.
+            Default: all but ``headers``.
+        include_headers: whether to add ``headers`` to the default columns.
+        max_rows: the maximum number of rows in a batch.
+        target_bytes: bytes of keys, values and headers after which a batch ends.
+        fail_on_data_loss: whether to raise if records of the range are gone. Otherwise they are
+            skipped with a warning.
+        timeout: seconds for looking up topics and offsets, and seconds without progress after which
+            reading fails. Default: ``default.api.timeout.ms``, 60 s.
+
+    Returns:
+        A scan: iterate over it, or pass it to a library that supports Arrow's PyCapsule interface
+        (``pyarrow.RecordBatchReader.from_stream(scan)``, ``polars.DataFrame(scan)``).
 
     Raises:
         BootstrapError: no bootstrap server could be used.
-        UnknownTopicError: a topic or a partition does not exist.
-        DataLossError: records of the range are gone and ``fail_on_data_loss`` is set.
         ConfigError: an argument or a configuration key is wrong.
-        TimeoutError: no progress within ``timeout``.
+        UnknownTopicError: a topic or a partition does not exist.
+        TimeoutError: topics or offsets could not be looked up in time. Iterating raises it, too, if
+            there is no progress in time.
+        DataLossError: records of the range are gone; raised by iterating, with
+            ``fail_on_data_loss``.
     """
     if isinstance(bootstrap, Client):
         if config or kwargs:

@@ -1,8 +1,8 @@
-"""What turns keys and values into bytes: for ``key_serializer`` and ``value_serializer``.
+"""Serializers for ``key_serializer`` and ``value_serializer``: they turn objects into bytes.
 
-A serializer is a callable that takes the value, or an object with ``serialize(topic, value,
-headers)``; both return bytes, text (sent as UTF-8) or None. None, a tombstone, is sent as it is and
-never serialized. What a serializer raises becomes a ``SerializationError``.
+A serializer is a callable that takes the key or value, or an object with ``serialize(topic, value,
+headers)``. It returns bytes, text (sent as UTF-8) or None. None, a tombstone, is not serialized.
+An exception in a serializer becomes a ``SerializationError``.
 
     ottla.Producer("kafka:9092", key_serializer=serializers.str, value_serializer=serializers.json)
 """
@@ -18,7 +18,7 @@ __all__ = ["Serializer", "bytes", "int", "int32", "json", "str"]
 
 
 class Serializer(Protocol):
-    """A serializer that wants to know more than the value."""
+    """A serializer that uses the topic or the headers, too."""
 
     def serialize(
         self,
@@ -26,36 +26,68 @@ class Serializer(Protocol):
         value: Any,
         headers: Sequence[tuple[builtins.str | builtins.bytes, Any]],
     ) -> builtins.bytes | builtins.str | None:
-        """The value as bytes."""
+        """Serialize a key or a value.
+
+        Args:
+            topic: the topic that the record is sent to.
+            value: the key or the value; never None.
+            headers: the record's headers, as they were given.
+
+        Returns:
+            The bytes, text (sent as UTF-8), or None for a tombstone.
+        """
 
 
 def str(value: builtins.str) -> builtins.bytes:  # noqa: A001 - used as serializers.str
-    """Text as UTF-8; nothing else."""
+    """Serialize text as UTF-8.
+
+    Raises:
+        TypeError: the value is not text.
+    """
     if not isinstance(value, builtins.str):
         raise TypeError(f"expected str, not {type(value).__name__}")
     return value.encode()
 
 
 def bytes(value: builtins.bytes | bytearray | memoryview) -> builtins.bytes:  # noqa: A001
-    """Bytes as they are; nothing else."""
+    """Pass bytes on as they are.
+
+    Raises:
+        TypeError: the value is not bytes, ``bytearray`` or ``memoryview``.
+    """
     if not isinstance(value, builtins.bytes | bytearray | memoryview):
         raise TypeError(f"expected bytes, not {type(value).__name__}")
     return value if isinstance(value, builtins.bytes) else builtins.bytes(value)
 
 
 def json(value: Any) -> builtins.bytes:
-    """JSON as UTF-8, without needless spaces; NaN and infinity are errors."""
+    """Serialize a value as compact JSON in UTF-8.
+
+    Raises:
+        TypeError: the value has a type that JSON has no form for.
+        ValueError: the value contains NaN or infinity.
+    """
     text = _json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return text.encode()
 
 
 def int(value: builtins.int) -> builtins.bytes:  # noqa: A001
-    """Eight bytes, as Java's ``LongSerializer`` has it: signed, the highest first."""
+    """Serialize an int as eight bytes, signed and big-endian, as Java's ``LongSerializer`` does.
+
+    Raises:
+        TypeError: the value is not an int.
+        OverflowError: the value needs more than eight bytes.
+    """
     return _integer(value, 8)
 
 
 def int32(value: builtins.int) -> builtins.bytes:
-    """Four bytes, as Java's ``IntegerSerializer`` has it: signed, the highest first."""
+    """Serialize an int as four bytes, signed and big-endian, as Java's ``IntegerSerializer`` does.
+
+    Raises:
+        TypeError: the value is not an int.
+        OverflowError: the value needs more than four bytes.
+    """
     return _integer(value, 4)
 
 

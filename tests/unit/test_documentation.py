@@ -1,4 +1,4 @@
-"""What is made of the table of keys is current: the configuration page, the types of keywords."""
+"""What `make docs` generates is current: the configuration page, types, and docstrings."""
 
 import ast
 import importlib.util
@@ -78,3 +78,8 @@ def test_values_of_the_type_of_a_key_are_accepted(name: str, hint: str) -> None:
             given = type(value)(bounds[1])
         config = {"sasl_kerberos_service_name": "kafka", name: given}
         ottla.Client("127.0.0.1:9", config, connect=False).close()
+
+
+def test_the_stub_has_the_docstrings_of_the_binary() -> None:
+    stub = REPOSITORY / "python" / "ottla" / "_core.pyi"
+    assert stub.read_text() == tool("stub_docstrings").stub(), "run make docs"

@@ -1,11 +1,14 @@
-"""What a program has after `import ottla` alone: all that is documented, loaded when named."""
+"""What a program has after `import ottla`: all that is documented, loaded when it is used."""
 
 from __future__ import annotations
 
-import subprocess
 import sys
+import types
 
 import pytest
+
+import ottla
+from tests.support.subprocesses import run_python
 
 
 @pytest.mark.parametrize(
@@ -21,13 +24,38 @@ import pytest
     ],
 )
 def test_import_is_enough_to_name_what_is_documented(name: str) -> None:
-    program = (
+    run_python(
         "import sys, ottla\n"
         "loaded = {m for m in sys.modules if m.startswith('ottla')}\n"
         "assert loaded == {'ottla', 'ottla._core', 'ottla.errors', 'ottla.loading'}, loaded\n"
         f"assert ottla.{name}.__name__ == {name.rpartition('.')[2]!r}\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("when", ["at first", "once everything was loaded"])
+def test_dir_shows_the_public_names_and_nothing_else(when: str) -> None:
+    use = "for name in ottla.__all__: getattr(ottla, name)" if when != "at first" else ""
+    shown = run_python(f"import ottla\n{use}\nprint(*dir(ottla))").split()
+    module = set(dir(types.ModuleType("any"))) | {"__all__", "__builtins__", "__cached__"}
+    module |= {"__file__", "__path__"}
+    assert set(shown) - module == set(ottla.__all__) - module
+    assert shown == sorted(set(shown))
+    assert set(ottla.__all__) <= set(shown)
+
+
+def test_dir_of_the_spark_package_shows_the_public_names() -> None:
+    assert {name for name in dir(ottla.spark) if not name.startswith("__")} == {
+        *ottla.spark.__all__
+    }
+
+
+def test_all_names_exist() -> None:
+    for module in (ottla, ottla.spark):
+        missing = [name for name in module.__all__ if not hasattr(module, name)]
+        assert not missing, module.__name__
+
+
+def test_hidden_modules_are_attributes_all_the_same() -> None:
+    assert ottla.doctor is sys.modules["ottla.doctor"]
+    with pytest.raises(AttributeError, match="has no attribute 'consumer'"):
+        ottla.consumer  # type: ignore[attr-defined]  # noqa: B018

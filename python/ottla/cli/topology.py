@@ -12,7 +12,7 @@ from typing import Any
 
 from ottla import Cluster, Partition
 from ottla.cli.options import add_cluster, connect
-from ottla.cli.tables import Table, print_tables
+from ottla.cli.tables import Table, need_rich, print_tables
 
 
 @dataclass(frozen=True)
@@ -140,6 +140,8 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Look, and print."""
+    if not arguments.json:
+        need_rich()
     with connect(arguments, arguments.timeout) as client:
         names = arguments.topic or client.list_topics(timeout=arguments.timeout)
         cluster = client.cluster(names, refresh=True, timeout=arguments.timeout)

@@ -16,6 +16,7 @@ import ottla
 from ottla.demo.events import Tally, checksum, make_events
 from ottla.demo.spark_step import read_with_spark, start_spark
 from ottla.demo.topology import topology_lines
+from ottla.extras import require
 from ottla.testing import MockCluster
 
 EVENTS = int(os.environ.get("OTTLA_DEMO_EVENTS", "1000000"))
@@ -72,6 +73,10 @@ def scan_tally(client: ottla.Client, topic: str) -> tuple[Tally, Any]:
 
 def main() -> None:
     """Run all steps."""
+    try:
+        require("ottla.demo", "spark")
+    except ImportError as error:
+        sys.exit(str(error))
     topic = f"ottla-demo-{os.getpid()}-{int(time.time())}"
     with cluster() as bootstrap:
         step(1, "find the cluster")

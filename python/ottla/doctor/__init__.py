@@ -1,7 +1,7 @@
-"""The doctor: looks at every step of every connection, and says what is wrong and what to do.
+"""The doctor: checks each step of each connection, and reports failures with cause and fix.
 
-``diagnose`` has the core look (``facts``), judges what was seen (``verdict``, a pure function), and
-returns both as a ``Report``; ``picture`` draws it.
+``diagnose`` runs the checks in the core, which yields ``facts``; ``verdict``, a pure function,
+derives the findings; the ``Report`` has both, and ``picture`` draws it.
 """
 
 from __future__ import annotations
@@ -66,24 +66,25 @@ def diagnose(
     timeout: float | None = None,
     **kwargs: Unpack[CommonConfig],
 ) -> Report:
-    """Look at every bootstrap server and every broker as a client would meet it, step by step.
+    """Check each step of a connection to every bootstrap server and broker.
 
-    Nothing is written, no topic is made, and no group is joined.
+    It writes nothing, creates no topic and joins no group.
 
     Args:
         bootstrap: addresses as ``host:port``, in one text or a list.
-        config: configuration by Kafka's dotted names; ``kwargs`` are the same with underscores.
-        topic: a topic whose partitions are all asked of their leaders. Default: one partition of
-            each leader.
-        group: a group whose coordinator is looked for.
-        timeout: seconds for everything together; a silent step takes a quarter of it at most, and
-            no more than ``socket.connection.setup.timeout.ms``. Default: 20.
+        config: configuration by Kafka's dotted names; keyword arguments are the same names with
+            underscores, and win. See ``Client``.
+        topic: a topic of which each partition is read at its leader. Default: one partition of each
+            leader.
+        group: a group whose coordinator is checked.
+        timeout: seconds for all checks together. A step without a response takes at most a quarter
+            of it, and ``socket.connection.setup.timeout.ms``. Default: 20.
 
     Returns:
-        What was seen and what it means. What is wrong with the cluster is not raised.
+        A report: the facts, and for each failure its cause and its fix. Failures are not raised.
 
     Raises:
-        ConfigError: the configuration makes no sense.
+        ConfigError: the configuration is wrong.
     """
     seen = _core.examine(bootstrap, config, topic=topic, group=group, timeout=timeout, **kwargs)
     facts = facts_from(seen)

@@ -16,15 +16,15 @@ CHECKS = ("DNS", "TCP", "TLS", "ApiVersions", "SASL", "Metadata", "Identity", "L
 
 @dataclass(frozen=True)
 class Step:
-    """One check: how long it took, and how it failed if it did.
+    """One check of a connection.
 
     Attributes:
         check: DNS, TCP, TLS, ApiVersions, SASL, Metadata, Identity, LargeRequest, ListOffsets,
             Fetch, FindCoordinator, DescribeGroups or DescribeQuorum.
         seconds: how long it took.
-        reason: why it failed, for programs (``refused``, ``timed_out``, …); None if it did not.
+        reason: why it failed, for programs (``refused``, ``timed_out``, …); None if it passed.
         message: why it failed, for people.
-        code: Kafka's name of the broker's error code, if it gave one.
+        code: Kafka's name of the broker's error code, if it returned one.
     """
 
     check: str
@@ -35,7 +35,7 @@ class Step:
 
     @property
     def ok(self) -> bool:
-        """Whether it went well."""
+        """Whether the check passed."""
         return self.reason is None
 
 
@@ -46,13 +46,13 @@ class _Checked:
 
     @property
     def failure(self) -> Step | None:
-        """The check that failed, if one did."""
+        """The check that failed, or None."""
         return next((step for step in self.steps if not step.ok), None)
 
 
 @dataclass(frozen=True)
 class BrokerView:
-    """A broker as metadata names it: where it says that clients reach it."""
+    """A broker as a broker's metadata describes it, with the address that it advertises."""
 
     id: int
     host: str
@@ -61,7 +61,7 @@ class BrokerView:
 
     @property
     def address(self) -> str:
-        """``host:port``."""
+        """The advertised address as ``host:port``."""
         return join(self.host, self.port)
 
 
@@ -75,16 +75,16 @@ class View:
 
 @dataclass(frozen=True)
 class Tls:
-    """What TLS showed, whether or not the handshake succeeded.
+    """What the TLS handshake showed, whether or not it succeeded.
 
     Attributes:
-        version: what was agreed on, as ``TLSv1.3``.
-        cipher: the cipher suite that was agreed on.
-        subject: whom the broker's certificate is for.
-        issuer: who issued it.
-        names: the host names and addresses that it is for.
-        not_after: until when it is valid, in seconds since 1970.
-        client_certificate_requested: whether the broker asked for one of ours.
+        version: the negotiated version, such as ``TLSv1.3``.
+        cipher: the negotiated cipher suite.
+        subject: the subject of the broker's certificate.
+        issuer: its issuer.
+        names: the host names and addresses that it is valid for.
+        not_after: the end of its validity, in seconds since 1970.
+        client_certificate_requested: whether the broker asked for a client certificate.
     """
 
     version: str | None = None
@@ -98,16 +98,16 @@ class Tls:
 
 @dataclass(frozen=True)
 class Address(_Checked):
-    """One address of a name.
+    """One IP address of a server's name, and its checks.
 
     Attributes:
         steps: the checks, up to the first that failed.
-        tls: what TLS showed, where it is configured.
-        apis: by API, the lowest and the highest version that the broker speaks.
-        release: the oldest release of Kafka that speaks all this.
-        mechanisms: the SASL mechanisms that the listener offers, where that was found out.
-        view: the cluster as this broker sees it.
-        node: the id of the broker that answers, where that was found out.
+        tls: what the TLS handshake showed, if TLS is configured.
+        apis: by API, the lowest and the highest version that the broker supports.
+        release: the oldest release of Kafka that supports all of them.
+        mechanisms: the SASL mechanisms that the listener offers, if known.
+        view: the cluster as this broker describes it.
+        node: the id of the broker that responds, if known.
     """
 
     ip: str
@@ -123,7 +123,7 @@ class Address(_Checked):
 
 @dataclass(frozen=True)
 class Endpoint:
-    """A server's name, and what its addresses did."""
+    """A server's name, and its IP addresses."""
 
     host: str
     port: int
@@ -132,12 +132,12 @@ class Endpoint:
 
     @property
     def name(self) -> str:
-        """``host:port``."""
+        """The server as ``host:port``."""
         return join(self.host, self.port)
 
     @property
     def working(self) -> Address | None:
-        """The first address that came up, if one did."""
+        """The first address that passed all checks, or None."""
         return next((address for address in self.addresses if address.view is not None), None)
 
     @property
@@ -151,7 +151,7 @@ class Endpoint:
 
     @property
     def failure(self) -> tuple[Address, Step] | None:
-        """The address that got furthest before it failed, and where: it says most."""
+        """The failed address that passed the most checks, and the check that failed; or None."""
         failed = [(address, address.failure) for address in self.addresses]
         known = [(address, step) for address, step in failed if step is not None]
         return max(known, key=lambda pair: CHECKS.index(pair[1].check), default=None)
@@ -159,13 +159,13 @@ class Endpoint:
 
 @dataclass(frozen=True)
 class PartitionCheck(_Checked):
-    """One partition, asked of its leader.
+    """One partition, checked at its leader.
 
     Attributes:
         steps: the checks, up to the first that failed.
-        start: where the log starts.
-        end: where it ends.
-        leader_now: whom the broker that refused names as leader, asked again after it did.
+        start: the log's first offset.
+        end: its end offset.
+        leader_now: the leader that the broker names after it rejected the request.
     """
 
     topic: str
@@ -195,12 +195,12 @@ class LogDir:
 
 @dataclass(frozen=True)
 class Broker:
-    """A broker of the metadata.
+    """A broker of the cluster, and its checks.
 
     Attributes:
-        leads: how many partitions it leads, of those that were looked up.
-        endpoint: what its advertised address did.
-        partitions: partitions that it was asked for.
+        leads: how many of the partitions that were looked up it leads.
+        endpoint: the checks of its advertised address.
+        partitions: the checks of partitions that it leads.
         replicas: how many replicas it holds, of the partitions that were looked up.
         log_dirs: the directories in which it keeps partitions, where it reports them.
     """
@@ -246,13 +246,13 @@ class Topics:
     """What the metadata says about topics.
 
     Attributes:
-        step: looking them up.
-        name: the topic that was asked for; None if all were.
-        error: Kafka's name of the error about that topic.
+        step: the check of looking them up.
+        name: the topic that was looked up; None for all.
+        error: Kafka's name of that topic's error.
         topics: how many topics there are.
         partitions: how many partitions they have.
-        leaderless: the first partitions that nobody leads.
-        leaderless_count: how many partitions nobody leads.
+        leaderless: the first partitions without a leader.
+        leaderless_count: how many partitions have no leader.
         under_replicated: how many partitions have replicas that are not in sync.
         missing_brokers: brokers that hold replicas but are down, each with the number of its
             replicas.
@@ -271,7 +271,7 @@ class Topics:
 
 @dataclass(frozen=True)
 class Coordinator(_Checked):
-    """The coordinator of a group; ``state`` is the group's, in Kafka's words."""
+    """The coordinator of a group; ``state`` is Kafka's name of the group's state."""
 
     group: str
     steps: tuple[Step, ...]
@@ -282,10 +282,10 @@ class Coordinator(_Checked):
 
 @dataclass(frozen=True)
 class Facts:
-    """All that was seen.
+    """All facts.
 
     Attributes:
-        cluster: the view of the first server that answered.
+        cluster: the view of the first server that responded.
         quorum: the quorum of KRaft controllers; None where there is none or it is not reported.
     """
 

@@ -25,15 +25,15 @@ EXIT_CODES = {
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing to know.
+    """A finding: a problem, its cause and its fix.
 
     Attributes:
-        severity: ``error``: clients fail by it; ``warning``: they may; ``note``: good to know.
-        phase: where, a key of ``EXIT_CODES``.
-        code: what, for programs; stays the same when the words change.
-        summary: what was found, in words.
-        fix: what to do about it; empty if nothing is to be done.
-        brokers: the brokers that it concerns.
+        severity: ``error`` if clients fail because of it, ``warning`` if they may, or ``note``.
+        phase: the phase, a key of ``EXIT_CODES``.
+        code: the kind of problem, for programs; it stays the same when the text changes.
+        summary: the problem, as text.
+        fix: what to do about it; empty if nothing needs to be done.
+        brokers: the ids of the brokers that it concerns.
     """
 
     severity: Severity

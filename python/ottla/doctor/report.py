@@ -14,24 +14,24 @@ from ottla.doctor.tree import Style
 
 @dataclass(frozen=True)
 class Report:
-    """What the doctor saw and what it concludes; ``str(report)`` is the picture."""
+    """The facts and findings of ``ottla.diagnose``; ``str(report)`` draws them."""
 
     facts: Facts
     findings: tuple[Finding, ...]
 
     @property
     def ok(self) -> bool:
-        """Whether nothing was found by which clients fail."""
+        """Whether there is no finding because of which clients fail."""
         return self.exit_code == 0
 
     @property
     def exit_code(self) -> int:
-        """0, or the code of the first phase in which something is wrong."""
+        """The code of the first phase with an error, or 0."""
         errors = [EXIT_CODES[f.phase] for f in self.findings if f.severity == "error"]
         return min(errors, default=0)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain values, for JSON."""
+        """Return facts and findings as plain values, for JSON."""
         return {
             "ok": self.ok,
             "exit_code": self.exit_code,

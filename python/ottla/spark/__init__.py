@@ -1,7 +1,7 @@
 """``format("ottla")``: Kafka topics as Spark DataFrames and back, without a jar.
 
-Start at :mod:`ottla.spark.source`; ``planning`` runs on the driver, ``batch_reader`` and ``writer``
-on executors. ``udf`` is for users.
+Start at ``ottla.spark.source``; ``planning`` runs on the driver, ``batch_reader`` and ``writer`` on
+executors. ``udf`` is for users.
 Importing this package opens no connection and starts no thread. Invariant: it loads a module when a
 name of it is first asked for. Spark asks for a schema, plans and reads in processes of their own,
 each of which imports what it needs before the first row comes.
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ottla.extras import require
 from ottla.loading import load_later
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from ottla.spark.source import OttlaDataSource
     from ottla.spark.stream_lag import Lag, lag
     from ottla.spark.write_report import PartitionWritten, WriteReport, read_reports, write
+
+require("ottla.spark", "spark", "pyspark")
 
 __all__ = [
     "Lag",
@@ -54,15 +57,22 @@ if not TYPE_CHECKING:  # it would make every name one that exists
             "write": "write_report",
         },
         {"udf"},
+        extra="spark",
     )
 
 
 def register(spark: SparkSession) -> None:
-    """Make ``format("ottla")`` known to this session, and have Spark hide all secrets in options.
+    """Register ``format("ottla")`` in this session, and redact all secrets in its options.
 
-    Sessions that can import ``pyspark_ottla`` know the format already. What Spark then shows in
-    plans is ``kafka.ssl.keystore.key``, a private key by a name that its own pattern does not find:
-    this extends the session's ``spark.sql.redaction.options.regex``.
+    Sessions that can import ``pyspark_ottla`` find the format by themselves, but show a private
+    key in ``kafka.ssl.keystore.key`` in plans: Spark's own pattern does not match that name. This
+    extends the session's ``spark.sql.redaction.options.regex``.
+
+    Args:
+        spark: the session.
+
+    Raises:
+        ImportError: pyarrow is not installed.
     """
     from pyspark.errors import PySparkException
 

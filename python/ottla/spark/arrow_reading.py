@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql.types import StructType
 
 from ottla.errors import ConfigError
+from ottla.extras import require
 from ottla.spark.batch_reader import plan_tasks
 from ottla.spark.option_values import Value
 from ottla.spark.options import parse_batch
@@ -23,6 +24,9 @@ from ottla.spark.tasks import read_ranges
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
+
+# Spark asks for pandas before mapInArrow.
+require("read_arrow", "spark", "pyarrow", "pandas")
 
 Batches = Iterator["pa.RecordBatch"]
 
@@ -35,20 +39,22 @@ def read_arrow(
     transform: Callable[[Batches], Batches] | None = None,
     schema: StructType | str | None = None,
 ) -> DataFrame:
-    """Read a batch, and transform it in the tasks that read it.
+    """Read a batch as a DataFrame, and transform it as Arrow in the tasks that read it.
+
+    The offsets are looked up now, not at each action.
 
     Args:
         spark: the session.
-        options: those of ``format("ottla")``; numbers and booleans as such or as texts.
-        columns: the columns to read, as for ``.schema(…)`` there: any choice and order.
-        transform: takes an iterator of ``pyarrow.RecordBatch`` and yields others, as the function
-            of ``mapInArrow``; called once a task.
+        options: the options of ``format("ottla")``; numbers and booleans as such or as text.
+        columns: the columns to read, as for ``.schema(…)`` of the format: any choice and order.
+            Default: all, with ``headers`` if ``includeHeaders`` is set.
+        transform: a function from an iterator of ``pyarrow.RecordBatch`` to another, as for
+            ``mapInArrow``; called once a task.
         schema: the schema of what ``transform`` yields. Default: that of the columns.
-
-    The offsets are settled now, not at each action.
 
     Raises:
         ConfigError: an option, a column or the schema is wrong.
+        UnknownTopicError: a topic does not exist.
     """
     parsed = parse_batch(options)
     source = parsed.source

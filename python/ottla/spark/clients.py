@@ -58,16 +58,17 @@ def client_for(config: Mapping[str, str], hint: str | None = None) -> Client:
 
 
 def client(config: Mapping[str, str]) -> ottla.Client:
-    """The client of this process for this configuration, to be used in functions that Spark runs.
+    """Return this process's client for a configuration, for use in functions that Spark runs.
 
-    A Python worker has one for each configuration and keeps it, with its connections, from task to
-    task; on the driver it is the one that plans reads. Don't close it.
+    A Python worker keeps one for each configuration, with its connections, from task to task; on
+    the driver it is the one that plans reads. Do not close it. The environment variable
+    ``OTTLA_CLIENT_RACK`` sets ``client.rack`` if the configuration does not.
 
     Args:
-        config: by Kafka's dotted names, with ``bootstrap.servers``; values as text.
+        config: configuration by Kafka's dotted names, with ``bootstrap.servers``; values as text.
 
     Raises:
-        BootstrapError: no server could be used.
+        BootstrapError: no bootstrap server could be used.
         ConfigError: a key or a value is wrong.
     """
     _show_warnings_in_a_task()
@@ -75,7 +76,17 @@ def client(config: Mapping[str, str]) -> ottla.Client:
 
 
 def producer(config: Mapping[str, str]) -> ottla.Producer:
-    """The producer on the connections of ``client(config)``; flush it before a task ends."""
+    """Return this process's producer on the connections of ``client(config)``.
+
+    Flush it before a task ends, and do not close it.
+
+    Args:
+        config: configuration by Kafka's dotted names, with ``bootstrap.servers``; values as text.
+
+    Raises:
+        BootstrapError: no bootstrap server could be used.
+        ConfigError: a key or a value is wrong.
+    """
     _show_warnings_in_a_task()
     return cast("ottla.Producer", producer_for(config))
 

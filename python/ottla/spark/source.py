@@ -16,44 +16,51 @@ from pyspark.sql.datasource import (
 )
 from pyspark.sql.types import StructType
 
+from ottla.extras import require
 from ottla.spark.options import parse_batch, parse_source, parse_stream
 from ottla.spark.schema import full_schema
 
+# Spark itself needs it, to hand rows over.
+require("format('ottla')", "spark", "pyarrow")
+
 
 class OttlaDataSource(DataSource):
-    """``format("ottla")``, with the options and rows of Spark's Kafka source and sink."""
+    """The data source ``ottla``, with the options and rows of Spark's Kafka source and sink."""
 
     @classmethod
     def name(cls) -> str:
-        """The name that users give to ``format``."""
+        """Return the name that users pass to ``format``."""
         return "ottla"
 
     def schema(self) -> StructType:
-        """The columns of a read whose schema the user did not choose."""
+        """Return the columns of a read for which the user names no schema."""
         # Also asked for streams, so what only batches refuse waits for the reader.
         return full_schema(include_headers=parse_source(self.options).include_headers)
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        """Make the reader of a batch query."""
+        """Return the reader of a batch query."""
         from ottla.spark.batch_reader import batch_reader
 
         return batch_reader(parse_batch(self.options), schema)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 (Spark's name)
-        """Make the reader of a stream."""
+        """Return the reader of a streaming query."""
         from ottla.spark.stream_reader import stream_reader
 
         return stream_reader(parse_stream(self.options), schema)
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
-        """Make the writer of a batch query."""
+        """Return the writer of a batch query."""
         from ottla.spark.sink_options import parse_sink
         from ottla.spark.writer import BatchWriter
 
         return BatchWriter(parse_sink(self.options), schema, overwrite=overwrite)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:  # noqa: ARG002, N802
-        """Make the writer of a stream; output mode complete appends too, as in Spark's sink."""
+        """Return the writer of a streaming query.
+
+        Output mode complete appends, as in Spark's sink.
+        """
         from ottla.spark.sink_options import parse_sink
         from ottla.spark.writer import stream_writer
 

@@ -16,10 +16,11 @@ from ottla.spark.core import TopicPartition
 
 @dataclass(frozen=True)
 class Lag:
-    """Offsets that were in the logs and not yet read when a trigger ended, by partition.
+    """The lag of a streaming query: offsets in the logs that it had not read after a trigger.
 
-    ``known`` is whether Spark told for each source how far it has read and where its logs end; what
-    it has not told is not in ``partitions``, nor in what is made of them.
+    Attributes:
+        partitions: the lag by ``(topic, partition)``, as far as Spark reported it.
+        known: whether Spark reported, for each source, both the offsets read and the logs' ends.
     """
 
     partitions: Mapping[TopicPartition, int]
@@ -32,26 +33,29 @@ class Lag:
 
     @property
     def max(self) -> int:
-        """That of the partition furthest behind, 0 without partitions."""
+        """The largest lag of a partition; 0 without partitions."""
         return max(self.partitions.values(), default=0)
 
     @property
     def min(self) -> int:
-        """That of the partition least behind, 0 without partitions."""
+        """The smallest lag of a partition; 0 without partitions."""
         return min(self.partitions.values(), default=0)
 
     @property
     def average(self) -> float:
-        """The mean over all partitions, 0 without partitions."""
+        """The mean over all partitions; 0 without partitions."""
         return self.total / len(self.partitions) if self.partitions else 0.0
 
 
 def lag(progress: Any) -> Lag:
-    """The lag in a query's progress: ``lag(query.lastProgress)``.
+    """Return the lag of a streaming query: ``lag(query.lastProgress)``.
 
-    Counts every source of the query whose offsets are Kafka's, of ottla's as of Spark's own. Of a
-    query that has made no progress yet (None), or has not read yet, the lag is not ``known``. The
-    log's end is reported by PySpark 4.2 and newer.
+    It counts every source with Kafka's offsets: ottla's and that of Spark's own connector. No
+    request is sent.
+
+    Args:
+        progress: the query's progress, as an object or a dict. With None, or before the query has
+            read anything, the lag is not ``known``; PySpark reports the logs' ends from 4.2 on.
     """
     behind: dict[TopicPartition, int] = {}
     known = []

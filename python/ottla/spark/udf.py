@@ -1,7 +1,7 @@
-"""Columns that tell where the records of a key go: to repartition a job by what it will write to.
+"""Columns with the partition or the leader of a key, to repartition a job before it writes.
 
-Called by users on the driver. Invariant: what is needed of the cluster is asked once, when the
-column is made; tasks compute with that, ask nobody, and agree with each other.
+Called by users on the driver. Invariant: the cluster is asked once, when the column is made; tasks
+send no request, and agree with each other.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from ottla.extras import require
 from ottla.spark.clients import client_for
 from ottla.spark.core import Client
 from ottla.spark.subscription import APPEARS_WITHIN
@@ -17,16 +18,20 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import Column
 
+require("ottla.spark.udf", "spark", "pyarrow")
+
 __all__ = ["leader_for", "partition_for"]
 
 
 def partition_for(topic: str, key: Column | str, *, config: Mapping[str, str]) -> Column:
-    """The partition of a topic that a key's records go to, by Java's partitioner; null for null.
+    """Return a column with the partition of each key, as the Java client chooses it.
+
+    It is null for a null key.
 
     Args:
-        topic: the topic; how many partitions it has is asked now.
+        topic: the topic; its number of partitions is looked up now.
         key: a column of binary or text.
-        config: the client's configuration, by Kafka's names.
+        config: configuration by Kafka's dotted names, with ``bootstrap.servers``; values as text.
 
     Raises:
         UnknownTopicError: the topic does not exist.
@@ -44,15 +49,15 @@ def partition_for(topic: str, key: Column | str, *, config: Mapping[str, str]) -
 
 
 def leader_for(topic: str, key: Column | str, *, config: Mapping[str, str]) -> Column:
-    """The id of the broker that leads the partition of ``partition_for``; null for null.
+    """Return a column with the id of the broker that leads the partition of each key.
 
-    Leaders may move while the job runs: good for placing work, not for more. A partition that has
-    no leader right now gives null too.
+    It is null for a null key, and for a partition without a leader. Leaders may move while the job
+    runs: use it to place work, not for correctness.
 
     Args:
-        topic: the topic; who leads its partitions is asked now.
+        topic: the topic; the leaders of its partitions are looked up now.
         key: a column of binary or text.
-        config: the client's configuration, by Kafka's names.
+        config: configuration by Kafka's dotted names, with ``bootstrap.servers``; values as text.
 
     Raises:
         UnknownTopicError: the topic does not exist.

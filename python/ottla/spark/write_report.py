@@ -27,10 +27,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PartitionWritten:
-    """What was written to one partition.
+    """The records that were written to one partition.
 
-    ``first`` and ``last`` are the lowest and the highest offset, None if brokers did not tell them,
-    as with ``acks=0``. Records of others, and of attempts that failed, may lie in between.
+    Records of other producers, and of failed attempts, may lie between the first and the last.
+
+    Attributes:
+        records: the number of records.
+        first: the lowest offset; None if the brokers did not report it, as with ``acks=0``.
+        last: the highest offset; None likewise.
     """
 
     records: int
@@ -47,14 +51,19 @@ class PartitionWritten:
 
 @dataclass(frozen=True)
 class WriteReport:
-    """What one batch query, or one micro-batch of a stream (``batch_id``), has written."""
+    """The records that a batch query, or one micro-batch of a stream, has written.
+
+    Attributes:
+        partitions: the records by ``(topic, partition)``.
+        batch_id: the number of the micro-batch; None for a batch query.
+    """
 
     partitions: Mapping[TopicPartition, PartitionWritten]
     batch_id: int | None = None
 
     @property
     def records(self) -> int:
-        """How many records were written in all."""
+        """The number of records in all partitions."""
         return sum(piece.records for piece in self.partitions.values())
 
 
@@ -87,15 +96,32 @@ def append_report(path: str, report: WriteReport) -> None:
 
 
 def read_reports(path: str) -> list[WriteReport]:
-    """The reports in a file of ``reportPath``, the oldest first."""
+    """Return the reports in a file that the option ``reportPath`` named, the oldest first.
+
+    Args:
+        path: the file on the driver's machine.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
     return [_report(line) for line in Path(path).read_text(encoding="utf-8").splitlines()]
 
 
 def write(frame: DataFrame, options: Mapping[str, Value]) -> WriteReport:
-    """Write a frame as ``frame.write.format("ottla")`` does, and return what was written.
+    """Write a frame as ``frame.write.format("ottla")`` does, and report what was written.
 
-    ``options`` are those of the format. The report comes through a file on the driver's machine, so
-    this has to run there too: with a Spark Connect server elsewhere, use ``reportPath``.
+    The report passes through a file on the driver's machine, so this must run there. With a Spark
+    Connect server elsewhere, use the option ``reportPath``.
+
+    Args:
+        frame: the frame.
+        options: the options of ``format("ottla")``.
+
+    Returns:
+        The records by partition.
+
+    Raises:
+        KafkaError: the rows were written, but the driver is on another machine.
     """
     with tempfile.TemporaryDirectory(prefix="ottla-write-") as directory:
         path = Path(directory) / "report"

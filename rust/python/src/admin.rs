@@ -15,7 +15,20 @@ use crate::client::Client;
 use crate::errors;
 use crate::runtime::{Owned, seconds, wait_for};
 
-/// Changes the cluster.
+/// Creates and deletes topics, and reads and stores the offsets of groups.
+///
+/// Use it in a ``with`` block, or ``close()`` it.
+///
+/// Args:
+///     bootstrap: addresses as ``host:port``, or a ``Client`` whose connections it shares.
+///     config: configuration by Kafka's dotted names; keyword arguments are the same names with
+///         underscores, and win. See ``Client``.
+///     timeout: seconds in which the cluster must be found, as for ``Client``.
+///
+/// Raises:
+///     AuthenticationError: the credentials, or the certificate of either side, were rejected.
+///     BootstrapError: no bootstrap server could be used; the message lists each with its cause.
+///     ConfigError: a key or a value is wrong, or a client was given together with configuration.
 #[pyclass(frozen, module = "ottla")]
 pub(crate) struct Admin {
     core: Owned<Core>,
@@ -44,6 +57,21 @@ impl Admin {
         Ok(Self { core: Owned::new(core), own_client })
     }
 
+    /// Create a topic, and wait until all its partitions have leaders.
+    ///
+    /// Args:
+    ///     name: the topic's name.
+    ///     partitions: the number of partitions. Default: the cluster's ``num.partitions``.
+    ///     replication: the number of replicas. Default: the cluster's
+    ///         ``default.replication.factor``.
+    ///     configs: the topic's configuration, by Kafka's names, such as ``retention.ms``.
+    ///     timeout: seconds. Default: ``default.api.timeout.ms``.
+    ///
+    /// Raises:
+    ///     TopicExistsError: the topic exists; with ``maybe_done``, this call may have created it.
+    ///     ConfigError: the number of partitions or replicas, or the configuration, is invalid.
+    ///     AuthorizationError: the principal may not create the topic.
+    ///     TimeoutError: the topic was not created, or has no leaders, in time.
     #[pyo3(signature = (name, partitions=None, replication=None, configs=None, *, timeout=None))]
     fn create_topic(
         &self,
@@ -65,11 +93,33 @@ impl Admin {
         wait_for(py, self.core.get()?.create_topics(&[topic], self.timeout(timeout)?))
     }
 
+    /// Delete a topic.
+    ///
+    /// Args:
+    ///     name: the topic's name.
+    ///     timeout: seconds. Default: ``default.api.timeout.ms``.
+    ///
+    /// Raises:
+    ///     UnknownTopicError: the topic does not exist; with ``maybe_done``, this call may have
+    ///         deleted it.
+    ///     AuthorizationError: the principal may not delete the topic.
+    ///     TimeoutError: the controller did not respond in time.
     #[pyo3(signature = (name, *, timeout=None))]
     fn delete_topic(&self, py: Python<'_>, name: String, timeout: Option<f64>) -> PyResult<()> {
         wait_for(py, self.core.get()?.delete_topics(&[name], self.timeout(timeout)?))
     }
 
+    /// Store offsets for a group without members; the group is created if it does not exist.
+    ///
+    /// Args:
+    ///     group_id: the group (``group.id``).
+    ///     offsets: the offset of the next record to read, by ``(topic, partition)``.
+    ///     timeout: seconds. Default: ``default.api.timeout.ms``.
+    ///
+    /// Raises:
+    ///     AuthorizationError: the principal may not commit for the group or a topic.
+    ///     FencedError: the group has members; only they may commit.
+    ///     UnknownTopicError: a topic or a partition does not exist.
     #[pyo3(signature = (group_id, offsets, *, timeout=None))]
     fn alter_consumer_group_offsets(
         &self,
@@ -97,6 +147,18 @@ impl Admin {
         }
     }
 
+    /// Return the offsets that a group has committed.
+    ///
+    /// Args:
+    ///     group_id: the group (``group.id``).
+    ///     timeout: seconds. Default: ``default.api.timeout.ms``.
+    ///
+    /// Returns:
+    ///     The offset of the next record to read, by ``(topic, partition)``.
+    ///
+    /// Raises:
+    ///     AuthorizationError: the principal may not read the group's offsets.
+    ///     TimeoutError: the group's coordinator did not respond in time.
     #[pyo3(signature = (group_id, *, timeout=None))]
     fn list_consumer_group_offsets(
         &self,
@@ -113,6 +175,7 @@ impl Admin {
         Ok(found.into_iter().filter_map(offset).collect())
     }
 
+    /// Close the connections, unless they belong to a client that was given.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         let core = self.core.get()?;
         if self.own_client {

@@ -13,7 +13,9 @@ use pyo3_arrow::ffi::{to_array_pycapsules, to_schema_pycapsule};
 
 use crate::rows;
 
-/// Rows as Arrow columns.
+/// Records as Arrow columns, for any library that supports Arrow's PyCapsule interface.
+///
+/// ``pyarrow.record_batch(batch)`` and ``polars.DataFrame(batch)`` take it over without a copy.
 #[pyclass(frozen, module = "ottla")]
 pub(crate) struct RecordBatch(pub(crate) ArrowBatch);
 
@@ -34,26 +36,37 @@ pub(crate) fn undecodable(error: DecodeError) -> Error {
 
 #[pymethods]
 impl RecordBatch {
+    /// The number of rows.
     #[getter]
     fn num_rows(&self) -> usize {
         self.0.num_rows()
     }
 
+    /// The number of columns.
     #[getter]
     fn num_columns(&self) -> usize {
         self.0.num_columns()
     }
 
+    /// The names of the columns, in order.
     #[getter]
     fn column_names(&self) -> Vec<String> {
         self.0.schema_ref().fields().iter().map(|field| field.name().clone()).collect()
     }
 
+    /// The size of the columns' buffers in bytes.
     #[getter]
     fn nbytes(&self) -> usize {
         self.0.get_array_memory_size()
     }
 
+    /// Return the rows as tuples of plain Python values, without any Arrow library.
+    ///
+    /// It makes an object for each value and is meant for small batches.
+    ///
+    /// Returns:
+    ///     A tuple for each row, in the order of the columns. Timestamps are milliseconds since
+    ///     1970; headers are lists of pairs of a name and a value, or None.
     fn rows<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         rows::rows(py, &self.0)
     }

@@ -23,7 +23,23 @@ use crate::events::{Event, KeptFresh};
 use crate::runtime::{Owned, seconds};
 use crate::{config, errors, offsets};
 
-/// A client of one cluster, for asyncio.
+/// A client of one Kafka cluster for asyncio; it mirrors ``Client``.
+///
+/// Methods that block there return a native future of the running loop here, without a thread that
+/// waits; cancelling the future cancels the request. One client may be used from several loops.
+///
+/// Making a client does not connect: ``async with`` does, or ``connect()``, or the first call.
+///
+/// Args:
+///     bootstrap: addresses as ``host:port``, in one text or a list (``bootstrap.servers``); one
+///         that responds is enough.
+///     config: configuration by Kafka's dotted names; keyword arguments are the same names with
+///         underscores, and win. See ``Client``.
+///     timeout: seconds in which ``connect()`` must find the cluster; until then, servers that fail
+///         are tried again. Default: ``default.api.timeout.ms``, 60 s.
+///
+/// Raises:
+///     ConfigError: a key or a value is wrong.
 #[pyclass(frozen, module = "ottla")]
 pub(crate) struct AsyncClient {
     core: Owned<Core>,
@@ -61,11 +77,28 @@ impl AsyncClient {
         Ok(Self { core: Owned::new(core), timeout })
     }
 
+    /// Find the cluster, unless it was found before.
+    ///
+    /// Raises:
+    ///     AuthenticationError: the credentials, or the certificate of either side, were rejected.
+    ///     BootstrapError: no bootstrap server could be used; the message lists each with its
+    ///         cause.
     fn connect<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let (core, timeout) = (self.core()?.clone(), self.timeout);
         start(py, async move { core.find_cluster(timeout).await }, |py, ()| Ok(py.None()))
     }
 
+    /// Return a snapshot of the cluster's metadata.
+    ///
+    /// Args:
+    ///     topics: topics that it must contain. Those that are not known yet are looked up.
+    ///     all_topics: whether to look up all topics of the cluster, this once.
+    ///     refresh: whether to ask the cluster even if everything is known.
+    ///     timeout: seconds. Default: ``default.api.timeout.ms``.
+    ///
+    /// Raises:
+    ///     UnknownTopicError: a topic does not exist.
+    ///     TimeoutError: the cluster did not respond in time.
     #[pyo3(signature = (topics=None, *, all_topics=false, refresh=false, timeout=None))]
     fn cluster<'py>(
         &self,
@@ -82,16 +115,45 @@ impl AsyncClient {
         })
     }
 
+    /// Return the names of all topics, internal ones included, in alphabetical order.
+    ///
+    /// Args:
+    ///     timeout: seconds. Default: ``default.api.timeout.ms``.
+    ///
+    /// Raises:
+    ///     TimeoutError: the cluster did not respond in time.
     #[pyo3(signature = (*, timeout=None))]
     fn list_topics<'py>(&self, py: Python<'py>, timeout: Option<f64>) -> PyResult<Bound<'py, PyAny>> {
         let (core, timeout) = self.call(timeout)?;
         start(py, calls::list_topics(core, timeout), |py, names| names.into_py_any(py))
     }
 
+    /// Return the id of a partition's leader, without waiting.
+    ///
+    /// It is that of the metadata at hand; no request is sent.
+    ///
+    /// Args:
+    ///     topic: the topic's name.
+    ///     partition: the partition's number.
+    ///
+    /// Returns:
+    ///     The id, or None if the partition has no leader or is not known.
     fn leader(&self, topic: &str, partition: i32) -> PyResult<Option<i32>> {
         Ok(self.core()?.leader(topic, partition))
     }
 
+    /// Return the changes from now on: ``async for event in await client.events(): ...``.
+    ///
+    /// While the returned object exists, metadata is refreshed every ``events.metadata.max.age.ms``
+    /// (5 s), so that an idle client notices changes, too.
+    ///
+    /// Args:
+    ///     all_topics: whether to include all topics, new ones too, instead of those that this
+    ///         client uses. Topics that exist already cause no events.
+    ///     timeout: seconds for looking up the topics. Default: ``default.api.timeout.ms``.
+    ///
+    /// Raises:
+    ///     TimeoutError: the cluster did not respond in time.
     #[pyo3(signature = (*, all_topics=false, timeout=None))]
     fn events<'py>(
         &self,
@@ -102,14 +164,34 @@ impl AsyncClient {
         events(py, self.core()?, all_topics, timeout)
     }
 
+    /// Return the state of each connection, by broker, without waiting.
     fn connections(&self) -> PyResult<Vec<ConnectionStatus>> {
         Ok(client::connections(self.core()?))
     }
 
+    /// Return the client's metrics, by the Java client's names, without waiting.
+    ///
+    /// See ``ottla.Metrics`` for their meaning.
     fn metrics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         client::metrics(py, self.core()?.metrics())
     }
 
+    /// Return offsets of partitions (Kafka's ListOffsets).
+    ///
+    /// Args:
+    ///     spec: for each ``(topic, partition)`` either ``"earliest"``, ``"latest"``,
+    ///         ``"max_timestamp"``, or milliseconds since 1970; see ``Client.list_offsets``.
+    ///     isolation_level: ``read_uncommitted`` or ``read_committed``. Default: the client's
+    ///         ``isolation.level``.
+    ///     timeout: seconds. Default: ``default.api.timeout.ms``.
+    ///
+    /// Returns:
+    ///     The offsets by ``(topic, partition)``; an offset of -1 means that no record matches.
+    ///
+    /// Raises:
+    ///     ConfigError: an entry of ``spec`` or the isolation level is wrong.
+    ///     UnknownTopicError: a topic or a partition does not exist.
+    ///     TimeoutError: a leader did not respond in time.
     #[pyo3(signature = (spec, *, isolation_level=None, timeout=None))]
     fn list_offsets<'py>(
         &self,
@@ -125,6 +207,10 @@ impl AsyncClient {
         start(py, call, |py, found| offsets::to_dict(py, found)?.into_py_any(py))
     }
 
+    /// Close all connections. Calls that wait for a response fail with ``ClosedError``.
+    ///
+    /// Args:
+    ///     timeout: has no effect; producers and consumers have the same argument.
     #[pyo3(signature = (timeout=None))]
     fn close<'py>(&self, py: Python<'py>, timeout: Option<f64>) -> PyResult<Bound<'py, PyAny>> {
         // Nothing of a client needs time to close; the argument is for symmetry with producers.
@@ -158,7 +244,11 @@ impl AsyncClient {
     }
 }
 
-/// The events since it was made, for asyncio.
+/// The changes of the cluster and of the client's connections, for asyncio.
+///
+/// ``async for`` waits for the next event and ends when the client is closed. At most 1,024 unread
+/// events are buffered; if more come, the oldest are dropped and an event of kind ``missed`` is
+/// delivered. Cancelling a wait loses no event. If several tasks wait, each gets different events.
 #[pyclass(frozen, module = "ottla")]
 pub(crate) struct AsyncEvents {
     source: Owned<Arc<Mutex<Source>>>,
@@ -215,6 +305,16 @@ impl Source {
 
 #[pymethods]
 impl AsyncEvents {
+    /// Return the next event.
+    ///
+    /// Args:
+    ///     timeout: seconds to wait. Default: without limit.
+    ///
+    /// Returns:
+    ///     The event, or None if none came in time.
+    ///
+    /// Raises:
+    ///     ClosedError: the client was closed.
     #[pyo3(signature = (timeout=None))]
     fn next<'py>(&self, py: Python<'py>, timeout: Option<f64>) -> PyResult<Bound<'py, PyAny>> {
         self.take(py, timeout, |py, event| match event {

@@ -200,7 +200,9 @@ impl Callbacks {
     }
 }
 
-/// What the thread iterates over: callback, error and metadata.
+/// The queue of completed records that have an ``on_delivery``, for the thread that calls it.
+///
+/// Iterating waits for the next one: callback, error and metadata.
 #[pyclass(frozen, module = "ottla._core")]
 pub(crate) struct DeliveryReports {
     queue: Arc<Queue>,
@@ -253,7 +255,7 @@ impl DeliveryReports {
         }
     }
 
-    /// Keeps what a callback has raised for `flush`; not if something is kept already.
+    /// Keep an exception of a callback for ``flush``; return False if one is kept already.
     fn raised(&self, error: Py<PyAny>) -> bool {
         let mut raised = self.queue.raised.lock();
         if raised.is_some() {

@@ -20,17 +20,30 @@ use crate::runtime::{Owned, runtime, seconds, wait_for};
 use crate::scan::Scan;
 use crate::{config, errors, offsets, scan};
 
-/// A connection as it is now.
+/// The state of a connection at the time of the call.
+///
+/// A client has at most two connections to a broker: one for data, and one for the groups and
+/// transactions that the broker coordinates. Consumers on a shared client have connections of their
+/// own.
 #[pyclass(frozen, get_all, module = "ottla")]
 pub(crate) struct ConnectionStatus {
+    /// The broker's id.
     broker: i32,
+    /// What the connection is for: ``data``, or ``coordinator`` for groups and transactions.
     lane: &'static str,
+    /// The broker's address as ``host:port``.
     address: String,
+    /// ``connected``, ``connecting``, ``backing_off`` after a failure, or ``disconnected``.
     state: &'static str,
+    /// The step that is under way while ``connecting``, such as ``DNS`` or ``TLS``.
     phase: Option<String>,
+    /// The number of requests that have no response yet.
     in_flight: usize,
+    /// The smoothed round-trip time in seconds, without fetches; None if unknown.
     round_trip_time: Option<f64>,
+    /// The rest of the broker's throttle time in seconds (KIP-219), or None.
     throttled_for: Option<f64>,
+    /// The message of the last failure; None if there was none.
     last_error: Option<String>,
 }
 
@@ -68,7 +81,27 @@ impl ConnectionStatus {
     }
 }
 
-/// A client of one cluster.
+/// A client of one Kafka cluster: metadata, offsets, events and scans.
+///
+/// Use it in a ``with`` block, or ``close()`` it. Any thread may use it. Producers, consumers and
+/// admins can share it.
+///
+/// Args:
+///     bootstrap: addresses as ``host:port``, in one text or a list (``bootstrap.servers``); one
+///         that responds is enough.
+///     config: configuration by Kafka's dotted names; keyword arguments are the same names with
+///         underscores, and win. ``sasl_oauth_token`` is a callable for OAUTHBEARER (KIP-255). It
+///         returns a token, ``(token, expiry)`` or ``(token, expiry, extensions)``: the expiry in
+///         seconds since 1970 or as an aware ``datetime``, the extensions as a dict. It is called
+///         on a thread of its own whenever a new token is needed.
+///     timeout: seconds in which the cluster must be found; until then, servers that fail are tried
+///         again. Default: ``default.api.timeout.ms``, 60 s.
+///     connect: whether to connect now. Otherwise the first call connects.
+///
+/// Raises:
+///     AuthenticationError: the credentials, or the certificate of either side, were rejected.
+///     BootstrapError: no bootstrap server could be used; the message lists each with its cause.
+///     ConfigError: a key or a value is wrong.
 #[pyclass(frozen, module = "ottla")]
 pub(crate) struct Client {
     core: Owned<Core>,
@@ -137,6 +170,18 @@ impl Client {
         Ok(Self { core: Owned::new(core) })
     }
 
+    /// Return a snapshot of the cluster's metadata.
+    ///
+    /// Args:
+    ///     topics: topics that it must contain. Those that are not known yet are looked up, and are
+    ///         refreshed until they have not been used for ``metadata.max.idle.ms`` (5 minutes).
+    ///     all_topics: whether to look up all topics of the cluster, this once.
+    ///     refresh: whether to ask the cluster even if everything is known.
+    ///     timeout: seconds. Default: ``default.api.timeout.ms``.
+    ///
+    /// Raises:
+    ///     UnknownTopicError: a topic does not exist.
+    ///     TimeoutError: the cluster did not respond in time.
     #[pyo3(signature = (topics=None, *, all_topics=false, refresh=false, timeout=None))]
     fn cluster(
         &self,
@@ -155,28 +200,79 @@ impl Client {
         Ok(Cluster::from(snapshot))
     }
 
+    /// Return the names of all topics, internal ones included, in alphabetical order.
+    ///
+    /// Args:
+    ///     timeout: seconds. Default: ``default.api.timeout.ms``.
+    ///
+    /// Raises:
+    ///     TimeoutError: the cluster did not respond in time.
     #[pyo3(signature = (*, timeout=None))]
     fn list_topics(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<Vec<String>> {
         wait_for(py, calls::list_topics(self.core()?.clone(), self.timeout(timeout)?))
     }
 
+    /// Return the id of a partition's leader, without waiting.
+    ///
+    /// It is that of the metadata at hand; no request is sent.
+    ///
+    /// Args:
+    ///     topic: the topic's name.
+    ///     partition: the partition's number.
+    ///
+    /// Returns:
+    ///     The id, or None if the partition has no leader or is not known.
     fn leader(&self, topic: &str, partition: i32) -> PyResult<Option<i32>> {
         Ok(self.core()?.leader(topic, partition))
     }
 
+    /// Return the changes of the cluster and of the connections, from now on.
+    ///
+    /// While the returned object exists, metadata is refreshed every ``events.metadata.max.age.ms``
+    /// (5 s), so that an idle client notices changes, too.
+    ///
+    /// Args:
+    ///     all_topics: whether to include all topics, new ones too, instead of those that this
+    ///         client uses. Topics that exist already cause no events.
+    ///     timeout: seconds for looking up the topics. Default: ``default.api.timeout.ms``.
+    ///
+    /// Raises:
+    ///     TimeoutError: the cluster did not respond in time.
     #[pyo3(signature = (*, all_topics=false, timeout=None))]
     fn events(&self, py: Python<'_>, all_topics: bool, timeout: Option<f64>) -> PyResult<Events> {
         events(py, self.core()?, all_topics, timeout)
     }
 
+    /// Return the state of each connection, by broker, without waiting.
     fn connections(&self) -> PyResult<Vec<ConnectionStatus>> {
         Ok(connections(self.core()?))
     }
 
+    /// Return the client's metrics, by the Java client's names, without waiting.
+    ///
+    /// See ``ottla.Metrics`` for their meaning.
     fn metrics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         metrics(py, self.core()?.metrics())
     }
 
+    /// Return offsets of partitions (Kafka's ListOffsets).
+    ///
+    /// Args:
+    ///     spec: for each ``(topic, partition)`` either ``"earliest"``, ``"latest"``,
+    ///         ``"max_timestamp"`` (KIP-734), or milliseconds since 1970 for the first record that
+    ///         is not older.
+    ///     isolation_level: ``read_uncommitted`` or ``read_committed``. With ``read_committed``,
+    ///         ``"latest"`` is the last stable offset: the end, or the first record of an open
+    ///         transaction. Default: the client's ``isolation.level``.
+    ///     timeout: seconds. Default: ``default.api.timeout.ms``.
+    ///
+    /// Returns:
+    ///     The offsets by ``(topic, partition)``; an offset of -1 means that no record matches.
+    ///
+    /// Raises:
+    ///     ConfigError: an entry of ``spec`` or the isolation level is wrong.
+    ///     UnknownTopicError: a topic or a partition does not exist.
+    ///     TimeoutError: a leader did not respond in time.
     #[pyo3(signature = (spec, *, isolation_level=None, timeout=None))]
     fn list_offsets<'py>(
         &self,
@@ -193,6 +289,26 @@ impl Client {
         offsets::to_dict(py, found)
     }
 
+    /// Read ranges of offsets as Arrow batches; ``ottla.scan`` is the same by topic and time.
+    ///
+    /// Args:
+    ///     ranges: ``(topic, partition, start, end)``; ``end`` is exclusive. With an end of None,
+    ///         the scan follows the log until it is closed.
+    ///     columns: the columns to read, in that order. Default: all, without ``headers``.
+    ///     include_headers: whether to add ``headers`` to the default columns.
+    ///     max_rows: the maximum number of rows in a batch.
+    ///     target_bytes: bytes of keys, values and headers after which a batch ends.
+    ///     fail_on_data_loss: whether to raise if records of a range are gone. Otherwise they are
+    ///         skipped with a warning.
+    ///     timeout: seconds without any progress after which the scan fails. Default:
+    ///         ``default.api.timeout.ms``.
+    ///
+    /// Returns:
+    ///     A scan, which reads in the background from now on; errors of reading are raised by
+    ///     iterating over it.
+    ///
+    /// Raises:
+    ///     ConfigError: a range, a column or a limit is wrong.
     #[pyo3(signature = (ranges, *, columns=None, include_headers=false, max_rows=50_000, target_bytes=4_194_304, fail_on_data_loss=true, timeout=None))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn scan(
@@ -240,6 +356,10 @@ impl Client {
         Scan::start(core.clone(), ranges, options, columns, max_rows, target_bytes)
     }
 
+    /// Close all connections. Calls that wait for a response fail with ``ClosedError``.
+    ///
+    /// Args:
+    ///     timeout: has no effect; producers and consumers have the same argument.
     #[pyo3(signature = (timeout=None))]
     fn close(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<()> {
         // Nothing of a client needs time to close; the argument is for symmetry with producers.

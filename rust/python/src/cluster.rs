@@ -8,12 +8,16 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyMappingProxy};
 
-/// A broker.
+/// A broker of the cluster, as the metadata describes it.
 #[pyclass(frozen, get_all, module = "ottla")]
 pub(crate) struct Broker {
+    /// The broker's id (``node.id``).
     id: i32,
+    /// The host name or address that the broker advertises to clients.
     host: String,
+    /// The port that the broker advertises to clients.
     port: u16,
+    /// The broker's rack (``broker.rack``); None if it has none.
     rack: Option<String>,
 }
 
@@ -36,15 +40,22 @@ impl From<&CoreBroker> for Broker {
     }
 }
 
-/// A partition.
+/// A partition of a topic: its leader, its replicas and their state.
 #[pyclass(frozen, get_all, module = "ottla")]
 pub(crate) struct Partition {
+    /// The partition's number in its topic, from 0.
     index: i32,
+    /// The id of the broker that leads the partition; None while there is no leader.
     leader: Option<i32>,
+    /// The leader epoch (KIP-320), which grows with each change of the leader; -1 if unknown.
     leader_epoch: i32,
+    /// The ids of the brokers that have a replica, the preferred leader first.
     replicas: Vec<i32>,
+    /// The ids of the brokers whose replicas are in sync.
     isr: Vec<i32>,
+    /// The ids of the brokers whose replicas are offline.
     offline_replicas: Vec<i32>,
+    /// Kafka's name of the partition's error, as ``LEADER_NOT_AVAILABLE``, or None.
     error: Option<&'static str>,
 }
 
@@ -59,32 +70,37 @@ impl Partition {
     }
 }
 
-/// A topic.
+/// A topic and its partitions.
 #[pyclass(frozen, module = "ottla")]
 pub(crate) struct Topic(Arc<CoreTopic>);
 
 #[pymethods]
 impl Topic {
+    /// The topic's name.
     #[getter]
     fn name(&self) -> &str {
         &self.0.name
     }
 
+    /// The topic's id (KIP-516) as text; None if the brokers do not give ids.
     #[getter]
     fn id(&self) -> Option<String> {
         (!self.0.id.is_zero()).then(|| self.0.id.to_string())
     }
 
+    /// Whether the topic is Kafka's own, such as ``__consumer_offsets``.
     #[getter]
     fn internal(&self) -> bool {
         self.0.is_internal
     }
 
+    /// Kafka's name of the topic's error, as ``UNKNOWN_TOPIC_OR_PARTITION``, or None.
     #[getter]
     fn error(&self) -> Option<&'static str> {
         error_name(self.0.error)
     }
 
+    /// The topic's partitions by number, in a new dict.
     #[getter]
     fn partitions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);
@@ -112,7 +128,9 @@ fn error_name(code: ErrorCode) -> Option<&'static str> {
     (code != ErrorCode::None).then(|| code.name())
 }
 
-/// The cluster as the client knew it at one moment.
+/// A snapshot of the cluster's metadata; it never changes.
+///
+/// ``Client.cluster()`` returns a newer one.
 #[pyclass(frozen, module = "ottla")]
 pub(crate) struct Cluster {
     snapshot: Arc<Snapshot>,
@@ -128,16 +146,19 @@ impl From<Arc<Snapshot>> for Cluster {
 
 #[pymethods]
 impl Cluster {
+    /// The cluster's id (``cluster.id``); None if it is not known.
     #[getter]
     fn cluster_id(&self) -> Option<&str> {
         self.snapshot.cluster_id.as_deref()
     }
 
+    /// The snapshot's number, which grows with each refresh; 0 before the first.
     #[getter]
     fn generation(&self) -> u64 {
         self.snapshot.generation
     }
 
+    /// The brokers by id, in a new dict.
     #[getter]
     fn brokers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);
@@ -147,6 +168,7 @@ impl Cluster {
         Ok(dict)
     }
 
+    /// The topics that the client knows, by name and in order, as a read-only mapping.
     #[getter]
     fn topics(&self, py: Python<'_>) -> PyResult<Py<PyMappingProxy>> {
         let topics = self.topics.get_or_try_init(py, || -> PyResult<_> {

@@ -78,7 +78,7 @@ fn value(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
 /// One row of the configuration: name, type, default, smallest and largest value, meaning.
 type RowTuple = (&'static str, &'static str, String, Option<(i64, i64)>, &'static str);
 
-/// Every key of the configuration, for the docs table.
+/// Return every key of the configuration: name, type, default, bounds and meaning.
 #[pyfunction]
 pub(crate) fn config_rows() -> Vec<RowTuple> {
     rows()

@@ -10,14 +10,17 @@ use pyo3::prelude::*;
 use crate::errors;
 use crate::runtime::{check_process, pid, seconds, wait};
 
-/// Where a record was written.
+/// The place where a record was written.
 #[pyclass(frozen, module = "ottla")]
 pub(crate) struct RecordMetadata {
     topic: Arc<str>,
+    /// The partition; -1 for a record that failed before one was chosen.
     #[pyo3(get)]
     partition: i32,
+    /// The record's offset; None with ``acks=0`` and for a record that failed.
     #[pyo3(get)]
     offset: Option<i64>,
+    /// Milliseconds since 1970: the record's, or the broker's with ``LogAppendTime``.
     #[pyo3(get)]
     timestamp: i64,
 }
@@ -42,6 +45,7 @@ impl RecordMetadata {
 
 #[pymethods]
 impl RecordMetadata {
+    /// The record's topic.
     #[getter]
     fn topic(&self) -> &str {
         &self.topic
@@ -56,7 +60,7 @@ impl RecordMetadata {
     }
 }
 
-/// The promise of one record.
+/// A future of one record, acknowledged or failed. ``Producer.send`` returns it.
 #[pyclass(frozen, module = "ottla")]
 pub(crate) struct Delivery {
     promise: Promise,
@@ -104,10 +108,20 @@ impl Delivery {
 
 #[pymethods]
 impl Delivery {
+    /// Return whether the record is acknowledged or failed, without waiting.
     fn done(&self) -> bool {
         self.promise.result().is_some()
     }
 
+    /// Wait until the record is acknowledged, and return where it was written.
+    ///
+    /// Args:
+    ///     timeout: seconds to wait. Default: without limit; the record itself ends within
+    ///         ``delivery.timeout.ms``.
+    ///
+    /// Raises:
+    ///     TimeoutError: it is not known within ``timeout`` seconds; the record is still under way.
+    ///     KafkaError: the record failed; ``maybe_done`` says whether it may have been written.
     #[pyo3(signature = (timeout=None))]
     fn result(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<RecordMetadata> {
         match self.wait(py, timeout)? {
@@ -116,6 +130,16 @@ impl Delivery {
         }
     }
 
+    /// Wait until the record is acknowledged or failed, and return why it failed.
+    ///
+    /// Args:
+    ///     timeout: seconds to wait. Default: without limit.
+    ///
+    /// Returns:
+    ///     The error, or None if the record was written.
+    ///
+    /// Raises:
+    ///     TimeoutError: it is not known within ``timeout`` seconds; the record is still under way.
     #[pyo3(signature = (timeout=None))]
     fn exception(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<Option<Py<PyAny>>> {
         match self.wait(py, timeout)? {
@@ -124,11 +148,13 @@ impl Delivery {
         }
     }
 
+    /// The topic that the record was sent to.
     #[getter]
     fn topic(&self) -> &str {
         &self.promise.completion.partition().0
     }
 
+    /// The partition that was chosen for the record.
     #[getter]
     fn partition(&self) -> i32 {
         self.promise.completion.partition().1

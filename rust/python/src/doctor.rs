@@ -16,7 +16,7 @@ use crate::runtime::{seconds, wait_for};
 /// Longer than any of its phases may take by default.
 const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Looks at all that a client of this configuration would meet.
+/// Run the checks of ``ottla.diagnose`` and return what they found, as plain values.
 #[pyfunction]
 #[pyo3(signature = (bootstrap=None, config=None, *, topic=None, group=None, timeout=None, **kwargs))]
 pub(crate) fn examine<'py>(

@@ -13,18 +13,32 @@ use tokio::time::timeout as within;
 use crate::errors;
 use crate::runtime::{Owned, seconds, wait};
 
-/// Something has changed.
+/// A change of the cluster, or of a connection to it.
+///
+/// ``str(event)`` is its message. Properties that do not apply to its kind are None.
 #[pyclass(frozen, get_all, module = "ottla")]
 pub(crate) struct Event {
+    /// The kind of change, such as ``leader_changed`` or ``connection_lost``.
+    ///
+    /// ``missed`` reports that events came faster than they were read: the oldest were dropped.
     kind: &'static str,
+    /// The id of the broker that the event is about.
     broker: Option<i32>,
+    /// The broker's address as ``host:port``.
     address: Option<String>,
+    /// The topic that the event is about.
     topic: Option<String>,
+    /// The number of the partition that the event is about.
     partition: Option<i32>,
+    /// The previous leader (None: none or unknown), or the previous number of partitions.
     before: Option<i64>,
+    /// The new leader (None: none or unknown), or the new number of partitions.
     after: Option<i64>,
+    /// The leader epoch of the new leader, if it is known.
     leader_epoch: Option<i32>,
+    /// Why a connection was lost.
     cause: Option<String>,
+    /// The event as a sentence.
     message: String,
 }
 
@@ -110,7 +124,11 @@ pub(crate) struct KeptFresh {
     pub(crate) _listening: Listening,
 }
 
-/// The events since it was made.
+/// The changes of the cluster and of the client's connections, from the call of ``events()`` on.
+///
+/// Iterating waits for the next event and ends when the client is closed. At most 1,024 unread
+/// events are buffered; if more come, the oldest are dropped and an event of kind ``missed`` is
+/// delivered.
 #[pyclass(frozen, module = "ottla")]
 pub(crate) struct Events {
     receiver: Mutex<Option<Owned<Receiver<Core>>>>,
@@ -147,6 +165,16 @@ impl Events {
 
 #[pymethods]
 impl Events {
+    /// Return the next event.
+    ///
+    /// Args:
+    ///     timeout: seconds to wait. Default: without limit.
+    ///
+    /// Returns:
+    ///     The event, or None if none came in time.
+    ///
+    /// Raises:
+    ///     ClosedError: the client was closed, or another thread waits for the next event.
     #[pyo3(signature = (timeout=None))]
     fn next(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<Option<Event>> {
         let event = self.take(py, seconds(timeout, Duration::MAX)?)?;

@@ -125,8 +125,9 @@ fn copy_levels(py: Python<'_>) -> PyResult<()> {
     Ok(())
 }
 
-/// The events of this process, one after the other: what the thread that hands them to Python's
-/// loggers iterates over. It never ends: when the interpreter does, it stays where it is.
+/// The engine's log events, for the thread that hands them to Python's loggers.
+///
+/// Iterating waits for the next one and never ends: logger, level, file, line and message.
 #[pyclass(frozen, module = "ottla._core")]
 pub(crate) struct LogEvents {
     receiver: parking_lot::Mutex<Receiver<Message>>,

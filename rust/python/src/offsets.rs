@@ -9,12 +9,15 @@ use pyo3::types::PyDict;
 
 use crate::errors;
 
-/// An offset, and the record it belongs to.
+/// An offset that was looked up, and the record's timestamp.
 #[pyclass(frozen, get_all, eq, module = "ottla")]
 #[derive(PartialEq)]
 pub(crate) struct OffsetAndTimestamp {
+    /// The offset; -1 if no record matches.
     pub(crate) offset: i64,
+    /// The record's timestamp in milliseconds since 1970; -1 if none was looked up.
     pub(crate) timestamp: i64,
+    /// The leader epoch of the record; -1 if unknown.
     pub(crate) leader_epoch: i32,
 }
 

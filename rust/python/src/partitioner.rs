@@ -28,7 +28,9 @@ const KEYWORD: &str = "partitioner";
 /// one, `(topic, key, value, partitions)`.
 const BATCH: &str = "partition_batch";
 
-/// An Arrow array of ours, which any Arrow library can take over without a copy.
+/// An Arrow array that any Arrow library takes over without a copy: ``pyarrow.array(array)``.
+///
+/// It implements Arrow's PyCapsule interface (``__arrow_c_array__``); ``len()`` is its length.
 #[pyclass(frozen, module = "ottla")]
 pub(crate) struct Array(ArrayRef);
 
@@ -269,7 +271,18 @@ fn checked(topic: &str, answer: &Bound<'_, PyAny>, count: usize) -> PyResult<i32
     }
 }
 
-/// The partition that each key goes to, as the Java client chooses it; null for a null.
+/// Return the partition of each key, as the Java client's default partitioner chooses it.
+///
+/// Args:
+///     keys: binary or text, as an Arrow array, chunked array or column.
+///     partitions: the topic's number of partitions.
+///
+/// Returns:
+///     An Arrow array of int32, in one chunk; null for a null.
+///
+/// Raises:
+///     ConfigError: the keys have another type, or ``partitions`` is 0.
+///     TypeError: the keys are not Arrow data.
 #[pyfunction]
 pub(crate) fn partitions_for_keys(
     py: Python<'_>,

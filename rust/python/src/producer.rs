@@ -23,7 +23,28 @@ use crate::told_rows;
 /// How long `close` waits for unsent records unless told otherwise.
 pub(crate) const CLOSE: Duration = Duration::from_secs(60);
 
-/// A producer.
+/// A producer. Use it in a ``with`` block, or ``close()`` it, so that every record is written.
+///
+/// At the end of a ``with`` block, the first failure of a record whose result nothing has asked for
+/// is raised. Any thread may use the producer.
+///
+/// Args:
+///     bootstrap: addresses as ``host:port``, or a ``Client`` whose connections it shares.
+///     config: configuration by Kafka's dotted names; keyword arguments are the same names with
+///         underscores, and win. See ``Client``.
+///     timeout: seconds in which the cluster must be found, as for ``Client``.
+///     key_serializer: turns keys that are not None into bytes: see ``ottla.serializers``. Arrow
+///         columns are sent as they are.
+///     value_serializer: the same for values.
+///     interceptors: see each record before it is sent, and what became of it: see
+///         ``ottla.interceptors``. With them, ``send_batch`` takes only lists.
+///     partitioner: the name of a partitioner (``partitioner.class``), or an object: see
+///         ``ottla.partitioners``.
+///
+/// Raises:
+///     AuthenticationError: the credentials, or the certificate of either side, were rejected.
+///     BootstrapError: no bootstrap server could be used; the message lists each with its cause.
+///     ConfigError: a key or a value is wrong, or a client was given together with configuration.
 #[pyclass(frozen, module = "ottla")]
 pub(crate) struct Producer {
     engine: Owned<Arc<Engine>>,
@@ -71,6 +92,32 @@ impl Producer {
         Ok(Self { engine: Owned::new(engine), hooks })
     }
 
+    /// Put a record into its partition's batch; returns at once unless the buffer is full.
+    ///
+    /// Args:
+    ///     topic: the topic.
+    ///     value: bytes, text (sent as UTF-8), or None for a tombstone; or what the serializer
+    ///         takes.
+    ///     key: bytes, text or None; or what the serializer takes. Records with the same key go to
+    ///         the same partition.
+    ///     headers: pairs of a name and a value, or a mapping; a name may occur more than once.
+    ///     timestamp: milliseconds since 1970, or a ``datetime``. Default: now.
+    ///     partition: the partition. Default: the partitioner chooses.
+    ///     on_delivery: called once with an error or None, and the record's metadata, when it is
+    ///         acknowledged or failed: on a thread of the producer, one record after the other. An
+    ///         exception in it is raised by ``flush`` or ``close``. It is not called if this call
+    ///         raises.
+    ///
+    /// Returns:
+    ///     A future of where the record was written.
+    ///
+    /// Raises:
+    ///     TypeError: the key, the value or a header has a wrong type; nothing is sent.
+    ///     SerializationError: a serializer failed; nothing is sent.
+    ///     UnknownTopicError: the topic did not appear within ``max.block.ms``.
+    ///     TimeoutError: the call waited for ``max.block.ms`` in total: for the topic, for space in
+    ///         the buffer, and for callbacks to keep up.
+    ///     RecordTooLargeError: the record is larger than ``max.request.size``.
     #[pyo3(signature = (topic, value=None, key=None, *, headers=None, timestamp=None, partition=None, on_delivery=None))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn send(
@@ -92,6 +139,29 @@ impl Producer {
         }
     }
 
+    /// Put many records into their batches.
+    ///
+    /// While the buffer is full it waits, up to ``max.block.ms`` a record.
+    ///
+    /// Args:
+    ///     topic: the topic.
+    ///     values: a list of bytes, text or None; or Arrow data: an array of values, or a batch or
+    ///         table with the column ``value`` and optionally ``key``, ``headers``, ``timestamp``
+    ///         and ``partition``.
+    ///     keys: a list, or an Arrow array, as long as the values.
+    ///     headers: headers of each record of a list.
+    ///     timestamps: the timestamp of each record of a list.
+    ///     partitions: the partition of each record of a list.
+    ///
+    /// Returns:
+    ///     A future of all records. Records that are too large fail there.
+    ///
+    /// Raises:
+    ///     TypeError: a value or a key has a wrong type; nothing is sent.
+    ///     UnknownTopicError: the topic did not appear within ``max.block.ms``.
+    ///     TimeoutError: the buffer stayed full for ``max.block.ms``.
+    ///     KafkaError: if the call ended before its last record, ``delivery`` has the accepted
+    ///         records and ``context["index"]`` is the index of the first record to send again.
     #[pyo3(signature = (topic, values, keys=None, *, headers=None, timestamps=None, partitions=None))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn send_batch(
@@ -127,6 +197,16 @@ impl Producer {
         }
     }
 
+    /// Send all buffered records, and wait until they are acknowledged or failed.
+    ///
+    /// It waits for their ``on_delivery`` calls, too, and raises what one of them has raised.
+    /// Failures of records are not raised here, but by ``Delivery.result()``.
+    ///
+    /// Args:
+    ///     timeout: seconds. Default: ``delivery.timeout.ms`` plus 5 s.
+    ///
+    /// Raises:
+    ///     TimeoutError: records are still under way after ``timeout`` seconds.
     #[pyo3(signature = (timeout=None))]
     fn flush(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<()> {
         let engine = self.engine.get()?;
@@ -135,28 +215,54 @@ impl Producer {
         engine.flush(py, seconds(timeout, longest)?)
     }
 
+    /// Return the state of each connection, by broker, without waiting.
+    ///
+    /// On a shared client, those of its other users are included.
     fn connections(&self) -> PyResult<Vec<ConnectionStatus>> {
         Ok(client::connections(self.engine.get()?.core.client()))
     }
 
+    /// Return the changes of the cluster and of the connections, from now on.
+    ///
+    /// Args:
+    ///     all_topics: whether to include all topics, instead of those that this producer uses.
+    ///     timeout: seconds for looking up the topics. Default: ``default.api.timeout.ms``.
+    ///
+    /// See ``Client.events``.
     #[pyo3(signature = (*, all_topics=false, timeout=None))]
     fn events(&self, py: Python<'_>, all_topics: bool, timeout: Option<f64>) -> PyResult<Events> {
         client::events(py, self.engine.get()?.core.client(), all_topics, timeout)
     }
 
+    /// Return the metrics of this producer and its client, by the Java client's names.
+    ///
+    /// See ``ottla.ProducerMetrics`` for their meaning.
     fn metrics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         client::metrics(py, self.engine.get()?.core.metrics())
     }
 
+    /// Return the metrics of each topic that records were sent to, by topic.
+    ///
+    /// See ``ottla.TopicMetrics`` for their meaning.
     fn topic_metrics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         client::topic_metrics(py, &self.engine.get()?.core)
     }
 
+    /// The bytes of ``buffer.memory`` that hold records without an acknowledgement.
     #[getter]
     fn buffered_bytes(&self) -> PyResult<usize> {
         Ok(self.engine.get()?.core.buffered())
     }
 
+    /// Send all buffered records, wait until they are acknowledged, and close the producer.
+    ///
+    /// Records that are not acknowledged within ``timeout`` seconds fail.
+    ///
+    /// Args:
+    ///     timeout: seconds. Default: 60.
+    ///
+    /// Raises:
+    ///     TimeoutError: records were not acknowledged within ``timeout`` seconds.
     #[pyo3(signature = (timeout=None))]
     fn close(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<()> {
         let closed = self.engine.get()?.close(py, seconds(timeout, CLOSE)?);
@@ -220,7 +326,14 @@ impl Producer {
     }
 }
 
-/// The partition that a key goes to, as the Java client chooses it.
+/// Return the partition of a key, as the Java client's default partitioner chooses it.
+///
+/// Args:
+///     key: bytes, or text (as UTF-8).
+///     partitions: the topic's number of partitions.
+///
+/// Raises:
+///     ConfigError: the key is None, or ``partitions`` is 0.
 #[pyfunction]
 pub(crate) fn partition_for_key(py: Python<'_>, key: &Bound<'_, PyAny>, partitions: usize) -> PyResult<i32> {
     if partitions == 0 {

@@ -131,7 +131,11 @@ impl Stream {
     }
 }
 
-/// A bounded read under way.
+/// A read of ranges of offsets: an iterator of ``RecordBatch``, and an Arrow stream.
+///
+/// ``pyarrow.RecordBatchReader.from_stream(scan)`` reads it, as does any library that supports
+/// Arrow's PyCapsule interface. It can be read once. Use it in a ``with`` block to stop reading
+/// early.
 #[pyclass(frozen, module = "ottla")]
 pub(crate) struct Scan {
     schema: SchemaRef,
@@ -178,6 +182,7 @@ impl Scan {
 
 #[pymethods]
 impl Scan {
+    /// The names of the columns, in order.
     #[getter]
     fn column_names(&self) -> Vec<String> {
         self.schema.fields().iter().map(|field| field.name().clone()).collect()
@@ -209,6 +214,7 @@ impl Scan {
         Ok(to_stream_pycapsule(py, Box::new(exported), requested_schema)?)
     }
 
+    /// Stop reading, and release the buffers. Closing a scan again has no effect.
     fn close(&self) {
         drop(self.stream.lock().take());
     }

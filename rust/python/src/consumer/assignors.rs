@@ -22,15 +22,22 @@ use crate::errors;
 /// The keyword, and the key of the configuration that it is when it holds nothing but names.
 const KEYWORD: &str = "partition_assignment_strategy";
 
-/// A member of a group, as an assignor sees it.
+/// A member of a classic group, as an assignor sees it: see ``ottla.assignors``.
 #[pyclass(frozen, get_all, module = "ottla.assignors")]
 pub(crate) struct MemberSubscription {
+    /// The member's id in this group.
     member_id: String,
+    /// ``group.instance.id`` of a static member (KIP-345); None without one.
     instance_id: Option<String>,
+    /// The topics that the member subscribes to.
     topics: Vec<String>,
+    /// The partitions that the member holds while it joins, as topic and number (KIP-429).
     owned: Py<PyList>,
+    /// The generation in which the member got ``owned`` (KIP-792); -1 if unknown.
     generation: i32,
+    /// The member's rack (``client.rack``, KIP-881); None if it has none.
     rack: Option<String>,
+    /// What the member's assignor added to its subscription; None if it added nothing.
     user_data: Option<Py<PyBytes>>,
 }
 

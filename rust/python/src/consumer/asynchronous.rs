@@ -29,7 +29,7 @@ use crate::given_client::{connect, given_or_new};
 use crate::runtime::seconds;
 use crate::{async_client, errors, offsets, scan};
 
-/// A consumer, for asyncio.
+/// The methods of ``AsyncConsumer`` that are native futures.
 #[pyclass(frozen, subclass, generic, extends = ConsumerBase, module = "ottla._core")]
 pub(crate) struct AsyncConsumerBase {
     /// For connecting.
@@ -97,6 +97,14 @@ impl AsyncConsumerBase {
         Ok(PyClassInitializer::from(base).add_subclass(Self { timeout, own_client }))
     }
 
+    /// Find the cluster, unless it was found before.
+    ///
+    /// ``async with`` and the first poll do the same.
+    ///
+    /// Raises:
+    ///     AuthenticationError: the credentials, or the certificate of either side, were rejected.
+    ///     BootstrapError: no bootstrap server could be used; the message lists each with its
+    ///         cause.
     fn connect<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let client = engine(this)?.core.client().clone();
         let Self { own_client, timeout } = this.get();
@@ -213,6 +221,13 @@ impl AsyncConsumerBase {
         Ok(())
     }
 
+    /// Return the changes of the cluster and of the connections, from now on.
+    ///
+    /// Args:
+    ///     all_topics: whether to include all topics, instead of those that this consumer uses.
+    ///     timeout: seconds for looking up the topics. Default: ``default.api.timeout.ms``.
+    ///
+    /// See ``AsyncClient.events``.
     #[pyo3(signature = (*, all_topics=false, timeout=None))]
     fn events<'py>(
         this: &Bound<'py, Self>,
@@ -222,6 +237,17 @@ impl AsyncConsumerBase {
         async_client::events(this.py(), engine(this)?.core.client(), all_topics, timeout)
     }
 
+    /// Return the offset of the next record, once it is known.
+    ///
+    /// Args:
+    ///     topic: the topic.
+    ///     partition: the partition.
+    ///     timeout: seconds. Default: ``default.api.timeout.ms``.
+    ///
+    /// Raises:
+    ///     OffsetError: there is no committed offset, and ``auto.offset.reset`` is ``none``.
+    ///     StateError: the partition is not assigned.
+    ///     TimeoutError: the position is not known in time.
     #[pyo3(signature = (topic, partition, *, timeout=None))]
     fn position<'py>(
         this: &Bound<'py, Self>,
@@ -236,6 +262,21 @@ impl AsyncConsumerBase {
         start(this.py(), work, |py, offset| offset.into_py_any(py))
     }
 
+    /// Commit offsets to the group; the future completes with the response.
+    ///
+    /// The commit is under way when the call returns. Commits are sent in the order of the calls.
+    ///
+    /// Args:
+    ///     offsets: the offset of the next record to read, or an ``OffsetAndMetadata``, by
+    ///         ``(topic, partition)``. Default: the positions at the time of the call.
+    ///     timeout: seconds. Default: ``default.api.timeout.ms``.
+    ///
+    /// Raises:
+    ///     AuthorizationError: the principal may not commit for the group or a topic.
+    ///     CommitFailedError: the group is rebalancing, or has removed this member; other members
+    ///         may have its partitions.
+    ///     ConfigError: there is no ``group.id``, or an offset is negative.
+    ///     TimeoutError: the group's coordinator did not respond in time.
     #[pyo3(signature = (offsets=None, *, timeout=None))]
     fn commit<'py>(
         this: &Bound<'py, Self>,
@@ -250,6 +291,17 @@ impl AsyncConsumerBase {
         start(this.py(), work, |py, ()| Ok(py.None()))
     }
 
+    /// Commit offsets without a future. Commits are sent in the order of the calls.
+    ///
+    /// Args:
+    ///     offsets: as for ``commit``; by default the positions at the time of the call.
+    ///     on_commit: a function or coroutine function, called with an error or None, and the
+    ///         offsets, inside a later poll or ``close``; cancelling that cancels it. Without it,
+    ///         errors are logged.
+    ///
+    /// Raises:
+    ///     ConfigError: an offset is negative.
+    ///     StateError: 10,000 commits are under way.
     #[pyo3(signature = (offsets=None, on_commit=None))]
     fn commit_async(
         this: &Bound<'_, Self>,
@@ -264,6 +316,19 @@ impl AsyncConsumerBase {
         closing(this)?.outcomes.next(this.py())
     }
 
+    /// Return the offsets that the group has committed.
+    ///
+    /// Args:
+    ///     partitions: pairs of a topic and a number. Default: all assigned partitions.
+    ///     timeout: seconds. Default: ``default.api.timeout.ms``.
+    ///
+    /// Returns:
+    ///     The offsets by ``(topic, partition)``; None where nothing is committed.
+    ///
+    /// Raises:
+    ///     AuthorizationError: the principal may not read the group's offsets.
+    ///     ConfigError: there is no ``group.id``.
+    ///     TimeoutError: the group's coordinator did not respond in time.
     #[pyo3(signature = (*partitions, timeout=None))]
     fn committed<'py>(
         this: &Bound<'py, Self>,
@@ -277,6 +342,18 @@ impl AsyncConsumerBase {
         start(this.py(), work, |py, found| Ok(partitions::committed(py, found)?.into_any().unbind()))
     }
 
+    /// Return the first record of each partition that is not older than a time.
+    ///
+    /// Args:
+    ///     timestamps: milliseconds since 1970, by ``(topic, partition)``.
+    ///     timeout: seconds. Default: ``default.api.timeout.ms``.
+    ///
+    /// Returns:
+    ///     Offset and timestamp by ``(topic, partition)``; None where all records are older.
+    ///
+    /// Raises:
+    ///     UnknownTopicError: a topic or a partition does not exist.
+    ///     TimeoutError: a leader did not respond in time.
     #[pyo3(signature = (timestamps, *, timeout=None))]
     fn offsets_for_times<'py>(
         this: &Bound<'py, Self>,
@@ -287,6 +364,15 @@ impl AsyncConsumerBase {
         start(this.py(), work, |py, found| Ok(partitions::by_time(py, found)?.into_any().unbind()))
     }
 
+    /// Return the first offset of partitions.
+    ///
+    /// Args:
+    ///     partitions: pairs of a topic and a number. Default: all assigned partitions.
+    ///     timeout: seconds. Default: ``default.api.timeout.ms``.
+    ///
+    /// Raises:
+    ///     UnknownTopicError: a topic or a partition does not exist.
+    ///     TimeoutError: a leader did not respond in time.
     #[pyo3(signature = (*partitions, timeout=None))]
     fn beginning_offsets<'py>(
         this: &Bound<'py, Self>,
@@ -296,6 +382,17 @@ impl AsyncConsumerBase {
         Self::plain_offsets(this, partitions, OffsetSpec::Earliest, timeout)
     }
 
+    /// Return the end offset of partitions: the offset of the next record that is written.
+    ///
+    /// With ``isolation.level=read_committed`` it is the last stable offset.
+    ///
+    /// Args:
+    ///     partitions: pairs of a topic and a number. Default: all assigned partitions.
+    ///     timeout: seconds. Default: ``default.api.timeout.ms``.
+    ///
+    /// Raises:
+    ///     UnknownTopicError: a topic or a partition does not exist.
+    ///     TimeoutError: a leader did not respond in time.
     #[pyo3(signature = (*partitions, timeout=None))]
     fn end_offsets<'py>(
         this: &Bound<'py, Self>,

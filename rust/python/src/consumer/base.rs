@@ -24,7 +24,7 @@ enum Subscribed {
     Pattern(String),
 }
 
-/// What both kinds of consumer are.
+/// The methods that ``Consumer`` and ``AsyncConsumer`` share. They do not wait.
 #[pyclass(frozen, subclass, module = "ottla._core")]
 pub(crate) struct ConsumerBase {
     engine: Owned<Arc<Engine>>,
@@ -102,6 +102,29 @@ fn names(topics: &Bound<'_, PyAny>) -> PyResult<Vec<Arc<str>>> {
 
 #[pymethods]
 impl ConsumerBase {
+    /// Subscribe to topics as a member of the group; replaces an earlier subscription.
+    ///
+    /// The consumer joins the group with the next poll or iteration.
+    ///
+    /// Callbacks are called inside a poll, by the thread that polls. They may commit, seek and
+    /// pause, but not poll. The poll raises what a callback raises.
+    ///
+    /// Args:
+    ///     topics: the topics; those that do not exist yet are read once they do.
+    ///     pattern: instead of topics, a regular expression for whole topic names: in Java's
+    ///         syntax, or with ``group.protocol=consumer`` in that of RE2, as the brokers match it.
+    ///     on_assigned: called with the consumer and the new partitions, as topic and number, after
+    ///         each rebalance; there may be none.
+    ///     on_revoked: called with the consumer and partitions before it gives them up, in time to
+    ///         commit.
+    ///     on_lost: called with the consumer and partitions that it has lost, when a commit would
+    ///         be rejected. Default: ``on_revoked``.
+    ///
+    /// Raises:
+    ///     ConfigError: there is no ``group.id``, the pattern is invalid, or both or neither of
+    ///         topics and pattern are given.
+    ///     StateError: partitions are assigned by hand.
+    ///     TypeError: ``topics`` is a single text, or a callback is not callable.
     #[pyo3(signature = (topics=None, *, pattern=None, on_assigned=None, on_revoked=None, on_lost=None))]
     fn subscribe(
         &self,
@@ -137,6 +160,16 @@ impl ConsumerBase {
         self.subscribe_to(py, subscribed)
     }
 
+    /// Read exactly these partitions, without group membership; replaces an earlier assignment.
+    ///
+    /// Partitions that were assigned before keep their position. The others begin at the offset
+    /// that the group has committed, or where ``auto.offset.reset`` says.
+    ///
+    /// Args:
+    ///     partitions: pairs of a topic and a partition's number.
+    ///
+    /// Raises:
+    ///     StateError: topics are subscribed to.
     fn assign(&self, py: Python<'_>, partitions: &Bound<'_, PyAny>) -> PyResult<()> {
         let partitions = partitions::partitions(partitions)?;
         let engine = self.engine()?;
@@ -145,10 +178,12 @@ impl ConsumerBase {
         engine.core.assign(partitions).map_err(|error| errors::raise(py, &error))
     }
 
+    /// Return the assigned partitions as pairs of a topic and a number, in order.
     fn assignment<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         partitions::to_list(py, &self.engine()?.core.assignment())
     }
 
+    /// Return the topics that were subscribed to, or the pattern as text.
     fn subscription(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         self.engine()?;
         let subscribed = self.subscribed.lock().clone();
@@ -161,6 +196,18 @@ impl ConsumerBase {
         })
     }
 
+    /// Set a partition's position. Records that were fetched before are dropped.
+    ///
+    /// Args:
+    ///     topic: the topic.
+    ///     partition: the partition.
+    ///     offset: the offset of the next record to read.
+    ///     leader_epoch: the leader epoch of the record before it, if known. With it, a log that
+    ///         was truncated below the offset is detected (KIP-320).
+    ///
+    /// Raises:
+    ///     ConfigError: the offset is negative.
+    ///     StateError: the partition is not assigned.
     #[pyo3(signature = (topic, partition, offset, *, leader_epoch=None))]
     fn seek(
         &self,
@@ -174,37 +221,80 @@ impl ConsumerBase {
         sought.map_err(|error| errors::raise(py, &error))
     }
 
+    /// Continue at the first offset; it is looked up in the background.
+    ///
+    /// Args:
+    ///     partitions: pairs of a topic and a number. Default: all assigned partitions.
+    ///
+    /// Raises:
+    ///     StateError: a partition is not assigned.
     #[pyo3(signature = (*partitions))]
     fn seek_to_beginning(&self, partitions: &Bound<'_, PyTuple>) -> PyResult<()> {
         self.seek_to(partitions, OffsetSpec::Earliest)
     }
 
+    /// Continue at the end of the log; it is looked up in the background.
+    ///
+    /// Args:
+    ///     partitions: pairs of a topic and a number. Default: all assigned partitions.
+    ///
+    /// Raises:
+    ///     StateError: a partition is not assigned.
     #[pyo3(signature = (*partitions))]
     fn seek_to_end(&self, partitions: &Bound<'_, PyTuple>) -> PyResult<()> {
         self.seek_to(partitions, OffsetSpec::Latest)
     }
 
+    /// Return no records of partitions until ``resume``.
+    ///
+    /// Keep polling: a member that does not poll is removed from its group
+    /// (``max.poll.interval.ms``).
+    ///
+    /// Args:
+    ///     partitions: pairs of a topic and a number. Default: all assigned partitions.
+    ///
+    /// Raises:
+    ///     StateError: a partition is not assigned.
     #[pyo3(signature = (*partitions))]
     fn pause(&self, partitions: &Bound<'_, PyTuple>) -> PyResult<()> {
         let paused = self.engine()?.core.pause(&self.named(partitions)?, true);
         paused.map_err(|error| errors::raise(partitions.py(), &error))
     }
 
+    /// Return records of paused partitions again.
+    ///
+    /// Args:
+    ///     partitions: pairs of a topic and a number. Default: all assigned partitions.
+    ///
+    /// Raises:
+    ///     StateError: a partition is not assigned.
     #[pyo3(signature = (*partitions))]
     fn resume(&self, partitions: &Bound<'_, PyTuple>) -> PyResult<()> {
         let resumed = self.engine()?.core.pause(&self.named(partitions)?, false);
         resumed.map_err(|error| errors::raise(partitions.py(), &error))
     }
 
+    /// Return the paused partitions as pairs of a topic and a number, in order.
     fn paused<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         partitions::to_list(py, &self.engine()?.core.paused())
     }
 
+    /// Return the number of records between each partition's position and its end.
+    ///
+    /// It is the difference to the high watermark of the last fetch, or with ``read_committed`` to
+    /// the last stable offset; no request is sent.
+    ///
+    /// Returns:
+    ///     The lag by ``(topic, partition)``; None if it is not known yet.
     fn lag<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let lag = self.engine()?.core.lag();
         partitions::to_dict(py, lag, |lag| Ok(lag.into_pyobject(py)?.into_any().unbind()))
     }
 
+    /// Return the identity of this consumer in its group.
+    ///
+    /// Raises:
+    ///     ConfigError: there is no ``group.id``.
     fn group_metadata(&self, py: Python<'_>) -> PyResult<GroupMetadata> {
         match self.engine()?.core.member() {
             Some(member) => Ok(member.into()),
@@ -214,14 +304,25 @@ impl ConsumerBase {
         }
     }
 
+    /// Return the state of each connection, by broker, without waiting.
+    ///
+    /// On a shared client, those of its other users are included.
     fn connections(&self) -> PyResult<Vec<ConnectionStatus>> {
         Ok(client::connections(self.engine()?.core.client()))
     }
 
+    /// Return the client's metrics, by the Java client's names, without waiting.
+    ///
+    /// On a shared client, its other users are included.
+    ///
+    /// See ``ottla.Metrics`` for their meaning.
     fn metrics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         client::metrics(py, self.engine()?.core.client().metrics())
     }
 
+    /// End the poll that waits, or else the next one, with ``WakeupError``.
+    ///
+    /// Any thread may call it.
     fn wakeup(&self) -> PyResult<()> {
         self.closing()?.core.wakeup();
         Ok(())
@@ -239,6 +340,7 @@ impl ConsumerBase {
         tracing::warn!(target: "ottla.group", error, "the consumer could not be closed as it should after the exception in its with block");
     }
 
+    /// Whether the consumer was closed.
     #[getter]
     fn closed(&self) -> PyResult<bool> {
         Ok(self.closing()?.is_closed())

@@ -58,12 +58,13 @@ pub(super) fn told<'py>(py: Python<'py>, change: &Change) -> PyResult<Bound<'py,
     }
 }
 
-/// A change of the assignment, for the asyncio side to work off.
+/// A change of the assignment for ``AsyncConsumer`` to handle.
 #[pyclass(frozen, module = "ottla._core")]
 pub(crate) struct RebalanceChange(pub(super) Change);
 
 #[pymethods]
 impl RebalanceChange {
+    /// The partitions that were assigned, revoked or lost, as topic and number.
     #[getter]
     fn partitions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         told(py, &self.0)

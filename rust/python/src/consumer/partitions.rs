@@ -13,12 +13,23 @@ use pyo3::types::{PyDict, PyList, PyTuple};
 use crate::errors;
 use crate::offsets::OffsetAndTimestamp;
 
-/// An offset as a group keeps it.
+/// An offset as a group stores it.
+///
+/// Args:
+///     offset: the offset of the next record to read.
+///     metadata: text that the group stores with it. Default: empty.
+///     leader_epoch: the leader epoch of the record before it (KIP-320). Default: -1, unknown.
+///
+/// Raises:
+///     ConfigError: the offset is negative.
 #[pyclass(frozen, get_all, eq, hash, module = "ottla")]
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct OffsetAndMetadata {
+    /// The offset of the next record to read.
     offset: i64,
+    /// The text that the group stores with the offset.
     metadata: String,
+    /// The leader epoch of the record before the offset; -1 if unknown.
     leader_epoch: i32,
 }
 
@@ -53,13 +64,19 @@ impl From<&OffsetAndMetadata> for Committed {
     }
 }
 
-/// Who a consumer is in its group.
+/// The identity of a consumer in its group.
+///
+/// A transaction that commits the consumer's offsets sends it (KIP-447).
 #[pyclass(frozen, get_all, eq, module = "ottla")]
 #[derive(PartialEq)]
 pub(crate) struct GroupMetadata {
+    /// The group (``group.id``).
     group_id: String,
+    /// The group's generation, or the member's epoch with KIP-848; -1 if it is not a member.
     generation: i32,
+    /// The member's id; empty if it is not a member.
     member_id: String,
+    /// ``group.instance.id`` of a static member (KIP-345); None without one.
     instance_id: Option<String>,
 }
 

@@ -9,17 +9,38 @@ use pyo3::types::{PyBytes, PyString, PyTuple};
 
 use super::deserializers::{Deserializers, Place};
 
-/// A record that was read.
+/// A record that was read. It holds no buffer of the consumer.
+///
+/// Args:
+///     topic: the topic.
+///     partition: the partition.
+///     offset: the record's offset.
+///     timestamp: milliseconds since 1970; -1 if it has none.
+///     timestamp_type: 0 if the producer set the timestamp, 1 if the broker did; -1 if there is
+///         none.
+///     key: bytes, or what ``key_deserializer`` returned; None if it has none.
+///     value: bytes, or what ``value_deserializer`` returned; None for a tombstone.
+///     headers: pairs of a name and a value.
+///     leader_epoch: the epoch of the leader that appended the record; -1 if unknown.
 #[pyclass(frozen, get_all, generic, module = "ottla")]
 pub(crate) struct Record {
+    /// The topic that the record was read from.
     topic: Py<PyString>,
+    /// The number of the partition that the record was read from.
     partition: i32,
+    /// The record's offset in its partition.
     offset: i64,
+    /// The record's timestamp in milliseconds since 1970; -1 if it has none.
     timestamp: i64,
+    /// 0 for CreateTime, set by the producer; 1 for LogAppendTime, by the broker; -1: none.
     timestamp_type: i32,
+    /// The key as bytes, or what ``key_deserializer`` returned; None if the record has none.
     key: Py<PyAny>,
+    /// The value as bytes, or what ``value_deserializer`` returned; None for a tombstone.
     value: Py<PyAny>,
+    /// The headers as pairs of a name and a value; a name may occur more than once.
     headers: Py<PyTuple>,
+    /// The epoch of the leader that appended the record (KIP-320); -1 if unknown.
     leader_epoch: i32,
 }
 

@@ -27,7 +27,30 @@ use crate::{errors, offsets, scan};
 /// How long a poll waits for the turn and `for` waits for a record: for good.
 const FOREVER: f64 = f64::MAX;
 
-/// A consumer.
+/// A consumer. Iterate over it, or poll; use it in a ``with`` block, or ``close()`` it.
+///
+/// Iterating returns record after record, without end; a record counts as consumed once it was
+/// returned. One thread polls or iterates at a time; any thread may call the other methods.
+///
+/// A ``with`` block that ends with an exception, Ctrl-C included, commits nothing automatically:
+/// the records that were being processed are read again.
+///
+/// Args:
+///     bootstrap: addresses as ``host:port``, or a ``Client`` or ``AsyncClient`` whose metadata it
+///         shares; it makes its own connections.
+///     config: configuration by Kafka's dotted names; keyword arguments are the same names with
+///         underscores, and win. See ``Client``. ``partition_assignment_strategy`` also takes
+///         objects: see ``ottla.assignors``.
+///     topics: topics to subscribe to at once, as ``subscribe(topics)`` does.
+///     key_deserializer: turns the bytes of keys into objects: see ``ottla.deserializers``. Arrow
+///         columns keep the bytes.
+///     value_deserializer: the same for values.
+///     timeout: seconds in which the cluster must be found, as for ``Client``.
+///
+/// Raises:
+///     AuthenticationError: the credentials, or the certificate of either side, were rejected.
+///     BootstrapError: no bootstrap server could be used; the message lists each with its cause.
+///     ConfigError: a key or a value is wrong, or a client was given together with configuration.
 #[pyclass(frozen, generic, extends = ConsumerBase, module = "ottla")]
 pub(crate) struct Consumer;
 
@@ -146,6 +169,7 @@ impl Consumer {
         Ok(PyClassInitializer::from(base).add_subclass(Self))
     }
 
+    /// Give up all partitions, and leave the group. ``on_revoked`` is called before.
     fn unsubscribe(this: &Bound<'_, Self>) -> PyResult<()> {
         let (py, base) = (this.py(), base(this));
         let engine = base.engine()?;
@@ -156,6 +180,21 @@ impl Consumer {
         work_off_all(this, engine, patience(engine))
     }
 
+    /// Return records as soon as there are any; an empty list if there are none in time.
+    ///
+    /// The position moves past the records at once.
+    ///
+    /// Args:
+    ///     timeout: seconds to wait.
+    ///     max_records: the maximum number of records. Default: ``max.poll.records``, 500.
+    ///
+    /// Raises:
+    ///     OffsetError: a partition has no position, and ``auto.offset.reset`` is ``none``.
+    ///     SerializationError: the next record cannot be deserialized. The position stays before
+    ///         it; ``seek`` past it to continue.
+    ///     StateError: nothing is subscribed to or assigned, or another thread polls.
+    ///     WakeupError: ``wakeup()`` was called.
+    ///     ClosedError: the consumer was closed, before or while it polled.
     #[pyo3(signature = (timeout=1.0, max_records=None))]
     fn poll<'py>(
         this: &Bound<'py, Self>,
@@ -171,6 +210,22 @@ impl Consumer {
         PyList::new(py, records.unwrap_or_default())
     }
 
+    /// Return records as Arrow columns, or None if there are none in time.
+    ///
+    /// The position moves past the records at once.
+    ///
+    /// Args:
+    ///     timeout: seconds to wait.
+    ///     max_rows: the maximum number of rows. About 4 MB of keys, values and headers end a
+    ///         batch, too.
+    ///     columns: the columns, in that order: any of ``key``, ``value``, ``topic``,
+    ///         ``partition``, ``offset``, ``timestamp``, ``timestampType`` and ``headers``.
+    ///         Default: all but ``headers``.
+    ///     include_headers: whether to add ``headers`` to the default columns.
+    ///
+    /// Raises:
+    ///     ConfigError: a column does not exist, or is named twice.
+    ///     KafkaError: as from ``poll``, except ``SerializationError``: columns have the bytes.
     #[pyo3(signature = (timeout=1.0, max_rows=50_000, columns=None, include_headers=false))]
     fn poll_arrow(
         this: &Bound<'_, Self>,
@@ -206,11 +261,29 @@ impl Consumer {
         }
     }
 
+    /// Return the changes of the cluster and of the connections, from now on.
+    ///
+    /// Args:
+    ///     all_topics: whether to include all topics, instead of those that this consumer uses.
+    ///     timeout: seconds for looking up the topics. Default: ``default.api.timeout.ms``.
+    ///
+    /// See ``Client.events``.
     #[pyo3(signature = (*, all_topics=false, timeout=None))]
     fn events(this: &Bound<'_, Self>, all_topics: bool, timeout: Option<f64>) -> PyResult<Events> {
         client::events(this.py(), base(this).engine()?.core.client(), all_topics, timeout)
     }
 
+    /// Return the offset of the next record, and wait until it is known.
+    ///
+    /// Args:
+    ///     topic: the topic.
+    ///     partition: the partition.
+    ///     timeout: seconds. Default: ``default.api.timeout.ms``.
+    ///
+    /// Raises:
+    ///     OffsetError: there is no committed offset, and ``auto.offset.reset`` is ``none``.
+    ///     StateError: the partition is not assigned.
+    ///     TimeoutError: the position is not known in time.
     #[pyo3(signature = (topic, partition, *, timeout=None))]
     fn position(this: &Bound<'_, Self>, topic: &str, partition: i32, timeout: Option<f64>) -> PyResult<i64> {
         let core = &base(this).engine()?.core;
@@ -218,6 +291,19 @@ impl Consumer {
         wait_for(this.py(), core.position(&(topic.into(), partition), timeout))
     }
 
+    /// Commit offsets to the group, and wait for the response.
+    ///
+    /// Args:
+    ///     offsets: the offset of the next record to read, or an ``OffsetAndMetadata``, by
+    ///         ``(topic, partition)``. Default: the positions of all assigned partitions.
+    ///     timeout: seconds. Default: ``default.api.timeout.ms``.
+    ///
+    /// Raises:
+    ///     AuthorizationError: the principal may not commit for the group or a topic.
+    ///     CommitFailedError: the group is rebalancing, or has removed this member; other members
+    ///         may have its partitions.
+    ///     ConfigError: there is no ``group.id``, or an offset is negative.
+    ///     TimeoutError: the group's coordinator did not respond in time.
     #[pyo3(signature = (offsets=None, *, timeout=None))]
     fn commit(
         this: &Bound<'_, Self>,
@@ -231,6 +317,16 @@ impl Consumer {
         committed
     }
 
+    /// Commit offsets without waiting. Commits are sent in the order of the calls.
+    ///
+    /// Args:
+    ///     offsets: as for ``commit``; by default the positions at the time of the call.
+    ///     on_commit: called with an error or None, and the offsets, inside a later poll, commit or
+    ///         close. Without it, errors are logged.
+    ///
+    /// Raises:
+    ///     ConfigError: an offset is negative.
+    ///     StateError: 10,000 commits are under way.
     #[pyo3(signature = (offsets=None, on_commit=None))]
     fn commit_async(
         this: &Bound<'_, Self>,
@@ -240,6 +336,19 @@ impl Consumer {
         commit_async(base(this).engine()?, partitions::offsets(offsets)?, on_commit)
     }
 
+    /// Return the offsets that the group has committed.
+    ///
+    /// Args:
+    ///     partitions: pairs of a topic and a number. Default: all assigned partitions.
+    ///     timeout: seconds. Default: ``default.api.timeout.ms``.
+    ///
+    /// Returns:
+    ///     The offsets by ``(topic, partition)``; None where nothing is committed.
+    ///
+    /// Raises:
+    ///     AuthorizationError: the principal may not read the group's offsets.
+    ///     ConfigError: there is no ``group.id``.
+    ///     TimeoutError: the group's coordinator did not respond in time.
     #[pyo3(signature = (*partitions, timeout=None))]
     fn committed<'py>(
         this: &Bound<'py, Self>,
@@ -252,6 +361,18 @@ impl Consumer {
         partitions::committed(py, wait_for(py, core.committed(base.named(partitions)?, timeout))?)
     }
 
+    /// Return the first record of each partition that is not older than a time.
+    ///
+    /// Args:
+    ///     timestamps: milliseconds since 1970, by ``(topic, partition)``.
+    ///     timeout: seconds. Default: ``default.api.timeout.ms``.
+    ///
+    /// Returns:
+    ///     Offset and timestamp by ``(topic, partition)``; None where all records are older.
+    ///
+    /// Raises:
+    ///     UnknownTopicError: a topic or a partition does not exist.
+    ///     TimeoutError: a leader did not respond in time.
     #[pyo3(signature = (timestamps, *, timeout=None))]
     fn offsets_for_times<'py>(
         this: &Bound<'py, Self>,
@@ -263,6 +384,15 @@ impl Consumer {
         partitions::by_time(py, wait_for(py, engine.list_offsets(wanted, timeout)?)?)
     }
 
+    /// Return the first offset of partitions.
+    ///
+    /// Args:
+    ///     partitions: pairs of a topic and a number. Default: all assigned partitions.
+    ///     timeout: seconds. Default: ``default.api.timeout.ms``.
+    ///
+    /// Raises:
+    ///     UnknownTopicError: a topic or a partition does not exist.
+    ///     TimeoutError: a leader did not respond in time.
     #[pyo3(signature = (*partitions, timeout=None))]
     fn beginning_offsets<'py>(
         this: &Bound<'py, Self>,
@@ -274,6 +404,17 @@ impl Consumer {
         partitions::plain(py, wait_for(py, base.engine()?.list_offsets(wanted, timeout)?)?)
     }
 
+    /// Return the end offset of partitions: the offset of the next record that is written.
+    ///
+    /// With ``isolation.level=read_committed`` it is the last stable offset.
+    ///
+    /// Args:
+    ///     partitions: pairs of a topic and a number. Default: all assigned partitions.
+    ///     timeout: seconds. Default: ``default.api.timeout.ms``.
+    ///
+    /// Raises:
+    ///     UnknownTopicError: a topic or a partition does not exist.
+    ///     TimeoutError: a leader did not respond in time.
     #[pyo3(signature = (*partitions, timeout=None))]
     fn end_offsets<'py>(
         this: &Bound<'py, Self>,
@@ -285,6 +426,18 @@ impl Consumer {
         partitions::plain(py, wait_for(py, base.engine()?.list_offsets(wanted, timeout)?)?)
     }
 
+    /// Leave the group, and close the consumer.
+    ///
+    /// With ``enable.auto.commit`` it commits the positions before. ``on_revoked`` is called before
+    /// the partitions are given up. A poll in another thread ends with ``ClosedError``. Closing a
+    /// consumer again has no effect.
+    ///
+    /// Args:
+    ///     timeout: seconds for all of it.
+    ///
+    /// Raises:
+    ///     TimeoutError: the group's coordinator did not respond in time; the consumer is closed.
+    ///     StateError: a callback of this consumer calls it.
     #[pyo3(signature = (timeout=30.0))]
     fn close(this: &Bound<'_, Self>, timeout: f64) -> PyResult<()> {
         let (py, base) = (this.py(), base(this));

@@ -21,7 +21,7 @@ use crate::runtime::{Owned, runtime, wait};
 use faults::api_key;
 use shapes::{GroupShape, Offsets};
 
-/// A cluster that runs as long as the object lives.
+/// The cluster behind ``ottla.testing.MockCluster``, which describes its methods.
 #[pyclass(frozen, module = "ottla.testing")]
 pub(crate) struct MockCluster {
     core: parking_lot::Mutex<Option<Arc<Owned<Core>>>>,
@@ -96,11 +96,13 @@ impl MockCluster {
         Ok(Self { core: parking_lot::Mutex::new(Some(Arc::new(Owned::new(core)))) })
     }
 
+    /// The brokers' addresses, as ``bootstrap.servers`` takes them.
     #[getter]
     fn bootstrap(&self) -> PyResult<String> {
         self.with(|core| Ok(core.bootstrap()))
     }
 
+    /// The address of each broker, by id.
     #[getter]
     fn brokers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);
@@ -110,6 +112,7 @@ impl MockCluster {
         Ok(dict)
     }
 
+    /// Create a topic; its leaders are spread over the brokers.
     #[pyo3(signature = (name, partitions=None, replication=None, configs=None))]
     fn create_topic(
         &self,
@@ -124,6 +127,7 @@ impl MockCluster {
         self.with(|core| core.create_topic(spec).map(drop).map_err(|refusal| refused(py, &refusal)))
     }
 
+    /// Set a user's password, or remove the user.
     #[pyo3(signature = (user, password))]
     fn set_user(&self, user: &str, password: Option<&str>) -> PyResult<()> {
         self.with(|core| {
@@ -132,24 +136,29 @@ impl MockCluster {
         })
     }
 
+    /// Delete a topic.
     fn delete_topic(&self, py: Python<'_>, name: &str) -> PyResult<()> {
         self.with(|core| core.delete_topic(name).map_err(|refusal| refused(py, &refusal)))
     }
 
+    /// Return the id of the broker that leads a partition.
     fn leader(&self, topic: &str, partition: i32) -> PyResult<Option<i32>> {
         self.with(|core| Ok(core.leader(topic, partition)))
     }
 
+    /// Make another broker the leader of a partition.
     fn move_leader(&self, py: Python<'_>, topic: &str, partition: i32, to: i32) -> PyResult<()> {
         self.with(|core| core.move_leader(topic, partition, to).map_err(|refusal| refused(py, &refusal)))
     }
 
+    /// Delete the records before an offset, and return the log's new start.
     fn delete_records(&self, py: Python<'_>, topic: &str, partition: i32, before: i64) -> PyResult<i64> {
         self.with(|core| {
             core.delete_records(topic, partition, before).map_err(|refusal| refused(py, &refusal))
         })
     }
 
+    /// Return the partition's high watermark.
     fn end_offset(&self, py: Python<'_>, topic: &str, partition: i32) -> PyResult<i64> {
         self.with(|core| {
             let log = core.partition_log(topic, partition).map_err(|refusal| refused(py, &refusal))?;
@@ -157,11 +166,13 @@ impl MockCluster {
         })
     }
 
+    /// Append a batch of values, and return the offset of the first.
     fn append(&self, py: Python<'_>, topic: &str, partition: i32, values: Vec<Vec<u8>>) -> PyResult<i64> {
         let values: Vec<&[u8]> = values.iter().map(Vec::as_slice).collect();
         self.with(|core| core.append(topic, partition, &values).map_err(|refusal| refused(py, &refusal)))
     }
 
+    /// Append values in a transaction, and return the offset of the first.
     fn append_in_transaction(
         &self,
         py: Python<'_>,
@@ -177,6 +188,7 @@ impl MockCluster {
         })
     }
 
+    /// Commit or abort a transaction, and return the offset of its marker.
     fn end_transaction(
         &self,
         py: Python<'_>,
@@ -191,30 +203,37 @@ impl MockCluster {
         })
     }
 
+    /// Remove the end of a log, from an offset on.
     fn truncate(&self, py: Python<'_>, topic: &str, partition: i32, offset: i64) -> PyResult<()> {
         self.with(|core| core.truncate(topic, partition, offset).map_err(|refusal| refused(py, &refusal)))
     }
 
+    /// Return the id of the broker that coordinates a group or a transactional id.
     fn coordinator(&self, key: &str) -> PyResult<Option<i32>> {
         self.with(|core| Ok(core.coordinator(key)))
     }
 
+    /// Make another broker the coordinator of a group or a transactional id.
     fn move_coordinator(&self, py: Python<'_>, key: &str, to: i32) -> PyResult<()> {
         self.with(|core| core.move_coordinator(key, to).map_err(|refusal| refused(py, &refusal)))
     }
 
+    /// Return a group as plain values, or None.
     fn group(&self, group: &str) -> PyResult<Option<GroupShape>> {
         self.with(|core| Ok(core.group(group).map(shapes::group)))
     }
 
+    /// End a member's session.
     fn expire_member(&self, py: Python<'_>, group: &str, member_id: &str) -> PyResult<()> {
         self.with(|core| core.expire_member(group, member_id).map_err(|refusal| refused(py, &refusal)))
     }
 
+    /// Return the offsets that a group has committed, by topic and partition.
     fn committed(&self, group: &str) -> PyResult<Offsets> {
         self.with(|core| Ok(shapes::offsets(core.committed_offsets(group))))
     }
 
+    /// Commit an offset for a group.
     fn commit(&self, group: &str, topic: &str, partition: i32, offset: i64) -> PyResult<()> {
         self.with(|core| {
             core.commit(group, topic, partition, offset);
@@ -222,6 +241,7 @@ impl MockCluster {
         })
     }
 
+    /// Remove an offset of a group.
     fn expire_offset(&self, group: &str, topic: &str, partition: i32) -> PyResult<()> {
         self.with(|core| {
             core.expire_offset(group, topic, partition);
@@ -229,28 +249,34 @@ impl MockCluster {
         })
     }
 
+    /// Advertise another host and port for a broker.
     fn advertise(&self, py: Python<'_>, broker: i32, host: &str, port: u16) -> PyResult<()> {
         self.with(|core| core.advertise(broker, host, port).map_err(|refusal| refused(py, &refusal)))
     }
 
+    /// Stop a broker: its connections break, and its leaderships move.
     fn stop_broker(&self, py: Python<'_>, broker: i32) -> PyResult<()> {
         self.with(|core| Ok(wait(py, core.stop_broker(broker))??))
     }
 
+    /// Start a stopped broker at its old address.
     fn start_broker(&self, py: Python<'_>, broker: i32) -> PyResult<()> {
         self.with(|core| Ok(wait(py, core.start_broker(broker))??))
     }
 
+    /// Return the number of a broker's connections.
     fn connections(&self, broker: i32) -> PyResult<usize> {
         self.with(|core| Ok(core.connections(broker)))
     }
 
+    /// Return the number of requests of an API, at one broker or at all.
     #[pyo3(signature = (api, broker=None))]
     fn request_count(&self, py: Python<'_>, api: &str, broker: Option<i32>) -> PyResult<u64> {
         let api = api_key(py, api)?;
         self.with(|core| Ok(core.request_count(broker, api)))
     }
 
+    /// Inject a fault, a dict with one key, and return its number.
     #[pyo3(signature = (reaction, *, api=None, broker=None, topic=None, partition=None, skip=0, times=None))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn inject(
@@ -270,10 +296,12 @@ impl MockCluster {
         self.with(|core| Ok(core.inject(fault).0))
     }
 
+    /// Return how many requests a fault has hit.
     fn fault_hits(&self, fault: u64) -> PyResult<u64> {
         self.with(|core| Ok(core.fault_hits(FaultId(fault))))
     }
 
+    /// Remove all faults.
     fn clear_faults(&self) -> PyResult<()> {
         self.with(|core| {
             core.clear_faults();
@@ -281,6 +309,7 @@ impl MockCluster {
         })
     }
 
+    /// Stop all brokers.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         let core = self.core.lock().take();
         // In a child after a fork there is nothing to end: the cluster is the parent's.

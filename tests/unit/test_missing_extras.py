@@ -1,0 +1,168 @@
+"""Without a package of an extra, whatever needs it says which extra to install; the rest works."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from ottla.extras import PACKAGES, MissingExtraError, explain, require
+from tests.support.subprocesses import run_python
+
+ROOT = Path(__file__).resolve().parents[2]
+
+# Imports fail as without the package, whoever asks for it: `import`, importlib, or find_spec.
+BLOCK = """
+import importlib.abc, sys
+blocked = {names!r}
+class Blocker(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in blocked:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+sys.meta_path.insert(0, Blocker())
+"""
+
+EXPECT = """
+try:
+{body}
+except ImportError as error:
+    print(error)
+else:
+    raise SystemExit("no ImportError")
+"""
+
+
+def without(names: list[str], program: str) -> str:
+    return run_python(BLOCK.format(names=set(names)) + program)
+
+
+def error_without(names: list[str], program: str) -> str:
+    body = "\n".join(f"    {line}" for line in program.splitlines())
+    return without(names, EXPECT.format(body=body))
+
+
+SPARK = "pip install 'ottla[spark]'"
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "import ottla.spark",
+        "import ottla.spark.source",
+        "from ottla.spark import register",
+        "import ottla\nottla.spark.register(None)",
+        "import ottla\nottla.spark.udf",
+        "from ottla import spark\nspark.read_arrow",
+        "import pyspark_ottla",
+    ],
+)
+def test_without_pyspark(program: str) -> None:
+    assert SPARK in error_without(["pyspark"], program)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "import ottla\nottla.spark.register(None)",
+        "import ottla\nottla.spark.OttlaDataSource",
+        "import ottla\nottla.spark.read_arrow",
+        "import ottla\nottla.spark.udf.partition_for",
+        "import pyspark_ottla\npyspark_ottla.DefaultSource({}).schema()",
+        "import pyspark_ottla\npyspark_ottla.DefaultSource({}).reader(None)",
+        "import pyspark_ottla\npyspark_ottla.DefaultSource({}).writer(None, False)",
+        "import pyspark_ottla\npyspark_ottla.DefaultSource({}).streamReader(None)",
+        "import pyspark_ottla\npyspark_ottla.DefaultSource({}).streamWriter(None, False)",
+    ],
+)
+def test_without_pyarrow(program: str) -> None:
+    message = error_without(["pyarrow"], program)
+    assert SPARK in message
+    assert "pyarrow" in message
+
+
+def test_reading_arrow_in_spark_without_pandas() -> None:
+    message = error_without(["pandas"], "import ottla\nottla.spark.read_arrow")
+    assert message == f"read_arrow needs pandas, which is not installed: {SPARK}\n"
+
+
+def test_what_needs_no_pyarrow_works_without() -> None:
+    without(["pyarrow", "pandas"], "import ottla\nottla.spark.client, ottla.spark.lag, ottla.scan")
+
+
+def test_help_and_star_import_work_without_extras() -> None:
+    shown = without(
+        [name for names in PACKAGES.values() for name in names],
+        "import pydoc, ottla\n"
+        "from ottla import *\n"
+        "print(pydoc.render_doc(ottla, renderer=pydoc.plaintext))\n"
+        "print(spark.__doc__)\n",
+    )
+    assert "class Consumer(" in shown
+    assert shown.endswith(f"ottla.spark needs pyspark, which is not installed: {SPARK}\n")
+
+
+def test_the_demo_without_pyspark() -> None:
+    program = "import runpy\nrunpy.run_module('ottla.demo', run_name='__main__')"
+    block = BLOCK.format(names={"pyspark"})
+    assert SPARK in run_python(block + program, code=1)
+
+
+COMMAND = "import sys\nfrom ottla.cli import main\nsys.exit(main({arguments!r}))"
+
+
+@pytest.mark.parametrize("command", ["topology"])
+def test_a_command_that_draws_tables_without_rich(command: str) -> None:
+    # Nothing listens there: it ends before it connects.
+    program = COMMAND.format(arguments=[command, "127.0.0.1:1"])
+    shown = run_python(BLOCK.format(names={"rich"}) + program, code=2)
+    assert "pip install 'ottla[cli]'" in shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["doctor", "127.0.0.1:1", "--timeout", "5"], 4),
+        (["doctor", "127.0.0.1:1", "--timeout", "5", "--json"], 4),
+        (["consume", "--help"], 0),
+        (["produce", "--help"], 0),
+        (["watch", "--help"], 0),
+    ],
+)
+def test_commands_that_need_no_extra(arguments: list[str], code: int) -> None:
+    names = {name for names in PACKAGES.values() for name in names}
+    shown = run_python(BLOCK.format(names=names) + COMMAND.format(arguments=arguments), code=code)
+    assert "pip install" not in shown
+
+
+def test_the_extras_are_those_of_the_project() -> None:
+    text = (ROOT / "pyproject.toml").read_text()
+    section = text.partition("[project.optional-dependencies]\n")[2].partition("\n[")[0]
+    found = {
+        line.partition(" = ")[0]: tuple(re.findall(r'"(\w+)', line))
+        for line in section.splitlines()
+        if " = " in line
+    }
+    assert found == PACKAGES
+
+
+def test_a_package_that_is_too_old_is_reported_as_such() -> None:
+    old = ModuleNotFoundError("No module", name="pyspark.sql.datasource")
+    explained = explain(old, "format('ottla')", "spark")
+    assert str(explained) == (
+        f"format('ottla') needs pyspark, of which a newer version is needed: {SPARK}"
+    )
+    assert explained.name == "pyspark.sql.datasource"
+
+
+def test_errors_of_other_modules_stay_what_they_are() -> None:
+    other = ModuleNotFoundError("No module", name="another")
+    assert explain(other, "format('ottla')", "spark") is other
+
+
+def test_all_packages_of_an_extra_are_required_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    require("the tests", "spark")
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(MissingExtraError, match="the tests needs pandas"):
+        require("the tests", "spark")
