@@ -36,6 +36,12 @@ class LogEnds:
         self._warn = warn
         self._ids: dict[str, str | None] = {}
         self._behind_since: dict[TopicPartition, float] = {}
+        self._waiting = False
+
+    @property
+    def waiting(self) -> bool:
+        """Whether the last ends are not all final: a log may still catch up with what was planned."""
+        return self._waiting
 
     def settle(self, client: Client, newest: Offsets, known: Offsets) -> Offsets:
         """Return the ends to use: those that were found, but none that only seems to be behind."""
@@ -61,6 +67,7 @@ class LogEnds:
                 known[partition],
                 PATIENCE,
             )
+        self._waiting = bool(waiting)
         # The id of a topic that is waited for stays what it was until that is settled.
         self._ids |= {topic: ids[topic] for topic in ids.keys() - waiting}
         return settled

@@ -27,6 +27,9 @@ from ottla.spark.subscription import Leaders
 
 log = logging.getLogger(__name__)
 
+# How often a bounded run asks again where a log ends that seems to be behind.
+_POLL_SECONDS = 0.5
+
 
 class StreamPlanner:
     """Answers Spark's questions about offsets with a live client."""
@@ -95,6 +98,10 @@ class StreamPlanner:
             newest = self._find_newest()
         if not first:
             newest = self._ends.settle(self._client(), newest, known)
+            # A bounded run has no later trigger that would report a log that was cut.
+            while self._target is not None and self._ends.waiting:
+                time.sleep(max(self._source.offset_retry_interval, _POLL_SECONDS))
+                newest = self._ends.settle(self._client(), self._find_newest(), known)
         if self._target is not None:
             self._target = newest
         self._newest = newest

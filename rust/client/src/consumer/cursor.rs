@@ -13,8 +13,11 @@ use crate::metadata::Snapshot;
 #[derive(Debug)]
 pub(super) struct Cursor {
     pub(super) partition: TopicPartition,
-    /// The topic that the offsets are of, once it is known; zero if it has no id.
+    /// The id of the topic that is read; zero if it is not known or has none.
     topic_id: Uuid,
+    /// Whether a broker has served a fetch of that id. Until then the id is only what this client's
+    /// metadata says, which may be older than the range.
+    is_confirmed: bool,
     pub(super) offset: i64,
     pub(super) end: i64,
     /// How often in a row what came was damaged.
@@ -28,6 +31,7 @@ impl Cursor {
         Self {
             partition: range.partition,
             topic_id: Uuid::ZERO,
+            is_confirmed: false,
             offset: range.start,
             end: range.end,
             corrupt: 0,
@@ -35,21 +39,29 @@ impl Cursor {
         }
     }
 
-    /// Whether the topic of this name is the one that was there at first: one that was deleted and made
+    /// Whether the topic of this name is the one that has been read so far: one that was deleted and made
     /// anew is another.
     pub(super) fn is_of(&mut self, snapshot: &Snapshot) -> bool {
         let Some(topic) = snapshot.topic(&self.partition.0).filter(|topic| !topic.id.is_zero()) else {
             return true;
         };
-        if self.topic_id.is_zero() {
+        if !self.is_confirmed {
             self.topic_id = topic.id;
         }
         self.topic_id == topic.id
     }
 
+    /// Records that a broker has served a fetch of the topic.
+    pub(super) fn confirm(&mut self) {
+        self.is_confirmed = true;
+    }
+
     /// Goes on at the start of the topic that has the name now.
-    pub(super) fn begin_anew(&mut self) {
-        (self.topic_id, self.offset, self.corrupt, self.nearer) = (Uuid::ZERO, 0, 0, None);
+    pub(super) fn begin_anew(&mut self, snapshot: &Snapshot) {
+        self.is_confirmed = false;
+        (self.offset, self.corrupt, self.nearer) = (0, 0, None);
+        // Takes the id that the next fetch has.
+        self.is_of(snapshot);
     }
 
     /// The broker to ask: the nearer replica while it is known and its time is not over, else the

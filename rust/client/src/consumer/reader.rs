@@ -224,6 +224,7 @@ impl Reader {
                 }
                 continue;
             }
+            cursor.confirm();
             if answer.preferred_replica >= 0 {
                 // The leader sends nothing with its advice.
                 let until = Instant::now() + self.client.config().metadata_max_age;

@@ -271,7 +271,7 @@ async fn a_missing_token_is_not_the_brokers_refusal() {
     let sasl = Some(SaslConfig::default());
     let secured = MockCluster::start(MockConfig { sasl, ..in_memory() }).await.unwrap();
     let server = secured.brokers()[0].address.to_string();
-    for (silent, words) in [(false, "no token today"), (true, "no answer within")] {
+    for (silent, words) in [(false, "no token today"), (true, "no response within")] {
         let pairs = [
             ("security.protocol", "SASL_PLAINTEXT"),
             ("sasl.mechanism", "OAUTHBEARER"),

@@ -155,7 +155,7 @@ async fn a_broker_that_goes_away_after_its_versions() {
         hold(stream).await;
     });
     let words = is(silent, &[], Check::Metadata, Reason::TimedOut).await;
-    assert!(words.contains("no answer within"), "{words}");
+    assert!(words.contains("no response within"), "{words}");
 }
 
 /// Bytes that come one by one keep nobody waiting longer.

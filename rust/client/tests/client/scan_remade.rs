@@ -82,3 +82,31 @@ async fn who_follows_a_log_goes_on_at_the_start_of_the_new_one() {
     assert!(old < 200 && new == 300, "{old} {new}");
     assert_eq!(gaps, [Gap { partition: ("t".into(), 0), from: old, to: 0 }]);
 }
+
+/// Regression: a client that knew the old topic from an earlier scan took the new one's records for gone,
+/// although the range was planned for the new topic.
+#[tokio::test(start_paused = true)]
+async fn a_client_that_knew_the_old_topic_reads_a_range_of_the_new_one() {
+    for fail_on_data_loss in [true, false] {
+        let options = ScanOptions { fail_on_data_loss, ..OPTIONS };
+        let cluster = cluster(1).await;
+        fill(&cluster, 3, "old");
+        let client = client(&cluster, &[]).await;
+        let range = Range { partition: ("t".into(), 0), start: 0, end: 3 };
+        let mut scan = Scan::start(client.clone(), vec![range.clone()], options);
+        while let Some(chunk) = soon(scan.next()).await {
+            chunk.expect("the old records");
+        }
+        cluster.delete_topic("t").expect("deleted");
+        cluster.create_topic(TopicSpec::new("t").partitions(1)).expect("made");
+        fill(&cluster, 3, "new");
+        let mut scan = Scan::start(client, vec![range], options);
+        let mut read = Vec::new();
+        while let Some(chunk) = soon(scan.next()).await {
+            read.extend(values(&chunk.expect("the new records").records));
+        }
+        assert_eq!(scan.take_gaps(), []);
+        let expected: Vec<(i64, String)> = (0..3).map(|offset| (offset, "new".to_owned())).collect();
+        assert_eq!(read, expected);
+    }
+}

@@ -58,7 +58,7 @@ impl Reader {
         );
         let to = if follows { 0 } else { cursor.end };
         self.pass_over(&cursor, to, Error::new(Kind::DataLoss, words))?;
-        cursor.begin_anew();
+        cursor.begin_anew(snapshot);
         Ok(follows.then_some(cursor))
     }
 
