@@ -53,7 +53,7 @@ class Result:
 
 def sections(seeds: int) -> list[Section]:
     """All sections, in the order in which they run."""
-    directories = ["mock", "cluster", "compat", "security", "fault", "network", "spark"]
+    directories = ["mock", "mistakes", "cluster", "compat", "security", "fault", "network", "spark"]
     return [
         # Optimised, as users have it, and with many more random schedules.
         Section("rust", [*_CARGO, *_WITHOUT], {"OTTLA_SEEDS": str(seeds)}),

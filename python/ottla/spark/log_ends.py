@@ -40,7 +40,7 @@ class LogEnds:
 
     @property
     def waiting(self) -> bool:
-        """Whether the last ends are not all final: a log may still catch up with what was planned."""
+        """Whether a log may still catch up with what was planned, so that its end is not final."""
         return self._waiting
 
     def settle(self, client: Client, newest: Offsets, known: Offsets) -> Offsets:

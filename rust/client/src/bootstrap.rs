@@ -131,6 +131,18 @@ pub(crate) async fn ask(connection: &Connection, request: &MetadataRequest) -> R
     }
 }
 
+/// The message with what to do next; refused credentials need no look at the network.
+fn with_doctor(message: &str, kind: Kind, server: Option<&str>) -> String {
+    match server {
+        // An address in words has its IP address behind it, which the command does not take.
+        Some(server) if kind == Kind::Bootstrap => {
+            let server = server.split_whitespace().next().unwrap_or(server);
+            format!("{message}; `ottla doctor {server}` checks each step")
+        }
+        _ => message.to_owned(),
+    }
+}
+
 /// One error of all failures: what was tried, where it ended, and why.
 fn summary(failures: Vec<Error>) -> Error {
     // Who is refused everywhere has a problem that no other address and no patience solves.
@@ -143,12 +155,16 @@ fn summary(failures: Vec<Error>) -> Error {
     let attempts: Vec<Error> = failures.iter().flat_map(attempts).collect();
     if let [only] = &failures[..] {
         let error = only.clone().because("the bootstrap server cannot be used").as_kind(kind);
-        return error.with_attempts(attempts);
+        let server = attempts.iter().find_map(|attempt| attempt.context().address.clone());
+        let message = with_doctor(error.message(), kind, server.as_deref());
+        return error.saying(message).with_attempts(attempts);
     }
     let mut words = String::from("none of the bootstrap servers can be used");
     for (n, failure) in failures.iter().enumerate() {
         let _ = write!(words, "{}{failure}", if n == 0 { ": " } else { "; " });
     }
+    let server = attempts.iter().find_map(|attempt| attempt.context().address.clone());
+    let words = with_doctor(&words, kind, server.as_deref());
     let error = Error::new(kind, words).with_attempts(attempts);
     match failures.first().and_then(|failure| failure.context().phase) {
         Some(phase) => error.phase(phase),

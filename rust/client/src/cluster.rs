@@ -180,7 +180,7 @@ impl Client {
 
     pub(crate) fn check_open(&self) -> Result<()> {
         if self.is_closed() {
-            return Err(Error::new(Kind::Closed, "this client was closed"));
+            return Err(Error::new(Kind::Closed, "this client was closed: create another one"));
         }
         Ok(())
     }

@@ -70,7 +70,7 @@ error_codes! {
     2 CorruptMessage "CORRUPT_MESSAGE" Retriable "the record batch has a bad checksum, a bad size, or no key in a compacted topic";
     3 UnknownTopicOrPartition "UNKNOWN_TOPIC_OR_PARTITION" Metadata "the broker does not host this topic or partition";
     4 InvalidFetchSize "INVALID_FETCH_SIZE" Fatal "the fetch size is not valid";
-    5 LeaderNotAvailable "LEADER_NOT_AVAILABLE" Metadata "the partition has no leader at the moment";
+    5 LeaderNotAvailable "LEADER_NOT_AVAILABLE" Metadata "the partition has no leader: an election is under way, or all of its in-sync replicas are down";
     6 NotLeaderOrFollower "NOT_LEADER_OR_FOLLOWER" Metadata "the broker does not lead (or follow) this partition any more";
     7 RequestTimedOut "REQUEST_TIMED_OUT" Retriable "the broker could not finish the request in its time";
     8 BrokerNotAvailable "BROKER_NOT_AVAILABLE" Fatal "the broker is not available";
@@ -82,9 +82,9 @@ error_codes! {
     14 CoordinatorLoadInProgress "COORDINATOR_LOAD_IN_PROGRESS" Retriable "the coordinator is still loading its state";
     15 CoordinatorNotAvailable "COORDINATOR_NOT_AVAILABLE" Retriable "no coordinator is available yet";
     16 NotCoordinator "NOT_COORDINATOR" Retriable "the broker is not the coordinator any more";
-    17 InvalidTopicException "INVALID_TOPIC_EXCEPTION" Fatal "the topic's name is not legal, or the topic may not be written to";
+    17 InvalidTopicException "INVALID_TOPIC_EXCEPTION" Fatal "the topic's name is not legal (letters, digits, '.', '_' and '-', at most 249), or the topic may not be written to";
     18 RecordListTooLarge "RECORD_LIST_TOO_LARGE" Fatal "the batch is larger than a log segment";
-    19 NotEnoughReplicas "NOT_ENOUGH_REPLICAS" Retriable "fewer replicas are in sync than min.insync.replicas; nothing was written";
+    19 NotEnoughReplicas "NOT_ENOUGH_REPLICAS" Retriable "fewer replicas are in sync than min.insync.replicas; nothing was written: bring the brokers of the others back";
     20 NotEnoughReplicasAfterAppend "NOT_ENOUGH_REPLICAS_AFTER_APPEND" Retriable "written, but to fewer replicas than min.insync.replicas";
     21 InvalidRequiredAcks "INVALID_REQUIRED_ACKS" Fatal "acks has a value that the broker does not know";
     22 IllegalGeneration "ILLEGAL_GENERATION" Fatal "the group has moved on to another generation";
@@ -94,9 +94,9 @@ error_codes! {
     26 InvalidSessionTimeout "INVALID_SESSION_TIMEOUT" Fatal "the session time-out is outside the broker's bounds";
     27 RebalanceInProgress "REBALANCE_IN_PROGRESS" Fatal "the group is rebalancing";
     28 InvalidCommitOffsetSize "INVALID_COMMIT_OFFSET_SIZE" Fatal "the offsets to commit are too large";
-    29 TopicAuthorizationFailed "TOPIC_AUTHORIZATION_FAILED" Fatal "not allowed to access this topic";
-    30 GroupAuthorizationFailed "GROUP_AUTHORIZATION_FAILED" Fatal "not allowed to access this group";
-    31 ClusterAuthorizationFailed "CLUSTER_AUTHORIZATION_FAILED" Fatal "not allowed to do this on the cluster";
+    29 TopicAuthorizationFailed "TOPIC_AUTHORIZATION_FAILED" Fatal "the principal has no right to this topic: grant it with kafka-acls (Read, Write or Describe)";
+    30 GroupAuthorizationFailed "GROUP_AUTHORIZATION_FAILED" Fatal "the principal has no right to this group: grant it with kafka-acls (Read on the group)";
+    31 ClusterAuthorizationFailed "CLUSTER_AUTHORIZATION_FAILED" Fatal "the principal has no right to do this on the cluster: grant it with kafka-acls (on the cluster)";
     32 InvalidTimestamp "INVALID_TIMESTAMP" Fatal "the record's timestamp is outside the topic's bounds";
     33 UnsupportedSaslMechanism "UNSUPPORTED_SASL_MECHANISM" Fatal "the broker does not offer this SASL mechanism";
     34 IllegalSaslState "ILLEGAL_SASL_STATE" Fatal "the request is not legal at this point of the SASL exchange";

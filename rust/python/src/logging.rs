@@ -206,14 +206,14 @@ impl Subscriber for ToPython {
         let queue = QUEUE_OF.load();
         let Some(queue) = queue.as_ref().filter(|queue| queue.pid == std::process::id()) else { return };
         let metadata = event.metadata();
-        let mut text = Text { message: String::new(), fields: String::new() };
+        let mut text = Text::default();
         event.record(&mut text);
         let entry = (
             LOGGERS.get(logger(metadata.target())).copied().unwrap_or_default(),
             python_level(*metadata.level()),
             metadata.file().unwrap_or_default(),
             metadata.line().unwrap_or_default(),
-            text.message + &text.fields,
+            text.message + &text.error + &text.fields,
         );
         if queue.sender.try_send(Message::Event(entry)).is_err() {
             DROPPED.fetch_add(1, Ordering::Relaxed);
@@ -249,9 +249,11 @@ const fn python_level(level: Level) -> u8 {
     }
 }
 
-/// An event's message, and its fields as `name=value` behind it.
+/// An event's message, its error behind a colon, and its other fields as `name=value`.
+#[derive(Default)]
 struct Text {
     message: String,
+    error: String,
     fields: String,
 }
 
@@ -260,6 +262,7 @@ impl Visit for Text {
         // Writing to a string does not fail.
         let _ = match field.name() {
             "message" => write!(self.message, "{value:?}"),
+            "error" => write!(self.error, ": {value:?}"),
             name => write!(self.fields, " {name}={value:?}"),
         };
     }

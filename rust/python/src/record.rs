@@ -43,7 +43,11 @@ pub(crate) fn data(what: &str, value: &Bound<'_, PyAny>) -> PyResult<Option<Data
         return Ok(Some(Data::Bytes(copied.into())));
     }
     let ty = value.get_type().name()?;
-    Err(PyTypeError::new_err(format!("{what} is of type {ty}; expected bytes, str or None")))
+    let advice = match what {
+        "key" | "value" => format!("; a {what}_serializer takes other types"),
+        _ => String::new(),
+    };
+    Err(PyTypeError::new_err(format!("{what} is of type {ty}; expected bytes, str or None{advice}")))
 }
 
 /// Whether [`data`] will take a value, without taking it.

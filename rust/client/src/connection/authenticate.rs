@@ -105,9 +105,12 @@ async fn choose(broker: &mut impl Ask, mechanism: &str) -> Result<Vec<String>> {
 fn refusal(code: ErrorCode, mechanism: &str, message: Option<&str>) -> Error {
     let said = message.map(|words| format!(": the broker says \"{}\"", printable(words))).unwrap_or_default();
     match code {
-        ErrorCode::SaslAuthenticationFailed => {
-            Error::told(code, format!("the credentials for {mechanism} were refused{said}"))
-        }
+        ErrorCode::SaslAuthenticationFailed => Error::told(
+            code,
+            format!(
+                "the credentials for {mechanism} were refused{said}; check the user name and the password, or the token"
+            ),
+        ),
         code => {
             Error::told(code, format!("authenticating with {mechanism} failed with {}{said}", code.name()))
                 .as_kind(Kind::Authentication)

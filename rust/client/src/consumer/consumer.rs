@@ -96,7 +96,7 @@ impl Consumer {
 
     pub(super) fn check_open(&self) -> Result<()> {
         if self.closed.load(Ordering::Acquire) {
-            return Err(Error::new(Kind::Closed, "this consumer was closed"));
+            return Err(Error::new(Kind::Closed, "this consumer was closed: create another one"));
         }
         self.shared.client.check_open()
     }

@@ -143,7 +143,7 @@ impl Accumulator {
         }
         if bytes > self.max_record || bytes > self.memory.limit() {
             let words = format!(
-                "a record of {bytes} bytes is larger than max.request.size ({}) or buffer.memory ({})",
+                "a record of {bytes} bytes is larger than max.request.size ({}) or buffer.memory ({}): raise them, and the topic's max.message.bytes, or send smaller records",
                 self.max_record,
                 self.memory.limit()
             );
@@ -390,5 +390,5 @@ impl Drop for Flushing<'_> {
 }
 
 pub(super) fn closed() -> Error {
-    Error::new(Kind::Closed, "this producer was closed")
+    Error::new(Kind::Closed, "this producer was closed: create another one")
 }

@@ -35,7 +35,9 @@ fn how_to_convert(key: &str) -> &'static str {
 
 /// The text of the PEM file that `key` names.
 pub(super) fn read_file(key: &str, path: &str) -> Result<Zeroizing<String>> {
-    let unreadable = |why: &dyn std::fmt::Display| wrong(format!("{key}: {path:?} cannot be read: {why}"));
+    let unreadable = |why: &dyn std::fmt::Display| {
+        wrong(format!("{key}: {path:?} cannot be read ({why}): name a PEM file that this process may read"))
+    };
     let length = std::fs::metadata(path).map_err(|error| unreadable(&error))?.len();
     if length > MAX_FILE {
         return Err(unreadable(&format_args!("it has {length} bytes, which no certificates have")));
