@@ -235,3 +235,32 @@ def test_events_of_the_asyncio_twins(cluster: MockCluster) -> None:
             assert await is_told(producer)
 
     asyncio.run(main())
+
+
+def test_a_response_that_does_not_come(
+    cluster: MockCluster, warnings: Callable[[], list[str]]
+) -> None:
+    """Regression: nothing was said until request.timeout.ms, 30 s later."""
+    cluster.inject(Fault.delay(60), api="Produce")
+    with ottla.Producer(cluster.bootstrap) as producer:
+        sent = producer.send("orders", b"value", partition=0)
+        deadline = time.monotonic() + SOON
+        while not warnings():
+            assert time.monotonic() < deadline, "no warning"
+            assert not sent.done()
+            time.sleep(0.1)
+        [warning] = warnings()
+        assert warning.startswith("waiting for a response for 5 s: no response to Produce yet")
+        assert f"`ottla doctor {cluster.brokers[1]}`" in warning
+        assert "overloaded or hangs" in warning
+        producer.close(0.1)
+
+
+def test_the_broker_may_wait_as_long_as_it_was_allowed_to(
+    cluster: MockCluster, warnings: Callable[[], list[str]]
+) -> None:
+    """A fetch at the end of a log waits for records; that is no late response."""
+    with ottla.Consumer(cluster.bootstrap, fetch_max_wait_ms=7000) as consumer:
+        consumer.assign([("orders", 0)])
+        assert consumer.poll(8) == []
+    assert warnings() == []

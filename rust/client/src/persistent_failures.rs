@@ -49,11 +49,31 @@ struct Report {
     interval: Duration,
 }
 
-/// The failures of one client that have not passed yet.
-#[derive(Debug, Default)]
-pub(crate) struct PersistentFailures(Mutex<HashMap<Cause, Report>>);
+/// The failures of one client that have not passed yet; none if nothing is reported.
+#[derive(Debug)]
+pub(crate) struct PersistentFailures(Option<Mutex<HashMap<Cause, Report>>>);
+
+impl Default for PersistentFailures {
+    fn default() -> Self {
+        Self(Some(Mutex::default()))
+    }
+}
 
 impl PersistentFailures {
+    /// Those of a client whose caller reports all failures itself.
+    pub(crate) fn unreported() -> Self {
+        Self(None)
+    }
+
+    /// Records that a client has been waiting for `what` since `since`, most recently with `error`.
+    pub(crate) fn record_waiting(&self, what: impl Display, error: &Error, since: Instant) {
+        let now = Instant::now();
+        if self.is_due(error.into(), since, now) {
+            let seconds = now.saturating_duration_since(since).as_secs();
+            tracing::warn!(target: "ottla.client", %error, "waiting for {what} for {seconds} s");
+        }
+    }
+
     /// Records that `what` has been failing since `since`, most recently with `error`.
     pub(crate) fn record(&self, what: impl Display, error: &Error, since: Instant) {
         let now = Instant::now();
@@ -68,7 +88,8 @@ impl PersistentFailures {
         if now.saturating_duration_since(since) < REPORTED_AFTER {
             return false;
         }
-        let mut reports = self.0.lock();
+        let Some(reports) = &self.0 else { return false };
+        let mut reports = reports.lock();
         if reports.len() >= MOST_CAUSES && !reports.contains_key(&cause) {
             reports.retain(|_, report| now.saturating_duration_since(report.seen) < FORGOTTEN_AFTER);
             if reports.len() >= MOST_CAUSES {
@@ -142,6 +163,6 @@ mod tests {
         assert!((0..MOST_CAUSES).all(|number| due(number, 3)));
         assert!(!due(MOST_CAUSES, 4));
         assert!(due(MOST_CAUSES, 200), "the others have been forgotten");
-        assert_eq!(failures.0.lock().len(), 1);
+        assert_eq!(failures.0.as_ref().map(|reports| reports.lock().len()), Some(1));
     }
 }

@@ -131,6 +131,9 @@ fn start(opened: Opened, sasl: SaslInfo, environment: &Environment) -> Arc<Conne
         meter,
         trailing: AtomicBool::new(false),
         retired: Mutex::default(),
+        request_timeout: settings.request_timeout,
+        failures: Arc::clone(&settings.failures),
+        bootstrap: Arc::clone(&settings.bootstrap),
     });
     let (outgoing, queue) = mpsc::unbounded_channel();
     // Bytes that came along with the handshake's answer are for the reader to judge.

@@ -3,6 +3,7 @@
 //! Invariant: the first cause of the end is kept, and given to everyone who waits.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use bytes::Bytes;
@@ -15,6 +16,7 @@ use tokio::time::{Duration, Instant};
 use super::Turn;
 use super::meter::Meter;
 use crate::error::{Error, Kind, Result};
+use crate::persistent_failures::PersistentFailures;
 
 /// A frame for the writer.
 pub(super) struct Outgoing {
@@ -64,6 +66,12 @@ pub(super) struct Shared {
     pub(super) trailing: AtomicBool,
     /// Why this client will close it, if it will.
     pub(super) retired: Mutex<Option<String>>,
+    /// How long a response may take; what a request allows on top is the broker's.
+    pub(super) request_timeout: Duration,
+    /// Where late responses are reported.
+    pub(super) failures: Arc<PersistentFailures>,
+    /// The first bootstrap server, which `ottla doctor` is best started with.
+    pub(super) bootstrap: Arc<str>,
 }
 
 impl Shared {

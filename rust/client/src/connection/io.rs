@@ -1,5 +1,5 @@
 //! The task that owns a connection's stream: the writer sends frames, the reader matches answers,
-//! the guard watches the time.
+//! the guard (`overdue.rs`) watches the time.
 //!
 //! Invariant: whichever of the three ends, its cause reaches the shared state, and the socket is
 //! closed.
@@ -12,10 +12,11 @@ use ottla_protocol::ApiKey;
 use ottla_protocol::header::LENGTH_PREFIX;
 use tokio::io::{AsyncWriteExt, ReadHalf, WriteHalf};
 use tokio::sync::mpsc;
-use tokio::time::{Instant, sleep_until, timeout_at};
+use tokio::time::{Instant, timeout_at};
 
 use super::frames::{FrameError, FrameReader};
 use super::in_flight::{Outgoing, Shared, State};
+use super::overdue::guard;
 use super::transport_error::transport_error;
 use crate::environment::Stream;
 use crate::error::{Error, Kind, Outlook, Phase, Result};
@@ -175,33 +176,6 @@ fn refuse_fetch(shared: &Shared, error: &FrameError) {
 pub(super) fn is_closed(error: &io::Error) -> bool {
     use io::ErrorKind as E;
     matches!(error.kind(), E::UnexpectedEof | E::ConnectionReset | E::BrokenPipe | E::ConnectionAborted)
-}
-
-/// Waits until an answer is overdue, or until somebody else has ended the connection. The time
-/// counts from the request's last byte, however busily others are answered or bytes trickle in.
-async fn guard(shared: &Shared) -> Error {
-    loop {
-        let next = match &*shared.state.lock() {
-            State::Dead(cause) => return cause.clone(),
-            State::Alive(pending) => {
-                let written = pending.iter().filter_map(|request| Some((request.overdue()?, request)));
-                written.min_by_key(|(overdue, _)| *overdue).map(|(overdue, request)| {
-                    (overdue, request.api.name(), request.version, request.timeout.as_millis())
-                })
-            }
-        };
-        match next {
-            None => shared.changed.notified().await,
-            Some((overdue, api, version, millis)) if overdue <= Instant::now() => {
-                let words = format!("no answer to {api} v{version} within {millis} ms");
-                return Error::new(Kind::Connection, words).address(&shared.address);
-            }
-            Some((overdue, ..)) => tokio::select! {
-                () = shared.changed.notified() => {}
-                () = sleep_until(overdue) => {}
-            },
-        }
-    }
 }
 
 /// Gives an answer to the request that it belongs to: the oldest in flight.

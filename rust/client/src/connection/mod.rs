@@ -15,6 +15,7 @@ mod in_flight;
 mod io;
 mod meter;
 pub mod opening;
+mod overdue;
 mod pool;
 mod reauthenticate;
 mod settings;

@@ -39,6 +39,7 @@ use crate::config::Config;
 use crate::connection::{Connection, Settings};
 use crate::environment::Environment;
 use crate::error::Result;
+use crate::persistent_failures::PersistentFailures;
 use crate::retry;
 use identity::Expected;
 
@@ -86,8 +87,11 @@ pub async fn examine(
 ) -> Result<Facts> {
     let started = Instant::now();
     let servers = parse(&config.bootstrap_servers)?;
+    let mut settings = Settings::try_from(&config)?;
+    // What takes long is in the report.
+    settings.failures = Arc::new(PersistentFailures::unreported());
     let probe = Arc::new(Probe {
-        settings: Settings::try_from(&config)?,
+        settings,
         environment,
         deadline: retry::deadline(timeout),
         step: config.connection_setup_timeout.min(timeout / STEPS),
