@@ -251,7 +251,7 @@ def test_a_response_that_does_not_come(
             time.sleep(0.1)
         [warning] = warnings()
         assert warning.startswith("waiting for a response for 5 s: no response to Produce yet")
-        assert f"`ottla doctor {cluster.brokers[1]}`" in warning
+        assert "`ottla doctor 127.0.0.1:" in warning
         assert "overloaded or hangs" in warning
         producer.close(0.1)
 

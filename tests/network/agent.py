@@ -6,6 +6,7 @@ What goes wrong in a job is its answer, with the error's class, text and fields.
 from __future__ import annotations
 
 import json
+import logging
 import os
 import sys
 import time
@@ -77,6 +78,28 @@ class Agent:
         """Wait for the record that `lose` sent."""
         assert self.promise is not None
         return {"offset": self.promise.result(120).offset}
+
+    def warned(self, how: str, topic: str, partition: int) -> dict[str, Any]:
+        """Read or write a partition until a warning says what is wrong."""
+        assert self.client is not None
+        messages: list[str] = []
+        handler = logging.Handler(logging.WARNING)
+        handler.emit = lambda record: messages.append(record.getMessage())  # type: ignore[method-assign]
+        logging.getLogger("ottla").addHandler(handler)
+        deadline = time.monotonic() + 90
+        if how == "write":
+            assert self.producer is not None
+            # Larger than any packet.
+            self.promise = self.producer.send(topic, "x" * 20_000, partition=partition)
+            while not messages and time.monotonic() < deadline:
+                time.sleep(0.05)
+        else:
+            with ottla.Consumer(self.client) as consumer:
+                consumer.assign([(topic, partition)])
+                while not messages and time.monotonic() < deadline:
+                    consumer.poll(0.05)
+        logging.getLogger("ottla").removeHandler(handler)
+        return {"warnings": messages}
 
     def close(self) -> dict[str, Any]:
         """Let go of what `open` made."""

@@ -1,0 +1,55 @@
+"""Networks that break under a client: the warning, and the seconds until it comes, for readers and
+for writers. The words are kept in tests/golden/mistakes/network.txt.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+
+from tests.network.conftest import Place
+from tests.support.golden import check_golden
+from tests.support.kafka_cluster import KafkaCluster
+from tests.support.network import Network
+
+pytestmark = [pytest.mark.cluster, pytest.mark.network, pytest.mark.fault]
+
+Meet = Callable[[str], Place]
+# Seconds until a warning, with some for a busy machine on top of five.
+SOON = 10.0
+FAULTS = {
+    "packets to a broker are dropped": "blackhole",
+    "a firewall refuses connections to a broker": "reject",
+    "connections to a broker come up and carry nothing": "mute",
+    "the way to a broker loses large packets": "narrow",
+}
+
+
+def test_what_breaks_is_reported_soon(
+    meet: Meet, topic: str, network: Network, networked_kafka: KafkaCluster
+) -> None:
+    entries = []
+    for name, fault in FAULTS.items():
+        for how in ("read", "write"):
+            if (fault, how) == ("narrow", "read"):
+                # An empty log has nothing large to send.
+                continue
+            place = meet("external_names")
+            place.agent.do("open", bootstrap=place.bootstrap, config={})
+            leaders = place.agent.do("leaders", topic=topic)["leaders"]
+            partition = leaders.index(2)
+            if how == "write":
+                # The connection is up when it breaks.
+                assert "offset" in place.agent.do("send", topic=topic, partition=partition)
+            getattr(network, fault)(network.broker_address(2))
+            told = place.agent.do("warned", how=how, topic=topic, partition=partition)
+            network.heal()
+            assert told.get("warnings"), told
+            assert told["seconds"] < SOON, told
+            text = told["warnings"][0].replace(topic, "orders")
+            text = re.sub(r"198\.18\.\d+\.", "198.18.0.", text)
+            text = re.sub(r"\bfor \d+ s\b", "for N s", text)
+            entries.append(f"{name}, {how}\n  {text}")
+    check_golden("mistakes/network", "\n\n".join(entries))
