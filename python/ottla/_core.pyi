@@ -2,7 +2,7 @@
 
 import re
 from asyncio import Future
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from types import GenericAlias, TracebackType
 from typing import Any, Generic, Literal, TypeAlias, final
@@ -50,8 +50,10 @@ __all__ = [
     "Scan",
     "Topic",
     "__version__",
+    "config_row_of",
     "config_rows",
     "examine",
+    "foreign_config_rows",
     "partition_for_key",
     "partitions_for_keys",
 ]
@@ -74,6 +76,7 @@ _Deserializer: TypeAlias = Deserializer[_T] | Callable[[bytes], _T]
 
 _Partition: TypeAlias = tuple[str, int]
 _Offsets: TypeAlias = Mapping[_Partition, int | OffsetAndMetadata]
+_Commit: TypeAlias = _Offsets | Record[Any, Any]
 _OnPartitions: TypeAlias = Callable[[Any, list[_Partition]], object]
 _OnCommit: TypeAlias = Callable[[KafkaError | None, dict[_Partition, OffsetAndMetadata]], object]
 
@@ -244,6 +247,9 @@ class Events:
 class OffsetAndTimestamp:
     """An offset (-1: no record fits), its record's timestamp in ms, leader epoch (-1: unknown)."""
 
+    def __new__(
+        cls, offset: int, timestamp: int, leader_epoch: int = ...
+    ) -> OffsetAndTimestamp: ...
     @property
     def offset(self) -> int: ...
     @property
@@ -252,6 +258,8 @@ class OffsetAndTimestamp:
     def leader_epoch(self) -> int: ...
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
 
 @final
 class RecordBatch:
@@ -303,10 +311,11 @@ class Client:
 
     Args:
         bootstrap: addresses as ``host:port``, in one text or a list; one that answers is enough.
+            Or a mapping in their place, which is the configuration.
         config: configuration by Kafka's dotted names; ``kwargs`` are the same with underscores.
             Beside its keys there is ``sasl_oauth_token``, a callable for OAUTHBEARER that returns a
             token, or ``(token, expiry)`` or ``(token, expiry, extensions)``: the expiry in seconds
-            since 1970 or as a ``datetime``, the extensions as a dict. It is called on a thread of
+            since 1970 or as a ``datetime`` with a time zone, the extensions as a dict. It is called on a thread of
             its own whenever a fresh token is needed.
         timeout: seconds in which the cluster is to be found. Servers that may come back are tried
             again until then. Default: ``default.api.timeout.ms``, 60 s.
@@ -320,7 +329,7 @@ class Client:
 
     def __new__(
         cls,
-        bootstrap: str | Sequence[str] | None = None,
+        bootstrap: str | Sequence[str] | Mapping[str, Any] | None = None,
         config: Mapping[str, Any] | None = None,
         *,
         timeout: float | None = None,
@@ -349,7 +358,29 @@ class Client:
         """
 
     def list_topics(self, *, timeout: float | None = None) -> list[str]:
-        """Return the names of all topics, internal ones included, in order."""
+        """Return the names of all topics, internal ones included, in order.
+
+        Args:
+            timeout: seconds. Default: ``default.api.timeout.ms``.
+
+        Raises:
+            TimeoutError: no broker has answered in time.
+        """
+
+    def partitions_for(self, topic: str, *, timeout: float | None = None) -> dict[int, Partition]:
+        """Return the partitions of a topic by index.
+
+        Args:
+            topic: the topic's name. It is not made if it does not exist.
+            timeout: seconds. Default: ``default.api.timeout.ms``.
+
+        Returns:
+            A dict whose keys are the partitions' numbers, from 0 on.
+
+        Raises:
+            UnknownTopicError: the topic does not exist; known within 5 s.
+            TimeoutError: no broker has answered in time.
+        """
 
     def leader(self, topic: str, partition: int) -> int | None:
         """Return the id of a partition's leader, from what is known, without waiting."""
@@ -375,7 +406,7 @@ class Client:
 
     def list_offsets(
         self,
-        spec: Mapping[tuple[str, int], str | int],
+        spec: Mapping[tuple[str, int], str | int | datetime],
         *,
         isolation_level: str | None = None,
         timeout: float | None = None,
@@ -383,8 +414,9 @@ class Client:
         """Return offsets of partitions.
 
         Args:
-            spec: by topic and partition: ``"earliest"``, ``"latest"``, ``"max_timestamp"``, or
-                milliseconds since 1970 for the first record at or after.
+            spec: by topic and partition: ``"earliest"``, ``"latest"``, ``"max_timestamp"``, or a
+                time for the first record at or after it: milliseconds since 1970, or a
+                ``datetime`` with a time zone.
             isolation_level: ``read_committed`` or ``read_uncommitted``. With ``read_committed``,
                 ``"latest"`` is the last stable offset: no transaction before it is open.
                 Default: the client's ``isolation.level``.
@@ -431,6 +463,7 @@ class AsyncClient:
 
     Args:
         bootstrap: addresses as ``host:port``, in one text or a list; one that answers is enough.
+            Or a mapping in their place, which is the configuration.
         config: configuration by Kafka's dotted names; ``kwargs`` are the same with underscores.
             See ``Client``.
         timeout: seconds in which the cluster is to be found. Servers that may come back are tried
@@ -442,7 +475,7 @@ class AsyncClient:
 
     def __new__(
         cls,
-        bootstrap: str | Sequence[str] | None = None,
+        bootstrap: str | Sequence[str] | Mapping[str, Any] | None = None,
         config: Mapping[str, Any] | None = None,
         *,
         timeout: float | None = None,
@@ -472,7 +505,18 @@ class AsyncClient:
         """
 
     def list_topics(self, *, timeout: float | None = None) -> Future[list[str]]:
-        """Return the names of all topics, internal ones included, in order."""
+        """Return the names of all topics, internal ones included, in order.
+
+        See ``Client.list_topics``.
+        """
+
+    def partitions_for(
+        self, topic: str, *, timeout: float | None = None
+    ) -> Future[dict[int, Partition]]:
+        """Return the partitions of a topic by index.
+
+        See ``Client.partitions_for``.
+        """
 
     def leader(self, topic: str, partition: int) -> int | None:
         """Return the id of a partition's leader, from what is known, without waiting."""
@@ -497,7 +541,7 @@ class AsyncClient:
 
     def list_offsets(
         self,
-        spec: Mapping[tuple[str, int], str | int],
+        spec: Mapping[tuple[str, int], str | int | datetime],
         *,
         isolation_level: str | None = None,
         timeout: float | None = None,
@@ -538,14 +582,15 @@ class Admin:
     """Changes the cluster: for now, topics and the offsets of groups.
 
     Args:
-        bootstrap: addresses, or a ``Client`` to share its connections.
+        bootstrap: addresses, a mapping that is the configuration, or a ``Client`` to share its
+            connections.
         config: configuration by Kafka's dotted names; ``kwargs`` are the same with underscores.
         timeout: seconds in which the cluster is to be found, as for ``Client``.
     """
 
     def __new__(
         cls,
-        bootstrap: str | Sequence[str] | Client | None = None,
+        bootstrap: str | Sequence[str] | Mapping[str, Any] | Client | None = None,
         config: Mapping[str, Any] | None = None,
         *,
         timeout: float | None = None,
@@ -626,6 +671,9 @@ class Admin:
 class RecordMetadata:
     """Where a record was written. ``offset`` is None with ``acks=0``; ``timestamp`` is in ms."""
 
+    def __new__(
+        cls, topic: str, partition: int, offset: int | None, timestamp: int
+    ) -> RecordMetadata: ...
     @property
     def topic(self) -> str: ...
     @property
@@ -634,6 +682,10 @@ class RecordMetadata:
     def offset(self) -> int | None: ...
     @property
     def timestamp(self) -> int: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
 
 @final
 class Delivery:
@@ -656,6 +708,31 @@ class Delivery:
 
     def exception(self, timeout: float | None = None) -> KafkaError | None:
         """Wait, and return why the record failed, or None if it was written."""
+
+    def __await__(self) -> Generator[Any, None, RecordMetadata]:
+        """Wait for the acknowledgement without blocking the running asyncio loop.
+
+        A cancelled wait does not cancel the record, and the delivery can be awaited again.
+
+        Raises:
+            KafkaError: the record was not written.
+        """
+
+    def add_done_callback(self, callback: Callable[[Delivery], object], /) -> None:
+        """Call a function with this delivery when it is done; at once if it is.
+
+        As ``concurrent.futures.Future`` has it. The function is called once, on the producer's
+        delivery thread, which calls ``on_delivery`` too, or, if the delivery is done, on this one.
+        ``flush()`` and ``close()`` wait for it. What it raises is logged as an error of
+        ``ottla.producer``. A failure that it does not ask for, with ``exception()`` or
+        ``result()``, counts as unseen.
+
+        Args:
+            callback: the function; it is called with the delivery.
+
+        Raises:
+            TypeError: the callback is not callable.
+        """
 
 @final
 class BatchDelivery:
@@ -729,7 +806,8 @@ class AsyncProducer:
     Making one does not connect: ``async with`` does, or ``connect()``, or else the first record.
 
     Args:
-        bootstrap: addresses, or a ``Client`` or ``AsyncClient`` to share its connections.
+        bootstrap: addresses, a mapping that is the configuration, or a ``Client`` or
+            ``AsyncClient`` to share its connections.
         config: configuration by Kafka's dotted names; ``kwargs`` are the same with underscores.
         timeout: seconds in which the cluster is to be found. Servers that may come back are tried
             again until then. Default: ``default.api.timeout.ms``, 60 s.
@@ -742,7 +820,12 @@ class AsyncProducer:
 
     def __new__(
         cls,
-        bootstrap: str | Sequence[str] | Client | AsyncClient | None = None,
+        bootstrap: str
+        | Sequence[str]
+        | Mapping[str, Any]
+        | Client
+        | AsyncClient
+        | None = None,
         config: Mapping[str, Any] | None = None,
         *,
         timeout: float | None = None,
@@ -811,6 +894,14 @@ class AsyncProducer:
     def flush(self, timeout: float | None = None) -> Future[None]:
         """Send what waits; done when all that was sent before is acknowledged or failed."""
 
+    def partitions_for(
+        self, topic: str, *, timeout: float | None = None
+    ) -> Future[dict[int, Partition]]:
+        """Return the partitions of a topic by index.
+
+        See ``Producer.partitions_for``.
+        """
+
     def connections(self) -> list[ConnectionStatus]:
         """Return the state of each connection, by broker; those of other users of a shared client
         included.
@@ -853,7 +944,8 @@ class Producer:
     """A producer. Use it in a ``with`` block, or ``close()`` it, to be sure that all is written.
 
     Args:
-        bootstrap: addresses, or a ``Client`` to share its connections.
+        bootstrap: addresses, a mapping that is the configuration, or a ``Client`` to share its
+            connections.
         config: configuration by Kafka's dotted names; ``kwargs`` are the same with underscores.
         timeout: seconds in which the cluster is to be found, as for ``Client``.
         key_serializer, value_serializer: what makes bytes of keys and values that are not None:
@@ -867,7 +959,7 @@ class Producer:
 
     def __new__(
         cls,
-        bootstrap: str | Sequence[str] | Client | None = None,
+        bootstrap: str | Sequence[str] | Mapping[str, Any] | Client | None = None,
         config: Mapping[str, Any] | None = None,
         *,
         timeout: float | None = None,
@@ -895,7 +987,7 @@ class Producer:
             key: bytes, text, or None; records of the same key go to the same partition. With a
                 serializer, keys and values are what it takes.
             headers: pairs of a name and a value; the same name may come more than once.
-            timestamp: milliseconds since 1970, or a datetime. Default: now.
+            timestamp: milliseconds since 1970, or a ``datetime`` with a time zone. Default: now.
             partition: the partition. Default: what the partitioner chooses.
             on_delivery: called once with an error or None, and where the record was written, when
                 that is known; on a thread of the producer's own, one record after the other. What
@@ -903,6 +995,7 @@ class Producer:
                 that this call refuses with an exception.
 
         Raises:
+            ConfigError: the timestamp is negative, or a naive ``datetime``.
             SerializationError: a serializer failed; nothing is sent.
             UnknownTopicError: the topic did not appear within ``max.block.ms``.
             TimeoutError: the call waited for ``max.block.ms``, for the topic, for room in the
@@ -930,7 +1023,8 @@ class Producer:
                 ``headers``, ``timestamp`` and ``partition``.
             keys: a list, or an Arrow array, as long as the values.
             headers: headers for each record of a list.
-            timestamps: a timestamp for each record of a list.
+            timestamps: a timestamp for each record of a list. A column of Arrow timestamps without
+                a time zone is taken to be in UTC.
             partitions: a partition for each record of a list.
         """
 
@@ -940,6 +1034,21 @@ class Producer:
 
         Failures are told by each record's ``Delivery``, not here; what an ``on_delivery`` has
         raised is raised here.
+        """
+
+    def partitions_for(self, topic: str, *, timeout: float | None = None) -> dict[int, Partition]:
+        """Return the partitions of a topic by index.
+
+        Args:
+            topic: the topic's name. It is not made if it does not exist.
+            timeout: seconds. Default: ``default.api.timeout.ms``.
+
+        Returns:
+            A dict whose keys are the partitions' numbers, from 0 on.
+
+        Raises:
+            UnknownTopicError: the topic does not exist; known within 5 s.
+            TimeoutError: no broker has answered in time.
         """
 
     def connections(self) -> list[ConnectionStatus]:
@@ -985,8 +1094,8 @@ class DeliveryReports:
     def __iter__(self) -> DeliveryReports: ...
     def __next__(
         self,
-    ) -> tuple[_OnDelivery, KafkaError | None, RecordMetadata]:
-        """Callback, error and metadata of the next record; waits for it."""
+    ) -> tuple[Callable[..., object], tuple[Any, ...], bool]:
+        """Callback, arguments, and whether it is a done callback, of the next record; waits."""
 
     def raised(self, error: BaseException) -> bool:
         """Keep what a callback has raised for ``flush``; not if something is kept already."""
@@ -1066,15 +1175,24 @@ class OffsetAndMetadata:
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
 
 @final
 class GroupMetadata:
     """Who a consumer is in its group: what a transaction that commits its offsets shows.
 
     ``generation`` is the group's generation (classic) or the member's epoch (KIP-848); -1 and an
-    empty ``member_id`` mean that it is no member.
+    empty ``member_id`` mean that it is no member. It can be pickled, for a producer in another
+    process.
     """
 
+    def __new__(
+        cls,
+        group_id: str,
+        generation: int = ...,
+        member_id: str = ...,
+        instance_id: str | None = None,
+    ) -> GroupMetadata: ...
     @property
     def group_id(self) -> str: ...
     @property
@@ -1085,6 +1203,8 @@ class GroupMetadata:
     def instance_id(self) -> str | None: ...
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
 
 @final
 class MemberSubscription:
@@ -1241,8 +1361,9 @@ class Consumer(ConsumerBase, Generic[_K, _V]):
     the records that were being processed are read again. Offsets that were committed before stay.
 
     Args:
-        bootstrap: addresses, or a ``Client`` to share what it knows of the cluster; connections to
-            leaders and coordinators are the consumer's own all the same.
+        bootstrap: addresses, a mapping that is the configuration, or a ``Client`` to share what it
+            knows of the cluster; connections to leaders and coordinators are the consumer's own all
+            the same.
         config: configuration by Kafka's dotted names; ``kwargs`` are the same with underscores.
             ``partition_assignment_strategy`` takes assignors of your own, too: see
             ``ottla.assignors``.
@@ -1257,7 +1378,12 @@ class Consumer(ConsumerBase, Generic[_K, _V]):
 
     def __new__(
         cls,
-        bootstrap: str | Sequence[str] | Client | AsyncClient | None = None,
+        bootstrap: str
+        | Sequence[str]
+        | Mapping[str, Any]
+        | Client
+        | AsyncClient
+        | None = None,
         config: Mapping[str, Any] | None = None,
         *,
         topics: Sequence[str] | None = None,
@@ -1316,6 +1442,31 @@ class Consumer(ConsumerBase, Generic[_K, _V]):
         See ``Client.events``.
         """
 
+    def list_topics(self, *, timeout: float | None = None) -> list[str]:
+        """Return the names of all topics, internal ones included, in order.
+
+        Args:
+            timeout: seconds. Default: ``default.api.timeout.ms``.
+
+        Raises:
+            TimeoutError: no broker has answered in time.
+        """
+
+    def partitions_for(self, topic: str, *, timeout: float | None = None) -> dict[int, Partition]:
+        """Return the partitions of a topic by index.
+
+        Args:
+            topic: the topic's name. It is not made if it does not exist.
+            timeout: seconds. Default: ``default.api.timeout.ms``.
+
+        Returns:
+            A dict whose keys are the partitions' numbers, from 0 on.
+
+        Raises:
+            UnknownTopicError: the topic does not exist; known within 5 s.
+            TimeoutError: no broker has answered in time.
+        """
+
     def position(self, topic: str, partition: int, *, timeout: float | None = None) -> int:
         """Return the offset of the next record; waits until it is known.
 
@@ -1324,12 +1475,14 @@ class Consumer(ConsumerBase, Generic[_K, _V]):
             TimeoutError: it is not known after ``timeout`` seconds (``default.api.timeout.ms``).
         """
 
-    def commit(self, offsets: _Offsets | None = None, *, timeout: float | None = None) -> None:
+    def commit(self, offsets: _Commit | None = None, *, timeout: float | None = None) -> None:
         """Commit positions to the group, and wait until that is done.
 
         Args:
-            offsets: offsets of the next records to read, by partition. Default: the positions of
-                all assigned partitions, that is, all that was handed out.
+            offsets: offsets of the next records to read, by partition; or a record that was
+                processed: the offset behind it is committed for its partition, with its leader
+                epoch. Default: the positions of all assigned partitions, that is, all that was
+                handed out.
             timeout: seconds. Default: ``default.api.timeout.ms``.
 
         Raises:
@@ -1338,7 +1491,7 @@ class Consumer(ConsumerBase, Generic[_K, _V]):
         """
 
     def commit_async(
-        self, offsets: _Offsets | None = None, on_commit: _OnCommit | None = None
+        self, offsets: _Commit | None = None, on_commit: _OnCommit | None = None
     ) -> None:
         """As ``commit``, without waiting. Commits go out in the order of the calls.
 
@@ -1354,10 +1507,21 @@ class Consumer(ConsumerBase, Generic[_K, _V]):
         """Return what the group has committed; of all assigned partitions if none is named."""
 
     def offsets_for_times(
-        self, timestamps: Mapping[_Partition, int], *, timeout: float | None = None
+        self, timestamps: Mapping[_Partition, int | datetime], *, timeout: float | None = None
     ) -> dict[_Partition, OffsetAndTimestamp | None]:
-        """Return the first record of each partition that is not older than a time, in milliseconds
-        since 1970; None where there is none."""
+        """Return the first record of each partition that is not older than a time.
+
+        Args:
+            timestamps: by topic and partition, milliseconds since 1970 or a ``datetime`` with a
+                time zone.
+            timeout: seconds. Default: ``default.api.timeout.ms``.
+
+        Returns:
+            None for a partition without such a record.
+
+        Raises:
+            ConfigError: a time is negative, or a naive ``datetime``.
+        """
 
     def beginning_offsets(
         self, *partitions: _Partition, timeout: float | None = None
@@ -1398,7 +1562,12 @@ class AsyncConsumerBase(ConsumerBase, Generic[_K, _V]):
 
     def __new__(
         cls,
-        bootstrap: str | Sequence[str] | Client | AsyncClient | None = None,
+        bootstrap: str
+        | Sequence[str]
+        | Mapping[str, Any]
+        | Client
+        | AsyncClient
+        | None = None,
         config: Mapping[str, Any] | None = None,
         *,
         topics: Sequence[str] | None = None,
@@ -1422,11 +1591,25 @@ class AsyncConsumerBase(ConsumerBase, Generic[_K, _V]):
         See ``AsyncClient.events``.
         """
 
+    def list_topics(self, *, timeout: float | None = None) -> Future[list[str]]:
+        """Return the names of all topics, internal ones included, in order.
+
+        See ``Consumer.list_topics``.
+        """
+
+    def partitions_for(
+        self, topic: str, *, timeout: float | None = None
+    ) -> Future[dict[int, Partition]]:
+        """Return the partitions of a topic by index.
+
+        See ``Consumer.partitions_for``.
+        """
+
     def position(self, topic: str, partition: int, *, timeout: float | None = None) -> Future[int]:
         """Return the offset of the next record, once it is known."""
 
     def commit(
-        self, offsets: _Offsets | None = None, *, timeout: float | None = None
+        self, offsets: _Commit | None = None, *, timeout: float | None = None
     ) -> Future[None]:
         """Commit positions to the group, as ``Consumer.commit``.
 
@@ -1435,7 +1618,7 @@ class AsyncConsumerBase(ConsumerBase, Generic[_K, _V]):
         """
 
     def commit_async(
-        self, offsets: _Offsets | None = None, on_commit: _OnCommit | None = None
+        self, offsets: _Commit | None = None, on_commit: _OnCommit | None = None
     ) -> None:
         """As ``commit``, without a future that somebody has to await.
 
@@ -1452,10 +1635,21 @@ class AsyncConsumerBase(ConsumerBase, Generic[_K, _V]):
         """Return what the group has committed; of all assigned partitions if none is named."""
 
     def offsets_for_times(
-        self, timestamps: Mapping[_Partition, int], *, timeout: float | None = None
+        self, timestamps: Mapping[_Partition, int | datetime], *, timeout: float | None = None
     ) -> Future[dict[_Partition, OffsetAndTimestamp | None]]:
-        """Return the first record of each partition that is not older than a time, in milliseconds
-        since 1970; None where there is none."""
+        """Return the first record of each partition that is not older than a time.
+
+        Args:
+            timestamps: by topic and partition, milliseconds since 1970 or a ``datetime`` with a
+                time zone.
+            timeout: seconds. Default: ``default.api.timeout.ms``.
+
+        Returns:
+            None for a partition without such a record.
+
+        Raises:
+            ConfigError: a time is negative, or a naive ``datetime``.
+        """
 
     def beginning_offsets(
         self, *partitions: _Partition, timeout: float | None = None
@@ -1590,11 +1784,18 @@ class MockCluster:
         trace: TracebackType | None,
     ) -> None: ...
 
+def config_row_of(name: str) -> str | None:
+    """Return the row that a key sets, by its dotted name; None if there is none.
+
+    Args:
+        name: the key, with dots or underscores, by our name or another client's.
+    """
+
 def config_rows() -> list[tuple[str, str, str, tuple[int, int] | None, str]]:
     """Return every key of the configuration: name, type, default, bounds, meaning."""
 
 def examine(
-    bootstrap: str | Sequence[str] | None = None,
+    bootstrap: str | Sequence[str] | Mapping[str, Any] | None = None,
     config: Mapping[str, Any] | None = None,
     *,
     topic: str | None = None,
@@ -1603,6 +1804,13 @@ def examine(
     **kwargs: Unpack[CommonConfig],
 ) -> dict[str, Any]:
     """Look at every step of every connection, for ``ottla.diagnose``, which gives it types."""
+
+def foreign_config_rows() -> list[tuple[str, str, str | None, str]]:
+    """Return every key of another client that is understood.
+
+    Returns:
+        Its name, the client, the row that it sets if there is one, and what it means here.
+    """
 
 def partition_for_key(key: _Bytes, partitions: int) -> int:
     """Return the partition of a key among so many, as the Java client chooses it."""

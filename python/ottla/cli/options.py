@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ottla import Client
+from ottla._core import config_row_of
 from ottla.doctor.picture import Style
 from ottla.errors import ConfigError
 
@@ -52,20 +53,28 @@ def configuration(arguments: argparse.Namespace) -> dict[str, Any]:
     """
     config: dict[str, Any] = {}
     if arguments.config is not None:
-        config |= read_config(arguments.config)
+        config = read_config(arguments.config)
     for pair in arguments.settings:
         key, separator, value = pair.partition("=")
         if not separator:
             raise ConfigError(f"-X {pair}: expected KEY=VALUE")
-        config[key.strip()] = value
+        put(config, key.strip(), value)
     servers = arguments.bootstrap or arguments.brokers
     if servers:
-        config["bootstrap.servers"] = servers
-    if not config.get("bootstrap.servers"):
+        put(config, "bootstrap.servers", servers)
+    if not any(value for key, value in config.items() if config_row_of(key) == "bootstrap.servers"):
         raise ConfigError(
             "no broker is named: give BOOTSTRAP (host:port), -b, or bootstrap.servers in --config"
         )
     return config
+
+
+def put(config: dict[str, Any], key: str, value: Any) -> None:
+    """Set a key over what was set before, be it by another client's name for the same setting."""
+    row = config_row_of(key)
+    for name in [name for name in config if row is not None and config_row_of(name) == row]:
+        del config[name]
+    config[key] = value
 
 
 def connect(arguments: argparse.Namespace, timeout: float | None = None) -> Client:

@@ -52,7 +52,7 @@ __all__ = [
 
 
 def diagnose(
-    bootstrap: str | Sequence[str] | None = None,
+    bootstrap: str | Sequence[str] | Mapping[str, Any] | None = None,
     config: Mapping[str, Any] | None = None,
     *,
     topic: str | None = None,
@@ -65,7 +65,8 @@ def diagnose(
     Nothing is written, no topic is made, and no group is joined.
 
     Args:
-        bootstrap: addresses as ``host:port``, in one text or a list.
+        bootstrap: addresses as ``host:port``, in one text or a list; or a mapping in their place,
+            which is the configuration.
         config: configuration by Kafka's dotted names; ``kwargs`` are the same with underscores.
         topic: a topic whose partitions are all asked of their leaders. Default: one partition of
             each leader.

@@ -193,6 +193,19 @@ impl AsyncProducer {
         })
     }
 
+    /// Return the partitions of a topic by index.
+    ///
+    /// See ``Producer.partitions_for``.
+    #[pyo3(signature = (topic, *, timeout=None))]
+    fn partitions_for<'py>(
+        &self,
+        py: Python<'py>,
+        topic: &str,
+        timeout: Option<f64>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        async_client::partitions_for(py, self.parts.get()?.core.client(), topic, timeout)
+    }
+
     fn connections(&self) -> PyResult<Vec<ConnectionStatus>> {
         Ok(client::connections(self.parts.get()?.core.client()))
     }
