@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes docs/configuration.md from the rows of rust/client/src/config/table.rs and foreign_keys.rs.
+"""Writes docs/configuration.md from table.rs and foreign_keys.rs of rust/client/src/config.
 
 `make docs` calls it; a test fails when the page is not what it would write.
 """
@@ -15,12 +15,13 @@ PAGE = Path(__file__).resolve().parent.parent / "docs" / "configuration.md"
 HEAD = """# Configuration
 
 Every key has Kafka's own name and, but for what [DESIGN.md](../DESIGN.md) says, the Java client's
-default. Give it with dots in a mapping (`ottla.Client({"bootstrap.servers": "kafka:9092"})`, or as
-`config=` after the addresses), with underscores as a keyword (`ottla.Producer(..., linger_ms=5)`), or in Spark as an option with `kafka.` in front
-(`.option("kafka.client.rack", "a")`). Values may be texts throughout. An unknown key or a wrong
-value is an error that names the key, what was expected, and the nearest key there is. Type checkers
-and editors know the keywords and their values (`ottla.config_types`). Keys of other clients are
-[at the end](#keys-of-other-clients).
+default. Give it with dots in a mapping, as the first argument
+(`ottla.Client({"bootstrap.servers": "kafka:9092"})`) or as `config=` after the addresses, with
+underscores as a keyword (`ottla.Producer(..., linger_ms=5)`), or in Spark as an option with
+`kafka.` in front (`.option("kafka.client.rack", "a")`). Values may be texts throughout. An unknown
+key or a wrong value is an error that names the key, what was expected, and the nearest key there
+is. Type checkers and editors know the keywords and their values (`ottla.config_types`). Keys of
+other clients are [at the end](#keys-of-other-clients).
 
 | key | type | default | bounds | meaning |
 |---|---|---|---|---|

@@ -315,8 +315,8 @@ class Client:
         config: configuration by Kafka's dotted names; ``kwargs`` are the same with underscores.
             Beside its keys there is ``sasl_oauth_token``, a callable for OAUTHBEARER that returns a
             token, or ``(token, expiry)`` or ``(token, expiry, extensions)``: the expiry in seconds
-            since 1970 or as a ``datetime`` with a time zone, the extensions as a dict. It is called on a thread of
-            its own whenever a fresh token is needed.
+            since 1970 or as a ``datetime`` with a time zone, the extensions as a dict. It is called
+            on a thread of its own whenever a fresh token is needed.
         timeout: seconds in which the cluster is to be found. Servers that may come back are tried
             again until then. Default: ``default.api.timeout.ms``, 60 s.
         connect: whether to connect now; otherwise the first call does.
@@ -820,12 +820,7 @@ class AsyncProducer:
 
     def __new__(
         cls,
-        bootstrap: str
-        | Sequence[str]
-        | Mapping[str, Any]
-        | Client
-        | AsyncClient
-        | None = None,
+        bootstrap: str | Sequence[str] | Mapping[str, Any] | Client | AsyncClient | None = None,
         config: Mapping[str, Any] | None = None,
         *,
         timeout: float | None = None,
@@ -1378,12 +1373,7 @@ class Consumer(ConsumerBase, Generic[_K, _V]):
 
     def __new__(
         cls,
-        bootstrap: str
-        | Sequence[str]
-        | Mapping[str, Any]
-        | Client
-        | AsyncClient
-        | None = None,
+        bootstrap: str | Sequence[str] | Mapping[str, Any] | Client | AsyncClient | None = None,
         config: Mapping[str, Any] | None = None,
         *,
         topics: Sequence[str] | None = None,
@@ -1562,12 +1552,7 @@ class AsyncConsumerBase(ConsumerBase, Generic[_K, _V]):
 
     def __new__(
         cls,
-        bootstrap: str
-        | Sequence[str]
-        | Mapping[str, Any]
-        | Client
-        | AsyncClient
-        | None = None,
+        bootstrap: str | Sequence[str] | Mapping[str, Any] | Client | AsyncClient | None = None,
         config: Mapping[str, Any] | None = None,
         *,
         topics: Sequence[str] | None = None,
