@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes docs/configuration.md from the rows of rust/client/src/config/table.rs.
+"""Writes docs/configuration.md from table.rs and foreign_keys.rs of rust/client/src/config.
 
 `make docs` calls it; a test fails when the page is not what it would write.
 """
@@ -8,21 +8,38 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ottla._core import config_rows
+from ottla._core import config_rows, foreign_config_rows
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "configuration.md"
 
 HEAD = """# Configuration
 
 Every key has Kafka's own name and, but for what [DESIGN.md](../DESIGN.md) says, the Java client's
-default. Give it with dots in a mapping (`ottla.Client(config={"linger.ms": 5})`), with underscores
-as a keyword (`ottla.Producer(..., linger_ms=5)`), or in Spark as an option with `kafka.` in front
-(`.option("kafka.client.rack", "a")`). Values may be texts throughout. An unknown key or a wrong
-value is an error that names the key, what was expected, and the nearest key there is. Type checkers
-and editors know the keywords and their values (`ottla.config_types`).
+default. Give it with dots in a mapping, as the first argument
+(`ottla.Client({"bootstrap.servers": "kafka:9092"})`) or as `config=` after the addresses, with
+underscores as a keyword (`ottla.Producer(..., linger_ms=5)`), or in Spark as an option with
+`kafka.` in front (`.option("kafka.client.rack", "a")`). Values may be texts throughout. An unknown
+key or a wrong value is an error that names the key, what was expected, and the nearest key there
+is. Type checkers and editors know the keywords and their values (`ottla.config_types`). Keys of
+other clients are [at the end](#keys-of-other-clients).
 
 | key | type | default | bounds | meaning |
 |---|---|---|---|---|
+"""
+
+FOREIGN = """
+## Keys of other clients
+
+A key of librdkafka, and so of confluent-kafka, that means the same as one of the table sets it. Two
+names of one key with different values are an error that names both. Any other key below is an error
+that says what to write instead. How programs move from those clients is in
+[migrating.md](migrating.md).
+
+`auto.offset.reset` takes librdkafka's `smallest`, `beginning`, `largest`, `end` and `error`, and
+`ssl.endpoint.identification.algorithm` its `none`.
+
+| key | of | here |
+|---|---|---|
 """
 
 
@@ -34,7 +51,10 @@ def page() -> str:
         shown = f"`{default}`" if default else ""
         kinds = kind.replace("|", "\\|")
         rows.append(f"| `{name}` | {kinds} | {shown} | {span} | {doc} |\n")
-    return HEAD + "".join(rows)
+    text = HEAD + "".join(rows) + FOREIGN
+    for name, client, _, meaning in foreign_config_rows():
+        text += f"| `{name}` | {client} | {meaning} |\n"
+    return text
 
 
 if __name__ == "__main__":

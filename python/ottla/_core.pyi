@@ -2,7 +2,7 @@
 
 import re
 from asyncio import Future
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from types import GenericAlias, TracebackType
 from typing import Any, Generic, Literal, TypeAlias, final
@@ -50,8 +50,10 @@ __all__ = [
     "Scan",
     "Topic",
     "__version__",
+    "config_row_of",
     "config_rows",
     "examine",
+    "foreign_config_rows",
     "partition_for_key",
     "partitions_for_keys",
 ]
@@ -74,6 +76,7 @@ _Deserializer: TypeAlias = Deserializer[_T] | Callable[[bytes], _T]
 
 _Partition: TypeAlias = tuple[str, int]
 _Offsets: TypeAlias = Mapping[_Partition, int | OffsetAndMetadata]
+_Commit: TypeAlias = _Offsets | Record[Any, Any]
 _OnPartitions: TypeAlias = Callable[[Any, list[_Partition]], object]
 _OnCommit: TypeAlias = Callable[[KafkaError | None, dict[_Partition, OffsetAndMetadata]], object]
 
@@ -294,6 +297,9 @@ class Events:
 class OffsetAndTimestamp:
     """An offset that was looked up, and the record's timestamp."""
 
+    def __new__(
+        cls, offset: int, timestamp: int, leader_epoch: int = ...
+    ) -> OffsetAndTimestamp: ...
     @property
     def offset(self) -> int:
         """The offset; -1 if no record matches."""
@@ -305,6 +311,8 @@ class OffsetAndTimestamp:
         """The leader epoch of the record; -1 if unknown."""
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
 
 @final
 class RecordBatch:
@@ -394,7 +402,7 @@ class Client:
 
     def __new__(
         cls,
-        bootstrap: str | Sequence[str] | None = None,
+        bootstrap: str | Sequence[str] | Mapping[str, Any] | None = None,
         config: Mapping[str, Any] | None = None,
         *,
         timeout: float | None = None,
@@ -431,6 +439,21 @@ class Client:
 
         Raises:
             TimeoutError: the cluster did not respond in time.
+        """
+
+    def partitions_for(self, topic: str, *, timeout: float | None = None) -> dict[int, Partition]:
+        """Return the partitions of a topic by index.
+
+        Args:
+            topic: the topic's name. It is not made if it does not exist.
+            timeout: seconds. Default: ``default.api.timeout.ms``.
+
+        Returns:
+            A dict whose keys are the partitions' numbers, from 0 on.
+
+        Raises:
+            UnknownTopicError: the topic does not exist; known within 5 s.
+            TimeoutError: no broker has answered in time.
         """
 
     def leader(self, topic: str, partition: int) -> int | None:
@@ -472,7 +495,7 @@ class Client:
 
     def list_offsets(
         self,
-        spec: Mapping[tuple[str, int], str | int],
+        spec: Mapping[tuple[str, int], str | int | datetime],
         *,
         isolation_level: str | None = None,
         timeout: float | None = None,
@@ -568,7 +591,7 @@ class AsyncClient:
 
     def __new__(
         cls,
-        bootstrap: str | Sequence[str] | None = None,
+        bootstrap: str | Sequence[str] | Mapping[str, Any] | None = None,
         config: Mapping[str, Any] | None = None,
         *,
         timeout: float | None = None,
@@ -614,6 +637,14 @@ class AsyncClient:
             TimeoutError: the cluster did not respond in time.
         """
 
+    def partitions_for(
+        self, topic: str, *, timeout: float | None = None
+    ) -> Future[dict[int, Partition]]:
+        """Return the partitions of a topic by index.
+
+        See ``Client.partitions_for``.
+        """
+
     def leader(self, topic: str, partition: int) -> int | None:
         """Return the id of a partition's leader, without waiting.
 
@@ -655,7 +686,7 @@ class AsyncClient:
 
     def list_offsets(
         self,
-        spec: Mapping[tuple[str, int], str | int],
+        spec: Mapping[tuple[str, int], str | int | datetime],
         *,
         isolation_level: str | None = None,
         timeout: float | None = None,
@@ -738,7 +769,7 @@ class Admin:
 
     def __new__(
         cls,
-        bootstrap: str | Sequence[str] | Client | None = None,
+        bootstrap: str | Sequence[str] | Mapping[str, Any] | Client | None = None,
         config: Mapping[str, Any] | None = None,
         *,
         timeout: float | None = None,
@@ -836,6 +867,9 @@ class Admin:
 class RecordMetadata:
     """The place where a record was written."""
 
+    def __new__(
+        cls, topic: str, partition: int, offset: int | None, timestamp: int
+    ) -> RecordMetadata: ...
     @property
     def topic(self) -> str:
         """The record's topic."""
@@ -848,6 +882,10 @@ class RecordMetadata:
     @property
     def timestamp(self) -> int:
         """Milliseconds since 1970: the record's, or the broker's with ``LogAppendTime``."""
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
 
 @final
 class Delivery:
@@ -885,6 +923,22 @@ class Delivery:
 
         Raises:
             TimeoutError: it is not known within ``timeout`` seconds; the record is still under way.
+        """
+
+    def __await__(self) -> Generator[Any, None, RecordMetadata]: ...
+    def add_done_callback(self, callback: Callable[[Delivery], object], /) -> None:
+        """Call a function with this delivery when it is done; at once if it is.
+
+        As ``concurrent.futures.Future`` has it. The function is called once, on the producer's delivery
+        thread, which calls ``on_delivery`` too, or, if the delivery is done, on this one. ``flush()`` and
+        ``close()`` wait for it. What it raises is logged as an error of ``ottla.producer``. A failure that
+        it does not ask for, with ``exception()`` or ``result()``, counts as unseen.
+
+        Args:
+            callback: the function; it is called with the delivery.
+
+        Raises:
+            TypeError: the callback is not callable.
         """
 
 @final
@@ -1059,7 +1113,7 @@ class AsyncProducer:
 
     def __new__(
         cls,
-        bootstrap: str | Sequence[str] | Client | AsyncClient | None = None,
+        bootstrap: str | Sequence[str] | Mapping[str, Any] | Client | AsyncClient | None = None,
         config: Mapping[str, Any] | None = None,
         *,
         timeout: float | None = None,
@@ -1166,6 +1220,14 @@ class AsyncProducer:
             TimeoutError: records are still under way after ``timeout`` seconds.
         """
 
+    def partitions_for(
+        self, topic: str, *, timeout: float | None = None
+    ) -> Future[dict[int, Partition]]:
+        """Return the partitions of a topic by index.
+
+        See ``Producer.partitions_for``.
+        """
+
     def connections(self) -> list[ConnectionStatus]:
         """Return the state of each connection, by broker, without waiting.
 
@@ -1249,7 +1311,7 @@ class Producer:
 
     def __new__(
         cls,
-        bootstrap: str | Sequence[str] | Client | None = None,
+        bootstrap: str | Sequence[str] | Mapping[str, Any] | Client | None = None,
         config: Mapping[str, Any] | None = None,
         *,
         timeout: float | None = None,
@@ -1345,6 +1407,21 @@ class Producer:
             TimeoutError: records are still under way after ``timeout`` seconds.
         """
 
+    def partitions_for(self, topic: str, *, timeout: float | None = None) -> dict[int, Partition]:
+        """Return the partitions of a topic by index.
+
+        Args:
+            topic: the topic's name. It is not made if it does not exist.
+            timeout: seconds. Default: ``default.api.timeout.ms``.
+
+        Returns:
+            A dict whose keys are the partitions' numbers, from 0 on.
+
+        Raises:
+            UnknownTopicError: the topic does not exist; known within 5 s.
+            TimeoutError: no broker has answered in time.
+        """
+
     def connections(self) -> list[ConnectionStatus]:
         """Return the state of each connection, by broker, without waiting.
 
@@ -1399,15 +1476,15 @@ class Producer:
 
 @final
 class DeliveryReports:
-    """The queue of completed records that have an ``on_delivery``, for the thread that calls it.
+    """The queue of completed records that have a callback, for the thread that calls it.
 
-    Iterating waits for the next one: callback, error and metadata.
+    Iterating waits for the next one: callback, its arguments, and whether it is a done callback.
     """
 
     def __iter__(self) -> DeliveryReports: ...
     def __next__(
         self,
-    ) -> tuple[_OnDelivery, KafkaError | None, RecordMetadata]: ...
+    ) -> tuple[Callable[..., object], tuple[Any, ...], bool]: ...
     def raised(self, error: BaseException) -> bool:
         """Keep an exception of a callback for ``flush``; return False if one is kept already."""
 
@@ -1502,6 +1579,7 @@ class OffsetAndMetadata:
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
 
 @final
 class GroupMetadata:
@@ -1510,6 +1588,13 @@ class GroupMetadata:
     A transaction that commits the consumer's offsets sends it (KIP-447).
     """
 
+    def __new__(
+        cls,
+        group_id: str,
+        generation: int = ...,
+        member_id: str = ...,
+        instance_id: str | None = None,
+    ) -> GroupMetadata: ...
     @property
     def group_id(self) -> str:
         """The group (``group.id``)."""
@@ -1524,6 +1609,8 @@ class GroupMetadata:
         """``group.instance.id`` of a static member (KIP-345); None without one."""
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
 
 @final
 class MemberSubscription:
@@ -1753,7 +1840,7 @@ class Consumer(ConsumerBase, Generic[_K, _V]):
 
     def __new__(
         cls,
-        bootstrap: str | Sequence[str] | Client | AsyncClient | None = None,
+        bootstrap: str | Sequence[str] | Mapping[str, Any] | Client | AsyncClient | None = None,
         config: Mapping[str, Any] | None = None,
         *,
         topics: Sequence[str] | None = None,
@@ -1823,6 +1910,31 @@ class Consumer(ConsumerBase, Generic[_K, _V]):
         See ``Client.events``.
         """
 
+    def list_topics(self, *, timeout: float | None = None) -> list[str]:
+        """Return the names of all topics, internal ones included, in order.
+
+        Args:
+            timeout: seconds. Default: ``default.api.timeout.ms``.
+
+        Raises:
+            TimeoutError: no broker has answered in time.
+        """
+
+    def partitions_for(self, topic: str, *, timeout: float | None = None) -> dict[int, Partition]:
+        """Return the partitions of a topic by index.
+
+        Args:
+            topic: the topic's name. It is not made if it does not exist.
+            timeout: seconds. Default: ``default.api.timeout.ms``.
+
+        Returns:
+            A dict whose keys are the partitions' numbers, from 0 on.
+
+        Raises:
+            UnknownTopicError: the topic does not exist; known within 5 s.
+            TimeoutError: no broker has answered in time.
+        """
+
     def position(self, topic: str, partition: int, *, timeout: float | None = None) -> int:
         """Return the offset of the next record, and wait until it is known.
 
@@ -1837,7 +1949,7 @@ class Consumer(ConsumerBase, Generic[_K, _V]):
             TimeoutError: the position is not known in time.
         """
 
-    def commit(self, offsets: _Offsets | None = None, *, timeout: float | None = None) -> None:
+    def commit(self, offsets: _Commit | None = None, *, timeout: float | None = None) -> None:
         """Commit offsets to the group, and wait for the response.
 
         Args:
@@ -1854,7 +1966,7 @@ class Consumer(ConsumerBase, Generic[_K, _V]):
         """
 
     def commit_async(
-        self, offsets: _Offsets | None = None, on_commit: _OnCommit | None = None
+        self, offsets: _Commit | None = None, on_commit: _OnCommit | None = None
     ) -> None:
         """Commit offsets without waiting. Commits are sent in the order of the calls.
 
@@ -1887,7 +1999,7 @@ class Consumer(ConsumerBase, Generic[_K, _V]):
         """
 
     def offsets_for_times(
-        self, timestamps: Mapping[_Partition, int], *, timeout: float | None = None
+        self, timestamps: Mapping[_Partition, int | datetime], *, timeout: float | None = None
     ) -> dict[_Partition, OffsetAndTimestamp | None]:
         """Return the first record of each partition that is not older than a time.
 
@@ -1962,7 +2074,7 @@ class AsyncConsumerBase(ConsumerBase, Generic[_K, _V]):
 
     def __new__(
         cls,
-        bootstrap: str | Sequence[str] | Client | AsyncClient | None = None,
+        bootstrap: str | Sequence[str] | Mapping[str, Any] | Client | AsyncClient | None = None,
         config: Mapping[str, Any] | None = None,
         *,
         topics: Sequence[str] | None = None,
@@ -1997,6 +2109,20 @@ class AsyncConsumerBase(ConsumerBase, Generic[_K, _V]):
         See ``AsyncClient.events``.
         """
 
+    def list_topics(self, *, timeout: float | None = None) -> Future[list[str]]:
+        """Return the names of all topics, internal ones included, in order.
+
+        See ``Consumer.list_topics``.
+        """
+
+    def partitions_for(
+        self, topic: str, *, timeout: float | None = None
+    ) -> Future[dict[int, Partition]]:
+        """Return the partitions of a topic by index.
+
+        See ``Consumer.partitions_for``.
+        """
+
     def position(self, topic: str, partition: int, *, timeout: float | None = None) -> Future[int]:
         """Return the offset of the next record, once it is known.
 
@@ -2012,7 +2138,7 @@ class AsyncConsumerBase(ConsumerBase, Generic[_K, _V]):
         """
 
     def commit(
-        self, offsets: _Offsets | None = None, *, timeout: float | None = None
+        self, offsets: _Commit | None = None, *, timeout: float | None = None
     ) -> Future[None]:
         """Commit offsets to the group; the future completes with the response.
 
@@ -2032,7 +2158,7 @@ class AsyncConsumerBase(ConsumerBase, Generic[_K, _V]):
         """
 
     def commit_async(
-        self, offsets: _Offsets | None = None, on_commit: _OnCommit | None = None
+        self, offsets: _Commit | None = None, on_commit: _OnCommit | None = None
     ) -> None:
         """Commit offsets without a future. Commits are sent in the order of the calls.
 
@@ -2066,7 +2192,7 @@ class AsyncConsumerBase(ConsumerBase, Generic[_K, _V]):
         """
 
     def offsets_for_times(
-        self, timestamps: Mapping[_Partition, int], *, timeout: float | None = None
+        self, timestamps: Mapping[_Partition, int | datetime], *, timeout: float | None = None
     ) -> Future[dict[_Partition, OffsetAndTimestamp | None]]:
         """Return the first record of each partition that is not older than a time.
 
@@ -2264,11 +2390,14 @@ class MockCluster:
         trace: TracebackType | None,
     ) -> None: ...
 
+def config_row_of(name: str) -> str | None:
+    """The row that a key sets, by its dotted name, whichever client's name it is; None if there is none."""
+
 def config_rows() -> list[tuple[str, str, str, tuple[int, int] | None, str]]:
     """Return every key of the configuration: name, type, default, bounds and meaning."""
 
 def examine(
-    bootstrap: str | Sequence[str] | None = None,
+    bootstrap: str | Sequence[str] | Mapping[str, Any] | None = None,
     config: Mapping[str, Any] | None = None,
     *,
     topic: str | None = None,
@@ -2277,6 +2406,11 @@ def examine(
     **kwargs: Unpack[CommonConfig],
 ) -> dict[str, Any]:
     """Run the checks of ``ottla.diagnose`` and return what they found, as plain values."""
+
+def foreign_config_rows() -> list[tuple[str, str, str | None, str]]:
+    """Every key of another client that is understood, or answered with what to write instead, for the
+    docs table.
+    """
 
 def partition_for_key(key: _Bytes, partitions: int) -> int:
     """Return the partition of a key, as the Java client's default partitioner chooses it.

@@ -63,6 +63,8 @@ class CommonConfig(TypedDict, total=False):
     ssl_truststore_type: _Text
     ssl_truststore_password: _Text
     ssl_keystore_location: _Text
+    ssl_certificate_location: _Text
+    ssl_key_location: _Text
     ssl_keystore_certificate_chain: _Text
     ssl_keystore_key: _Text
     ssl_key_password: _Text

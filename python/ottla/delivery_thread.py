@@ -1,4 +1,4 @@
-"""The thread that calls a producer's ``on_delivery``.
+"""The thread that calls a producer's ``on_delivery`` and its deliveries' done callbacks.
 
 It is a daemon, and all of its frames are Python's while a callback runs: the interpreter may end at
 any time without waiting for one that blocks.
@@ -20,12 +20,13 @@ def start(reports: DeliveryReports) -> None:
 
 
 def _run(reports: DeliveryReports) -> None:
-    for callback, error, metadata in reports:
+    for callback, arguments, is_done_callback in reports:
         try:
-            callback(error, metadata)
-        except BaseException as raised:  # it is raised again by flush() or close()
-            if not reports.raised(raised):
+            callback(*arguments)
+        except BaseException as raised:  # that of on_delivery is raised again by flush() or close()
+            name = "a done callback" if is_done_callback else "on_delivery"
+            if is_done_callback or not reports.raised(raised):
                 # One is waiting to be raised already.
-                logging.getLogger("ottla.producer").exception("on_delivery raised")
+                logging.getLogger("ottla.producer").exception("%s raised", name)
         # Nothing of a record is kept alive until the next one comes.
-        del callback, error, metadata
+        del callback, arguments

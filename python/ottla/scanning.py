@@ -24,7 +24,7 @@ Bound = str | int | datetime | Mapping[int, int]
 
 def scan(
     topics: str | Sequence[str],
-    bootstrap: str | Sequence[str] | Client | None = None,
+    bootstrap: str | Sequence[str] | Mapping[str, Any] | Client | None = None,
     config: Mapping[str, Any] | None = None,
     *,
     start: Bound = "earliest",
@@ -45,11 +45,13 @@ def scan(
 
     Args:
         topics: the topic, or several.
-        bootstrap: addresses as ``host:port``, or a ``Client``.
+        bootstrap: addresses as ``host:port``, a mapping that is the configuration, or a
+            ``Client``.
         config: configuration by Kafka's dotted names; keyword arguments are the same names with
             underscores, and win. See ``Client``.
-        start: where to start: ``"earliest"``, ``"latest"``, a ``datetime`` (the first record at or
-            after it), an offset, or offsets by partition. Default: the earliest record.
+        start: where to start: ``"earliest"``, ``"latest"``, a ``datetime`` with a time zone (the
+            first record at or after it), an offset, or offsets by partition. Default: the earliest
+            record.
         end: where to end, exclusive, in the same forms. Default: the end of the log; with
             ``isolation.level=read_committed``, the last stable offset.
         partitions: the partitions to read. Default: all.
@@ -141,11 +143,15 @@ def _offsets(
         return {(topic, index): bound[index] for topic, index in partitions}
     if isinstance(bound, str) and bound not in {"earliest", "latest"}:
         raise ConfigError(f"{what}={bound!r}: expected 'earliest' or 'latest'")
-    spec: str | int = bound if isinstance(bound, str) else round(bound.timestamp() * 1000)
-    listed = client.list_offsets(dict.fromkeys(partitions, spec), timeout=timeout)
+    if isinstance(bound, datetime) and bound.utcoffset() is None:
+        # Told here, so that the argument is named; the client refuses it for any caller.
+        raise ConfigError(
+            f"{what}={bound}: naive datetime: give it a time zone, e.g. datetime.now(timezone.utc)"
+        )
+    listed = client.list_offsets(dict.fromkeys(partitions, bound), timeout=timeout)
     offsets = {partition: found.offset for partition, found in listed.items()}
     # No record is that late: the range starts, or ends, at the end.
-    late: dict[tuple[str, int], str | int] = {
+    late: dict[tuple[str, int], str | int | datetime] = {
         p: "latest" for p, offset in offsets.items() if offset < 0
     }
     if late:

@@ -284,6 +284,13 @@ def test_configuration_from_files_and_arguments(
     done = ottla("topology", "--config", str(properties), "-X", "bootstrap.servers=no.invalid:1")
     assert done.code == 1
     assert "no.invalid" in done.err
+    # As kcat has it; later wins here, too, whichever name it is by.
+    properties.write_text(f"metadata.broker.list={mock_cluster.bootstrap}\nlinger.ms=1\n")
+    again = ("-X", "queue.buffering.max.ms=2", "-t", single)
+    assert ottla("produce", "--config", str(properties), *again, stdin=b"c\n").code == 0
+    done = ottla("topology", "--config", str(properties), "no.invalid:1")
+    assert done.code == 1
+    assert "no.invalid" in done.err
 
 
 @pytest.mark.parametrize(

@@ -80,6 +80,12 @@ EXPECTED = {
     ("docs/consumer.md", 5): Expected("None b'three'", endless=True),
     ("docs/consumer.md", 6): Expected(r"^\[\('orders', 0\)\]$"),
     ("docs/doctor.md", 0): Expected(r"^True 0\n(?s:.*)verdict"),
+    ("docs/migrating.md", 0): Expected(
+        '"batch.num.messages", which is librdkafka\'s: use batch.size'
+    ),
+    ("docs/migrating.md", 1): Expected(r"None b'three'\n\['orders'\] 1"),
+    ("docs/migrating.md", 2): Expected("^3$"),
+    ("docs/migrating.md", 3): Expected("^3$"),
     ("docs/producer.md", 0): Expected("^3$"),
     ("docs/producer.md", 2): Expected(r"RecordMetadata\(.*\) None"),
     ("docs/producer.md", 3): Expected("^3 2 2$"),

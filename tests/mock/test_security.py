@@ -146,6 +146,10 @@ BAD: dict[str, tuple[Callable[[], object], str]] = {
     "raises": (_raises, "ValueError: no token today"),
     "none": (lambda: None, "has to return a token"),
     "bytes": (lambda: b"token", "has to return a token"),
+    "naive expiry": (
+        lambda: ("token", datetime(2100, 1, 1)),  # noqa: DTZ001
+        "naive datetime: give it a time zone",
+    ),
     "wrong expiry": (lambda: ("token", "tomorrow"), "has to return a token"),
     "empty": (lambda: "", "the token cannot be used"),
     "refused": (lambda: "another.token", "invalid_token"),

@@ -59,6 +59,7 @@ def consuming(consumer: ottla.Consumer) -> None:
     consumer.pause("a", 0)  # mistake: a partition is one argument
     consumer.commit({("a", 0): "5"})  # mistake: an offset is a number
     print(consumer.committed()["a", 0].offset)  # mistake: None if nothing is committed
+    consumer.commit(next(consumer).offset)  # mistake: of which partition?
 
 
 def deserializing(bootstrap: str) -> None:
@@ -70,7 +71,8 @@ def deserializing(bootstrap: str) -> None:
 
 
 async def waiting(client: ottla.AsyncClient, producer: ottla.Producer) -> None:
-    await producer.send("t", b"v")  # mistake: it is not asyncio's
+    (await producer.send("t", b"v")).result()  # mistake: it is the metadata already
+    producer.send("t", b"v").add_done_callback(len)  # mistake: it is called with the delivery
     await producer.flush()  # mistake: nor is this
     client.list_topics().sort()  # mistake: a future is no list
     async with ottla.Client("a:9092"):  # mistake: it is not asyncio's

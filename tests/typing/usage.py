@@ -6,7 +6,7 @@ What they have to report is in mistakes.py.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 import ottla
@@ -29,7 +29,9 @@ def serializing(bootstrap: str) -> None:
 def producing(bootstrap: str) -> None:
     with ottla.Producer(bootstrap, {"linger.ms": 5}, compression_type="zstd") as producer:
         delivery: ottla.Delivery = producer.send("t", b"v", "k", headers=[("h", None)], timestamp=5)
-        producer.send("t", memoryview(b"v"), headers={"h": "x"}, timestamp=datetime(2024, 1, 1))  # noqa: DTZ001
+        producer.send(
+            "t", memoryview(b"v"), headers={"h": "x"}, timestamp=datetime.now(timezone.utc)
+        )
         metadata: ottla.RecordMetadata = delivery.result(timeout=1.5)
         offset: int | None = metadata.offset
         error: errors.KafkaError | None = delivery.exception()
@@ -37,6 +39,9 @@ def producing(bootstrap: str) -> None:
             "t", ["a", None], [b"k", None], partitions=[0, None]
         ).result()
         producer.send("t", b"v", on_delivery=delivered)
+        delivery.add_done_callback(lambda done: print(done.exception()))
+        leaders: list[int | None] = [p.leader for p in producer.partitions_for("t").values()]
+        print(leaders)
         producer.flush(1)
         print(offset, error, count)
 
@@ -56,6 +61,7 @@ def consuming(bootstrap: str) -> None:
                 print(place, headers, record.key, record.value["anything"])
         records: list[ottla.Record] = consumer.poll(timeout=0.5, max_records=10)
         batch: ottla.RecordBatch | None = consumer.poll_arrow(columns=["value"])
+        consumer.commit(records[0])
         consumer.commit({("a", 0): 5, ("a", 1): ottla.OffsetAndMetadata(5, "x")})
         consumer.commit_async(on_commit=lambda error, offsets: print(error, offsets["a", 0].offset))
         committed: dict[tuple[str, int], ottla.OffsetAndMetadata | None] = consumer.committed()
@@ -159,6 +165,9 @@ def reading(client: ottla.Client) -> None:
 
 
 async def asynchronous(bootstrap: str) -> None:
+    with ottla.Producer({"bootstrap.servers": bootstrap, "linger.ms": 5}) as producer:
+        metadata: ottla.RecordMetadata = await producer.send("t", b"v")
+        print(metadata.offset)
     async with ottla.AsyncClient(bootstrap, {"client.id": "a"}) as client:
         leader: int | None = (await client.cluster(["a"])).topics["a"].partitions[0].leader
         names: list[str] = await client.list_topics(timeout=1)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ottla import Client
+from ottla._core import config_row_of
 from ottla.cli.waiting import report_waiting
 from ottla.doctor.tree import Style
 from ottla.errors import ConfigError
@@ -58,27 +59,35 @@ def configuration(arguments: argparse.Namespace) -> dict[str, Any]:
     """
     config: dict[str, Any] = {}
     if arguments.config is not None:
-        config |= read_config(arguments.config)
+        config = read_config(arguments.config)
     for number, pair in enumerate(arguments.settings, 1):
         key, separator, value = pair.partition("=")
         if not separator:
             # What is there may be a secret: it is not shown.
             raise ConfigError(f"-X: expected KEY=VALUE, but argument {number} of -X has no =")
-        config[key.strip()] = value
+        put(config, key.strip(), value)
     servers = arguments.bootstrap or arguments.brokers
     if servers:
-        config["bootstrap.servers"] = servers
-    if not config.get("bootstrap.servers"):
+        put(config, "bootstrap.servers", servers)
+    if not any(value for key, value in config.items() if config_row_of(key) == "bootstrap.servers"):
         raise ConfigError(
             "no broker is named: give BOOTSTRAP (host:port), -b, or bootstrap.servers in --config"
         )
     return config
 
 
+def put(config: dict[str, Any], key: str, value: Any) -> None:
+    """Set a key over what was set before, be it by another client's name for the same setting."""
+    row = config_row_of(key)
+    for name in [name for name in config if row is not None and config_row_of(name) == row]:
+        del config[name]
+    config[key] = value
+
+
 def connect(arguments: argparse.Namespace, timeout: float | None = None) -> Client:
     """Return a connected client of the cluster that the arguments name."""
     config = configuration(arguments)
-    servers = config["bootstrap.servers"]
+    servers = next(config[key] for key in config if config_row_of(key) == "bootstrap.servers")
     with report_waiting(lambda: f"an answer from {servers}"):
         return Client(config=config, timeout=timeout)
 

@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 
 from ottla import Delivery, Producer
 from ottla.cli.formats import unescape
-from ottla.cli.options import add_cluster, configuration, count, count_of
+from ottla.cli.options import add_cluster, configuration, count, count_of, put
 from ottla.cli.waiting import obstacles, report_waiting
 from ottla.errors import ConfigError, KafkaError
 
@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Write all records, and wait until each is acknowledged or failed."""
     config = configuration(arguments)
     if arguments.compression:
-        config["compression.type"] = arguments.compression
+        put(config, "compression.type", arguments.compression)
     delimiter = unescape(arguments.delimiter)
     if not delimiter:
         raise ConfigError("-D: a delimiter has one byte at least")

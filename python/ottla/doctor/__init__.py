@@ -58,7 +58,7 @@ __all__ = [
 
 
 def diagnose(
-    bootstrap: str | Sequence[str] | None = None,
+    bootstrap: str | Sequence[str] | Mapping[str, Any] | None = None,
     config: Mapping[str, Any] | None = None,
     *,
     topic: str | None = None,
@@ -71,7 +71,8 @@ def diagnose(
     It writes nothing, creates no topic and joins no group.
 
     Args:
-        bootstrap: addresses as ``host:port``, in one text or a list.
+        bootstrap: addresses as ``host:port``, in one text or a list; or a mapping in their place,
+            which is the configuration.
         config: configuration by Kafka's dotted names; keyword arguments are the same names with
             underscores, and win. See ``Client``.
         topic: a topic of which each partition is read at its leader. Default: one partition of each

@@ -101,13 +101,21 @@ def kafka_config(values: Mapping[str, str], refused: Mapping[str, str]) -> dict[
         for name, value in values.items()
         if name.startswith(KAFKA_PREFIX)
     }
-    for name, reason in refused.items():
-        if name in config:
+    for name in config:
+        # By the row, so that another client's name for it is refused as well.
+        if reason := refused.get(name) or refused.get(row_of(name)):
             raise ConfigError(f"option kafka.{name} is not supported: {reason}")
     if not config.get("bootstrap.servers", "").strip():
         raise ConfigError(f"option {BOOTSTRAP} must be set, for example to host1:9092,host2:9092")
     _check_keys(config)
     return config
+
+
+def row_of(name: str) -> str:
+    """The key that a setting of the client sets, whichever client's name it is."""
+    from ottla._core import config_row_of
+
+    return config_row_of(name) or name
 
 
 def _check_keys(config: Mapping[str, str]) -> None:
@@ -118,7 +126,7 @@ def _check_keys(config: Mapping[str, str]) -> None:
     for name in config.keys() - known:
         # The client knows more: what has no effect, and other names. Making one starts nothing.
         try:
-            ottla.AsyncClient("localhost:9092", {name: config[name]})
+            ottla.AsyncClient(config["bootstrap.servers"], {name: config[name]})
         except ConfigError as error:
             raise ConfigError(f"option {KAFKA_PREFIX}{name}: {error}") from None
 

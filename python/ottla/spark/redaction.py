@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 
 SETTING = "spark.sql.redaction.options.regex"
 # Secrets by names that say nothing of the sort.
-HIDDEN = r"(?i:kafka[.]ssl[.]keystore[.]key|kafka[.]sasl[.]jaas[.]config)"
+HIDDEN = r"(?i:kafka[.]ssl[.](?:keystore[.]key|key[.]pem)|kafka[.]sasl[.]jaas[.]config)"
 
 OF_REQUESTS = "spark.sql.redaction.string.regex"
 # What holds while that is not set.
@@ -27,7 +27,7 @@ _OF_ALL_REQUESTS = "spark.redaction.string.regex"
 # An option as requests are printed. Nothing of it is tried twice, or a long key would take the
 # JVM's stack; and its words are not those that would have Spark hide this setting itself.
 IN_REQUESTS = (
-    r'key: "(?i:kafka[.][^"]*(?:passwor[d]|secre[t]|jaas[.]config|keystore[.]key))"\s*+'
+    r'key: "(?i:kafka[.][^"]*(?:passwor[d]|secre[t]|jaas[.]config|keystore[.]key|key[.]pem))"\s*+'
     r'value: "[^"\\]*+(?:\\.[^"\\]*+)*+"'
 )
 

@@ -17,6 +17,7 @@ from ottla.spark.option_values import (
     flag,
     kafka_config,
     lowered,
+    row_of,
     text_of,
 )
 
@@ -65,8 +66,14 @@ def parse_sink(options: Mapping[str, str]) -> SinkOptions:
     check_names(values, SINK_OPTIONS, _MEANT)
     flag(values, "includeHeaders", default=False)
     return SinkOptions(
-        kafka={**_BULK, **kafka_config(values, _REFUSED)},
+        kafka=_with_bulk(kafka_config(values, _REFUSED)),
         topic=text_of(values, "topic"),
         include_timestamp=flag(values, "includeTimestamp", default=False),
         report_path=text_of(values, "reportPath"),
     )
+
+
+def _with_bulk(kafka: Mapping[str, str]) -> dict[str, str]:
+    # A setting may have another client's name.
+    given = {row_of(name) for name in kafka}
+    return {**{name: value for name, value in _BULK.items() if name not in given}, **kafka}

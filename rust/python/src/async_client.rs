@@ -21,7 +21,7 @@ use crate::client::{self, ConnectionStatus};
 use crate::cluster::Cluster;
 use crate::events::{Event, KeptFresh};
 use crate::runtime::{Owned, seconds};
-use crate::{config, errors, offsets};
+use crate::{cluster, config, errors, offsets};
 
 /// A client of one Kafka cluster for asyncio; it mirrors ``Client``.
 ///
@@ -124,8 +124,20 @@ impl AsyncClient {
     ///     TimeoutError: the cluster did not respond in time.
     #[pyo3(signature = (*, timeout=None))]
     fn list_topics<'py>(&self, py: Python<'py>, timeout: Option<f64>) -> PyResult<Bound<'py, PyAny>> {
-        let (core, timeout) = self.call(timeout)?;
-        start(py, calls::list_topics(core, timeout), |py, names| names.into_py_any(py))
+        list_topics(py, self.core()?, timeout)
+    }
+
+    /// Return the partitions of a topic by index.
+    ///
+    /// See ``Client.partitions_for``.
+    #[pyo3(signature = (topic, *, timeout=None))]
+    fn partitions_for<'py>(
+        &self,
+        py: Python<'py>,
+        topic: &str,
+        timeout: Option<f64>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        partitions_for(py, self.core()?, topic, timeout)
     }
 
     /// Return the id of a partition's leader, without waiting.
@@ -334,6 +346,29 @@ impl AsyncEvents {
             Some(event) => Event::from(&event).into_py_any(py),
         })
     }
+}
+
+/// The partitions of a topic that exists, by index.
+pub(crate) fn partitions_for<'py>(
+    py: Python<'py>,
+    core: &Core,
+    topic: &str,
+    timeout: Option<f64>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let timeout = seconds(timeout, core.config().default_api_timeout)?;
+    start(py, calls::topic(core.clone(), topic.into(), timeout), |py, topic| {
+        cluster::partitions(py, &topic)?.into_py_any(py)
+    })
+}
+
+/// The names of all topics.
+pub(crate) fn list_topics<'py>(
+    py: Python<'py>,
+    core: &Core,
+    timeout: Option<f64>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let timeout = seconds(timeout, core.config().default_api_timeout)?;
+    start(py, calls::list_topics(core.clone(), timeout), |py, names| names.into_py_any(py))
 }
 
 /// The changes from now on.

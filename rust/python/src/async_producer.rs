@@ -283,6 +283,19 @@ impl AsyncProducer {
         })
     }
 
+    /// Return the partitions of a topic by index.
+    ///
+    /// See ``Producer.partitions_for``.
+    #[pyo3(signature = (topic, *, timeout=None))]
+    fn partitions_for<'py>(
+        &self,
+        py: Python<'py>,
+        topic: &str,
+        timeout: Option<f64>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        async_client::partitions_for(py, self.parts.get()?.core.client(), topic, timeout)
+    }
+
     /// Return the state of each connection, by broker, without waiting.
     ///
     /// On a shared client, those of its other users are included.

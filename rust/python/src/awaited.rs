@@ -16,7 +16,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 
 use crate::asyncio::{Mailbox, report_to_loop, settle};
-use crate::delivery::RecordMetadata;
+use crate::delivery::{Delivery as PyDelivery, RecordMetadata};
 use crate::errors;
 use crate::failed_futures::FailedFutures;
 
@@ -39,6 +39,8 @@ pub(crate) struct Group {
 pub(crate) struct Awaited {
     pub(crate) future: Option<Py<PyAny>>,
     pub(crate) on_delivery: Option<Py<PyAny>>,
+    /// Of a callback that `add_done_callback` was given: what it is called with.
+    pub(crate) delivery: Option<Py<PyDelivery>>,
     index: usize,
     timestamp: i64,
 }
@@ -69,6 +71,14 @@ pub(crate) fn report(py: Python<'_>, completion: &Completion, awaited: &Awaited)
 }
 
 impl Group {
+    /// Of one record whose delivery a callback is called with, whatever other records there are.
+    pub(crate) fn of_one(promise: &Delivery, callback: Py<PyAny>, delivery: Py<PyDelivery>) -> Self {
+        let (on_delivery, delivery) = (Some(callback), Some(delivery));
+        let awaited = Awaited { future: None, on_delivery, delivery, index: promise.index, timestamp: -1 };
+        let (completion, failed) = (Arc::clone(&promise.completion), Arc::default());
+        Self { completion, records: vec![awaited], is_done: true, failed }
+    }
+
     pub(crate) fn completion(&self) -> &Arc<Completion> {
         &self.completion
     }
@@ -135,7 +145,7 @@ impl Groups {
         let Delivery { completion, index } = delivery;
         let (topic, partition) = completion.partition();
         let line = (Arc::as_ptr(sink).addr(), Arc::as_ptr(topic).addr(), *partition);
-        let awaited = Awaited { future, on_delivery, index, timestamp };
+        let awaited = Awaited { future, on_delivery, delivery: None, index, timestamp };
         let mut lines = self.lines.lock();
         let groups = lines.entry(line).or_default();
         let same = |group: &&mut Group| Arc::ptr_eq(&group.completion, &completion);

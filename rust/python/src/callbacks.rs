@@ -1,9 +1,11 @@
-//! `on_delivery`: the callbacks of a producer, called on a thread of their own.
+//! `on_delivery` and `Delivery.add_done_callback`: the callbacks of a producer, called on a thread of
+//! their own.
 //!
-//! Invariants: each callback of a record that was accepted is called exactly once, those of a
+//! Invariants: each callback of a record that was accepted is called exactly once, `on_delivery` of a
 //! partition in the order of its records. The engine never waits for a callback; whoever sends with one
-//! does, if too many have not been called yet. What a callback raises is raised by `flush` or `close`.
-//! The thread ends when the producer is closed or gone and all were called.
+//! does, if too many have not been called yet. What `on_delivery` raises is raised by `flush` or `close`;
+//! what a done callback raises is logged. The thread ends when the producer is closed or gone and all
+//! were called.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -15,11 +17,12 @@ use ottla_client::producer::{Completion, Delivery};
 use ottla_client::{Error, Kind};
 use parking_lot::Mutex;
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 use tokio::sync::{Notify, oneshot};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::awaited::{Awaited, Group, Groups, Sink, report};
-use crate::delivery::RecordMetadata;
+use crate::delivery::Delivery as PyDelivery;
 use crate::errors;
 use crate::runtime::{wait, wait_for};
 
@@ -148,6 +151,14 @@ impl Place<'_> {
         let Callbacks { queue, groups } = self.callbacks;
         groups.add(delivery, timestamp, (None, Some(callback)), queue);
     }
+
+    /// Has a callback called with the delivery when its record is done, whatever becomes of others.
+    pub(crate) fn take_done(mut self, promise: &Delivery, callback: Py<PyAny>, delivery: Py<PyDelivery>) {
+        self.used = true;
+        let queue = Arc::clone(&self.callbacks.queue);
+        let group = Group::of_one(promise, callback, delivery);
+        promise.completion.on_done(move || queue.done(group));
+    }
 }
 
 impl Drop for Place<'_> {
@@ -178,6 +189,15 @@ impl Callbacks {
         Ok(Place { callbacks: self, used: false })
     }
 
+    /// A place for one more, however many are waiting; none, if the thread has ended.
+    pub(crate) fn place_at_once(&self) -> Option<Place<'_>> {
+        // Under the lock, under which the thread finds out that it has nothing more to do.
+        let items = self.queue.items.lock();
+        items.as_ref()?;
+        self.queue.open.fetch_add(1, Ordering::AcqRel);
+        Some(Place { callbacks: self, used: false })
+    }
+
     /// Waits until the callbacks of all that is done now were called, and raises what one of them has
     /// raised.
     pub(crate) fn flush(&self, py: Python<'_>, time: Duration) -> PyResult<()> {
@@ -200,17 +220,17 @@ impl Callbacks {
     }
 }
 
-/// The queue of completed records that have an ``on_delivery``, for the thread that calls it.
+/// The queue of completed records that have a callback, for the thread that calls it.
 ///
-/// Iterating waits for the next one: callback, error and metadata.
+/// Iterating waits for the next one: callback, its arguments, and whether it is a done callback.
 #[pyclass(frozen, module = "ottla._core")]
 pub(crate) struct DeliveryReports {
     queue: Arc<Queue>,
     current: Mutex<Option<Current>>,
 }
 
-/// The callback, and its arguments.
-type Call = (Option<Py<PyAny>>, Option<Py<PyAny>>, RecordMetadata);
+/// The callback, its arguments, and whether `add_done_callback` was given it.
+type Call = (Option<Py<PyAny>>, Py<PyTuple>, bool);
 
 struct Current {
     completion: Arc<Completion>,
@@ -237,8 +257,12 @@ impl DeliveryReports {
                 self.queue.waiting.fetch_sub(1, Ordering::AcqRel);
                 self.queue.open.fetch_sub(1, Ordering::AcqRel);
                 self.queue.went.notify_waiters();
-                let (error, metadata) = report(py, &completion, &record)?;
-                return Ok(Some((record.on_delivery, error, metadata)));
+                // A done callback is not told of a failure: it is seen once it asks the delivery.
+                let (arguments, is_done_callback) = match record.delivery {
+                    Some(delivery) => ((delivery,).into_pyobject(py)?, true),
+                    None => (report(py, &completion, &record)?.into_pyobject(py)?, false),
+                };
+                return Ok(Some((record.on_delivery, arguments.unbind(), is_done_callback)));
             }
             self.queue.caller.lock().get_or_insert_with(|| std::thread::current().id());
             match wait(py, self.queue.next())? {

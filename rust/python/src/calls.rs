@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ottla_client::metadata::{Event, Pattern, Snapshot, Want};
-use ottla_client::{Client, IfMissing, ListedOffset, OffsetSpec, Result, TopicPartition};
+use ottla_client::metadata::{Event, Pattern, Snapshot, Topic, Want};
+use ottla_client::{Client, Error, IfMissing, Kind, ListedOffset, OffsetSpec, Result, TopicPartition};
 use ottla_protocol::ErrorCode;
 use tokio::sync::broadcast::Receiver;
 
@@ -68,6 +68,13 @@ pub(crate) async fn list_topics(client: Client, timeout: Duration) -> Result<Vec
     let mut names: Vec<String> = existing.map(|topic| topic.name.to_string()).collect();
     names.sort();
     Ok(names)
+}
+
+/// A topic that exists.
+pub(crate) async fn topic(client: Client, name: Arc<str>, timeout: Duration) -> Result<Arc<Topic>> {
+    let found = client.topics(std::slice::from_ref(&name), IfMissing::Fail, timeout).await?;
+    let lost = || Error::new(Kind::Internal, "a topic was found and is not there").topic(&name);
+    found.into_iter().next().ok_or_else(lost)
 }
 
 /// What changes from now on; with the pattern, for as long as it lives, of all topics.

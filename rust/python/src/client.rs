@@ -18,7 +18,7 @@ use crate::events::Events;
 use crate::given_client::{connect, given_or_new};
 use crate::runtime::{Owned, runtime, seconds, wait_for};
 use crate::scan::Scan;
-use crate::{config, errors, offsets, scan};
+use crate::{cluster, config, errors, offsets, scan};
 
 /// The state of a connection at the time of the call.
 ///
@@ -209,7 +209,29 @@ impl Client {
     ///     TimeoutError: the cluster did not respond in time.
     #[pyo3(signature = (*, timeout=None))]
     fn list_topics(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<Vec<String>> {
-        wait_for(py, calls::list_topics(self.core()?.clone(), self.timeout(timeout)?))
+        list_topics(py, self.core()?, timeout)
+    }
+
+    /// Return the partitions of a topic by index.
+    ///
+    /// Args:
+    ///     topic: the topic's name. It is not made if it does not exist.
+    ///     timeout: seconds. Default: ``default.api.timeout.ms``.
+    ///
+    /// Returns:
+    ///     A dict whose keys are the partitions' numbers, from 0 on.
+    ///
+    /// Raises:
+    ///     UnknownTopicError: the topic does not exist; known within 5 s.
+    ///     TimeoutError: no broker has answered in time.
+    #[pyo3(signature = (topic, *, timeout=None))]
+    fn partitions_for<'py>(
+        &self,
+        py: Python<'py>,
+        topic: &str,
+        timeout: Option<f64>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        partitions_for(py, self.core()?, topic, timeout)
     }
 
     /// Return the id of a partition's leader, without waiting.
@@ -386,6 +408,23 @@ impl Client {
 /// The state of each connection, by broker.
 pub(crate) fn connections(core: &Core) -> Vec<ConnectionStatus> {
     core.connections().into_iter().map(ConnectionStatus::from).collect()
+}
+
+/// The partitions of a topic that exists, by index.
+pub(crate) fn partitions_for<'py>(
+    py: Python<'py>,
+    core: &Core,
+    topic: &str,
+    timeout: Option<f64>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let timeout = seconds(timeout, core.config().default_api_timeout)?;
+    cluster::partitions(py, &*wait_for(py, calls::topic(core.clone(), topic.into(), timeout))?)
+}
+
+/// The names of all topics.
+pub(crate) fn list_topics(py: Python<'_>, core: &Core, timeout: Option<f64>) -> PyResult<Vec<String>> {
+    let timeout = seconds(timeout, core.config().default_api_timeout)?;
+    wait_for(py, calls::list_topics(core.clone(), timeout))
 }
 
 /// The changes from now on.

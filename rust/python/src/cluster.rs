@@ -103,25 +103,30 @@ impl Topic {
     /// The topic's partitions by number, in a new dict.
     #[getter]
     fn partitions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let dict = PyDict::new(py);
-        for partition in &self.0.partitions {
-            let object = Partition {
-                index: partition.index,
-                leader: (partition.leader >= 0).then_some(partition.leader),
-                leader_epoch: partition.leader_epoch,
-                replicas: self.0.replicas(partition).to_vec(),
-                isr: self.0.isr(partition).to_vec(),
-                offline_replicas: self.0.offline(partition).to_vec(),
-                error: error_name(partition.error),
-            };
-            dict.set_item(partition.index, Py::new(py, object)?)?;
-        }
-        Ok(dict)
+        partitions(py, &self.0)
     }
 
     fn __repr__(&self) -> String {
         format!("Topic(name={:?}, partitions={})", self.0.name, self.0.partitions.len())
     }
+}
+
+/// A topic's partitions by index.
+pub(crate) fn partitions<'py>(py: Python<'py>, topic: &CoreTopic) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    for partition in &topic.partitions {
+        let object = Partition {
+            index: partition.index,
+            leader: (partition.leader >= 0).then_some(partition.leader),
+            leader_epoch: partition.leader_epoch,
+            replicas: topic.replicas(partition).to_vec(),
+            isr: topic.isr(partition).to_vec(),
+            offline_replicas: topic.offline(partition).to_vec(),
+            error: error_name(partition.error),
+        };
+        dict.set_item(partition.index, Py::new(py, object)?)?;
+    }
+    Ok(dict)
 }
 
 fn error_name(code: ErrorCode) -> Option<&'static str> {

@@ -1,24 +1,35 @@
-//! Configuration from Python: a mapping of dotted names, keyword arguments with underscores.
+//! Configuration from Python: a mapping of dotted names, as the first argument or as `config`, and
+//! keyword arguments with underscores.
 
 use ottla_client::Config;
-use ottla_client::config::{Value, rows};
+use ottla_client::config::{FOREIGN_KEYS, Value, rows};
 use ottla_client::environment::Environment;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyString};
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyMapping, PyString};
 
 use crate::{errors, tokens};
 
 /// The key of the token callback, with dots as any other.
 const TOKEN_CALLBACK: &str = "sasl.oauth.token";
 
-/// The configuration of a client, and its environment: keyword arguments win over the mapping. The
-/// environment has the token callback, which is no text.
+/// The configuration of a client, and its environment. A mapping in the place of the addresses is the
+/// configuration, as confluent-kafka takes it; keyword arguments win over it. The environment has the
+/// token callback, which is no text.
 pub(crate) fn config(
     py: Python<'_>,
     bootstrap: Option<&Bound<'_, PyAny>>,
     mapping: Option<&Bound<'_, PyAny>>,
     kwargs: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<(Config, Environment)> {
+    let (bootstrap, mapping) = match bootstrap.filter(|given| given.cast::<PyMapping>().is_ok()) {
+        Some(_) if mapping.is_some_and(|mapping| !mapping.is_none()) => {
+            let message =
+                "the configuration is given twice, as the first argument and as config: give one mapping";
+            return Err(errors::config(py, message));
+        }
+        Some(first) => (None, Some(first)),
+        None => (bootstrap, mapping),
+    };
     let mut pairs: Vec<(String, Value)> = Vec::new();
     let mut environment = Environment::default();
     let mut push = |item: &Bound<'_, PyAny>| -> PyResult<()> {
@@ -30,6 +41,8 @@ pub(crate) fn config(
             environment.token_provider = Some(tokens::provider(&item)?);
             return Ok(());
         }
+        // Before the value, which may be of a type that no key takes: a callback of another client's.
+        Config::check_key(&name).map_err(|error| errors::raise(py, &error))?;
         let value = value(&name, &item)?;
         pairs.push((name, value));
         Ok(())
@@ -85,4 +98,21 @@ pub(crate) fn config_rows() -> Vec<RowTuple> {
         .into_iter()
         .map(|row| (row.name, row.ty, row.default, (row.bounds != (0, 0)).then_some(row.bounds), row.doc))
         .collect()
+}
+
+/// A key of another client: its name, the client, the row that it sets if there is one, and what it
+/// means in words.
+type ForeignTuple = (&'static str, &'static str, Option<&'static str>, String);
+
+/// Every key of another client that is understood, or answered with what to write instead, for the
+/// docs table.
+#[pyfunction]
+pub(crate) fn foreign_config_rows() -> Vec<ForeignTuple> {
+    FOREIGN_KEYS.iter().map(|key| (key.name, key.client, key.row(), key.shown())).collect()
+}
+
+/// Return the configuration key that a name sets, whichever client's name it is, or None.
+#[pyfunction]
+pub(crate) fn config_row_of(name: &str) -> Option<&'static str> {
+    Config::row_of(name)
 }

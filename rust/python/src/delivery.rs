@@ -1,17 +1,27 @@
 //! `Delivery` and `RecordMetadata`: the promise of a record sent, and where it was written.
+//!
+//! Invariants: whoever waits for a delivery, in whatever way, changes nothing of the record. A failure
+//! counts as seen once somebody was given its error. Python runs on no thread of the engine.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use ottla_client::producer::{Completion, Delivery as Promise, Written};
 use ottla_client::{Error, Kind};
+use pyo3::exceptions::{PyException, PyTypeError};
+use pyo3::intern;
 use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyType};
 
+use crate::asyncio;
+use crate::callbacks::Callbacks;
+use crate::engine::Engine;
 use crate::errors;
 use crate::runtime::{check_process, pid, seconds, wait};
 
 /// The place where a record was written.
-#[pyclass(frozen, module = "ottla")]
+#[pyclass(frozen, eq, hash, module = "ottla")]
+#[derive(PartialEq, Eq, Hash)]
 pub(crate) struct RecordMetadata {
     topic: Arc<str>,
     /// The partition; -1 for a record that failed before one was chosen.
@@ -45,6 +55,16 @@ impl RecordMetadata {
 
 #[pymethods]
 impl RecordMetadata {
+    #[new]
+    #[pyo3(signature = (topic, partition, offset, timestamp))]
+    fn py_new(topic: &str, partition: i32, offset: Option<i64>, timestamp: i64) -> Self {
+        Self { topic: topic.into(), partition, offset, timestamp }
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> (Bound<'py, PyType>, (&str, i32, Option<i64>, i64)) {
+        (py.get_type::<Self>(), (&self.topic, self.partition, self.offset, self.timestamp))
+    }
+
     /// The record's topic.
     #[getter]
     fn topic(&self) -> &str {
@@ -66,19 +86,29 @@ pub(crate) struct Delivery {
     promise: Promise,
     timestamp: i64,
     pid: u32,
+    /// Of the producer, whose thread calls the callbacks.
+    engine: Weak<Engine>,
 }
 
 impl Delivery {
     /// Of a record that was accepted with this timestamp.
-    pub(crate) fn new(promise: Promise, timestamp: i64) -> Self {
-        Self { promise, timestamp, pid: pid() }
+    pub(crate) fn new(promise: Promise, timestamp: i64, engine: &Arc<Engine>) -> Self {
+        Self { promise, timestamp, pid: pid(), engine: Arc::downgrade(engine) }
+    }
+
+    /// What became of the record, for somebody who is given the error if it failed.
+    fn given(&self, py: Python<'_>, result: ottla_client::Result<Written>) -> PyResult<RecordMetadata> {
+        match result {
+            Ok(written) => Ok(RecordMetadata::new(&self.promise.completion, written, self.timestamp)),
+            Err(error) => Err(errors::raise(py, &error)),
+        }
     }
 
     /// Waits for what became of the record, on behalf of somebody who wants to know.
     fn wait(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<ottla_client::Result<Written>> {
         let result = self.wait_for_result(py, timeout)?;
-        if result.is_err() && self.promise.result().is_some() {
-            self.promise.completion.mark_seen(self.promise.index, self.promise.index + 1);
+        if self.promise.result().is_some() {
+            mark_seen(&self.promise, &result);
         }
         Ok(result)
     }
@@ -124,10 +154,8 @@ impl Delivery {
     ///     KafkaError: the record failed; ``maybe_done`` says whether it may have been written.
     #[pyo3(signature = (timeout=None))]
     fn result(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<RecordMetadata> {
-        match self.wait(py, timeout)? {
-            Ok(written) => Ok(RecordMetadata::new(&self.promise.completion, written, self.timestamp)),
-            Err(error) => Err(errors::raise(py, &error)),
-        }
+        let result = self.wait(py, timeout)?;
+        self.given(py, result)
     }
 
     /// Wait until the record is acknowledged or failed, and return why it failed.
@@ -146,6 +174,77 @@ impl Delivery {
             Ok(_) => Ok(None),
             Err(error) => errors::value(py, &error).map(Some),
         }
+    }
+
+    /// Wait for the acknowledgement without blocking the running asyncio loop.
+    ///
+    /// A cancelled wait does not cancel the record, and the delivery can be awaited again.
+    ///
+    /// Raises:
+    ///     KafkaError: the record was not written.
+    fn __await__<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let (py, delivery) = (this.py(), this.get());
+        let known = delivery.promise.result();
+        if known.is_none() {
+            check_process(delivery.pid)?;
+        }
+        let (promise, future) = asyncio::Promise::new(py)?;
+        let owned = this.clone().unbind();
+        let give = move |py: Python<'_>| {
+            let delivery = owned.get();
+            let result = delivery.promise.completion.settled(delivery.promise.index);
+            mark_seen(&delivery.promise, &result);
+            Py::new(py, delivery.given(py, result)?).map(Py::into_any)
+        };
+        match known {
+            // Its future is settled here, so that the loop need not come round for it.
+            Some(_) => {
+                drop(promise.into_parts());
+                asyncio::settle(&future, give(py));
+            }
+            None => delivery.promise.completion.on_done(move || promise.settle(give)),
+        }
+        future.call_method0(intern!(py, "__await__"))
+    }
+
+    /// Call a function with this delivery when it is done; at once if it is.
+    ///
+    /// As with ``concurrent.futures.Future``, the function is called once: on the producer's
+    /// delivery thread, which calls ``on_delivery`` too, or, if the delivery is done, on this one.
+    /// ``flush()`` and ``close()`` wait for it. What it raises is logged as an error of
+    /// ``ottla.producer``. A failure that it does not ask for, with ``exception()`` or
+    /// ``result()``, counts as unseen.
+    ///
+    /// Args:
+    ///     callback: the function; it is called with the delivery.
+    ///
+    /// Raises:
+    ///     TypeError: the callback is not callable.
+    #[pyo3(signature = (callback, /))]
+    fn add_done_callback(this: &Bound<'_, Self>, callback: &Bound<'_, PyAny>) -> PyResult<()> {
+        let (py, delivery) = (this.py(), this.get());
+        if !callback.is_callable() {
+            let ty = callback.get_type().name()?;
+            let message = format!("the callback is of type {ty}; expected a callable that takes a delivery");
+            return Err(PyTypeError::new_err(message));
+        }
+        if delivery.promise.result().is_some() {
+            return call_now(this, callback);
+        }
+        check_process(delivery.pid)?;
+        let (callback, owned) = (callback.clone().unbind(), this.clone().unbind());
+        if let Some(engine) = delivery.engine.upgrade()
+            && let Some(place) = engine.callbacks(py)?.place_at_once()
+        {
+            place.take_done(&delivery.promise, callback, owned);
+            return Ok(());
+        }
+        // The producer is closed or gone and its thread has ended: one of its own calls this one.
+        let callbacks = Callbacks::start(py)?;
+        if let Some(place) = callbacks.place_at_once() {
+            place.take_done(&delivery.promise, callback, owned);
+        }
+        Ok(())
     }
 
     /// The topic that the record was sent to.
@@ -168,4 +267,25 @@ impl Delivery {
         };
         format!("Delivery({}-{}, {state})", self.topic(), self.partition())
     }
+}
+
+/// Notes that somebody was given the error, if the record has failed.
+fn mark_seen(promise: &Promise, result: &ottla_client::Result<Written>) {
+    if result.is_err() {
+        promise.completion.mark_seen(promise.index, promise.index + 1);
+    }
+}
+
+/// Calls a done callback on this thread. What it raises is logged; what ends the program is raised.
+fn call_now(delivery: &Bound<'_, Delivery>, callback: &Bound<'_, PyAny>) -> PyResult<()> {
+    let py = delivery.py();
+    let Err(error) = callback.call1((delivery,)) else { return Ok(()) };
+    if !error.is_instance_of::<PyException>(py) {
+        return Err(error);
+    }
+    let keywords = PyDict::new(py);
+    keywords.set_item("exc_info", error.value(py))?;
+    let logger = py.import("logging")?.call_method1("getLogger", ("ottla.producer",))?;
+    logger.call_method("error", ("a done callback raised",), Some(&keywords))?;
+    Ok(())
 }

@@ -47,15 +47,17 @@ impl Engine {
 
     /// A place for one more callback.
     pub(crate) fn place(&self, py: Python<'_>, until: impl FnOnce() -> Instant) -> PyResult<Place<'_>> {
-        let callbacks = match self.callbacks.get() {
-            Some(callbacks) => callbacks,
-            None => {
-                let made = Callbacks::start(py)?;
-                // If another thread was quicker, this one's thread ends.
-                self.callbacks.get_or_init(|| made)
-            }
-        };
-        callbacks.place(py, until)
+        self.callbacks(py)?.place(py, until)
+    }
+
+    /// The callbacks, and their thread from the first time on.
+    pub(crate) fn callbacks(&self, py: Python<'_>) -> PyResult<&Callbacks> {
+        if let Some(callbacks) = self.callbacks.get() {
+            return Ok(callbacks);
+        }
+        let made = Callbacks::start(py)?;
+        // If another thread was quicker, this one's thread ends.
+        Ok(self.callbacks.get_or_init(|| made))
     }
 
     pub(crate) fn flush(&self, py: Python<'_>, timeout: Duration) -> PyResult<()> {

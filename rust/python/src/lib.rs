@@ -31,6 +31,7 @@ mod interceptors;
 mod list_rows;
 mod logging;
 mod mock;
+mod moment;
 mod offsets;
 mod partitioner;
 mod producer;
@@ -82,8 +83,10 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<producer::Producer>()?;
     module.add_class::<delivery::RecordMetadata>()?;
     module.add_class::<scan::Scan>()?;
+    module.add_function(wrap_pyfunction!(config::config_row_of, module)?)?;
     module.add_function(wrap_pyfunction!(config::config_rows, module)?)?;
     module.add_function(wrap_pyfunction!(doctor::examine, module)?)?;
+    module.add_function(wrap_pyfunction!(config::foreign_config_rows, module)?)?;
     module.add_function(wrap_pyfunction!(partitioner::partitions_for_keys, module)?)?;
     module.add_function(wrap_pyfunction!(producer::partition_for_key, module)?)?;
     Ok(())

@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use ottla_client::{OffsetSpec, TopicPartition};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyType};
 
-use crate::errors;
+use crate::{errors, moment};
 
 /// An offset that was looked up, and the record's timestamp.
-#[pyclass(frozen, get_all, eq, module = "ottla")]
-#[derive(PartialEq)]
+#[pyclass(frozen, get_all, eq, hash, module = "ottla")]
+#[derive(PartialEq, Eq, Hash)]
 pub(crate) struct OffsetAndTimestamp {
     /// The offset; -1 if no record matches.
     pub(crate) offset: i64,
@@ -23,6 +23,16 @@ pub(crate) struct OffsetAndTimestamp {
 
 #[pymethods]
 impl OffsetAndTimestamp {
+    #[new]
+    #[pyo3(signature = (offset, timestamp, leader_epoch=-1))]
+    fn new(offset: i64, timestamp: i64, leader_epoch: i32) -> Self {
+        Self { offset, timestamp, leader_epoch }
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> (Bound<'py, PyType>, (i64, i64, i32)) {
+        (py.get_type::<Self>(), (self.offset, self.timestamp, self.leader_epoch))
+    }
+
     fn __repr__(&self) -> String {
         format!(
             "OffsetAndTimestamp(offset={}, timestamp={}, leader_epoch={})",
@@ -52,15 +62,20 @@ fn spec(wanted: &Bound<'_, PyAny>) -> PyResult<OffsetSpec> {
             _ => Err(wrong(wanted)),
         };
     }
-    match wanted.extract::<i64>() {
+    let millis = match moment::millis("offset", wanted)? {
+        Some(millis) => Ok(millis),
+        None => wanted.extract::<i64>(),
+    };
+    match millis {
         Ok(millis) if millis >= 0 => Ok(OffsetSpec::Timestamp(millis)),
         _ => Err(wrong(wanted)),
     }
 }
 
 fn wrong(wanted: &Bound<'_, PyAny>) -> PyErr {
-    let words =
-        format!("offset {wanted}: expected 'earliest', 'latest', 'max_timestamp' or milliseconds since 1970");
+    let words = format!(
+        "offset {wanted}: expected 'earliest', 'latest', 'max_timestamp', milliseconds since 1970 or a datetime"
+    );
     errors::config(wanted.py(), words)
 }
 

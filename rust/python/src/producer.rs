@@ -215,6 +215,28 @@ impl Producer {
         engine.flush(py, seconds(timeout, longest)?)
     }
 
+    /// Return the partitions of a topic by index.
+    ///
+    /// Args:
+    ///     topic: the topic's name. It is not made if it does not exist.
+    ///     timeout: seconds. Default: ``default.api.timeout.ms``.
+    ///
+    /// Returns:
+    ///     A dict whose keys are the partitions' numbers, from 0 on.
+    ///
+    /// Raises:
+    ///     UnknownTopicError: the topic does not exist; known within 5 s.
+    ///     TimeoutError: no broker has answered in time.
+    #[pyo3(signature = (topic, *, timeout=None))]
+    fn partitions_for<'py>(
+        &self,
+        py: Python<'py>,
+        topic: &str,
+        timeout: Option<f64>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        client::partitions_for(py, self.engine.get()?.core.client(), topic, timeout)
+    }
+
     /// Return the state of each connection, by broker, without waiting.
     ///
     /// On a shared client, those of its other users are included.
@@ -296,7 +318,7 @@ impl Producer {
     fn send_record(
         &self,
         py: Python<'_>,
-        engine: &Engine,
+        engine: &Arc<Engine>,
         given: &record::Given<'_, '_>,
     ) -> PyResult<Delivery> {
         let core = &engine.core;
@@ -322,7 +344,7 @@ impl Producer {
         if let Some((place, callback)) = told {
             place.take(promise.clone(), fields.timestamp, callback);
         }
-        Ok(Delivery::new(promise, fields.timestamp))
+        Ok(Delivery::new(promise, fields.timestamp, engine))
     }
 }
 

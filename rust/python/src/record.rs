@@ -3,13 +3,13 @@
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
-use pyo3::types::{PyBytes, PyDict, PyFloat, PyInt, PyMapping, PyMemoryView, PyString};
+use pyo3::types::{PyBytes, PyDict, PyInt, PyMapping, PyMemoryView, PyString};
 
 use ottla_client::producer::{Appended, Appender, Producer, Record, Room, Sent, Target};
 use ottla_protocol::records::Header;
 
-use crate::errors;
 use crate::serializers::{Place, Serializers};
+use crate::{errors, moment};
 
 /// A key or a value.
 pub(crate) enum Data {
@@ -182,18 +182,18 @@ fn is_mapping(value: &Bound<'_, PyAny>) -> bool {
     value.is_instance_of::<PyDict>() || value.cast::<PyMapping>().is_ok()
 }
 
-/// Milliseconds since 1970: an int, or a `datetime`, of which a naive one is local time as Python has it.
+/// Milliseconds since 1970: an int, or a `datetime` with a time zone.
 pub(crate) fn timestamp(value: &Bound<'_, PyAny>) -> PyResult<i64> {
     let wrong =
         || errors::config(value.py(), format!("timestamp is {value}: expected milliseconds since 1970"));
-    if value.is_instance_of::<PyInt>() {
-        let millis: i64 = value.extract().map_err(|_| wrong())?;
-        return if millis < 0 { Err(wrong()) } else { Ok(millis) };
-    }
-    if !value.is_instance_of::<PyFloat>() && value.hasattr("timestamp")? {
-        let seconds: f64 = value.call_method0("timestamp")?.extract()?;
-        return if seconds < 0.0 { Err(wrong()) } else { Ok((seconds * 1000.0).round() as i64) };
-    }
-    let ty = value.get_type().name()?;
-    Err(PyTypeError::new_err(format!("timestamp is of type {ty}; expected int (milliseconds) or datetime")))
+    let millis = if value.is_instance_of::<PyInt>() {
+        value.extract().map_err(|_| wrong())?
+    } else if let Some(millis) = moment::millis("timestamp", value)? {
+        millis
+    } else {
+        let ty = value.get_type().name()?;
+        let message = format!("timestamp is of type {ty}; expected int (milliseconds) or datetime");
+        return Err(PyTypeError::new_err(message));
+    };
+    if millis < 0 { Err(wrong()) } else { Ok(millis) }
 }

@@ -15,6 +15,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
 
 use crate::errors;
+use crate::moment::{self, Moment};
 
 struct Callback {
     callable: Arc<Py<PyAny>>,
@@ -55,6 +56,12 @@ impl TokenProvider for Callback {
 
 fn call(py: Python<'_>, callable: &Py<PyAny>) -> Result<Token> {
     let answer = callable.bind(py).call0().map_err(|error| refused(format_args!("it raised {error}")))?;
+    if let Ok(parts) = answer.cast::<PyTuple>()
+        && let Ok(expiry) = parts.get_item(1)
+        && matches!(Moment::of(&expiry), Ok(Moment::Naive))
+    {
+        return Err(refused(format_args!("it returned the expiry {expiry}: {}", moment::NAIVE)));
+    }
     token(&answer).map_err(|_| {
         refused("it has to return a token, or (token, expiry) or (token, expiry, extensions): the token as text, the expiry as seconds since 1970 or a datetime with its time zone, the extensions as a dict of texts")
     })
@@ -79,7 +86,7 @@ fn token(answer: &Bound<'_, PyAny>) -> PyResult<Token> {
     Ok(token)
 }
 
-/// Seconds since 1970, or a `datetime`.
+/// Seconds since 1970, or a `datetime` with a time zone.
 fn time(expiry: &Bound<'_, PyAny>) -> PyResult<SystemTime> {
     let seconds: f64 = match expiry.extract() {
         Ok(seconds) => seconds,

@@ -55,8 +55,6 @@ impl Setting for AutoOffsetReset {
             "earliest" => Ok(Self::Earliest),
             "latest" => Ok(Self::Latest),
             "none" => Ok(Self::None),
-            "smallest" | "beginning" => Err("did you mean earliest?".to_owned()),
-            "largest" | "end" => Err("did you mean latest?".to_owned()),
             _ => match lower.strip_prefix(BY_DURATION) {
                 Some(duration) => iso_duration(duration).map(Self::ByDuration).ok_or_else(|| {
                     "expected a duration as in by_duration:P1DT12H or by_duration:PT30M".to_owned()

@@ -1,9 +1,12 @@
 //! The configuration: Kafka's dotted names, one row per key (`table.rs`), values of any source.
+//! Keys of other clients stand for a row or say what to write instead (`foreign_keys.rs`).
 //!
 //! Invariant: an unknown or ill-typed key is an error that names the nearest key; nothing is
-//! ignored silently.
+//! ignored silently, and no row is set to two values by two names.
 
 mod consumer;
+mod foreign_keys;
+mod given_keys;
 mod group;
 mod nearest;
 mod partitioner;
@@ -12,6 +15,7 @@ mod table;
 mod value;
 
 pub use consumer::{AutoOffsetReset, IsolationLevel};
+pub use foreign_keys::{FOREIGN_KEYS, ForeignKey, Meaning};
 pub use group::{AssignmentStrategy, GroupProtocol};
 pub use partitioner::Partitioner;
 pub use security::SecurityProtocol;
@@ -19,6 +23,8 @@ pub use table::{Acks, Config, DnsLookup, MetadataRecovery, Row, rows};
 pub use value::Value;
 
 use std::net::IpAddr;
+
+use given_keys::{GivenKey, GivenKeys, unknown};
 
 use crate::connection::Endpoint;
 use crate::error::{Error, Kind, Result};
@@ -35,15 +41,19 @@ impl Config {
         let (mut delivery_timeout_set, mut idempotence_set) = (false, false);
         let (mut batch_size_set, mut batch_max_size_set) = (false, false);
         let mut classic_only = None;
+        let mut given = GivenKeys::default();
         for (name, value) in pairs {
-            config.set(name, &value)?;
-            let dotted = name.replace('_', ".");
-            classic_only = classic_only.or(CLASSIC_ONLY.into_iter().find(|only| *only == dotted));
-            delivery_timeout_set |= dotted == "delivery.timeout.ms";
-            idempotence_set |= dotted == "enable.idempotence";
-            batch_size_set |= dotted == "batch.size";
-            batch_max_size_set |= dotted == "batch.max.size";
+            let Some(key) = GivenKey::of(name, value)? else { continue };
+            config.set_key(&key)?;
+            let row = key.row.as_str();
+            classic_only = classic_only.or(CLASSIC_ONLY.into_iter().find(|only| *only == row));
+            delivery_timeout_set |= row == "delivery.timeout.ms";
+            idempotence_set |= row == "enable.idempotence";
+            batch_size_set |= row == "batch.size";
+            batch_max_size_set |= row == "batch.max.size";
+            given.add(key);
         }
+        given.check()?;
         if !delivery_timeout_set {
             // The default gives way to what was set, as in Java.
             config.delivery_timeout = config.delivery_timeout.max(config.linger + config.request_timeout);
@@ -72,27 +82,32 @@ impl Config {
 
     /// Sets one key.
     pub fn set(&mut self, name: &str, value: &Value) -> Result<()> {
+        GivenKey::of(name, value.clone())?.map_or(Ok(()), |key| self.set_key(&key))
+    }
+
+    /// The row that a key is for, by its dotted name; nothing, if it is for none.
+    #[must_use]
+    pub fn row_of(name: &str) -> Option<&'static str> {
         let dotted = name.replace('_', ".");
-        let dotted = table::row_name(&dotted).to_owned();
-        match self.set_row(&dotted, value) {
+        let of_another = || foreign_keys::find(&dotted).and_then(ForeignKey::row);
+        table::row_name(&dotted).or_else(of_another)
+    }
+
+    /// Refuses a key that no value could be given for, with what to write instead.
+    pub fn check_key(name: &str) -> Result<()> {
+        let dotted = name.replace('_', ".");
+        let is_known = match foreign_keys::find(&dotted) {
+            Some(key) => !matches!(key.meaning, Meaning::Instead(_)),
+            None => table::is_inert(&dotted) || table::row_name(&dotted).is_some(),
+        };
+        if is_known { Ok(()) } else { Err(unknown(name, &dotted)) }
+    }
+
+    fn set_key(&mut self, key: &GivenKey) -> Result<()> {
+        match self.set_row(&key.row, &key.value) {
             Some(Ok(())) => Ok(()),
-            Some(Err(why)) => {
-                Err(Error::new(Kind::Config, format!("{dotted}={}: {why}", value.shown(is_secret(&dotted)))))
-            }
-            None if table::is_inert(&dotted) => {
-                tracing::debug!(target: "ottla.config", key = %dotted, "accepted for Java's sake, without effect here");
-                Ok(())
-            }
-            None => {
-                let known = rows().into_iter().map(|row| row.name).chain(table::INERT.iter().copied());
-                let elsewhere = table::ELSEWHERE.iter().find(|(theirs, _)| *theirs == dotted);
-                let hint = match elsewhere.map(|(_, ours)| *ours).or_else(|| nearest::nearest(&dotted, known))
-                {
-                    Some(near) => format!("; did you mean {near}?"),
-                    None => String::new(),
-                };
-                Err(Error::new(Kind::Config, format!("unknown configuration key {name:?}{hint}")))
-            }
+            Some(Err(why)) => Err(key.wrong(&why)),
+            None => Err(unknown(&key.name, &key.row)),
         }
     }
 

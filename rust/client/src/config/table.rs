@@ -78,6 +78,8 @@ macro_rules! rows {
             }
         }
 
+        const ROW_NAMES: &[&str] = &[$($name,)*];
+
         /// Every row.
         #[must_use]
         pub fn rows() -> Vec<Row> {
@@ -137,6 +139,8 @@ rows! {
     ssl_truststore_type: String = "PEM".to_owned(), "ssl.truststore.type", (0, 0), "Format of the trust store: PEM.";
     ssl_truststore_password: Secret = Secret::default(), "ssl.truststore.password", (0, 0), "Not for PEM, which has no password; named so that the error can say what to do.";
     ssl_keystore_location: String = String::new(), "ssl.keystore.location", (0, 0), "PEM file of this client's private key (PKCS#8) and certificate chain, for brokers that ask for a certificate (mTLS).";
+    ssl_certificate_location: String = String::new(), "ssl.certificate.location", (0, 0), "PEM file of the certificate chain alone, this client's own certificate first, where the key is in a file of its own: ssl.key.location. Not a key of Java's client; librdkafka has it.";
+    ssl_key_location: String = String::new(), "ssl.key.location", (0, 0), "PEM file of the private key alone, with ssl.certificate.location.";
     ssl_keystore_certificate_chain: String = String::new(), "ssl.keystore.certificate.chain", (0, 0), "The certificate chain as PEM text instead of in a file, this client's own certificate first.";
     ssl_keystore_key: Secret = Secret::default(), "ssl.keystore.key", (0, 0), "The private key as PEM text instead of in a file.";
     ssl_key_password: Secret = Secret::default(), "ssl.key.password", (0, 0), "Password of the private key, if it is encrypted.";
@@ -169,7 +173,7 @@ rows! {
     max_request_size: usize = 1_048_576, "max.request.size", (0, INT), "The largest record, and the largest request, that is sent.";
     max_block: Duration = ms(60_000), "max.block.ms", (0, i64::MAX / 2), "How long sending may block for metadata or for buffer memory.";
     delivery_timeout: Duration = ms(120_000), "delivery.timeout.ms", (0, INT), "How long a record may take from sending to being acknowledged or failed.";
-    partitioner: Partitioner = Partitioner::Default, "partitioner.class", (0, 0), "How the partition of a record is chosen that names none. default: by murmur2 of the key as in Java (librdkafka calls it murmur2_random); without a key sticky, a batch each. consistent_random: as librdkafka does by default. Names of Java's and librdkafka's own are understood; no class is loaded. librdkafka's key for it, partitioner, is understood too.";
+    partitioner: Partitioner = Partitioner::Default, "partitioner.class", (0, 0), "How the partition of a record is chosen that names none. default: by murmur2 of the key as in Java (librdkafka calls it murmur2_random); without a key sticky, a batch each. consistent_random: as librdkafka does by default. Names of Java's and librdkafka's own are understood; no class is loaded.";
     partitioner_ignore_keys: bool = false, "partitioner.ignore.keys", (0, 0), "Spread records over all partitions whatever their keys, with the default partitioner.";
     partitioner_adaptive: bool = true, "partitioner.adaptive.partitioning.enable", (0, 0), "Records without a key go less often to partitions in whose queues more batches wait (KIP-794).";
     partitioner_availability_timeout: Duration = ms(0), "partitioner.availability.timeout.ms", (0, INT), "Records without a key avoid partitions whose broker has taken nothing for this long although something waits for it; 0 avoids none. Needs partitioner.adaptive.partitioning.enable.";
@@ -217,27 +221,9 @@ pub(super) const INERT: &[&str] = &[
     "sasl.kerberos.ticket.renew.window.factor",
 ];
 
-/// What librdkafka calls something that Kafka's own clients call otherwise, and what to use here.
-pub(super) const ELSEWHERE: &[(&str, &str)] = &[
-    ("ssl.ca.location", "ssl.truststore.location"),
-    ("ssl.ca.pem", "ssl.truststore.certificates"),
-    ("ssl.certificate.location", "ssl.keystore.location, a file with both key and certificate"),
-    ("ssl.certificate.pem", "ssl.keystore.certificate.chain"),
-    ("ssl.key.location", "ssl.keystore.location, a file with both key and certificate"),
-    ("ssl.key.pem", "ssl.keystore.key"),
-    ("enable.ssl.certificate.verification", "ssl.truststore.location with the authority to trust"),
-    ("sasl.mechanisms", "sasl.mechanism"),
-    ("sasl.oauthbearer.client.id", "sasl.oauthbearer.client.credentials.client.id"),
-    ("sasl.oauthbearer.client.secret", "sasl.oauthbearer.client.credentials.client.secret"),
-    ("oauth.cb", "the keyword sasl_oauth_token, a callable"),
-];
-
-/// What librdkafka calls a row otherwise, with the same values.
-const ALIASES: &[(&str, &str)] = &[("partitioner", "partitioner.class")];
-
-/// The name of the row that a key is for.
-pub(super) fn row_name(name: &str) -> &str {
-    ALIASES.iter().find(|(alias, _)| *alias == name).map_or(name, |(_, row)| row)
+/// The name of the row of this name, if there is one.
+pub(super) fn row_name(name: &str) -> Option<&'static str> {
+    ROW_NAMES.iter().copied().find(|row| *row == name)
 }
 
 /// Whether a key is accepted without effect.

@@ -32,7 +32,7 @@ impl Value {
         }
     }
 
-    fn int(&self) -> Result<i64, String> {
+    pub(super) fn int(&self) -> Result<i64, String> {
         match self {
             Self::Int(number) => Ok(*number),
             Self::Float(number) if number.fract() == 0.0 && number.abs() < 9e15 => Ok(*number as i64),

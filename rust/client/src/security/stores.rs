@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use rustls::RootCertStore;
 use rustls::crypto::CryptoProvider;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::sign::CertifiedKey;
 
 use super::pem;
@@ -75,32 +76,54 @@ pub(super) fn identity(config: &Config, provider: &Arc<CryptoProvider>) -> Resul
             "ssl.keystore.password: a PEM key store has none; the key's password is ssl.key.password",
         ));
     }
-    let (location, chain) = (&config.ssl_keystore_location, &config.ssl_keystore_certificate_chain);
-    let key = &config.ssl_keystore_key;
-    let password = &config.ssl_key_password;
-    let (chain, key) = match (location.is_empty(), chain.is_empty(), key.is_empty()) {
-        (true, true, true) => return Ok(None),
-        (false, true, true) => {
-            let name = "ssl.keystore.location";
-            let text = pem::read_file(name, location)?;
-            (pem::certificates(name, &text)?, pem::private_key(name, &text, password)?)
-        }
-        (true, false, false) => (
-            pem::certificates("ssl.keystore.certificate.chain", chain)?,
-            pem::private_key("ssl.keystore.key", key.expose(), password)?,
-        ),
-        (false, ..) => {
-            return Err(wrong(
-                "ssl.keystore.location excludes ssl.keystore.certificate.chain and ssl.keystore.key: choose one",
-            ));
-        }
-        (true, ..) => {
-            return Err(wrong(
-                "ssl.keystore.certificate.chain and ssl.keystore.key belong together: one of them is missing",
-            ));
-        }
-    };
+    let Some((chain, key)) = key_pair(config)? else { return Ok(None) };
     let made = CertifiedKey::from_der(chain, key, provider);
     made.map(Some)
         .map_err(|error| wrong(format!("ssl.keystore: the key or its certificate cannot be used: {error}")))
+}
+
+type KeyPair = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>);
+
+/// The chain and the key from the one source that is given: one file, two files, or texts.
+fn key_pair(config: &Config) -> Result<Option<KeyPair>> {
+    const ONE_FILE: &str = "ssl.keystore.location";
+    const FILES: [&str; 2] = ["ssl.certificate.location", "ssl.key.location"];
+    const TEXTS: [&str; 2] = ["ssl.keystore.certificate.chain", "ssl.keystore.key"];
+    let location = &config.ssl_keystore_location;
+    let files = [&config.ssl_certificate_location, &config.ssl_key_location];
+    let texts = [config.ssl_keystore_certificate_chain.as_str(), config.ssl_keystore_key.expose()];
+    let [has_files, has_texts] =
+        [files.iter().any(|file| !file.is_empty()), texts.iter().any(|text| !text.is_empty())];
+    let password = &config.ssl_key_password;
+    if u8::from(!location.is_empty()) + u8::from(has_files) + u8::from(has_texts) > 1 {
+        return Err(wrong(format!(
+            "{ONE_FILE}, {} and {}, and {} and {} exclude each other: choose one",
+            FILES[0], FILES[1], TEXTS[0], TEXTS[1]
+        )));
+    }
+    let together = |[first, second]: [&str; 2]| {
+        Err(wrong(format!("{first} and {second} belong together: one of them is missing")))
+    };
+    if !location.is_empty() {
+        let text = pem::read_file(ONE_FILE, location)?;
+        let (chain, key) =
+            (pem::certificates(ONE_FILE, &text)?, pem::private_key(ONE_FILE, &text, password)?);
+        return Ok(Some((chain, key)));
+    }
+    if has_files {
+        if files.iter().any(|file| file.is_empty()) {
+            return together(FILES);
+        }
+        let chain = pem::certificates(FILES[0], &pem::read_file(FILES[0], files[0])?)?;
+        let key = pem::private_key(FILES[1], &pem::read_file(FILES[1], files[1])?, password)?;
+        return Ok(Some((chain, key)));
+    }
+    match texts.map(str::is_empty) {
+        [true, true] => Ok(None),
+        [false, false] => {
+            let chain = pem::certificates(TEXTS[0], texts[0])?;
+            Ok(Some((chain, pem::private_key(TEXTS[1], texts[1], password)?)))
+        }
+        _ => together(TEXTS),
+    }
 }

@@ -61,7 +61,12 @@ fn wrong(message: impl Into<String>) -> Error {
 impl Tls {
     /// Reads what the configuration names.
     pub fn from_config(config: &Config) -> Result<Self> {
-        let files = [&config.ssl_truststore_location, &config.ssl_keystore_location];
+        let files = [
+            &config.ssl_truststore_location,
+            &config.ssl_keystore_location,
+            &config.ssl_certificate_location,
+            &config.ssl_key_location,
+        ];
         Self::new(&files, config, Stores::for_brokers)
     }
 

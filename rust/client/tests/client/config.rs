@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use ottla_client::config::{Acks, AssignmentStrategy, Value, rows};
+use ottla_client::config::{Acks, AssignmentStrategy, AutoOffsetReset, FOREIGN_KEYS, Meaning, Value, rows};
 use ottla_client::{Config, Error, Kind};
 
 fn set(pairs: &[(&str, &str)]) -> Result<Config, Error> {
@@ -81,12 +81,19 @@ fn nothing_secret_is_shown() {
         ("sasl.pasword", "sasl.password"),
         ("ssl.key.pasword", "ssl.key.password"),
         ("sasl.jaas.conf", "sasl.jaas.config"),
-        ("ssl.key.pem", "ssl.keystore.key"),
     ] {
         let error = set(&[(mistyped, "hunter2")]).expect_err("no such key");
         assert!(error.message().contains(&format!("did you mean {right}")), "{error}");
         assert!(!format!("{error} {error:?}").contains("hunter2"), "{error}");
     }
+    for (key, value) in [("sasl.oauthbearer.config", "hunter2"), ("sasl_plain_password", "hunter2")] {
+        assert!(!refused(key, value).contains("hunter2"), "{key}");
+    }
+    let secret = Config::from_pairs([("ssl.key.pem", Value::List(vec!["hunter2".to_owned()]))]);
+    let words = secret.expect_err("a list").to_string();
+    assert!(words.contains("ssl.key.pem=<hidden> (here ssl.keystore.key)"), "{words}");
+    let both = set(&[("ssl.key.pem", "hunter2"), ("ssl.keystore.key", "hunter3")]).expect_err("two");
+    assert!(!both.to_string().contains("hunter"), "{both}");
     let secrets: Vec<_> = rows().into_iter().filter(|row| row.secret).collect();
     assert!(secrets.len() >= 6 && secrets.iter().all(|row| row.default.is_empty()));
     let error = refused("security.protocol", "TLS");
@@ -134,4 +141,80 @@ fn batches_grow_beyond_batch_size_unless_that_was_set() {
     assert_eq!(sizes(&[("batch.max.size", "90000"), ("batch.size", "1000")]).unwrap(), (1000, 90_000));
     let error = sizes(&[("batch.max.size", "999"), ("batch.size", "1000")]).expect_err("too small");
     assert!(error.to_string().contains("batch.max.size (999) must be at least batch.size (1000)"), "{error}");
+}
+
+#[test]
+fn a_key_of_another_client_has_the_effect_of_its_row() {
+    for (theirs, ours) in [
+        (("metadata.broker.list", "a:1,b:2"), ("bootstrap.servers", "a:1,b:2")),
+        (("queue.buffering.max.ms", "70"), ("linger.ms", "70")),
+        (("queue.buffering.max.kbytes", "64"), ("buffer.memory", "65536")),
+        (("queued.max.messages.kbytes", "2"), ("prefetch.max.bytes", "2048")),
+        (("message.max.bytes", "5000"), ("max.request.size", "5000")),
+        (("message.timeout.ms", "600000"), ("delivery.timeout.ms", "600000")),
+        (("message.timeout.ms", "0"), ("delivery.timeout.ms", "2147483647")),
+        (("socket.timeout.ms", "7000"), ("request.timeout.ms", "7000")),
+        (("socket.send.buffer.bytes", "0"), ("send.buffer.bytes", "-1")),
+        (("request.required.acks", "1"), ("acks", "1")),
+        (("compression.codec", "lz4"), ("compression.type", "lz4")),
+        (("fetch.wait.max.ms", "3"), ("fetch.max.wait.ms", "3")),
+        (("fetch.message.max.bytes", "9"), ("max.partition.fetch.bytes", "9")),
+        (("max.in.flight", "1"), ("max.in.flight.requests.per.connection", "1")),
+        (("message.send.max.retries", "3"), ("retries", "3")),
+        (("sasl.mechanisms", "PLAIN"), ("sasl.mechanism", "PLAIN")),
+        (("ssl.ca.location", "ca.pem"), ("ssl.truststore.location", "ca.pem")),
+        (("ssl.key.pem", "a key"), ("ssl.keystore.key", "a key")),
+        (("partitioner", "murmur2"), ("partitioner.class", "murmur2")),
+        (("ssl.endpoint.identification.algorithm", "none"), ("ssl.endpoint.identification.algorithm", "")),
+    ] {
+        assert_eq!(set(&[theirs]).unwrap(), set(&[ours]).unwrap(), "{theirs:?}");
+        // What follows from a key being set follows from its other name, too.
+        assert_eq!(set(&[theirs, ours]).unwrap(), set(&[ours]).unwrap(), "{theirs:?}");
+    }
+    for (theirs, ours) in [
+        ("smallest", AutoOffsetReset::Earliest),
+        ("beginning", AutoOffsetReset::Earliest),
+        ("largest", AutoOffsetReset::Latest),
+        ("end", AutoOffsetReset::Latest),
+        ("error", AutoOffsetReset::None),
+    ] {
+        assert_eq!(set(&[("auto.offset.reset", theirs)]).unwrap().auto_offset_reset, ours);
+    }
+    let always = [("enable.auto.offset.store", "true"), ("api_version_request", "true"), ("debug", "all")];
+    assert_eq!(set(&always[..2]).unwrap(), Config::default());
+    assert!(refused("enable.auto.offset.store", "false").contains("commit(record)"));
+    assert!(refused("queue.buffering.max.kbytes", "many").contains("(here buffer.memory): expected a whole"));
+    assert!(refused("queue.buffering.max.kbytes", "9223372036854775807").contains("too large"));
+}
+
+#[test]
+fn a_key_of_another_client_without_a_row_says_what_to_write() {
+    for (theirs, hint) in [
+        ("batch.num.messages", "librdkafka's: use batch.size"),
+        ("statistics.interval.ms", "metrics()"),
+        ("transactional.id", "not implemented yet"),
+        ("ssl_cafile", "kafka-python's: use ssl.truststore.location"),
+        ("sasl_plain_username", "use sasl.username"),
+        ("consumer_timeout_ms", "poll(timeout)"),
+        ("value_serializer", "as a keyword argument"),
+        ("api_version", "leave it out"),
+        ("oauth_cb", "sasl_oauth_token"),
+    ] {
+        let words = refused(theirs, "5");
+        assert!(words.contains(theirs) && words.contains(hint), "{words}");
+    }
+    for key in FOREIGN_KEYS.iter().filter(|key| matches!(key.meaning, Meaning::Instead(_))) {
+        assert!(refused(key.name, "5").contains(key.client), "{}", key.name);
+    }
+}
+
+#[test]
+fn two_names_of_one_row_have_to_agree() {
+    let error = set(&[("linger.ms", "5"), ("acks", "1"), ("queue.buffering.max.ms", "6")]).expect_err("two");
+    assert_eq!(error.kind(), Kind::Config);
+    assert!(error.message().starts_with("linger.ms and queue.buffering.max.ms"), "{error}");
+    let same = [("queue.buffering.max.kbytes", Value::Int(1)), ("buffer_memory", Value::from("1024"))];
+    assert_eq!(Config::from_pairs(same).unwrap().buffer_memory, 1024);
+    let last = [("linger.ms", "5"), ("queue.buffering.max.ms", "7"), ("linger_ms", "7")];
+    assert_eq!(set(&last).expect("the last of a name counts").linger, Duration::from_millis(7));
 }

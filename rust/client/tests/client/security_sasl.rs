@@ -241,7 +241,7 @@ fn what_is_missing_or_contradicts_is_said_before_anything_is_tried() {
     assert!(refused(&[plain, user, password, ("sasl.jaas.config", jaas)]).contains("choose one"));
     let scram = ("sasl.mechanism", "SCRAM-SHA-256");
     assert!(refused(&[scram, ("sasl.jaas.config", jaas)]).contains("is for PlainLoginModule"));
-    assert!(refused(&[("sasl.mechanisms", "PLAIN")]).contains("did you mean sasl.mechanism?"));
+    assert!(refused(&[("sasl.mechanisms", "PLAIN")]).contains("needs a user name"), "librdkafka's name");
 }
 
 #[test]

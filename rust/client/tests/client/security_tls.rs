@@ -288,6 +288,14 @@ fn stores_that_cannot_be_used_are_refused_with_what_to_do() {
     );
     assert!(refused(&[("ssl.enabled.protocols", "TLSv1.1")]).contains("TLSv1.2"));
     assert!(refused(&[("ssl.enabled.protocols", "")]).contains("ssl.enabled.protocols"));
-    assert!(refused(&[("ssl.endpoint.identification.algorithm", "none")]).contains("https"));
-    assert!(refused(&[("ssl.ca.location", "ca.pem")]).contains("did you mean ssl.truststore.location"));
+    assert!(refused(&[("ssl.endpoint.identification.algorithm", "http")]).contains("https"));
+    assert!(
+        refused(&[("ssl.ca.location", "/no/ca.pem")]).contains("ssl.truststore.location: \"/no/ca.pem\"")
+    );
+    assert!(
+        refused(&[("ssl.certificate.location", "/no/tls.crt")]).contains("ssl.key.location belong together")
+    );
+    let files = [("ssl.key.location", "/no/tls.key"), ("ssl.certificate.location", "/no/tls.crt")];
+    assert!(refused(&files).contains("ssl.certificate.location: \"/no/tls.crt\" cannot be read"));
+    assert!(refused(&[files[0], files[1], chain]).contains("choose one"));
 }

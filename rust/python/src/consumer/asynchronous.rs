@@ -237,6 +237,26 @@ impl AsyncConsumerBase {
         async_client::events(this.py(), engine(this)?.core.client(), all_topics, timeout)
     }
 
+    /// Return the names of all topics, internal ones included, in order.
+    ///
+    /// See ``Consumer.list_topics``.
+    #[pyo3(signature = (*, timeout=None))]
+    fn list_topics<'py>(this: &Bound<'py, Self>, timeout: Option<f64>) -> PyResult<Bound<'py, PyAny>> {
+        async_client::list_topics(this.py(), engine(this)?.core.client(), timeout)
+    }
+
+    /// Return the partitions of a topic by index.
+    ///
+    /// See ``Consumer.partitions_for``.
+    #[pyo3(signature = (topic, *, timeout=None))]
+    fn partitions_for<'py>(
+        this: &Bound<'py, Self>,
+        topic: &str,
+        timeout: Option<f64>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        async_client::partitions_for(this.py(), engine(this)?.core.client(), topic, timeout)
+    }
+
     /// Return the offset of the next record, once it is known.
     ///
     /// Args:

@@ -7,9 +7,11 @@ use ottla_client::consumer::Member;
 use ottla_client::consumer::offsets::Committed;
 use ottla_client::{ListedOffset, OffsetSpec, TopicPartition};
 use pyo3::exceptions::PyTypeError;
+use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyTuple};
+use pyo3::types::{PyDict, PyList, PyTuple, PyType};
 
+use super::record::Record;
 use crate::errors;
 use crate::offsets::OffsetAndTimestamp;
 
@@ -42,6 +44,10 @@ impl OffsetAndMetadata {
         Ok(Self { offset, metadata, leader_epoch })
     }
 
+    fn __reduce__<'py>(&self, py: Python<'py>) -> Reduced<'py, (i64, &str, i32)> {
+        (py.get_type::<Self>(), (self.offset, &self.metadata, self.leader_epoch))
+    }
+
     fn __repr__(&self) -> String {
         format!(
             "OffsetAndMetadata(offset={}, metadata={:?}, leader_epoch={})",
@@ -67,8 +73,8 @@ impl From<&OffsetAndMetadata> for Committed {
 /// The identity of a consumer in its group.
 ///
 /// A transaction that commits the consumer's offsets sends it (KIP-447).
-#[pyclass(frozen, get_all, eq, module = "ottla")]
-#[derive(PartialEq)]
+#[pyclass(frozen, get_all, eq, hash, module = "ottla")]
+#[derive(PartialEq, Eq, Hash)]
 pub(crate) struct GroupMetadata {
     /// The group (``group.id``).
     group_id: String,
@@ -93,6 +99,17 @@ impl From<Member> for GroupMetadata {
 
 #[pymethods]
 impl GroupMetadata {
+    #[new]
+    #[pyo3(signature = (group_id, generation=-1, member_id=String::new(), instance_id=None))]
+    fn new(group_id: String, generation: i32, member_id: String, instance_id: Option<String>) -> Self {
+        Self { group_id, generation, member_id, instance_id }
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> Reduced<'py, (&str, i32, &str, Option<&str>)> {
+        let arguments = (&*self.group_id, self.generation, &*self.member_id, self.instance_id.as_deref());
+        (py.get_type::<Self>(), arguments)
+    }
+
     fn __repr__(&self) -> String {
         format!(
             "GroupMetadata(group_id={:?}, generation={}, member_id={:?}, instance_id={})",
@@ -103,6 +120,9 @@ impl GroupMetadata {
         )
     }
 }
+
+/// What pickle and copy make an object again from: its class and the arguments.
+type Reduced<'py, Arguments> = (Bound<'py, PyType>, Arguments);
 
 fn check(py: Python<'_>, offset: i64) -> PyResult<()> {
     if offset < 0 {
@@ -139,11 +159,19 @@ pub(super) fn arguments(given: &Bound<'_, PyTuple>) -> PyResult<Vec<TopicPartiti
     partitions(given.as_any())
 }
 
-/// Offsets to commit, by partition: numbers, or `OffsetAndMetadata`.
+/// Offsets to commit, by partition: numbers, or `OffsetAndMetadata`. Of a record, the offset behind it.
 pub(super) fn offsets(
     given: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Option<HashMap<TopicPartition, Committed>>> {
     let Some(given) = given.filter(|given| !given.is_none()) else { return Ok(None) };
+    if let Ok(record) = given.cast::<Record>() {
+        return Ok(Some(HashMap::from([record.get().processed(given.py())?])));
+    }
+    if !given.hasattr(intern!(given.py(), "items"))? {
+        let ty = given.get_type().name()?;
+        let message = format!("offsets is of type {ty}: expected a record, or offsets by partition");
+        return Err(PyTypeError::new_err(message));
+    }
     let mut offsets = HashMap::new();
     for item in given.call_method0("items")?.try_iter()? {
         let (place, offset): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item?.extract()?;

@@ -3,6 +3,8 @@
 //! Invariant: its key and value are objects of their own, so that a record that is kept keeps no
 //! buffer of the engine's alive.
 
+use ottla_client::TopicPartition;
+use ottla_client::consumer::offsets::Committed;
 use ottla_client::consumer::{Entry, RecordSet};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString, PyTuple};
@@ -72,6 +74,16 @@ impl Record {
             leader_epoch: set.leader_epoch,
         };
         Py::new(py, record)
+    }
+}
+
+impl Record {
+    /// What is committed once the record is processed: the offset behind it, in its leader's epoch.
+    pub(super) fn processed(&self, py: Python<'_>) -> PyResult<(TopicPartition, Committed)> {
+        let topic = self.topic.bind(py).to_str()?;
+        let offset = self.offset.saturating_add(1);
+        let leader_epoch = (self.leader_epoch >= 0).then_some(self.leader_epoch);
+        Ok(((topic.into(), self.partition), Committed { offset, leader_epoch, ..Committed::default() }))
     }
 }
 

@@ -273,6 +273,39 @@ impl Consumer {
         client::events(this.py(), base(this).engine()?.core.client(), all_topics, timeout)
     }
 
+    /// Return the names of all topics, internal ones included, in order.
+    ///
+    /// Args:
+    ///     timeout: seconds. Default: ``default.api.timeout.ms``.
+    ///
+    /// Raises:
+    ///     TimeoutError: no broker has answered in time.
+    #[pyo3(signature = (*, timeout=None))]
+    fn list_topics(this: &Bound<'_, Self>, timeout: Option<f64>) -> PyResult<Vec<String>> {
+        client::list_topics(this.py(), base(this).engine()?.core.client(), timeout)
+    }
+
+    /// Return the partitions of a topic by index.
+    ///
+    /// Args:
+    ///     topic: the topic's name. It is not made if it does not exist.
+    ///     timeout: seconds. Default: ``default.api.timeout.ms``.
+    ///
+    /// Returns:
+    ///     A dict whose keys are the partitions' numbers, from 0 on.
+    ///
+    /// Raises:
+    ///     UnknownTopicError: the topic does not exist; known within 5 s.
+    ///     TimeoutError: no broker has answered in time.
+    #[pyo3(signature = (topic, *, timeout=None))]
+    fn partitions_for<'py>(
+        this: &Bound<'py, Self>,
+        topic: &str,
+        timeout: Option<f64>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        client::partitions_for(this.py(), base(this).engine()?.core.client(), topic, timeout)
+    }
+
     /// Return the offset of the next record, and wait until it is known.
     ///
     /// Args:
