@@ -245,7 +245,13 @@ class Events:
 
 @final
 class OffsetAndTimestamp:
-    """An offset (-1: no record fits), its record's timestamp in ms, leader epoch (-1: unknown)."""
+    """An offset, and the record that it belongs to.
+
+    Args:
+        offset: the offset; -1 if no record fits.
+        timestamp: the record's, in milliseconds since 1970.
+        leader_epoch: the epoch of the record's leader; -1, the default, if unknown.
+    """
 
     def __new__(
         cls, offset: int, timestamp: int, leader_epoch: int = ...
@@ -507,7 +513,11 @@ class AsyncClient:
     def list_topics(self, *, timeout: float | None = None) -> Future[list[str]]:
         """Return the names of all topics, internal ones included, in order.
 
-        See ``Client.list_topics``.
+        Args:
+            timeout: seconds. Default: ``default.api.timeout.ms``.
+
+        Raises:
+            TimeoutError: no broker has answered in time.
         """
 
     def partitions_for(
@@ -515,7 +525,16 @@ class AsyncClient:
     ) -> Future[dict[int, Partition]]:
         """Return the partitions of a topic by index.
 
-        See ``Client.partitions_for``.
+        Args:
+            topic: the topic's name. It is not made if it does not exist.
+            timeout: seconds. Default: ``default.api.timeout.ms``.
+
+        Returns:
+            A dict whose keys are the partitions' numbers, from 0 on.
+
+        Raises:
+            UnknownTopicError: the topic does not exist; known within 5 s.
+            TimeoutError: no broker has answered in time.
         """
 
     def leader(self, topic: str, partition: int) -> int | None:
@@ -669,7 +688,14 @@ class Admin:
 
 @final
 class RecordMetadata:
-    """Where a record was written. ``offset`` is None with ``acks=0``; ``timestamp`` is in ms."""
+    """Where a record was written.
+
+    Args:
+        topic: the topic.
+        partition: the partition; -1 if none was chosen.
+        offset: the offset; None if it is not known, as with ``acks=0``.
+        timestamp: milliseconds since 1970.
+    """
 
     def __new__(
         cls, topic: str, partition: int, offset: int | None, timestamp: int
@@ -894,7 +920,16 @@ class AsyncProducer:
     ) -> Future[dict[int, Partition]]:
         """Return the partitions of a topic by index.
 
-        See ``Producer.partitions_for``.
+        Args:
+            topic: the topic's name. It is not made if it does not exist.
+            timeout: seconds. Default: ``default.api.timeout.ms``.
+
+        Returns:
+            A dict whose keys are the partitions' numbers, from 0 on.
+
+        Raises:
+            UnknownTopicError: the topic does not exist; known within 5 s.
+            TimeoutError: no broker has answered in time.
         """
 
     def connections(self) -> list[ConnectionStatus]:
@@ -1176,9 +1211,14 @@ class OffsetAndMetadata:
 class GroupMetadata:
     """Who a consumer is in its group: what a transaction that commits its offsets shows.
 
-    ``generation`` is the group's generation (classic) or the member's epoch (KIP-848); -1 and an
-    empty ``member_id`` mean that it is no member. It can be pickled, for a producer in another
-    process.
+    It can be pickled, for a producer in another process.
+
+    Args:
+        group_id: the group.
+        generation: the group's generation (classic) or the member's epoch (KIP-848); -1, the
+            default, for no member.
+        member_id: the member's id; empty, the default, for no member.
+        instance_id: the ``group.instance.id`` of a static member. Default: None.
     """
 
     def __new__(
@@ -1579,7 +1619,11 @@ class AsyncConsumerBase(ConsumerBase, Generic[_K, _V]):
     def list_topics(self, *, timeout: float | None = None) -> Future[list[str]]:
         """Return the names of all topics, internal ones included, in order.
 
-        See ``Consumer.list_topics``.
+        Args:
+            timeout: seconds. Default: ``default.api.timeout.ms``.
+
+        Raises:
+            TimeoutError: no broker has answered in time.
         """
 
     def partitions_for(
@@ -1587,7 +1631,16 @@ class AsyncConsumerBase(ConsumerBase, Generic[_K, _V]):
     ) -> Future[dict[int, Partition]]:
         """Return the partitions of a topic by index.
 
-        See ``Consumer.partitions_for``.
+        Args:
+            topic: the topic's name. It is not made if it does not exist.
+            timeout: seconds. Default: ``default.api.timeout.ms``.
+
+        Returns:
+            A dict whose keys are the partitions' numbers, from 0 on.
+
+        Raises:
+            UnknownTopicError: the topic does not exist; known within 5 s.
+            TimeoutError: no broker has answered in time.
         """
 
     def position(self, topic: str, partition: int, *, timeout: float | None = None) -> Future[int]:

@@ -36,7 +36,7 @@ class ProducerRecord:
         topic: the topic.
         value, key: before they are serialized.
         headers: as they were given: pairs, a mapping, or None.
-        timestamp: milliseconds since 1970, a ``datetime``, or None for now.
+        timestamp: milliseconds since 1970, a ``datetime`` with a time zone, or None for now.
         partition: None if the partitioner is to choose.
     """
 

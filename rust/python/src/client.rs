@@ -155,6 +155,13 @@ impl Client {
         Ok(Cluster::from(snapshot))
     }
 
+    /// Return the names of all topics, internal ones included, in order.
+    ///
+    /// Args:
+    ///     timeout: seconds. Default: ``default.api.timeout.ms``.
+    ///
+    /// Raises:
+    ///     TimeoutError: no broker has answered in time.
     #[pyo3(signature = (*, timeout=None))]
     fn list_topics(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<Vec<String>> {
         list_topics(py, self.core()?, timeout)

@@ -9,7 +9,12 @@ use pyo3::types::{PyDict, PyType};
 
 use crate::{errors, moment};
 
-/// An offset, and the record it belongs to.
+/// An offset, and the record that it belongs to.
+///
+/// Args:
+///     offset: the offset; -1 if no record fits.
+///     timestamp: the record's, in milliseconds since 1970.
+///     leader_epoch: the epoch of the record's leader; -1, the default, if unknown.
 #[pyclass(frozen, get_all, eq, hash, module = "ottla")]
 #[derive(PartialEq, Eq, Hash)]
 pub(crate) struct OffsetAndTimestamp {

@@ -59,7 +59,16 @@ impl From<&OffsetAndMetadata> for Committed {
     }
 }
 
-/// Who a consumer is in its group.
+/// Who a consumer is in its group: what a transaction that commits its offsets shows.
+///
+/// It can be pickled, for a producer in another process.
+///
+/// Args:
+///     group_id: the group.
+///     generation: the group's generation (classic) or the member's epoch (KIP-848); -1, the
+///         default, for no member.
+///     member_id: the member's id; empty, the default, for no member.
+///     instance_id: the ``group.instance.id`` of a static member. Default: None.
 #[pyclass(frozen, get_all, eq, hash, module = "ottla")]
 #[derive(PartialEq, Eq, Hash)]
 pub(crate) struct GroupMetadata {
