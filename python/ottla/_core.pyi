@@ -295,7 +295,13 @@ class Events:
 
 @final
 class OffsetAndTimestamp:
-    """An offset that was looked up, and the record's timestamp."""
+    """An offset that was looked up, and the record's timestamp.
+
+    Args:
+        offset: the offset; -1 if no record fits.
+        timestamp: the record's, in milliseconds since 1970.
+        leader_epoch: the epoch of the record's leader; -1, the default, if unknown.
+    """
 
     def __new__(
         cls, offset: int, timestamp: int, leader_epoch: int = ...
@@ -642,7 +648,16 @@ class AsyncClient:
     ) -> Future[dict[int, Partition]]:
         """Return the partitions of a topic by index.
 
-        See ``Client.partitions_for``.
+        Args:
+            topic: the topic's name. It is not made if it does not exist.
+            timeout: seconds. Default: ``default.api.timeout.ms``.
+
+        Returns:
+            A dict whose keys are the partitions' numbers, from 0 on.
+
+        Raises:
+            UnknownTopicError: the topic does not exist; known within 5 s.
+            TimeoutError: no broker has answered in time.
         """
 
     def leader(self, topic: str, partition: int) -> int | None:
@@ -865,7 +880,14 @@ class Admin:
 
 @final
 class RecordMetadata:
-    """The place where a record was written."""
+    """The place where a record was written.
+
+    Args:
+        topic: the topic.
+        partition: the partition; -1 if none was chosen.
+        offset: the offset; None if it is not known, as with ``acks=0``.
+        timestamp: milliseconds since 1970.
+    """
 
     def __new__(
         cls, topic: str, partition: int, offset: int | None, timestamp: int
@@ -929,10 +951,11 @@ class Delivery:
     def add_done_callback(self, callback: Callable[[Delivery], object], /) -> None:
         """Call a function with this delivery when it is done; at once if it is.
 
-        As ``concurrent.futures.Future`` has it. The function is called once, on the producer's delivery
-        thread, which calls ``on_delivery`` too, or, if the delivery is done, on this one. ``flush()`` and
-        ``close()`` wait for it. What it raises is logged as an error of ``ottla.producer``. A failure that
-        it does not ask for, with ``exception()`` or ``result()``, counts as unseen.
+        As with ``concurrent.futures.Future``, the function is called once: on the producer's
+        delivery thread, which calls ``on_delivery`` too, or, if the delivery is done, on this one.
+        ``flush()`` and ``close()`` wait for it. What it raises is logged as an error of
+        ``ottla.producer``. A failure that it does not ask for, with ``exception()`` or
+        ``result()``, counts as unseen.
 
         Args:
             callback: the function; it is called with the delivery.
@@ -1225,7 +1248,16 @@ class AsyncProducer:
     ) -> Future[dict[int, Partition]]:
         """Return the partitions of a topic by index.
 
-        See ``Producer.partitions_for``.
+        Args:
+            topic: the topic's name. It is not made if it does not exist.
+            timeout: seconds. Default: ``default.api.timeout.ms``.
+
+        Returns:
+            A dict whose keys are the partitions' numbers, from 0 on.
+
+        Raises:
+            UnknownTopicError: the topic does not exist; known within 5 s.
+            TimeoutError: no broker has answered in time.
         """
 
     def connections(self) -> list[ConnectionStatus]:
@@ -1586,6 +1618,14 @@ class GroupMetadata:
     """The identity of a consumer in its group.
 
     A transaction that commits the consumer's offsets sends it (KIP-447).
+    It can be pickled, for a producer in another process.
+
+    Args:
+        group_id: the group.
+        generation: the group's generation (classic) or the member's epoch (KIP-848); -1, the
+            default, for no member.
+        member_id: the member's id; empty, the default, for no member.
+        instance_id: the ``group.instance.id`` of a static member. Default: None.
     """
 
     def __new__(
@@ -2112,7 +2152,11 @@ class AsyncConsumerBase(ConsumerBase, Generic[_K, _V]):
     def list_topics(self, *, timeout: float | None = None) -> Future[list[str]]:
         """Return the names of all topics, internal ones included, in order.
 
-        See ``Consumer.list_topics``.
+        Args:
+            timeout: seconds. Default: ``default.api.timeout.ms``.
+
+        Raises:
+            TimeoutError: no broker has answered in time.
         """
 
     def partitions_for(
@@ -2120,7 +2164,16 @@ class AsyncConsumerBase(ConsumerBase, Generic[_K, _V]):
     ) -> Future[dict[int, Partition]]:
         """Return the partitions of a topic by index.
 
-        See ``Consumer.partitions_for``.
+        Args:
+            topic: the topic's name. It is not made if it does not exist.
+            timeout: seconds. Default: ``default.api.timeout.ms``.
+
+        Returns:
+            A dict whose keys are the partitions' numbers, from 0 on.
+
+        Raises:
+            UnknownTopicError: the topic does not exist; known within 5 s.
+            TimeoutError: no broker has answered in time.
         """
 
     def position(self, topic: str, partition: int, *, timeout: float | None = None) -> Future[int]:
@@ -2391,7 +2444,7 @@ class MockCluster:
     ) -> None: ...
 
 def config_row_of(name: str) -> str | None:
-    """The row that a key sets, by its dotted name, whichever client's name it is; None if there is none."""
+    """Return the configuration key that a name sets, whichever client's name it is, or None."""
 
 def config_rows() -> list[tuple[str, str, str, tuple[int, int] | None, str]]:
     """Return every key of the configuration: name, type, default, bounds and meaning."""
@@ -2408,9 +2461,7 @@ def examine(
     """Run the checks of ``ottla.diagnose`` and return what they found, as plain values."""
 
 def foreign_config_rows() -> list[tuple[str, str, str | None, str]]:
-    """Every key of another client that is understood, or answered with what to write instead, for the
-    docs table.
-    """
+    """Return the keys of other clients, with what each means here, for the table in the docs."""
 
 def partition_for_key(key: _Bytes, partitions: int) -> int:
     """Return the partition of a key, as the Java client's default partitioner chooses it.

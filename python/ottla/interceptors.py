@@ -37,7 +37,7 @@ class ProducerRecord:
         value: the value before it is serialized.
         key: the key before it is serialized.
         headers: pairs of a name and a value, a mapping, or None.
-        timestamp: milliseconds since 1970, a ``datetime``, or None for now.
+        timestamp: milliseconds since 1970, a ``datetime`` with a time zone, or None for now.
         partition: the partition, or None if the partitioner chooses.
     """
 

@@ -200,7 +200,7 @@ def test_a_failure_counts_as_seen_if_the_done_callback_asks(
 
 
 def test_a_done_callback_outlives_the_producer(mock_cluster: MockCluster, single: str) -> None:
-    """Its thread ends with the last callback; one that comes later has a thread of its own."""
+    """It is called when closing fails the record, and at once if it comes later."""
     fault = mock_cluster.inject(Fault.silence(), api="Produce")
     producer = ottla.Producer(mock_cluster.bootstrap, linger_ms=0)
     first, second = producer.send(single, "v"), producer.send(single, "w")

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import ottla
@@ -110,3 +111,13 @@ def test_a_datetime_is_the_moment_that_it_names(mock_cluster: MockCluster, singl
             assert (found.offset, found.timestamp) == (1, MILLIS)
         with pytest.raises(errors.ConfigError, match="milliseconds since 1970 or a datetime"):
             consumer.offsets_for_times({(single, 0): datetime(1960, 1, 1, tzinfo=timezone.utc)})
+
+
+def test_a_column_without_a_time_zone_is_in_utc(mock_cluster: MockCluster, single: str) -> None:
+    """Arrow has no word for a missing zone; its library writes naive datetimes as they are."""
+    table = pa.table({"value": ["v"], "timestamp": pa.array([NAIVE], pa.timestamp("us"))})
+    with ottla.Producer(mock_cluster.bootstrap) as producer:
+        assert producer.send_batch(single, table).result(30) == 1
+    with ottla.Consumer(mock_cluster.bootstrap, auto_offset_reset="earliest") as consumer:
+        consumer.assign([(single, 0)])
+        assert next(consumer).timestamp == MILLIS

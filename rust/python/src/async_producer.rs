@@ -285,7 +285,16 @@ impl AsyncProducer {
 
     /// Return the partitions of a topic by index.
     ///
-    /// See ``Producer.partitions_for``.
+    /// Args:
+    ///     topic: the topic's name. It is not made if it does not exist.
+    ///     timeout: seconds. Default: ``default.api.timeout.ms``.
+    ///
+    /// Returns:
+    ///     A dict whose keys are the partitions' numbers, from 0 on.
+    ///
+    /// Raises:
+    ///     UnknownTopicError: the topic does not exist; known within 5 s.
+    ///     TimeoutError: no broker has answered in time.
     #[pyo3(signature = (topic, *, timeout=None))]
     fn partitions_for<'py>(
         &self,

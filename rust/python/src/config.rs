@@ -104,8 +104,7 @@ pub(crate) fn config_rows() -> Vec<RowTuple> {
 /// means in words.
 type ForeignTuple = (&'static str, &'static str, Option<&'static str>, String);
 
-/// Every key of another client that is understood, or answered with what to write instead, for the
-/// docs table.
+/// Return the keys of other clients, with what each means here, for the table in the docs.
 #[pyfunction]
 pub(crate) fn foreign_config_rows() -> Vec<ForeignTuple> {
     FOREIGN_KEYS.iter().map(|key| (key.name, key.client, key.row(), key.shown())).collect()

@@ -20,6 +20,12 @@ use crate::errors;
 use crate::runtime::{check_process, pid, seconds, wait};
 
 /// The place where a record was written.
+///
+/// Args:
+///     topic: the topic.
+///     partition: the partition; -1 if none was chosen.
+///     offset: the offset; None if it is not known, as with ``acks=0``.
+///     timestamp: milliseconds since 1970.
 #[pyclass(frozen, eq, hash, module = "ottla")]
 #[derive(PartialEq, Eq, Hash)]
 pub(crate) struct RecordMetadata {

@@ -10,6 +10,11 @@ use pyo3::types::{PyDict, PyType};
 use crate::{errors, moment};
 
 /// An offset that was looked up, and the record's timestamp.
+///
+/// Args:
+///     offset: the offset; -1 if no record fits.
+///     timestamp: the record's, in milliseconds since 1970.
+///     leader_epoch: the epoch of the record's leader; -1, the default, if unknown.
 #[pyclass(frozen, get_all, eq, hash, module = "ottla")]
 #[derive(PartialEq, Eq, Hash)]
 pub(crate) struct OffsetAndTimestamp {

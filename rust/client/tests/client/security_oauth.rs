@@ -290,8 +290,8 @@ fn what_is_missing_or_unsafe_is_said_before_anything_is_tried() {
     assert!(refused(&[("sasl.jaas.config", &unsecured)]).contains("token callback"));
     let extension = format!("{MODULE} extension_auth=\"x\";");
     assert!(refused(&[("sasl.jaas.config", &extension)]).contains("SASL extension"));
-    assert!(
-        refused(&[("sasl.oauthbearer.client.secret", "hunter2")])
-            .contains("client.credentials.client.secret")
-    );
+    // librdkafka's name of it, and both.
+    let other = ("sasl.oauthbearer.client.secret", "hunter2 the second");
+    assert!(refused(&[(URL, "https://idp/token"), other]).contains("client.id"));
+    assert!(refused(&[secret, other]).contains("sasl.oauthbearer.client.secret are two names"));
 }

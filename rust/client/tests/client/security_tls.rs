@@ -163,6 +163,15 @@ async fn a_client_certificate_is_shown_where_one_is_wanted() {
         try_connect(server, &encrypted).await.expect("an encrypted key");
         let by_file = [trust, ("ssl.keystore.location", file.to_str().unwrap()), password];
         try_connect(server, &by_file).await.expect("a file");
+        let (crt, key) = (file.with_extension("crt"), file.with_extension("key"));
+        std::fs::write(&crt, &chain).unwrap();
+        std::fs::write(&key, ENCRYPTED_KEY).unwrap();
+        let certificate = ("ssl.certificate.location", crt.to_str().unwrap());
+        let by_files = [trust, certificate, ("ssl.key.location", key.to_str().unwrap()), password];
+        try_connect(server, &by_files).await.expect("a file each");
+        for file in [crt, key] {
+            std::fs::remove_file(file).unwrap();
+        }
 
         let error = refusal(wanting(), &[trust]).await;
         assert_eq!(error.kind(), Kind::Authentication, "{error}");

@@ -239,7 +239,11 @@ impl AsyncConsumerBase {
 
     /// Return the names of all topics, internal ones included, in order.
     ///
-    /// See ``Consumer.list_topics``.
+    /// Args:
+    ///     timeout: seconds. Default: ``default.api.timeout.ms``.
+    ///
+    /// Raises:
+    ///     TimeoutError: no broker has answered in time.
     #[pyo3(signature = (*, timeout=None))]
     fn list_topics<'py>(this: &Bound<'py, Self>, timeout: Option<f64>) -> PyResult<Bound<'py, PyAny>> {
         async_client::list_topics(this.py(), engine(this)?.core.client(), timeout)
@@ -247,7 +251,16 @@ impl AsyncConsumerBase {
 
     /// Return the partitions of a topic by index.
     ///
-    /// See ``Consumer.partitions_for``.
+    /// Args:
+    ///     topic: the topic's name. It is not made if it does not exist.
+    ///     timeout: seconds. Default: ``default.api.timeout.ms``.
+    ///
+    /// Returns:
+    ///     A dict whose keys are the partitions' numbers, from 0 on.
+    ///
+    /// Raises:
+    ///     UnknownTopicError: the topic does not exist; known within 5 s.
+    ///     TimeoutError: no broker has answered in time.
     #[pyo3(signature = (topic, *, timeout=None))]
     fn partitions_for<'py>(
         this: &Bound<'py, Self>,

@@ -73,6 +73,14 @@ impl From<&OffsetAndMetadata> for Committed {
 /// The identity of a consumer in its group.
 ///
 /// A transaction that commits the consumer's offsets sends it (KIP-447).
+/// It can be pickled, for a producer in another process.
+///
+/// Args:
+///     group_id: the group.
+///     generation: the group's generation (classic) or the member's epoch (KIP-848); -1, the
+///         default, for no member.
+///     member_id: the member's id; empty, the default, for no member.
+///     instance_id: the ``group.instance.id`` of a static member. Default: None.
 #[pyclass(frozen, get_all, eq, hash, module = "ottla")]
 #[derive(PartialEq, Eq, Hash)]
 pub(crate) struct GroupMetadata {
