@@ -11,6 +11,7 @@ import pytest
 import ottla
 from ottla import errors
 from ottla.testing import MockCluster
+from tests.support.kafka_admin import wait_until
 from tests.support.loops import run
 
 MADE: dict[str, Callable[..., object]] = {
@@ -108,6 +109,7 @@ def test_a_processed_record_is_committed(mock_cluster: MockCluster, topic: str) 
         consumer.commit_async(third, lambda error, offsets: told.append((error, offsets)))
         consumer.commit(first)  # commits go out in order
         after = ottla.OffsetAndMetadata(3, leader_epoch=third.leader_epoch)
+        wait_until(lambda: bool(consumer.poll(0) or told), lambda: "the callback was not called")
         assert told == [(None, {(topic, 1): after})]
         assert mock_cluster.committed("billing") == {(topic, 1): 1}
         for wrong in ([first], first.offset, "orders"):
