@@ -9,6 +9,7 @@ use std::iter::Peekable;
 use std::str::Chars;
 
 use super::Secret;
+use super::oauth::NAME_A_PROVIDER;
 use crate::error::{Error, Kind, Result};
 
 /// A login module that Kafka's configurations name.
@@ -26,6 +27,9 @@ pub enum LoginModule {
 
 /// The package of Kafka's own modules.
 const KAFKA: &str = "org.apache.kafka.";
+
+/// Of AWS's library for MSK.
+const AWS_MODULE: &str = "software.amazon.msk.auth.iam.IAMLoginModule";
 
 const MODULES: [(&str, LoginModule); 4] = [
     ("org.apache.kafka.common.security.plain.PlainLoginModule", LoginModule::Plain),
@@ -98,6 +102,12 @@ impl std::str::FromStr for Jaas {
             return Err(wrong("it does not start with a login module"));
         };
         let module = module_of(class.expose()).ok_or_else(|| {
+            if class.expose() == AWS_MODULE {
+                let instead = NAME_A_PROVIDER;
+                let message =
+                    format!("sasl.jaas.config: {AWS_MODULE} is not loaded; leave it out, and {instead}");
+                return Error::new(Kind::Config, message);
+            }
             let known: Vec<&str> = MODULES.iter().map(|(name, _)| *name).collect();
             wrong(format_args!("the login module is not one of {}", known.join(", ")))
         })?;
