@@ -85,6 +85,7 @@ class CommonConfig(TypedDict, total=False):
     sasl_oauthbearer_scope: _Text
     sasl_oauthbearer_header_urlencode: _Flag
     sasl_oauthbearer_token_endpoint_allow_http: _Flag
+    sasl_oauthbearer_token_provider: _Text
     sasl_login_callback_handler_class: _Text
     sasl_oauth_token: Callable[[], _Token] | None
 

@@ -29,6 +29,7 @@ GOOD: dict[str, Any] = {
     "auto.offset.reset": "earliest",
     "group.protocol": "consumer",
     "partition.assignment.strategy": "range,org.apache.kafka.clients.consumer.StickyAssignor",
+    "sasl.oauthbearer.token.provider": "json:dumps",
 }
 
 

@@ -14,7 +14,7 @@ const TOKEN_CALLBACK: &str = "sasl.oauth.token";
 
 /// The configuration of a client, and its environment. A mapping in the place of the addresses is the
 /// configuration, as confluent-kafka takes it; keyword arguments win over it. The environment has the
-/// token callback, which is no text.
+/// token callback, which is no text, or the one that the configuration names.
 pub(crate) fn config(
     py: Python<'_>,
     bootstrap: Option<&Bound<'_, PyAny>>,
@@ -61,7 +61,16 @@ pub(crate) fn config(
         pairs.push(("bootstrap.servers".to_owned(), value("bootstrap", bootstrap)?));
     }
     let config = Config::from_pairs(pairs.iter().map(|(name, value)| (name.as_str(), value.clone())));
-    Ok((config.map_err(|error| errors::raise(py, &error))?, environment))
+    let config = config.map_err(|error| errors::raise(py, &error))?;
+    let named = config.sasl_oauthbearer_token_provider.trim();
+    if !named.is_empty() {
+        if environment.token_provider.is_some() {
+            let words = "sasl_oauth_token and sasl.oauthbearer.token.provider are both given: choose one";
+            return Err(errors::config(py, words));
+        }
+        environment.token_provider = Some(tokens::named_provider(py, named)?);
+    }
+    Ok((config, environment))
 }
 
 fn value(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {

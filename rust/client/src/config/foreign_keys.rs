@@ -287,6 +287,9 @@ foreign_keys! {
         "key.deserializer" => Instead(DESERIALIZER);
         "value.deserializer" => Instead(DESERIALIZER);
     }
+    "Java": {
+        "sasl.client.callback.handler.class" => Instead("leave it out, and name a token callback in sasl.oauthbearer.token.provider, with sasl.mechanism=OAUTHBEARER");
+    }
     "kafka-python": {
         "api_version" => Instead(VERSIONS);
         "api_version_auto_timeout_ms" => Instead("use socket.connection.setup.timeout.ms");

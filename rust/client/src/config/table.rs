@@ -136,7 +136,7 @@ rows! {
 
     ssl_truststore_location: String = String::new(), "ssl.truststore.location", (0, 0), "PEM file of the authorities whose certificates are trusted; the system's own if neither this nor ssl.truststore.certificates is given.";
     ssl_truststore_certificates: String = String::new(), "ssl.truststore.certificates", (0, 0), "The same, as PEM text instead of a file.";
-    ssl_truststore_type: String = "PEM".to_owned(), "ssl.truststore.type", (0, 0), "Format of the trust store: PEM.";
+    ssl_truststore_type: String = "PEM".to_owned(), "ssl.truststore.type", (0, 0), "Format of the trust store: PEM. Another is refused with the command that converts the store.";
     ssl_truststore_password: Secret = Secret::default(), "ssl.truststore.password", (0, 0), "Not for PEM, which has no password; named so that the error can say what to do.";
     ssl_keystore_location: String = String::new(), "ssl.keystore.location", (0, 0), "PEM file of this client's private key (PKCS#8) and certificate chain, for brokers that ask for a certificate (mTLS).";
     ssl_certificate_location: String = String::new(), "ssl.certificate.location", (0, 0), "PEM file of the certificate chain alone, this client's own certificate first, where the key is in a file of its own: ssl.key.location. Not a key of Java's client; librdkafka has it.";
@@ -144,7 +144,7 @@ rows! {
     ssl_keystore_certificate_chain: String = String::new(), "ssl.keystore.certificate.chain", (0, 0), "The certificate chain as PEM text instead of in a file, this client's own certificate first.";
     ssl_keystore_key: Secret = Secret::default(), "ssl.keystore.key", (0, 0), "The private key as PEM text instead of in a file.";
     ssl_key_password: Secret = Secret::default(), "ssl.key.password", (0, 0), "Password of the private key, if it is encrypted.";
-    ssl_keystore_type: String = "PEM".to_owned(), "ssl.keystore.type", (0, 0), "Format of the key store: PEM.";
+    ssl_keystore_type: String = "PEM".to_owned(), "ssl.keystore.type", (0, 0), "Format of the key store: PEM. Another is refused with the command that converts the store.";
     ssl_keystore_password: Secret = Secret::default(), "ssl.keystore.password", (0, 0), "Not for PEM: the key's password is ssl.key.password.";
     ssl_endpoint_identification_algorithm: String = "https".to_owned(), "ssl.endpoint.identification.algorithm", (0, 0), "https checks that the broker's certificate is for the host that was connected to; empty checks only who issued it.";
     ssl_enabled_protocols: Vec<String> = vec!["TLSv1.2".to_owned(), "TLSv1.3".to_owned()], "ssl.enabled.protocols", (0, 0), "Versions of TLS that may be used.";
@@ -161,6 +161,7 @@ rows! {
     sasl_oauthbearer_scope: String = String::new(), "sasl.oauthbearer.scope", (0, 0), "The scope to ask for.";
     sasl_oauthbearer_header_urlencode: bool = false, "sasl.oauthbearer.header.urlencode", (0, 0), "Encode id and secret as RFC 6749 has it; token servers differ.";
     sasl_oauthbearer_token_endpoint_allow_http: bool = false, "sasl.oauthbearer.token.endpoint.allow.http", (0, 0), "Let the token endpoint be http, which shows the secret to the network.";
+    sasl_oauthbearer_token_provider: String = String::new(), "sasl.oauthbearer.token.provider", (0, 0), "Python callable that returns a token, by name: package.module:function. It is imported where the client runs, in Spark on the driver and on every executor. Not a key of Java's client; in Python programs, sasl_oauth_token takes the callable itself.";
     sasl_login_callback_handler_class: String = String::new(), "sasl.login.callback.handler.class", (0, 0), "Java's class that gets tokens. Kafka's own OAuthBearerLoginCallbackHandler is understood, since this client does its work; any other is refused, and none is loaded.";
 
     acks: Acks = Acks::All, "acks", (0, 0), "Which replicas must have a record before it counts as written.";

@@ -9,6 +9,7 @@ use std::iter::Peekable;
 use std::str::Chars;
 
 use super::Secret;
+use super::oauth::NAME_A_PROVIDER;
 use crate::error::{Error, Kind, Result};
 
 /// A login module that Kafka's configurations name.
@@ -23,6 +24,12 @@ pub enum LoginModule {
     /// `Krb5LoginModule`, which is Java's.
     Kerberos,
 }
+
+/// The package of Kafka's own modules.
+const KAFKA: &str = "org.apache.kafka.";
+
+/// Of AWS's library for MSK.
+const AWS_MODULE: &str = "software.amazon.msk.auth.iam.IAMLoginModule";
 
 const MODULES: [(&str, LoginModule); 4] = [
     ("org.apache.kafka.common.security.plain.PlainLoginModule", LoginModule::Plain),
@@ -63,6 +70,23 @@ impl Jaas {
     }
 }
 
+/// The module of a class name. Jars that bring a Kafka client of their own move its classes to
+/// another package: `kafkashaded.org.apache.kafka…` on Databricks, `org.apache.flink.kafka.shaded.org.apache.kafka…`
+/// in Flink.
+fn module_of(class: &str) -> Option<LoginModule> {
+    let in_kafka = class.rfind(KAFKA).filter(|at| is_package(&class[..*at])).map_or(class, |at| &class[at..]);
+    MODULES.iter().find(|(name, _)| *name == in_kafka).map(|(_, module)| *module)
+}
+
+/// Whether a text is a Java package with the dot behind it, or empty.
+fn is_package(text: &str) -> bool {
+    let word = |part: &str| {
+        part.starts_with(|c: char| c.is_alphabetic() || c == '_')
+            && part.chars().all(|c| c.is_alphanumeric() || c == '_')
+    };
+    text.is_empty() || text.strip_suffix('.').is_some_and(|package| package.split('.').all(word))
+}
+
 fn wrong(why: impl fmt::Display) -> Error {
     // The text holds passwords, so no part of it is shown but names that are known to be none.
     let form = "module required name=\"value\" …;";
@@ -77,8 +101,13 @@ impl std::str::FromStr for Jaas {
         let Some(Token::Word(class)) = tokens.next() else {
             return Err(wrong("it does not start with a login module"));
         };
-        let module = MODULES.iter().find(|(name, _)| *name == class.expose()).map(|(_, module)| *module);
-        let module = module.ok_or_else(|| {
+        let module = module_of(class.expose()).ok_or_else(|| {
+            if class.expose() == AWS_MODULE {
+                let instead = NAME_A_PROVIDER;
+                let message =
+                    format!("sasl.jaas.config: {AWS_MODULE} is not loaded; leave it out, and {instead}");
+                return Error::new(Kind::Config, message);
+            }
             let known: Vec<&str> = MODULES.iter().map(|(name, _)| *name).collect();
             wrong(format_args!("the login module is not one of {}", known.join(", ")))
         })?;

@@ -13,6 +13,7 @@
 
 mod heard;
 pub mod jaas;
+mod java_stores;
 mod judge;
 pub mod kerberos;
 pub mod oauth;

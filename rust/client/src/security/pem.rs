@@ -1,5 +1,5 @@
-//! Certificates and private keys in PEM, from files or from text; other formats are told apart, so
-//! that the error can say how to convert them.
+//! Certificates and private keys in PEM, from files or from text; a store of Java's is refused with
+//! how to convert it.
 
 use base64::Engine as _;
 use pkcs8::EncryptedPrivateKeyInfoRef;
@@ -7,7 +7,7 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use zeroize::Zeroizing;
 
-use super::Secret;
+use super::{Secret, java_stores};
 use crate::error::{Error, Kind, Result};
 
 /// The largest file that is read: no bundle of authorities comes near.
@@ -15,22 +15,6 @@ const MAX_FILE: u64 = 16 * 1024 * 1024;
 
 fn wrong(message: String) -> Error {
     Error::new(Kind::Config, message)
-}
-
-/// Refuses a store type other than PEM.
-pub(super) fn check_type(key: &str, store_type: &str) -> Result<()> {
-    if store_type.eq_ignore_ascii_case("PEM") {
-        return Ok(());
-    }
-    Err(wrong(format!("{key}={store_type}: only PEM is supported. {}", how_to_convert(key))))
-}
-
-fn how_to_convert(key: &str) -> &'static str {
-    if key.contains("truststore") {
-        "Convert a trust store with: keytool -exportcert -rfc -keystore truststore.jks -alias <alias> > ca.pem, and name ca.pem in ssl.truststore.location"
-    } else {
-        "Convert a key store with: keytool -importkeystore -srckeystore keystore.jks -destkeystore keystore.p12 -deststoretype PKCS12, then openssl pkcs12 -in keystore.p12 -out keystore.pem, and name keystore.pem in ssl.keystore.location and its password in ssl.key.password"
-    }
 }
 
 /// The text of the PEM file that `key` names.
@@ -43,17 +27,8 @@ pub(super) fn read_file(key: &str, path: &str) -> Result<Zeroizing<String>> {
         return Err(unreadable(&format_args!("it has {length} bytes, which no certificates have")));
     }
     let bytes = Zeroizing::new(std::fs::read(path).map_err(|error| unreadable(&error))?);
-    let other = match bytes.first_chunk::<4>() {
-        Some([0xFE, 0xED, 0xFE, 0xED]) => Some("a JKS store"),
-        Some([0xCE, 0xCE, 0xCE, 0xCE]) => Some("a JCEKS store"),
-        Some([0x30, 0x80..=0x84, ..]) => Some("a PKCS#12 store or a DER file"),
-        _ => None,
-    };
-    if let Some(other) = other {
-        return Err(wrong(format!(
-            "{key}: {path:?} is {other}; only PEM is supported. {}",
-            how_to_convert(key)
-        )));
+    if let Some(refusal) = java_stores::refuse_file(key, path, &bytes) {
+        return Err(refusal);
     }
     let text = std::str::from_utf8(&bytes).map_err(|_| unreadable(&"it is not PEM, which is text"))?;
     Ok(Zeroizing::new(text.to_owned()))

@@ -11,7 +11,7 @@ use ring::rand::{SecureRandom, SystemRandom};
 use super::Secret;
 use super::jaas::{Jaas, LoginModule};
 use super::kerberos::{self, Kerberos};
-use super::oauth::Tokens;
+use super::oauth::{self, Tokens};
 use super::scram::{self, Credentials, Hash};
 use crate::config::Config;
 use crate::environment::Environment;
@@ -55,6 +55,12 @@ impl Sasl {
                 check_module(name, LoginModule::Kerberos, jaas.as_ref())?;
                 let kerberos = Kerberos::from_config(config, jaas.as_ref())?;
                 return Ok(Self { mechanism: Mechanism::Kerberos(kerberos) });
+            }
+            "AWS_MSK_IAM" => {
+                return Err(wrong(format!(
+                    "sasl.mechanism={name} is of AWS's Java library; instead, {}",
+                    oauth::NAME_A_PROVIDER
+                )));
             }
             _ => {
                 let known = "GSSAPI, PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 and OAUTHBEARER";

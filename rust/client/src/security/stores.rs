@@ -7,7 +7,7 @@ use rustls::crypto::CryptoProvider;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::sign::CertifiedKey;
 
-use super::pem;
+use super::{java_stores, pem};
 use crate::config::Config;
 use crate::error::{Error, Kind, Result};
 
@@ -17,8 +17,8 @@ fn wrong(message: impl Into<String>) -> Error {
 
 /// The authorities that are trusted: the configured ones, or else the system's.
 pub(super) fn roots(config: &Config) -> Result<RootCertStore> {
-    pem::check_type("ssl.truststore.type", &config.ssl_truststore_type)?;
     let (location, text) = (&config.ssl_truststore_location, &config.ssl_truststore_certificates);
+    check_type("ssl.truststore", &config.ssl_truststore_type, location)?;
     if !config.ssl_truststore_password.is_empty() {
         refuse_other_kinds("ssl.truststore.location", location)?;
         return Err(wrong("ssl.truststore.password: a PEM trust store has no password; leave it out"));
@@ -48,6 +48,15 @@ pub(super) fn roots(config: &Config) -> Result<RootCertStore> {
     Ok(roots)
 }
 
+/// Refuses a type other than PEM; where there is a file, by what it is: a store that is called JKS is often PKCS#12.
+fn check_type(store: &str, store_type: &str, location: &str) -> Result<()> {
+    if store_type.eq_ignore_ascii_case("PEM") {
+        return Ok(());
+    }
+    refuse_other_kinds(&format!("{store}.location"), location)?;
+    Err(java_stores::refuse_type(&format!("{store}.type"), store_type, location))
+}
+
 /// What has a password is most likely a store as Java makes it, and to convert that comes first.
 fn refuse_other_kinds(key: &str, location: &str) -> Result<()> {
     if location.is_empty() { Ok(()) } else { pem::read_file(key, location).map(drop) }
@@ -69,7 +78,7 @@ fn system_roots() -> Result<RootCertStore> {
 
 /// This client's own certificate and key, if there are any.
 pub(super) fn identity(config: &Config, provider: &Arc<CryptoProvider>) -> Result<Option<CertifiedKey>> {
-    pem::check_type("ssl.keystore.type", &config.ssl_keystore_type)?;
+    check_type("ssl.keystore", &config.ssl_keystore_type, &config.ssl_keystore_location)?;
     if !config.ssl_keystore_password.is_empty() {
         refuse_other_kinds("ssl.keystore.location", &config.ssl_keystore_location)?;
         return Err(wrong(

@@ -286,6 +286,20 @@ fn what_is_missing_or_unsafe_is_said_before_anything_is_tried() {
     assert!(
         refused(&[("sasl.login.callback.handler.class", "com.example.Mine")]).contains("no class is loaded")
     );
+    // AWS's own, in either way.
+    let handler = (
+        "sasl.login.callback.handler.class",
+        "software.amazon.msk.auth.iam.IAMOAuthBearerLoginCallbackHandler",
+    );
+    let module = ("sasl.jaas.config", "software.amazon.msk.auth.iam.IAMLoginModule required;");
+    for pair in [
+        handler,
+        module,
+        ("sasl.mechanism", "AWS_MSK_IAM"),
+        ("sasl.client.callback.handler.class", "software.amazon.msk.auth.iam.IAMClientCallbackHandler"),
+    ] {
+        assert!(refused(&[pair]).contains("sasl.oauthbearer.token.provider"), "{pair:?}");
+    }
     let unsecured = format!("{MODULE} unsecuredLoginStringClaim_sub=\"me\";");
     assert!(refused(&[("sasl.jaas.config", &unsecured)]).contains("token callback"));
     let extension = format!("{MODULE} extension_auth=\"x\";");

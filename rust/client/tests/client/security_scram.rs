@@ -140,6 +140,27 @@ fn jaas_is_read_as_java_reads_it() {
 }
 
 #[test]
+fn jaas_takes_modules_of_jars_that_moved_kafka_to_another_package() {
+    for package in ["kafkashaded.", "org.apache.flink.kafka.shaded.", "_my1.x."] {
+        let text = format!("{package}{PLAIN} required username=ann password=\"secret\";");
+        assert_eq!(jaas(&text).expect(package).module, LoginModule::Plain);
+    }
+    let elsewhere = [
+        format!("kafkashaded{PLAIN}"),
+        format!(".{PLAIN}"),
+        format!("a..{PLAIN}"),
+        format!("1a.{PLAIN}"),
+        format!("a/b.{PLAIN}"),
+        format!("kafkashaded.{PLAIN}s"),
+        "kafkashaded.com.sun.security.auth.module.Krb5LoginModule".to_owned(),
+    ];
+    for class in elsewhere {
+        let error = jaas(&format!("{class} required username=ann password=x;")).expect_err(&class);
+        assert!(error.to_string().contains("is not one of"), "{error}");
+    }
+}
+
+#[test]
 fn other_modules_and_malformed_entries_are_refused_without_showing_them() {
     let wrong = [
         "com.sun.security.auth.module.JndiLoginModule required user.provider.url=\"ldap://hunter2\";"

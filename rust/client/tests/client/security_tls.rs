@@ -253,28 +253,50 @@ fn refused(pairs: &[(&str, &str)]) -> String {
 }
 
 #[test]
+fn stores_of_java_are_refused_with_the_command_that_converts_them() {
+    const JKS: &[u8] = &[0xFE, 0xED, 0xFE, 0xED, 0, 0];
+    const JCEKS: &[u8] = &[0xCE, 0xCE, 0xCE, 0xCE, 0, 0];
+    const PKCS12: &[u8] = &[0x30, 0x82, 1, 1, 0];
+    assert!(
+        refused(&[("ssl.truststore.type", "JKS")]).contains("`keytool -list -rfc -keystore truststore.jks")
+    );
+    assert!(refused(&[("ssl.keystore.type", "PKCS12")]).contains("`openssl pkcs12 -in keystore.jks"));
+    for (bytes, what) in [(JKS, "a JKS"), (JCEKS, "a JCEKS"), (PKCS12, "a PKCS#12")] {
+        let file = std::env::temp_dir().join(format!("ottla's store {} {what}", std::process::id()));
+        std::fs::write(&file, bytes).unwrap();
+        let path = file.to_str().unwrap();
+        let word = format!("'{}'", path.replace('\'', "'\\''"));
+        for store in ["ssl.truststore", "ssl.keystore"] {
+            let of = |name: &str| format!("{store}.{name}");
+            let (location, password, ty) = (of("location"), of("password"), of("type"));
+            let command = match (store, bytes == PKCS12) {
+                ("ssl.truststore", false) => format!("keytool -list -rfc -keystore {word} > ca.pem"),
+                ("ssl.truststore", true) => format!("openssl pkcs12 -in {word} -nokeys -out ca.pem"),
+                (_, false) => {
+                    format!("keytool -importkeystore -srckeystore {word} -destkeystore keystore.p12")
+                }
+                (_, true) => format!("openssl pkcs12 -in {word} -aes256 -out keystore.pem"),
+            };
+            let location = (&*location, path);
+            // With its password and its type, as Java's are given, too.
+            let (password, ty) = ((&*password, "hunter2"), (&*ty, "JKS"));
+            for pairs in [&[location][..], &[location, password], &[location, password, ty], &[location, ty]]
+            {
+                let words = refused(pairs);
+                assert!(words.contains(what) && words.contains(&format!("`{command}")), "{words}");
+            }
+        }
+        std::fs::remove_file(file).unwrap();
+    }
+}
+
+#[test]
 fn stores_that_cannot_be_used_are_refused_with_what_to_do() {
     let authority = Authority::new("authority").pem();
     let chain = ("ssl.keystore.certificate.chain", authority.as_str());
     assert!(
         refused(&[("ssl.truststore.location", "/nowhere.pem")]).contains("\"/nowhere.pem\" cannot be read")
     );
-    assert!(refused(&[("ssl.truststore.type", "JKS")]).contains("keytool -exportcert"));
-    assert!(refused(&[("ssl.keystore.type", "PKCS12")]).contains("openssl pkcs12"));
-    for (bytes, what) in [(&[0xFE, 0xED, 0xFE, 0xED, 0, 0][..], "JKS"), (&[0x30, 0x82, 1, 1, 0], "PKCS#12")] {
-        let file = std::env::temp_dir().join(format!("ottla-store-{}-{what}", std::process::id()));
-        std::fs::write(&file, bytes).unwrap();
-        let path = file.to_str().unwrap();
-        for store in ["ssl.truststore", "ssl.keystore"] {
-            let (location, password) = (format!("{store}.location"), format!("{store}.password"));
-            // With its password, as Java's are given, too.
-            for pairs in [&[(&*location, path)][..], &[(&*location, path), (&*password, "hunter2")]] {
-                let words = refused(pairs);
-                assert!(words.contains(what) && words.contains("keytool"), "{words}");
-            }
-        }
-        std::fs::remove_file(file).unwrap();
-    }
     assert!(refused(&[("ssl.truststore.certificates", "nothing")]).contains("no certificate"));
     assert!(refused(&[("ssl.truststore.password", "hunter2")]).contains("no password"));
     assert!(refused(&[("ssl.keystore.key", KEY)]).contains("belong together"));

@@ -23,6 +23,9 @@ use crate::config::Config;
 use crate::environment::{BoxFuture, Environment};
 use crate::error::{Error, Kind, Result};
 
+/// The way to tokens that Java has login modules and callback handlers for, such as those of AWS.
+pub(super) const NAME_A_PROVIDER: &str = "name a Python callable that returns a token in sasl.oauthbearer.token.provider, as package.module:function, with sasl.mechanism=OAUTHBEARER (AWS MSK IAM and others: docs/security.md)";
+
 /// The longest token; a broker's frames are not endless either.
 const MAX_TOKEN: usize = 64 * 1024;
 /// The part of a token's life after which another one is asked for, as in Java.
@@ -67,14 +70,14 @@ impl Tokens {
             return Err(Error::new(
                 Kind::Config,
                 format!(
-                    "sasl.login.callback.handler.class={class}: no class is loaded; give a token callback instead"
+                    "sasl.login.callback.handler.class={class}: no class is loaded; leave it out, and {NAME_A_PROVIDER}"
                 ),
             ));
         }
         if jaas.is_some_and(|jaas| jaas.with_prefix("unsecuredLogin").next().is_some()) {
             return Err(Error::new(
                 Kind::Config,
-                "sasl.jaas.config: unsecured tokens are not made here; have a token callback give one",
+                "sasl.jaas.config: unsecured tokens are not made here; have a token callback or sasl.oauthbearer.token.provider give one",
             ));
         }
         let given = jaas.into_iter().flat_map(|jaas| jaas.with_prefix("extension_"));
@@ -143,8 +146,8 @@ impl Tokens {
 }
 
 fn no_source() -> Error {
-    let words = "sasl.mechanism=OAUTHBEARER needs a token: give a token callback, or sasl.oauthbearer.token.endpoint.url with a client's id and secret";
-    Error::new(Kind::Config, words)
+    let message = "sasl.mechanism=OAUTHBEARER needs a token: give a token callback, name one in sasl.oauthbearer.token.provider, or set sasl.oauthbearer.token.endpoint.url with a client's id and secret";
+    Error::new(Kind::Config, message)
 }
 
 fn refused(why: &str) -> Error {

@@ -1,0 +1,78 @@
+"""Tokens from a callable that an option names: imported and called on the driver and in tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from pyspark.errors import PySparkException
+
+from ottla.spark.options import parse_batch
+from ottla.testing import MockCluster
+from tests.support.snippets import snippets
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+TOKEN = "hunter2-the-token"
+MODULE = "ottla_example_tokens"
+# It leaves a line for each process that calls it.
+TEXT = f"""
+import os
+import time
+
+def token():
+    with open({{calls!r}}, "a") as calls:
+        calls.write(f"{{{{os.getpid()}}}}\\n")
+    return {TOKEN!r}, time.time() + 3600
+"""
+
+
+@pytest.fixture
+def secured() -> Iterator[MockCluster]:
+    """A cluster that takes the token, with three records."""
+    with MockCluster(brokers=1, users={"ann": TOKEN}) as cluster:
+        cluster.create_topic("orders", 1)
+        cluster.append("orders", 0, [b"one", b"two", b"three"])
+        yield cluster
+
+
+def options_for(cluster: MockCluster, provider: str) -> dict[str, str]:
+    return {
+        "kafka.bootstrap.servers": cluster.bootstrap,
+        "kafka.security.protocol": "SASL_PLAINTEXT",
+        "kafka.sasl.mechanism": "OAUTHBEARER",
+        "kafka.sasl.oauthbearer.token.provider": provider,
+        "subscribe": "orders",
+    }
+
+
+def test_the_options_of_the_page_are_understood() -> None:
+    (snippet,) = (
+        s for s in snippets("python") if "msk_token:token" in s.text and s.page.endswith("spark.md")
+    )
+    names: dict[str, Any] = {}
+    exec(snippet.text, names)
+    kafka = parse_batch(names["options"]).source.kafka
+    assert kafka["sasl.oauthbearer.token.provider"] == "msk_token:token"
+
+
+@pytest.mark.spark
+def test_driver_and_tasks_call_what_an_option_names(
+    spark: SparkSession, secured: MockCluster, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    calls, module = tmp_path / "calls", tmp_path / f"{MODULE}.py"
+    module.write_text(TEXT.format(calls=str(calls)))
+    spark.addArtifact(str(module), pyfile=True)
+    frame = spark.read.format("ottla").options(**options_for(secured, f"{MODULE}:token")).load()
+    assert sorted(bytes(row.value) for row in frame.collect()) == [b"one", b"three", b"two"]
+    # The process that plans, and the one that reads.
+    assert len(set(calls.read_text().split())) >= 2
+    frame.explain(extended=True)
+    assert TOKEN not in "".join(capfd.readouterr())
+
+    missing = options_for(secured, "ottla_example_missing:token")
+    with pytest.raises(PySparkException, match=r"cannot be imported.*py-files"):
+        spark.read.format("ottla").options(**missing).load().collect()
