@@ -104,10 +104,11 @@ def test_a_wrong_client_secret(secured: SecuredKafka, tokens: TokenServer) -> No
     assert "wrong-secret" not in str(raised.value)
 
 
-def trusting(secured: SecuredKafka, *more: Authority) -> dict[str, Any]:
-    """Trust in the brokers' authority, and in others."""
-    known = [secured.authority, *more]
-    return {**secured.tls(), "ssl.truststore.certificates": "".join(a.certificate for a in known)}
+def trusting(secured: SecuredKafka, *of_tokens: Authority) -> dict[str, Any]:
+    """Trust in the brokers' authority, and in others for the token endpoint."""
+    own = "".join(authority.certificate for authority in of_tokens)
+    key = "sasl.oauthbearer.token.endpoint.ssl.truststore.certificates"
+    return {**secured.tls(), key: own}
 
 
 def test_client_credentials_over_https(
@@ -124,6 +125,21 @@ def test_client_credentials_over_https(
         del config["sasl.oauthbearer.token.endpoint.allow.http"]
         write(secured.at("oidc"), topic, config)
     assert tokens.issued == before + 1
+
+
+def test_the_brokers_authority_is_not_the_token_endpoints(
+    secured: SecuredKafka, tokens: TokenServer, tmp_path: Path
+) -> None:
+    """Regression: who could issue certificates for brokers could get the client's secret."""
+    before = tokens.issued
+    identity = secured.authority.issue("tokens", ["localhost"])
+    with tokens.over_tls(identity, tmp_path) as url:
+        config = endpoint(tokens, **secured.tls())
+        config |= {"sasl.oauthbearer.token.endpoint.url": url}
+        key = r"sasl\.oauthbearer\.token\.endpoint\.ssl\.truststore\.location"
+        with pytest.raises(errors.AuthenticationError, match=key):
+            ottla.Client(secured.at("oidc"), config, timeout=60)
+    assert tokens.issued == before
 
 
 @pytest.mark.parametrize(

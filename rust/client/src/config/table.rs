@@ -160,6 +160,8 @@ rows! {
     sasl_oauthbearer_client_credentials_client_secret: Secret = Secret::default(), "sasl.oauthbearer.client.credentials.client.secret", (0, 0), "The client's secret at the token endpoint.";
     sasl_oauthbearer_scope: String = String::new(), "sasl.oauthbearer.scope", (0, 0), "The scope to ask for.";
     sasl_oauthbearer_header_urlencode: bool = false, "sasl.oauthbearer.header.urlencode", (0, 0), "Encode id and secret as RFC 6749 has it; token servers differ.";
+    sasl_oauthbearer_token_endpoint_ssl_truststore_location: String = String::new(), "sasl.oauthbearer.token.endpoint.ssl.truststore.location", (0, 0), "A PEM file with the authorities of the token endpoint; without it, the system's. The brokers' trust store is not used.";
+    sasl_oauthbearer_token_endpoint_ssl_truststore_certificates: String = String::new(), "sasl.oauthbearer.token.endpoint.ssl.truststore.certificates", (0, 0), "The same as PEM text.";
     sasl_oauthbearer_token_endpoint_allow_http: bool = false, "sasl.oauthbearer.token.endpoint.allow.http", (0, 0), "Let the token endpoint be http, which shows the secret to the network.";
     sasl_oauthbearer_token_provider: String = String::new(), "sasl.oauthbearer.token.provider", (0, 0), "Python callable that returns a token, by name: package.module:function. It is imported where the client runs, in Spark on the driver and on every executor. Not a key of Java's client; in Python programs, sasl_oauth_token takes the callable itself.";
     sasl_login_callback_handler_class: String = String::new(), "sasl.login.callback.handler.class", (0, 0), "Java's class that gets tokens. Kafka's own OAuthBearerLoginCallbackHandler is understood, since this client does its work; any other is refused, and none is loaded.";

@@ -23,20 +23,37 @@ pub(super) fn roots(config: &Config) -> Result<RootCertStore> {
         refuse_other_kinds("ssl.truststore.location", location)?;
         return Err(wrong("ssl.truststore.password: a PEM trust store has no password; leave it out"));
     }
+    pem_roots("ssl.truststore", location, text)
+}
+
+/// The prefix of the keys of a token endpoint's trust store.
+pub(super) const TOKEN_ENDPOINT_STORE: &str = "sasl.oauthbearer.token.endpoint.ssl.truststore";
+
+/// The authorities of a token endpoint: its own, or else the system's.
+pub(super) fn token_endpoint_roots(config: &Config) -> Result<RootCertStore> {
+    let location = &config.sasl_oauthbearer_token_endpoint_ssl_truststore_location;
+    let text = &config.sasl_oauthbearer_token_endpoint_ssl_truststore_certificates;
+    pem_roots(TOKEN_ENDPOINT_STORE, location, text)
+}
+
+/// The authorities in a PEM file or text of the keys that begin with `store`; the system's if both are empty.
+fn pem_roots(store: &str, location: &str, text: &str) -> Result<RootCertStore> {
     let (key, certificates) = match (location.is_empty(), text.is_empty()) {
         (true, true) => return system_roots(),
         (false, true) => {
-            let key = "ssl.truststore.location";
-            (key, pem::certificates(key, &pem::read_file(key, location)?)?)
+            let key = format!("{store}.location");
+            let certificates = pem::certificates(&key, &pem::read_file(&key, location)?)?;
+            (key, certificates)
         }
         (true, false) => {
-            let key = "ssl.truststore.certificates";
-            (key, pem::certificates(key, text)?)
+            let key = format!("{store}.certificates");
+            let certificates = pem::certificates(&key, text)?;
+            (key, certificates)
         }
         (false, false) => {
-            return Err(wrong(
-                "ssl.truststore.location and ssl.truststore.certificates are both given: choose one",
-            ));
+            return Err(wrong(format!(
+                "{store}.location and {store}.certificates are both given: choose one"
+            )));
         }
     };
     let mut roots = RootCertStore::empty();

@@ -20,7 +20,7 @@ use super::heard::Heard;
 use super::judge::{AnyName, Observer};
 use super::peer::PeerCertificate;
 use super::reload::FromFiles;
-use super::stores::{identity, roots};
+use super::stores::{TOKEN_ENDPOINT_STORE, identity, roots, token_endpoint_roots};
 use crate::config::Config;
 use crate::environment::Stream;
 use crate::error::{Error, Kind, Result};
@@ -70,10 +70,11 @@ impl Tls {
         Self::new(&files, config, Stores::for_brokers)
     }
 
-    /// For a token endpoint: the system's authorities and the configured ones, and no certificate
-    /// of ours.
+    /// For a token endpoint: its own trust store, or else the system's authorities, and no certificate of
+    /// ours. Authorities of brokers are not those of a token endpoint, which gets the client's secret.
     pub(super) fn for_token_endpoint(config: &Config) -> Result<Self> {
-        Self::new(&[&config.ssl_truststore_location], config, Stores::for_token_endpoint)
+        let location = &config.sasl_oauthbearer_token_endpoint_ssl_truststore_location;
+        Self::new(&[location], config, Stores::for_token_endpoint)
     }
 
     fn new(files: &[&String], config: &Config, make: fn(&Config) -> Result<Stores>) -> Result<Self> {
@@ -148,12 +149,9 @@ impl Stores {
 
     fn for_token_endpoint(config: &Config) -> Result<Self> {
         let provider = Arc::new(ring::default_provider());
-        let mut roots = roots(config)?;
-        if !config.ssl_truststore_location.is_empty() || !config.ssl_truststore_certificates.is_empty() {
-            roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-        }
+        let roots = token_endpoint_roots(config)?;
         let built = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider));
-        let verifier = built.build().map_err(|error| wrong(format!("ssl.truststore: {error}")))?;
+        let verifier = built.build().map_err(|error| wrong(format!("{TOKEN_ENDPOINT_STORE}: {error}")))?;
         let built =
             ClientConfig::builder_with_provider(provider).with_protocol_versions(rustls::ALL_VERSIONS);
         let built = built.map_err(|error| wrong(error.to_string()))?;

@@ -84,7 +84,9 @@ async fn secure(stream: Box<dyn Stream>, tls: &Tls, host: &str) -> Result<Box<dy
         // Without the phase: to the broker's connection, this is a part of SASL.
         Err(error) => Err(match tls_error_in(&error, Some(&info), host) {
             Some(error) => {
-                Error::new(error.kind(), error.message().replace("the broker", "the token server"))
+                let message = error.message().replace("the broker", "the token server");
+                let own = "sasl.oauthbearer.token.endpoint.ssl.truststore.location";
+                Error::new(error.kind(), message.replace("ssl.truststore.location", own))
             }
             None => failed(error),
         }),

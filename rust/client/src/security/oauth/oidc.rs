@@ -34,6 +34,19 @@ fn wrong(message: impl Into<String>) -> Error {
     Error::new(Kind::Config, message)
 }
 
+/// The configuration with the token endpoint's trust store, which Java has as options of the login module.
+fn with_store_of(jaas: Option<&Jaas>, config: &Config) -> Config {
+    let mut config = config.clone();
+    let option = |name: &str| jaas.and_then(|jaas| jaas.option(name)).map(|value| value.expose().to_owned());
+    let location = &mut config.sasl_oauthbearer_token_endpoint_ssl_truststore_location;
+    let certificates = &mut config.sasl_oauthbearer_token_endpoint_ssl_truststore_certificates;
+    if location.is_empty() && certificates.is_empty() {
+        *location = option("ssl.truststore.location").unwrap_or_default();
+        *certificates = option("ssl.truststore.certificates").unwrap_or_default();
+    }
+    config
+}
+
 impl Oidc {
     /// The configured endpoint, if there is one.
     pub(super) fn from_config(config: &Config, jaas: Option<&Jaas>) -> Result<Option<Self>> {
@@ -48,7 +61,7 @@ impl Oidc {
             return Err(wrong(format!("{key}: expected https://host/path, without user and password")));
         }
         let tls = match url.scheme_str() {
-            Some("https") => Some(Tls::for_token_endpoint(config)?),
+            Some("https") => Some(Tls::for_token_endpoint(&with_store_of(jaas, config))?),
             Some("http") if config.sasl_oauthbearer_token_endpoint_allow_http => None,
             Some("http") => {
                 return Err(wrong(format!(
