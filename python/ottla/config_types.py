@@ -84,6 +84,8 @@ class CommonConfig(TypedDict, total=False):
     sasl_oauthbearer_client_credentials_client_secret: _Text
     sasl_oauthbearer_scope: _Text
     sasl_oauthbearer_header_urlencode: _Flag
+    sasl_oauthbearer_token_endpoint_ssl_truststore_location: _Text
+    sasl_oauthbearer_token_endpoint_ssl_truststore_certificates: _Text
     sasl_oauthbearer_token_endpoint_allow_http: _Flag
     sasl_oauthbearer_token_provider: _Text
     sasl_login_callback_handler_class: _Text

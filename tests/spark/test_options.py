@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Callable
 
 import pytest
+from pyspark.sql.datasource import InputPartition
+from pyspark.sql.streaming.datasource import ReadAllAvailable
 
 from ottla.errors import ConfigError
 from ottla.spark import OttlaDataSource
@@ -16,8 +19,10 @@ from ottla.spark.options import (
     STREAM_OPTIONS,
     parse_batch,
 )
+from ottla.spark.schema import full_schema
 from ottla.spark.sink_options import SINK_OPTIONS, parse_sink
 from ottla.spark.subscription import Assign, Subscribe, SubscribePattern
+from pyspark_ottla import DefaultSource
 from tests.support.jars import REPOSITORY
 
 BASE = {"kafka.bootstrap.servers": "broker:9092", "subscribe": "orders"}
@@ -219,11 +224,73 @@ def test_what_makes_no_sense_to_batches_or_streams_is_told_at_load(name: str, va
         OttlaDataSource({**BASE, name: value}).schema()
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"endingOffsets": "earliest"}, "endingOffsets can't be 'earliest' in a batch query"),
+        (
+            {"startingOffsets": "latest", "endingOffsets": "latest"},
+            "startingOffsets can't be 'latest' in a batch query",
+        ),
+        (
+            {"startingOffsets": "latest", "endingOffsets": "latest", "maxOffsetsPerTrigger": "9"},
+            "endingOffsets is not valid in a streaming query",
+        ),
+        (
+            {"startingOffsets": "latest", "maxOffsetsPerTrigger": "0"},
+            "maxOffsetsPerTrigger must be a whole number from 1",
+        ),
+        (
+            {"startingOffsets": "latest", "maxTriggerDelay": "soon"},
+            "maxTriggerDelay must be a time",
+        ),
+        ({"kafka.acks": "7"}, 'acks="7": expected all'),
+        ({"kafka.request.timeout.ms": "soon"}, "request.timeout.ms"),
+        ({"kafka.bootstrap.servers": "broker:ninety"}, "broker:ninety"),
+        ({"kafka.security.protocol": "TLS"}, "security.protocol.*SASL_SSL"),
+    ],
+)
+def test_what_neither_a_batch_nor_a_stream_can_have_is_told_at_load(
+    options: dict[str, str], message: str
+) -> None:
+    for source in (OttlaDataSource, DefaultSource):
+        with pytest.raises(ConfigError, match=message):
+            source({**BASE, **options}).schema()
+
+
+def test_no_file_is_read_and_no_module_imported_at_load() -> None:
+    """They are there where the client connects, and nowhere else."""
+    secured = {
+        "kafka.security.protocol": "SASL_SSL",
+        "kafka.sasl.mechanism": "OAUTHBEARER",
+        "kafka.sasl.oauthbearer.token.provider": "ottla_example_missing:token",
+        "kafka.ssl.truststore.location": "/nowhere.pem",
+    }
+    OttlaDataSource({**BASE, **secured}).schema()
+
+
+def test_an_error_of_a_stream_is_told_when_spark_asks_for_something() -> None:
+    """Regression: PySpark failed anew where no reader was made, and that was the error shown."""
+    reader = OttlaDataSource({**BASE, "endingOffsets": "latest"}).streamReader(
+        full_schema(include_headers=False)
+    )
+    asked: list[Callable[[], object]] = [
+        reader.initialOffset,
+        lambda: reader.latestOffset({}, ReadAllAvailable()),
+        lambda: reader.partitions({}, {}),
+        lambda: reader.read(InputPartition(None)),
+    ]
+    for ask in asked:
+        with pytest.raises(ConfigError, match="endingOffsets is not valid in a streaming query"):
+            ask()
+    reader.stop()
+
+
 def test_the_common_part_leaves_batch_rules_to_batches() -> None:
     schema = OttlaDataSource(BASE).schema()
     for name, value in (
         ("startingOffsets", "latest"),
-        ("endingOffsets", "earliest"),
+        ("endingOffsets", "latest"),
         ("endingTimestamp", "5"),
         ("pushFilters", "true"),
         ("maxTriggerDelay", "no time at all"),

@@ -225,7 +225,14 @@ def test_a_task_loads_nothing_that_plans_or_writes() -> None:
     for reader in (source.reader(source.schema()), source.streamReader(source.schema())):
         needed = pickle.dumps((reader, partition))
         assert loaded_by(f"import pickle; pickle.loads({needed!r})") == {
-            *("ottla", "ottla._core", "ottla.errors", "ottla.extras", "ottla.loading", "ottla.spark"),
+            *(
+                "ottla",
+                "ottla._core",
+                "ottla.errors",
+                "ottla.extras",
+                "ottla.loading",
+                "ottla.spark",
+            ),
             *("ottla.spark.clients", "ottla.spark.ranges", "ottla.spark.schema"),
             *("ottla.spark.tasks", "ottla.stderr_log"),
         }

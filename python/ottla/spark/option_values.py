@@ -34,6 +34,8 @@ _OF_QUERIES = {name.lower(): name for name in QUERY_OPTIONS}
 # All that Spark hands over of a permanent table, if anything.
 _OF_TABLES = "provider"
 
+_PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+
 _UNITS = {
     "": 1e-3,
     "us": 1e-6,
@@ -107,7 +109,7 @@ def kafka_config(values: Mapping[str, str], refused: Mapping[str, str]) -> dict[
             raise ConfigError(f"option kafka.{name} is not supported: {reason}")
     if not config.get("bootstrap.servers", "").strip():
         raise ConfigError(f"option {BOOTSTRAP} must be set, for example to host1:9092,host2:9092")
-    _check_keys(config)
+    _check_config(config)
     return config
 
 
@@ -118,17 +120,27 @@ def row_of(name: str) -> str:
     return config_row_of(name) or name
 
 
-def _check_keys(config: Mapping[str, str]) -> None:
+def _check_config(config: Mapping[str, str]) -> None:
     import ottla
     from ottla._core import config_rows
 
-    known = {name for name, *_ in config_rows()}
-    for name in config.keys() - known:
-        # The client knows more: what has no effect, and other names. Making one starts nothing.
+    def check(part: Mapping[str, str], place: str) -> None:
+        # Making a client starts nothing.
         try:
-            ottla.AsyncClient(config["bootstrap.servers"], {name: config[name]})
+            ottla.AsyncClient(config=part)
         except ConfigError as error:
-            raise ConfigError(f"option {KAFKA_PREFIX}{name}: {error}") from None
+            raise ConfigError(f"option {place}: {error}") from None
+
+    known = {name for name, *_ in config_rows()}
+    for name in sorted(config.keys() - known):
+        # The client knows more: what has no effect, and other names.
+        check({"bootstrap.servers": "localhost:9092", name: config[name]}, KAFKA_PREFIX + name)
+    # Not yet what reads files or imports a module: that is for the client which connects.
+    later = ("security.protocol", "sasl.oauthbearer.token.provider")
+    check({name: value for name, value in config.items() if name not in later}, f"{KAFKA_PREFIX}…")
+    protocol = config.get("security.protocol", "PLAINTEXT")
+    if protocol.strip().upper() not in _PROTOCOLS:
+        check({"security.protocol": protocol}, f"{KAFKA_PREFIX}security.protocol")
 
 
 def flag(values: Mapping[str, str], name: str, *, default: bool) -> bool:

@@ -170,6 +170,19 @@ def parse_stream(options: Mapping[str, str]) -> StreamOptions:
     )
 
 
+def parse_batch_or_stream(options: Mapping[str, str]) -> SourceOptions:
+    """The common part; refuses what neither a batch nor a stream can have."""
+    try:
+        return parse_batch(options).source
+    except ConfigError as of_batch:
+        try:
+            return parse_stream(options).source
+        except ConfigError as of_stream:
+            streams = {name.lower() for name in STREAM_OPTIONS}
+            meant = of_batch if streams.isdisjoint(map(str.lower, options)) else of_stream
+            raise meant from None
+
+
 def parse_source(options: Mapping[str, str]) -> SourceOptions:
     """The part that does not depend on batch or streaming; checks every option's name."""
     values = lowered(options)

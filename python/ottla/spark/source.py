@@ -1,8 +1,9 @@
 """The data source that Spark knows as ``ottla``: hands out schemas, readers and writers.
 
 Spark makes and pickles it several times in several processes. Invariant: nothing here does I/O;
-a wrong option is reported before anything connects. What reads and what writes is loaded only where
-it is asked for: the process that Spark asks for the schema alone needs neither.
+a wrong option is reported before anything connects, by ``load()`` if it is wrong for batches and
+for streams: which one it is, Spark says when it plans. What reads and what writes is loaded only
+where it is asked for: the process that Spark asks for the schema alone needs neither.
 """
 
 from __future__ import annotations
@@ -16,8 +17,13 @@ from pyspark.sql.datasource import (
 )
 from pyspark.sql.types import StructType
 
+from ottla.errors import ConfigError
 from ottla.extras import require
-from ottla.spark.options import parse_batch, parse_source, parse_stream
+from ottla.spark.options import (
+    parse_batch,
+    parse_batch_or_stream,
+    parse_stream,
+)
 from ottla.spark.schema import full_schema
 
 # Spark itself needs it, to hand rows over.
@@ -35,7 +41,8 @@ class OttlaDataSource(DataSource):
     def schema(self) -> StructType:
         """Return the columns of a read for which the user names no schema."""
         # Also asked for streams, so what only batches refuse waits for the reader.
-        return full_schema(include_headers=parse_source(self.options).include_headers)
+        source = parse_batch_or_stream(self.options)
+        return full_schema(include_headers=source.include_headers)
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """Return the reader of a batch query."""
@@ -45,9 +52,13 @@ class OttlaDataSource(DataSource):
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 (Spark's name)
         """Return the reader of a streaming query."""
-        from ottla.spark.stream_reader import stream_reader
+        from ottla.spark.stream_reader import RefusedStreamReader, stream_reader
 
-        return stream_reader(parse_stream(self.options), schema)
+        try:
+            return stream_reader(parse_stream(self.options), schema)
+        except ConfigError as error:
+            # PySpark would fail once more where no reader was made, and print that error last.
+            return RefusedStreamReader(error)
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
         """Return the writer of a batch query."""

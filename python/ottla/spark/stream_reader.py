@@ -150,6 +150,29 @@ else:
             self.planner.fix_target()
 
 
+class RefusedStreamReader(DataSourceStreamReader):
+    """Stands in where options are wrong: whatever Spark asks for first raises the error."""
+
+    def __init__(self, error: ConfigError) -> None:
+        self._error = error
+
+    def initialOffset(self) -> Json:  # noqa: N802 (Spark's name)
+        """Raise the error."""
+        raise self._error
+
+    def latestOffset(self, start: Json | None = None, limit: object = None) -> Json:  # noqa: ARG002, N802
+        """Raise the error, where a checkpoint has the first offsets."""
+        raise self._error
+
+    def partitions(self, start: Json, end: Json) -> Sequence[InputPartition]:  # noqa: ARG002
+        """Raise the error, where a checkpoint has a whole micro-batch."""
+        raise self._error
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:  # noqa: ARG002
+        """Raise the error; no task comes that far."""
+        raise self._error
+
+
 def stream_reader(options: StreamOptions, schema: StructType) -> DataSourceStreamReader:
     """The best reader of streams that this PySpark can use."""
     if _HAS_ADMISSION:
