@@ -19,12 +19,14 @@ if TYPE_CHECKING:
     from ottla.spark import udf
     from ottla.spark.arrow_reading import read_arrow
     from ottla.spark.clients import client, producer
+    from ottla.spark.python_paths import OtherPythonWarning
     from ottla.spark.source import OttlaDataSource
     from ottla.spark.stream_lag import Lag, lag
     from ottla.spark.write_report import PartitionWritten, WriteReport, read_reports, write
 
 __all__ = [
     "Lag",
+    "OtherPythonWarning",
     "OttlaDataSource",
     "PartitionWritten",
     "WriteReport",
@@ -43,6 +45,7 @@ if not TYPE_CHECKING:  # it would make every name one that exists
         __name__,
         {
             "Lag": "stream_lag",
+            "OtherPythonWarning": "python_paths",
             "OttlaDataSource": "source",
             "PartitionWritten": "write_report",
             "WriteReport": "write_report",
@@ -60,20 +63,30 @@ if not TYPE_CHECKING:  # it would make every name one that exists
 def register(spark: SparkSession) -> None:
     """Make ``format("ottla")`` known to this session, and have Spark hide all secrets in options.
 
-    Sessions that can import ``pyspark_ottla`` know the format already. What Spark then shows in
-    plans is ``kafka.ssl.keystore.key``, a private key by a name that its own pattern does not find:
-    this extends the session's ``spark.sql.redaction.options.regex``.
+    Sessions that can import ``pyspark_ottla`` know the format already, and keep it. What Spark then
+    shows in plans is ``kafka.ssl.keystore.key``, a private key by a name that its own pattern does
+    not find: this extends the session's ``spark.sql.redaction.options.regex``.
+
+    Warns with an ``ottla.spark.OtherPythonWarning`` if Spark would start another Python for ottla
+    than the one that calls this, as where ``PYSPARK_PYTHON`` is missing.
     """
     from pyspark.errors import PySparkException
 
+    from ottla.spark.known_source import python_of_source
+    from ottla.spark.python_paths import warn_of_another_python
     from ottla.spark.redaction import hide_secrets
     from ottla.spark.source import OttlaDataSource
 
     hide_secrets(spark)
 
-    try:
-        spark.dataSource.register(OttlaDataSource)
-    except PySparkException as error:
-        # Spark refuses to replace a source that it discovered by itself: that one is ours.
-        if error.getCondition() != "DATA_SOURCE_ALREADY_EXISTS":
-            raise
+    path = python_of_source(spark)
+    if path is None:
+        try:
+            spark.dataSource.register(OttlaDataSource)
+        except PySparkException as error:
+            # Spark refuses to replace a source that it discovered by itself: that one is ours.
+            if error.getCondition() != "DATA_SOURCE_ALREADY_EXISTS":
+                raise
+        path = python_of_source(spark)
+    if path is not None:
+        warn_of_another_python(spark, path, stacklevel=2)
