@@ -71,6 +71,8 @@ def test_every_snippet_runs_as_printed(spark: SparkSession, tmp_path: Path) -> N
         finally:
             for query in queries:
                 query.stop()
+            spark.catalog.dropTempView("orders")
+            spark.sql("DROP TABLE IF EXISTS orders_log")
         assert len(queries) == 2
         # What the snippets of writing have written: one batch, one report, and what the stream has.
         assert cluster.end_offset("orders", 0) >= 5

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 
@@ -25,8 +25,16 @@ _EXECUTOR = "CoarseGrainedExecutorBackend"
 class SparkCluster:
     """`with SparkCluster(workers=2) as cluster: ...`; a driver connects to `cluster.url`."""
 
-    def __init__(self, workers: int = 2, cores: int = 2, start_timeout: float = 240) -> None:
+    def __init__(
+        self,
+        workers: int = 2,
+        cores: int = 2,
+        start_timeout: float = 240,
+        enter: Sequence[str] = (),
+    ) -> None:
+        """`enter` is a command that runs another one, which workers, and so executors, run in."""
         self._workers, self._cores = workers, cores
+        self._enter = list(enter)
         self._start_timeout = start_timeout
         (port,) = free_ports(1)
         self.url = f"spark://127.0.0.1:{port}"
@@ -103,7 +111,12 @@ class SparkCluster:
         spark_class = str(Path(spark_home()) / "bin" / "spark-class")
         with (self.directory / f"{name}.log").open("wb") as log:
             node = subprocess.Popen(
-                [spark_class, f"org.apache.spark.deploy.{main}", *arguments],
+                [
+                    *(self._enter if name != "master" else ()),
+                    spark_class,
+                    f"org.apache.spark.deploy.{main}",
+                    *arguments,
+                ],
                 env=self.environment(),
                 stdout=log,
                 stderr=subprocess.STDOUT,

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ottla.spark import udf
     from ottla.spark.arrow_reading import read_arrow
     from ottla.spark.clients import client, producer
+    from ottla.spark.python_paths import OtherPythonWarning
     from ottla.spark.source import OttlaDataSource
     from ottla.spark.stream_lag import Lag, lag
     from ottla.spark.write_report import PartitionWritten, WriteReport, read_reports, write
@@ -28,6 +29,7 @@ require("ottla.spark", "spark", "pyspark")
 
 __all__ = [
     "Lag",
+    "OtherPythonWarning",
     "OttlaDataSource",
     "PartitionWritten",
     "WriteReport",
@@ -46,6 +48,7 @@ if not TYPE_CHECKING:  # it would make every name one that exists
         __name__,
         {
             "Lag": "stream_lag",
+            "OtherPythonWarning": "python_paths",
             "OttlaDataSource": "source",
             "PartitionWritten": "write_report",
             "WriteReport": "write_report",
@@ -64,9 +67,12 @@ if not TYPE_CHECKING:  # it would make every name one that exists
 def register(spark: SparkSession) -> None:
     """Register ``format("ottla")`` in this session, and redact all secrets in its options.
 
-    Sessions that can import ``pyspark_ottla`` find the format by themselves, but show a private
-    key in ``kafka.ssl.keystore.key`` in plans: Spark's own pattern does not match that name. This
+    Sessions that can import ``pyspark_ottla`` know the format already, and keep it, but show a
+    private key in ``kafka.ssl.keystore.key`` in plans: Spark's own pattern does not match it. This
     extends the session's ``spark.sql.redaction.options.regex``.
+
+    Warns with an ``ottla.spark.OtherPythonWarning`` if Spark would start another Python for ottla
+    than the one that calls this, as where ``PYSPARK_PYTHON`` is not set.
 
     Args:
         spark: the session.
@@ -76,14 +82,21 @@ def register(spark: SparkSession) -> None:
     """
     from pyspark.errors import PySparkException
 
+    from ottla.spark.known_source import python_of_source
+    from ottla.spark.python_paths import warn_of_another_python
     from ottla.spark.redaction import hide_secrets
     from ottla.spark.source import OttlaDataSource
 
     hide_secrets(spark)
 
-    try:
-        spark.dataSource.register(OttlaDataSource)
-    except PySparkException as error:
-        # Spark refuses to replace a source that it discovered by itself: that one is ours.
-        if error.getCondition() != "DATA_SOURCE_ALREADY_EXISTS":
-            raise
+    path = python_of_source(spark)
+    if path is None:
+        try:
+            spark.dataSource.register(OttlaDataSource)
+        except PySparkException as error:
+            # Spark refuses to replace a source that it discovered by itself: that one is ours.
+            if error.getCondition() != "DATA_SOURCE_ALREADY_EXISTS":
+                raise
+        path = python_of_source(spark)
+    if path is not None:
+        warn_of_another_python(spark, path, stacklevel=2)

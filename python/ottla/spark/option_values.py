@@ -77,8 +77,9 @@ def check_names(
     if not values or _OF_TABLES in values:
         raise ConfigError(
             "no options have come: Spark hands a Python source none of those of a permanent table "
-            "(CREATE TABLE … USING ottla, saveAsTable); read through CREATE TEMPORARY VIEW … USING "
-            "ottla OPTIONS (…), and write with save()"
+            "(CREATE TABLE … USING ottla, saveAsTable); give them to the query, with "
+            "spark.read.options(…).table(…) or SELECT … FROM … WITH (…), or read through CREATE "
+            "TEMPORARY VIEW … USING ottla OPTIONS (…), and write with save()"
         )
     names = {name.lower(): name for name in known}
     for name in values:

@@ -1,0 +1,136 @@
+"""Which Python Spark would start: what is explained before a job, and a session that shows it."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ottla.spark.python_paths import explain
+from tests.support.jars import REPOSITORY
+from tests.support.spark_home import spark_home
+
+OWN = sys.executable
+
+
+def executable(path: Path, text: str) -> str:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    path.chmod(0o755)
+    return str(path)
+
+
+@pytest.fixture
+def wrapper(tmp_path: Path) -> str:
+    """This Python by another path, as pyenv and others have it."""
+    return executable(tmp_path / "wrapped" / "python", f'#!/bin/sh\nexec {OWN} "$@"\n')
+
+
+@pytest.fixture
+def other(tmp_path: Path) -> str:
+    """A Python of another environment."""
+    return executable(tmp_path / "other" / "python", '#!/bin/sh\nprintf "/opt/other\\n2.7\\n"\n')
+
+
+def test_one_python_everywhere_is_not_spoken_of(
+    wrapper: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for path in (OWN, wrapper, os.path.relpath(OWN)):
+        assert explain(path, path, everywhere_here=False) is None
+    # On one machine, two paths of one environment are as good as one.
+    assert explain(OWN, wrapper, everywhere_here=True) is None
+    # By name, as Spark looks for it.
+    monkeypatch.setenv("PATH", str(Path(wrapper).parent), prepend=os.pathsep)
+    assert explain("python", "python", everywhere_here=False) is None
+
+
+def test_another_python_is_told_with_what_to_set(other: str, tmp_path: Path) -> None:
+    message = explain(other, other, everywhere_here=True)
+    assert message is not None
+    version = f"{sys.version_info.major}.{sys.version_info.minor}"
+    for words in (other, "Python 2.7 of /opt/other", f"Python {version} of {sys.prefix}"):
+        assert words in message
+    assert "PYSPARK_PYTHON" in message
+    broken = executable(tmp_path / "broken" / "python", "#!/bin/sh\nexit 3\n")
+    assert "which does not run" in str(explain(broken, broken, everywhere_here=True))
+
+
+def test_a_path_of_executors_alone_is_told(wrapper: str) -> None:
+    packed = "./no-such-environment/bin/python"
+    assert "this machine has no such program" in str(explain(packed, packed, everywhere_here=False))
+    # In client mode: the driver's own, and the packed environment's on the executors.
+    message = str(explain(OWN, packed, everywhere_here=False))
+    assert f"Spark would start {OWN!r} for ottla on the executors as well" in message
+    assert "read_arrow" in message
+
+
+PROGRAM = """
+import sys
+from pyspark.sql import SparkSession
+import ottla.spark
+
+spark = (
+    SparkSession.builder.master("local[1]")
+    .config("spark.ui.enabled", "false")
+    .config("spark.driver.host", "127.0.0.1")
+    .config("spark.driver.bindAddress", "127.0.0.1")
+    .config("spark.driver.memory", "1g")
+    .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+    .getOrCreate()
+)
+ottla.spark.register(spark)
+from ottla.testing import MockCluster
+
+with MockCluster(brokers=1) as cluster:
+    cluster.create_topic("orders", 1)
+    cluster.append("orders", 0, [b"x"] * 3)
+    options = {"kafka.bootstrap.servers": cluster.bootstrap, "subscribe": "orders"}
+    print("read", spark.read.format("ottla").options(**options).load().count())
+"""
+
+
+def run(path: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    program = path / "program.py"
+    program.write_text(PROGRAM)
+    inherited = {name: value for name, value in os.environ.items() if "PYSPARK" not in name}
+    return subprocess.run(
+        [OWN, str(program)],
+        cwd=REPOSITORY,
+        env={
+            **inherited,
+            "SPARK_LOCAL_IP": "127.0.0.1",
+            "SPARK_HOME": spark_home(),
+            **environment,
+        },
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+
+
+@pytest.mark.spark
+@pytest.mark.deep
+def test_register_replaces_no_source_that_spark_has_found(tmp_path: Path) -> None:
+    done = run(tmp_path, PYSPARK_PYTHON=OWN)
+    assert "read 3" in done.stdout, done.stderr[-4000:]
+    assert "replaced a statically registered data source" not in done.stderr
+    assert "OtherPythonWarning" not in done.stderr
+
+
+@pytest.mark.spark
+@pytest.mark.deep
+def test_register_warns_of_another_python(tmp_path: Path, other: str) -> None:
+    # PYSPARK_PYTHON is missing, and the first python3 is a stranger.
+    Path(other).rename(Path(other).with_name("python3"))
+    search = os.pathsep.join((str(Path(other).parent), os.environ["PATH"]))
+    done = run(tmp_path, PATH=search)
+    assert "OtherPythonWarning: Spark would start" in done.stderr, done.stderr[-4000:]
+    # At the line that called it.
+    assert re.search(
+        r"program\.py:\d+: .*OtherPythonWarning.*\n  ottla\.spark\.register", done.stderr
+    )
