@@ -65,25 +65,25 @@ MUTATIONS = [
     ),
     Mutation(
         "loading-coordinator-is-looked-for-again",
-        "rust/client/src/recovery.rs",
+        "rust/client/src/retry/recovery.rs",
         "E::CoordinatorLoadInProgress\n        | E::RequestTimedOut",
         "E::CoordinatorLoadInProgress => Recovery::FindCoordinator,\n        E::RequestTimedOut",
     ),
     Mutation(
         "out-of-range-goes-to-the-application",
-        "rust/client/src/recovery.rs",
+        "rust/client/src/retry/recovery.rs",
         "E::OffsetOutOfRange => Recovery::ResetOffset,",
         "E::OffsetOutOfRange => Recovery::Application,",
     ),
     Mutation(
         "retries-pass-their-deadline",
-        "rust/client/src/retry.rs",
+        "rust/client/src/retry/mod.rs",
         "if Instant::now() + wait >= self.deadline {",
         "if Instant::now() + wait >= self.deadline + LONGEST {",
     ),
     Mutation(
         "retries-do-not-pause",
-        "rust/client/src/backoff.rs",
+        "rust/client/src/retry/backoff.rs",
         "doubled.min(self.max).mul_f64(0.8 + 0.4 * random)",
         "doubled.min(self.max).mul_f64(0.0 * random)",
     ),
@@ -162,7 +162,7 @@ MUTATIONS = [
     ),
     Mutation(
         "time-outs-are-told-as-lost-connections",
-        "rust/python/src/errors.rs",
+        "rust/python/src/convert/errors.rs",
         'Kind::Timeout => "TimeoutError",',
         'Kind::Timeout => "ConnectionError",',
     ),

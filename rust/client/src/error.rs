@@ -342,7 +342,7 @@ impl Error {
     #[must_use]
     pub(crate) fn may_pass(&self) -> bool {
         match self.0.code {
-            Some(code) => code.is_retriable() || crate::recovery::recovery(code).retries(),
+            Some(code) => code.is_retriable() || crate::retry::recovery::recovery(code).retries(),
             None => self.is_retriable() || self.0.kind == Kind::Protocol,
         }
     }

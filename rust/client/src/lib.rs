@@ -1,60 +1,42 @@
 //! A topology-aware Kafka client.
 //!
-//! - `cluster`: the [`Client`], its routes, and the one path that every request takes.
-//! - [`bootstrap`](Client::connect): finding the cluster from a few addresses.
-//! - [`coordinator`](Client::coordinator): who coordinates a group or a transactional id.
-//! - `refresh` and `topics`: keeping the metadata fresh, and finding topics in it.
-//! - [`metadata`]: who leads what, as an immutable snapshot.
-//! - [`metrics`]: what a client counts, by the Java client's names.
-//! - [`connection`]: one pipelined connection per broker, and the pool of them.
-//! - [`recovery`]: what to do about each error code; [`backoff`]: how long to wait.
+//! - [`cluster`]: the [`Client`]: finding the cluster, routes, coordinators, and the one path that every
+//!   request takes.
+//! - [`metadata`]: which broker leads what, as an immutable snapshot.
+//! - [`connection`]: one pipelined connection per broker and role, and the pool of them.
+//! - [`requests`]: requests that go to the leaders of many partitions.
+//! - [`retry`]: what to do about each error code, how long to wait, within which deadline.
 //! - [`producer`]: records into batches, batches to leaders.
-//! - [`consumer`]: reading from many leaders.
+//! - [`consumer`]: reading from many leaders, alone or as a member of a group.
 //! - [`admin`]: changing the cluster.
 //! - [`security`]: TLS and SASL.
-//! - [`doctor`]: looking at every step of every connection, to tell what is wrong.
-//! - [`environment`]: names, sockets and randomness, injected.
+//! - [`doctor`]: checking each step of each connection, to find what is wrong.
+//! - [`config`], [`metrics`], [`error`]: a row per key, the Java client's metrics, one error type.
+//! - [`environment`]: DNS, sockets and randomness, injected.
+//! - [`tasks`]: panics as errors, blocking work, pacing.
 //!
 //! The engine runs on the tokio runtime that it is called on, and starts nothing by itself before.
 
 pub mod admin;
-pub mod aside;
-mod ask_leaders;
-pub mod backoff;
-mod bootstrap;
-mod cluster;
+pub mod cluster;
 pub mod config;
 pub mod connection;
 pub mod consumer;
-mod coordinator;
 pub mod doctor;
 pub mod environment;
 pub mod error;
-mod find_cluster;
-mod list_offsets;
-mod listening;
 pub mod metadata;
 pub mod metrics;
-mod nearest_names;
-mod offset_for_leader_epoch;
-mod pace;
-pub mod panics;
-mod persistent_failures;
 mod printable;
 pub mod producer;
-mod race;
-pub mod recovery;
-mod refresh;
-mod resolver;
-mod retry;
+pub mod requests;
+pub mod retry;
 pub mod security;
-mod tap;
-mod topics;
+pub mod tasks;
+mod topic_partition;
 
-pub use cluster::{Client, Route};
+pub use cluster::{Client, Coordinator, CoordinatorKind, IfMissing, Listening, Route};
 pub use config::Config;
-pub use coordinator::{Coordinator, CoordinatorKind};
 pub use error::{Error, Kind, Result};
-pub use list_offsets::{ListedOffset, OffsetSpec, TopicPartition};
-pub use listening::Listening;
-pub use topics::IfMissing;
+pub use requests::{ListedOffset, OffsetSpec};
+pub use topic_partition::TopicPartition;

@@ -7,7 +7,8 @@ use ottla_client::environment::Environment;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyMapping, PyString};
 
-use crate::{errors, tokens};
+use crate::convert::errors;
+use crate::token_callback;
 
 /// The key of the token callback, with dots as any other.
 const TOKEN_CALLBACK: &str = "sasl.oauth.token";
@@ -38,7 +39,7 @@ pub(crate) fn config(
             return Ok(());
         }
         if name.replace('_', ".") == TOKEN_CALLBACK {
-            environment.token_provider = Some(tokens::provider(&item)?);
+            environment.token_provider = Some(token_callback::provider(&item)?);
             return Ok(());
         }
         // Before the value, which may be of a type that no key takes: a callback of another client's.
@@ -68,7 +69,7 @@ pub(crate) fn config(
             let words = "sasl_oauth_token and sasl.oauthbearer.token.provider are both given: choose one";
             return Err(errors::config(py, words));
         }
-        environment.token_provider = Some(tokens::named_provider(py, named)?);
+        environment.token_provider = Some(token_callback::named_provider(py, named)?);
     }
     Ok((config, environment))
 }

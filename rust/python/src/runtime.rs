@@ -18,7 +18,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyCFunction, PyDict};
 use tokio::runtime::Runtime;
 
-use crate::{errors, exit, logging};
+use crate::convert::errors;
+use crate::logging;
+use crate::producer::exit;
 
 /// How often a wait looks for signals.
 const SIGNAL_CHECK: Duration = Duration::from_millis(50);

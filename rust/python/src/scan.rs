@@ -17,8 +17,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use pyo3_arrow::ffi::{ArrayReader, to_schema_pycapsule, to_stream_pycapsule};
 
-use crate::arrow::{RecordBatch, as_struct_field, undecodable};
-use crate::errors;
+use crate::convert::errors;
+use crate::convert::record_batch::{RecordBatch, as_struct_field, undecodable};
 use crate::runtime::{Owned, wait};
 
 /// Bytes of record batches in one answer: large answers cost little a record, and memory is

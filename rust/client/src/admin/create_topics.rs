@@ -10,8 +10,8 @@ use tokio::time::{Duration, Instant};
 
 use super::change::{Outcome, Verb, change};
 use crate::cluster::Client;
+use crate::cluster::IfMissing;
 use crate::error::{Error, Result};
-use crate::topics::IfMissing;
 
 /// A topic to make.
 #[derive(Debug, Clone, PartialEq, Eq)]

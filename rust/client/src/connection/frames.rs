@@ -16,8 +16,8 @@ use ottla_protocol::header::{self, LENGTH_PREFIX};
 use tokio::io::AsyncReadExt;
 use tokio::time::{Duration, Instant, timeout_at};
 
-use super::spare::Spare;
 use super::transport_error::transport_error;
+use crate::connection::buffer_pool::Spare;
 use crate::error::{Error, Kind, Outlook, Phase};
 
 /// So much is read when it is not known what comes.

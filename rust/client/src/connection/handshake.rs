@@ -18,8 +18,8 @@ use super::meter::Meter;
 use super::opening::{Opened, Opening, resolve, shown, unresolved};
 use super::{Connection, Endpoint, Settings, reauthenticate};
 use crate::environment::Environment;
+use crate::environment::happy_eyeballs::{patience, race};
 use crate::error::{Error, Kind, Outlook, Phase, Result};
-use crate::race::{patience, race};
 
 /// How long all addresses of a name may take together, in times of `socket.connection.setup.timeout.ms`.
 const WHOLE: u32 = 3;

@@ -16,7 +16,7 @@ use tokio::time::{Duration, Instant};
 use super::Turn;
 use super::meter::Meter;
 use crate::error::{Error, Kind, Result};
-use crate::persistent_failures::PersistentFailures;
+use crate::retry::persistent_failures::PersistentFailures;
 
 /// A frame for the writer.
 pub(super) struct Outgoing {

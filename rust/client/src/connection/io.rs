@@ -16,11 +16,11 @@ use tokio::time::{Instant, timeout_at};
 
 use super::frames::{FrameError, FrameReader};
 use super::in_flight::{Outgoing, Shared, State};
-use super::overdue::guard;
 use super::transport_error::transport_error;
+use crate::connection::overdue_responses::guard;
 use crate::environment::Stream;
 use crate::error::{Error, Kind, Outlook, Phase, Result};
-use crate::panics::catch;
+use crate::tasks::panics::catch;
 
 /// Serves a connection until something ends it. `hint` is what to try if it ends before the first
 /// answer.

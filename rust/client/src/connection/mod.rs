@@ -8,6 +8,7 @@
 //! Dropping the future of a request gives up its answer and nothing else.
 
 mod authenticate;
+mod buffer_pool;
 mod endpoint;
 mod frames;
 mod handshake;
@@ -15,15 +16,14 @@ mod in_flight;
 mod io;
 mod meter;
 pub mod opening;
-mod overdue;
+mod overdue_responses;
 mod pool;
+mod pool_slot;
 mod reauthenticate;
 mod settings;
-mod slot;
-mod spare;
 mod status;
 mod transport_error;
-mod unreachable;
+mod unreachable_brokers;
 mod versions;
 
 use std::collections::VecDeque;

@@ -15,15 +15,15 @@ use parking_lot::RwLock;
 use tokio::sync::{Notify, broadcast, watch};
 use tokio::time::{Duration, Instant, sleep, sleep_until};
 
-use super::slot::{Key, Outcome, Running, Slot};
 use super::status::Progress;
-use super::unreachable::Unreachable;
 use super::{Connection, Endpoint, Lane, Owner, Settings, Status, connect};
-use crate::backoff::Backoff;
+use crate::connection::pool_slot::{Key, Outcome, Running, Slot};
+use crate::connection::unreachable_brokers::Unreachable;
 use crate::environment::Environment;
 use crate::error::{Error, Kind, Result};
 use crate::metadata::Event;
-use crate::panics::try_catch;
+use crate::retry::backoff::Backoff;
+use crate::tasks::panics::try_catch;
 
 /// The connections of one client.
 #[derive(Debug)]

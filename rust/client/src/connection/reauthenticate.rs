@@ -17,7 +17,7 @@ use super::authenticate::{Ask, SaslInfo, authenticate};
 use super::{ApiRange, Connection, Turn};
 use crate::environment::Environment;
 use crate::error::{Error, Kind, Phase, Result};
-use crate::panics::catch;
+use crate::tasks::panics::catch;
 
 /// A session shorter than this would keep a client busy with authenticating.
 const SHORTEST: Duration = Duration::from_millis(100);

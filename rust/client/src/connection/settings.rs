@@ -9,7 +9,7 @@ use crate::config::{Config, DnsLookup};
 use crate::environment::SocketOptions;
 use crate::error::{Error, Result};
 use crate::metrics::Metrics;
-use crate::persistent_failures::PersistentFailures;
+use crate::retry::persistent_failures::PersistentFailures;
 use crate::security::Security;
 
 /// What a connection needs to know of the configuration.

@@ -10,10 +10,10 @@ use std::sync::Arc;
 use bytes::Bytes;
 use ottla_protocol::records::{Batch, Batches, Compression, RecordRef, Scratch, TimestampType};
 
-use super::prefetched::Prefetched;
-use super::slot::Standing;
+use crate::consumer::completed_fetch::Prefetched;
+use crate::consumer::partition_state::Standing;
 use crate::error::{Error, Result};
-use crate::list_offsets::TopicPartition;
+use crate::topic_partition::TopicPartition;
 
 /// One record, as ranges of its set's bytes.
 #[derive(Debug, Clone)]

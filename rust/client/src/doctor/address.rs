@@ -15,10 +15,10 @@ use super::identity::{self, Expected};
 use super::large_request;
 use super::release::oldest_release;
 use super::steps::{failure, of_error, of_io, step};
-use super::witness::Watched;
-use crate::bootstrap::ask;
+use crate::cluster::bootstrap::ask;
 use crate::connection::opening::Opening;
 use crate::connection::{ApiRange, Connection, Endpoint, establish, is_controller};
+use crate::doctor::recording_network::Watched;
 use crate::security::TlsInfo;
 
 /// No name has more addresses than this that are worth a look.

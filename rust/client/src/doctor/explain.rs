@@ -11,10 +11,10 @@ use tokio::time::{Instant, timeout_at};
 use super::Probe;
 use super::check::{Check, Reason};
 use super::facts::Step;
-use super::second_look::second_look;
-use super::witness::Seen;
 use crate::connection::opening::Opening;
 use crate::connection::{Endpoint, establish};
+use crate::doctor::protocol_probe::second_look;
+use crate::doctor::recording_network::Seen;
 use crate::environment::Environment;
 use crate::printable::printable;
 

@@ -15,7 +15,7 @@ use super::check::{Check, Reason};
 use super::facts::{Failure, Step};
 use super::own_connection;
 use super::steps::{failure, of_error, step};
-use crate::bootstrap::ask;
+use crate::cluster::bootstrap::ask;
 use crate::connection::Endpoint;
 use crate::error::Result;
 

@@ -12,7 +12,7 @@ use super::check::{Check, Reason};
 use super::facts::{Failure, PartitionFacts};
 use super::steps::{failure, of_code, of_error, step};
 use super::topics::Led;
-use crate::bootstrap::ask;
+use crate::cluster::bootstrap::ask;
 use crate::connection::Connection;
 
 const EARLIEST: i64 = -2;

@@ -15,12 +15,12 @@ mod large_request;
 mod leader;
 mod log_dirs;
 mod own_connection;
+mod protocol_probe;
 mod quorum;
+mod recording_network;
 mod release;
-mod second_look;
 mod steps;
 mod topics;
-mod witness;
 
 use std::sync::Arc;
 
@@ -34,13 +34,13 @@ pub use facts::{
     LogDirFacts, PartitionFacts, QuorumFacts, Step, TlsFacts, TopicFacts, View, VoterFacts,
 };
 
-use crate::bootstrap::parse;
+use crate::cluster::bootstrap::parse;
 use crate::config::Config;
 use crate::connection::{Connection, Settings};
 use crate::environment::Environment;
 use crate::error::Result;
-use crate::persistent_failures::PersistentFailures;
 use crate::retry;
+use crate::retry::persistent_failures::PersistentFailures;
 use identity::Expected;
 
 /// How many addresses are probed at the same time.

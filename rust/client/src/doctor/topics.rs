@@ -13,7 +13,7 @@ use super::Probe;
 use super::check::Check;
 use super::facts::TopicFacts;
 use super::steps::{of_error, step};
-use crate::bootstrap::ask;
+use crate::cluster::bootstrap::ask;
 use crate::connection::Connection;
 
 /// Partitions without leader that are named; the others are counted.

@@ -15,9 +15,9 @@ use tokio::sync::broadcast;
 use tokio::time::{Duration, Instant};
 
 use super::events::{Event, changes};
-use super::interest::Interest;
 use super::{Broker, NewLeader, Pattern, Snapshot};
 use crate::error::Error;
+use crate::metadata::tracked_topics::Interest;
 
 /// Which topics a caller wants to know about.
 #[derive(Debug, Clone, Copy)]

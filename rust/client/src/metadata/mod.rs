@@ -6,16 +6,17 @@
 
 mod cache;
 mod events;
-mod interest;
+pub(crate) mod no_leader;
 mod pattern;
 mod snapshot;
 mod table;
 mod topic;
+mod tracked_topics;
 
 pub(crate) use cache::Turn;
 pub use cache::{Cache, Want};
 pub use events::{Event, changes};
-pub use interest::Pattern;
 pub(crate) use snapshot::brokers;
 pub use snapshot::{Broker, NewLeader, Snapshot};
 pub use topic::{Partition, Topic};
+pub use tracked_topics::Pattern;

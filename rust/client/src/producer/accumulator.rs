@@ -13,17 +13,17 @@ use parking_lot::{Mutex, RwLock};
 use tokio::time::{Duration, Instant};
 
 use super::batch::{Batch, Place};
-use super::buffers::Buffers;
-use super::completion::{Completion, Written};
 use super::compression_ratio::CompressionRatio;
 use super::idempotence::ProducerId;
-use super::memory::Memory;
 use super::metrics::Metrics;
 use super::queue::{Queue, State};
-use super::unseen::UnseenFailures;
 use crate::config::Config;
 use crate::error::{Error, Kind, Result};
-use crate::list_offsets::TopicPartition;
+use crate::producer::buffer_memory::Memory;
+use crate::producer::buffer_pool::Buffers;
+use crate::producer::produce_result::{Completion, Written};
+use crate::producer::unobserved_failures::UnseenFailures;
+use crate::topic_partition::TopicPartition;
 
 /// The most that a batch takes before its records need it: there may be thousands of partitions.
 const CAPACITY: usize = 64 * 1024;

@@ -9,12 +9,12 @@ use std::sync::Arc;
 use parking_lot::MutexGuard;
 
 use super::accumulator::Record;
-use super::completion::Completion;
-use super::memory::Room;
 use super::partitioner::Sticky;
 use super::queue::State;
 use super::{Producer, Target};
 use crate::error::{Error, Kind, Result};
+use crate::producer::buffer_memory::Room;
+use crate::producer::produce_result::Completion;
 
 /// So many bytes are appended before others get at the locks, and so much room is taken at once.
 const STRETCH: usize = 16 * 1024;

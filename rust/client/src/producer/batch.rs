@@ -10,11 +10,11 @@ use bytes::Bytes;
 use ottla_protocol::records::{BatchBuilder, Compressor, Stamp, rewrite};
 use tokio::time::Instant;
 
-use super::completion::{Part, Written};
 use super::idempotence::Sequence;
-use super::unseen::UnseenFailures;
 use crate::error::{Error, Result};
-use crate::list_offsets::TopicPartition;
+use crate::producer::produce_result::{Part, Written};
+use crate::producer::unobserved_failures::UnseenFailures;
+use crate::topic_partition::TopicPartition;
 
 /// The records: still open, or closed and immutable under these numbers.
 #[derive(Debug)]

@@ -13,11 +13,11 @@ use tokio::time::Instant;
 
 use super::accumulator::Accumulator;
 use super::batch::Batch;
-use super::completion::Part;
 use super::idempotence::ProducerId;
 use super::queue::{Next, Queue, State};
 use crate::error::Error;
-use crate::list_offsets::TopicPartition;
+use crate::producer::produce_result::Part;
+use crate::topic_partition::TopicPartition;
 
 /// What came out of the accumulator.
 #[derive(Debug, Default)]

@@ -13,9 +13,9 @@ use parking_lot::RwLock;
 use tokio::time::{Duration, Instant};
 
 use super::batch::Batch;
-use super::memory::Memory;
 use crate::config::Config;
 use crate::metrics::{Metric, Sensor};
+use crate::producer::buffer_memory::Memory;
 
 /// What is counted of records, of one topic or of all.
 #[derive(Debug)]

@@ -15,7 +15,6 @@ use tokio::sync::oneshot;
 use tokio::time::{Duration, Instant};
 
 use super::batch::Batch;
-use super::completion::Written;
 use super::refusal::is_refusal;
 use super::sender::Shared;
 use super::split::split;
@@ -24,9 +23,10 @@ use crate::config::Acks;
 use crate::connection::{Answer, Connection, Turn};
 use crate::error::{Error, Kind, Result};
 use crate::metadata::{NewLeader, brokers};
-use crate::panics::try_catch;
 use crate::printable::printable;
-use crate::recovery::{Recovery, recovery};
+use crate::producer::produce_result::Written;
+use crate::retry::recovery::{Recovery, recovery};
+use crate::tasks::panics::try_catch;
 
 /// What came of one request.
 pub(super) struct Outcome {

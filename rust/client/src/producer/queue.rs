@@ -12,11 +12,11 @@ use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use super::batch::{Batch, Place};
-use super::completion::Part;
 use super::compression_ratio::CompressionRatio;
 use super::idempotence::{May, Numbers, ProducerId};
 use crate::error::Error;
-use crate::list_offsets::TopicPartition;
+use crate::producer::produce_result::Part;
+use crate::topic_partition::TopicPartition;
 
 /// The batches of one partition.
 #[derive(Debug)]

@@ -18,16 +18,16 @@ use super::Target;
 use super::accumulator::Accumulator;
 use super::batch::Batch;
 use super::drain::{Drained, Late};
-use super::identity::Identity;
 use super::partitioner::Balance;
 use super::produce::{Outcome, Turns, process_outcome, send_request};
-use super::unseen::{PATIENCE, UnseenFailure};
 use crate::cluster::Client;
 use crate::error::{Error, Result};
-use crate::list_offsets::TopicPartition;
+use crate::metadata::no_leader::no_leader;
 use crate::metadata::{Snapshot, Want};
-use crate::pace::Pace;
-use crate::topics::no_leader;
+use crate::producer::producer_id::Identity;
+use crate::producer::unobserved_failures::{PATIENCE, UnseenFailure};
+use crate::tasks::duty_cycle::Pace;
+use crate::topic_partition::TopicPartition;
 
 /// Even an idle sender looks after its batches this often.
 const IDLE: Duration = Duration::from_secs(1);

@@ -12,9 +12,9 @@ use std::sync::{LazyLock, OnceLock};
 use ottla_gssapi::{Context, Credentials, Library, NAMES, Name, Step};
 
 use super::jaas::Jaas;
-use crate::aside::Aside;
 use crate::config::Config;
 use crate::error::{Error, Kind, Result};
+use crate::tasks::blocking::Aside;
 
 /// Steps that may wait for a KDC at a time; one that hangs keeps its place until it is over.
 const AT_ONCE: usize = 8;

@@ -11,10 +11,10 @@
 //! Invariants: nothing falls back to less security than was asked for; a secret is in no error, no
 //! log line and no `Debug`; no class or library is loaded because a configuration names it.
 
-mod heard;
+mod cert_verifier;
+mod first_bytes;
 pub mod jaas;
 mod java_stores;
-mod judge;
 pub mod kerberos;
 pub mod oauth;
 mod peer;

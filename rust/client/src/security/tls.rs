@@ -16,15 +16,15 @@ use rustls::{ClientConfig, RootCertStore};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
-use super::heard::Heard;
-use super::judge::{AnyName, Observer};
 use super::peer::PeerCertificate;
 use super::reload::FromFiles;
 use super::stores::{TOKEN_ENDPOINT_STORE, identity, roots, token_endpoint_roots};
 use crate::config::Config;
 use crate::environment::Stream;
+use crate::environment::read_observer::Tapped;
 use crate::error::{Error, Kind, Result};
-use crate::tap::Tapped;
+use crate::security::cert_verifier::{AnyName, Observer};
+use crate::security::first_bytes::Heard;
 
 /// How a client shakes hands: with what its files say at the time.
 #[derive(Debug)]

@@ -5,10 +5,10 @@
 use std::sync::Arc;
 
 use crate::support::*;
-use ottla_client::backoff::Backoff;
 use ottla_client::connection::{Connection, Endpoint, Lane, Owner, Pool, Settings};
 use ottla_client::environment::Environment;
 use ottla_client::metadata::Want;
+use ottla_client::retry::backoff::Backoff;
 use ottla_client::{Client, Route};
 use ottla_mock::{Fault, Match, MockCluster, MockConfig, Reaction};
 use ottla_protocol::ApiKey;

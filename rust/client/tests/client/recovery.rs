@@ -1,7 +1,7 @@
 //! Proves: the one table of recovery says what the design's table says, and every code that a
 //! produce or fetch retries by itself is one that it tries again.
 
-use ottla_client::recovery::{Recovery, recovery};
+use ottla_client::retry::recovery::{Recovery, recovery};
 use ottla_protocol::ErrorCode as E;
 
 #[test]

@@ -17,7 +17,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 
 use super::partitions;
-use crate::errors;
+use crate::convert::errors;
 
 /// The keyword, and the key of the configuration that it is when it holds nothing but names.
 const KEYWORD: &str = "partition_assignment_strategy";

@@ -15,19 +15,22 @@ use pyo3::{IntoPyObjectExt, intern};
 
 use super::assignors;
 use super::base::{ConsumerBase, repr};
-use super::change::RebalanceChange;
-use super::columns::Shape;
 use super::deserializers::Deserializers;
-use super::engine::{Engine, Found};
-use super::outcomes::{Ended, begin, commit_async};
 use super::partitions;
 use super::record::Record;
 use super::sync::until;
-use crate::arrow::RecordBatch;
 use crate::asyncio::start;
-use crate::given_client::{connect, given_or_new};
+use crate::client::asynchronous as async_client;
+use crate::client::client_arg::{connect, given_or_new};
+use crate::consumer::arrow_buffer::Shape;
+use crate::consumer::commit_callbacks::{Ended, begin, commit_async};
+use crate::consumer::consumer_handle::{Engine, Found};
+use crate::consumer::rebalance_change::RebalanceChange;
+use crate::convert::errors;
+use crate::convert::offsets;
+use crate::convert::record_batch::RecordBatch;
 use crate::runtime::seconds;
-use crate::{async_client, errors, offsets, scan};
+use crate::scan;
 
 /// The methods of ``AsyncConsumer`` that are native futures.
 #[pyclass(frozen, subclass, generic, extends = ConsumerBase, module = "ottla._core")]

@@ -11,10 +11,11 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString, PyTuple};
 
-use super::engine::Engine;
 use super::partitions::{self, GroupMetadata};
-use crate::client::{self, ConnectionStatus};
-use crate::errors;
+use crate::client::sync as sync_client;
+use crate::client::sync::ConnectionStatus;
+use crate::consumer::consumer_handle::Engine;
+use crate::convert::errors;
 use crate::runtime::{Owned, runtime};
 
 /// What a consumer has subscribed to, as it was given.
@@ -308,7 +309,7 @@ impl ConsumerBase {
     ///
     /// On a shared client, those of its other users are included.
     fn connections(&self) -> PyResult<Vec<ConnectionStatus>> {
-        Ok(client::connections(self.engine()?.core.client()))
+        Ok(sync_client::connections(self.engine()?.core.client()))
     }
 
     /// Return the client's metrics, by the Java client's names, without waiting.
@@ -317,7 +318,7 @@ impl ConsumerBase {
     ///
     /// See ``ottla.Metrics`` for their meaning.
     fn metrics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        client::metrics(py, self.engine()?.core.client().metrics())
+        sync_client::metrics(py, self.engine()?.core.client().metrics())
     }
 
     /// End the poll that waits, or else the next one, with ``WakeupError``.

@@ -8,7 +8,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyString, PyTuple};
 
 use super::record::bytes;
-use crate::errors;
+use crate::convert::errors;
 
 static ERROR: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 

@@ -8,24 +8,24 @@
 //!   nobody waits for.
 //! - `partitions`: how partitions and offsets come from Python and go there.
 
+mod arrow_buffer;
 mod assignors;
 mod asynchronous;
 mod base;
-mod change;
-mod columns;
+mod commit_callbacks;
+mod consumer_handle;
 mod deserializers;
-mod engine;
-mod held;
-mod outcomes;
 mod partitions;
+mod poll_guard;
+mod rebalance_change;
 mod record;
+mod record_buffer;
 mod sync;
-mod turn;
 
 pub(crate) use assignors::MemberSubscription;
 pub(crate) use asynchronous::AsyncConsumerBase;
 pub(crate) use base::ConsumerBase;
-pub(crate) use change::RebalanceChange;
 pub(crate) use partitions::{GroupMetadata, OffsetAndMetadata};
+pub(crate) use rebalance_change::RebalanceChange;
 pub(crate) use record::Record;
 pub(crate) use sync::Consumer;

@@ -12,8 +12,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple, PyType};
 
 use super::record::Record;
-use crate::errors;
-use crate::offsets::OffsetAndTimestamp;
+use crate::convert::errors;
+use crate::convert::offsets::OffsetAndTimestamp;
 
 /// An offset as a group stores it.
 ///

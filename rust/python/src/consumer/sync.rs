@@ -11,18 +11,21 @@ use tokio::time::{Instant, timeout_at};
 
 use super::assignors;
 use super::base::{ConsumerBase, repr};
-use super::change::told;
-use super::columns::Shape;
 use super::deserializers::Deserializers;
-use super::engine::{Engine, Found};
-use super::outcomes::commit_async;
 use super::partitions;
 use super::record::Record;
-use crate::arrow::RecordBatch;
-use crate::client::{self, Client};
-use crate::events::Events;
+use crate::client::events::Events;
+use crate::client::sync as sync_client;
+use crate::client::sync::Client;
+use crate::consumer::arrow_buffer::Shape;
+use crate::consumer::commit_callbacks::commit_async;
+use crate::consumer::consumer_handle::{Engine, Found};
+use crate::consumer::rebalance_change::told;
+use crate::convert::errors;
+use crate::convert::offsets;
+use crate::convert::record_batch::RecordBatch;
 use crate::runtime::{seconds, wait, wait_for};
-use crate::{errors, offsets, scan};
+use crate::scan;
 
 /// How long a poll waits for the turn and `for` waits for a record: for good.
 const FOREVER: f64 = f64::MAX;
@@ -270,7 +273,7 @@ impl Consumer {
     /// See ``Client.events``.
     #[pyo3(signature = (*, all_topics=false, timeout=None))]
     fn events(this: &Bound<'_, Self>, all_topics: bool, timeout: Option<f64>) -> PyResult<Events> {
-        client::events(this.py(), base(this).engine()?.core.client(), all_topics, timeout)
+        sync_client::events(this.py(), base(this).engine()?.core.client(), all_topics, timeout)
     }
 
     /// Return the names of all topics, internal ones included, in order.
@@ -282,7 +285,7 @@ impl Consumer {
     ///     TimeoutError: no broker has answered in time.
     #[pyo3(signature = (*, timeout=None))]
     fn list_topics(this: &Bound<'_, Self>, timeout: Option<f64>) -> PyResult<Vec<String>> {
-        client::list_topics(this.py(), base(this).engine()?.core.client(), timeout)
+        sync_client::list_topics(this.py(), base(this).engine()?.core.client(), timeout)
     }
 
     /// Return the partitions of a topic by index.
@@ -303,7 +306,7 @@ impl Consumer {
         topic: &str,
         timeout: Option<f64>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        client::partitions_for(this.py(), base(this).engine()?.core.client(), topic, timeout)
+        sync_client::partitions_for(this.py(), base(this).engine()?.core.client(), topic, timeout)
     }
 
     /// Return the offset of the next record, and wait until it is known.

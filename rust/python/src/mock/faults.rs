@@ -7,7 +7,7 @@ use ottla_protocol::{ApiKey, ErrorCode};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::errors;
+use crate::convert::errors;
 
 pub(super) fn api_key(py: Python<'_>, name: &str) -> PyResult<ApiKey> {
     let found = ApiKey::ALL.iter().find(|api| api.name() == name);

@@ -16,7 +16,7 @@ use ottla_mock::{
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::errors;
+use crate::convert::errors;
 use crate::runtime::{Owned, runtime, wait};
 use faults::api_key;
 use shapes::{GroupShape, Offsets};

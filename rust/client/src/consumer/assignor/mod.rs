@@ -21,8 +21,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use crate::error::Result;
-use crate::list_offsets::TopicPartition;
 use crate::metadata::Snapshot;
+use crate::topic_partition::TopicPartition;
 
 pub use plan::{Subscriptions, plan};
 pub use protocol::{decode_assignment, decode_subscription, encode_assignment, encode_subscription};

@@ -17,7 +17,7 @@ use ottla_protocol::wire::{Reader, Writer};
 
 use super::{MemberAssignment, MemberSubscription};
 use crate::error::{Error, Kind, Result};
-use crate::list_offsets::TopicPartition;
+use crate::topic_partition::TopicPartition;
 
 /// The version that is written, and the highest that is understood.
 const VERSION: i16 = 3;

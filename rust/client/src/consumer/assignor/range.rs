@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use super::{Assignor, GroupAssignment, MemberSubscription, TopicInfo, Topics, assignment_of, member_order};
 use crate::error::Result;
-use crate::list_offsets::TopicPartition;
+use crate::topic_partition::TopicPartition;
 
 /// Gives each member consecutive partitions of each topic, as Java's `RangeAssignor`.
 #[derive(Debug, Clone, Copy, Default)]

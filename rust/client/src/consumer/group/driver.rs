@@ -13,7 +13,6 @@ use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio::time::{Duration, Instant, sleep_until, timeout};
 
-use super::change::Change;
 use super::classic::Strategy;
 use super::exchange::exchange;
 use super::machine::{Action, Answer, Machine, Topics};
@@ -22,11 +21,12 @@ use super::subscription::Subscription;
 use super::timers::Pause;
 use super::topics::{names_of, refused_topics};
 use crate::cluster::Client;
-use crate::coordinator::CoordinatorKind;
+use crate::cluster::CoordinatorKind;
+use crate::consumer::group::rebalance_queue::Change;
 use crate::error::Error;
+use crate::metadata::no_leader::missing_topic;
 use crate::metadata::{Snapshot, Want};
-use crate::panics::{catch, try_catch};
-use crate::topics::missing_topic;
+use crate::tasks::panics::{catch, try_catch};
 
 /// Even when nothing is due it looks after its member this often: the application's polls move
 /// deadlines without waking it.

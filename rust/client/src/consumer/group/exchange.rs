@@ -17,7 +17,7 @@ use super::machine::{Answer, Ask};
 use super::refusal::unsupported;
 use super::settings::GroupSettings;
 use crate::cluster::Client;
-use crate::coordinator::{Coordinator, CoordinatorKind};
+use crate::cluster::{Coordinator, CoordinatorKind};
 use crate::error::{Error, Kind, Result};
 
 /// The first versions that know of static members, of leaving by the list, and of brokers' patterns.

@@ -19,15 +19,15 @@ use ottla_protocol::messages::sync_group::{SyncGroupRequest, SyncGroupRequestAss
 use ottla_protocol::wire::Uuid;
 use tokio::time::Instant;
 
-use super::change::Desk;
 use super::settings::GroupSettings;
 use super::timers::{Pause, Polls};
 use crate::consumer::Member;
 use crate::consumer::assignor::{self, LastAssignment, MemberAssignment, MemberSubscription};
+use crate::consumer::group::rebalance_queue::Desk;
 use crate::environment::Environment;
 use crate::error::Error;
 use crate::metadata::Snapshot;
-use crate::recovery::{Recovery, recovery};
+use crate::retry::recovery::{Recovery, recovery};
 
 /// A request to the group's coordinator.
 #[derive(Debug, Clone, PartialEq)]

@@ -10,12 +10,12 @@
 //! Invariant: the member's heartbeats depend on no call of the application but one: that it polls at
 //! least every `max.poll.interval.ms`.
 
-mod change;
 pub mod classic;
 pub mod consumer_protocol;
 mod driver;
 mod exchange;
 mod machine;
+mod rebalance_queue;
 mod refusal;
 mod settings;
 mod subscription;
@@ -31,8 +31,8 @@ use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 use tokio::time::{Duration, Instant, timeout};
 
-pub use change::{Change, Desk};
 pub use machine::{Action, Answer, Ask, Assigned, Core, Machine, Topics};
+pub use rebalance_queue::{Change, Desk};
 pub use settings::GroupSettings;
 pub use subscription::Subscription;
 
@@ -43,7 +43,7 @@ use crate::cluster::Client;
 use crate::config::GroupProtocol;
 use crate::consumer::Member;
 use crate::error::{Error, Kind, Result};
-use crate::panics::catch;
+use crate::tasks::panics::catch;
 
 /// A consumer's membership in its group. It ends without a word when it is dropped: leave first.
 #[derive(Debug)]

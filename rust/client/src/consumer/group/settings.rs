@@ -6,10 +6,10 @@ use std::sync::Arc;
 use tokio::time::Duration;
 
 use super::subscription::Subscription;
-use crate::backoff::Backoff;
 use crate::config::{Config, GroupProtocol};
 use crate::consumer::assignor::{self, Assignor};
 use crate::error::{Error, Kind, Result};
+use crate::retry::backoff::Backoff;
 
 /// What a member needs to know of the configuration.
 #[derive(Debug, Clone)]
@@ -88,7 +88,7 @@ impl TryFrom<&Config> for GroupSettings {
 
 impl GroupSettings {
     /// The same with the application's own assignors, if it has any.
-    pub(in crate::consumer) fn with_assignors(mut self, assignors: &[Arc<dyn Assignor>]) -> Result<Self> {
+    pub(crate) fn with_assignors(mut self, assignors: &[Arc<dyn Assignor>]) -> Result<Self> {
         if assignors.is_empty() {
             return Ok(self);
         }
@@ -111,7 +111,7 @@ impl GroupSettings {
     }
 
     /// Whether a member of this protocol can subscribe to that.
-    pub(in crate::consumer) fn check(&self, subscription: &Subscription) -> Result<()> {
+    pub(crate) fn check(&self, subscription: &Subscription) -> Result<()> {
         if matches!(subscription, Subscription::Regex(_)) && self.protocol == GroupProtocol::Classic {
             let words =
                 "brokers match patterns only with group.protocol=consumer: use one that the client matches";

@@ -3,8 +3,8 @@
 
 use tokio::time::{Duration, Instant};
 
-use crate::backoff::Backoff;
 use crate::environment::Environment;
+use crate::retry::backoff::Backoff;
 
 /// `max.poll.interval.ms`, counted from the last poll. It stands still while the application waits
 /// in a poll.

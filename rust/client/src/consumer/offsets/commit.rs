@@ -16,17 +16,17 @@ use tokio::time::Duration;
 
 use super::{Committed, Named, is_about_member, recover};
 use crate::cluster::Client;
+use crate::cluster::{Coordinator, CoordinatorKind};
 use crate::consumer::Member;
-use crate::coordinator::{Coordinator, CoordinatorKind};
 use crate::error::{Error, Kind, Result};
-use crate::list_offsets::TopicPartition;
 use crate::metadata::Snapshot;
+use crate::topic_partition::TopicPartition;
 
 /// The first version that names topics by their ids.
 const BY_ID: i16 = 10;
 
 /// What became of each partition.
-pub(in crate::consumer) type Outcomes = HashMap<TopicPartition, Result<()>>;
+pub(crate) type Outcomes = HashMap<TopicPartition, Result<()>>;
 
 /// Stores offsets, and says of each partition what became of it.
 ///

@@ -13,10 +13,10 @@ use tokio::time::Duration;
 
 use super::{Committed, Named, is_about_member, recover};
 use crate::cluster::Client;
+use crate::cluster::{Coordinator, CoordinatorKind};
 use crate::consumer::Member;
-use crate::coordinator::{Coordinator, CoordinatorKind};
 use crate::error::{Error, Kind, Result};
-use crate::list_offsets::TopicPartition;
+use crate::topic_partition::TopicPartition;
 
 /// The first versions that can wait for transactions, name several groups and who asks, and name
 /// topics by their ids.

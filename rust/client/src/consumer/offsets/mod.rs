@@ -19,10 +19,10 @@ use ottla_protocol::wire::Uuid;
 
 use crate::cluster::Client;
 use crate::error::{Error, Result};
-use crate::list_offsets::TopicPartition;
 use crate::metadata::{Snapshot, Want};
-use crate::recovery::{Recovery, recovery};
 use crate::retry::Retry;
+use crate::retry::recovery::{Recovery, recovery};
+use crate::topic_partition::TopicPartition;
 
 pub(super) use commit::Outcomes;
 pub use commit::commit;

@@ -6,7 +6,7 @@ use tokio::time::Duration;
 use super::*;
 use crate::config::{Config, Value};
 use crate::producer::Record;
-use crate::producer::completion::Written;
+use crate::producer::produce_result::Written;
 
 const PARTITIONS: i32 = 1_000;
 

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use hashbrown::{HashMap, HashSet};
 
 use crate::consumer::assignor::{MemberSubscription, Topics, text_order};
-use crate::list_offsets::TopicPartition;
+use crate::topic_partition::TopicPartition;
 
 /// A partition: its number and its topic's place. In this order members keep them: the first ones
 /// of each topic rather than all of the first topic.

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-use crate::list_offsets::TopicPartition;
+use crate::topic_partition::TopicPartition;
 
 /// What a member says that it had, and since which generation; -1 if it does not say.
 #[derive(Debug, Default)]

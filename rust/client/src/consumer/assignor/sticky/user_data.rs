@@ -9,7 +9,7 @@ use bytes::Bytes;
 use ottla_protocol::wire::{Reader, Result, Writer};
 
 use crate::consumer::assignor::protocol::{by_topic, partitions};
-use crate::list_offsets::TopicPartition;
+use crate::topic_partition::TopicPartition;
 
 /// `None` if it is too much for the format, which no assignment is that a broker takes.
 pub(super) fn encode_previous(previous: &[TopicPartition], generation: i32) -> Option<Bytes> {

@@ -8,10 +8,10 @@ use tokio::time::Instant;
 use super::{Classic, Phase};
 use crate::consumer::Member;
 use crate::consumer::assignor;
-use crate::consumer::group::change::Change;
 use crate::consumer::group::machine::{Action, Answer, Core, Machine, Refused, Topics};
+use crate::consumer::group::rebalance_queue::Change;
 use crate::metadata::Snapshot;
-use crate::recovery::{Recovery, recovery};
+use crate::retry::recovery::{Recovery, recovery};
 
 impl Machine for Classic {
     fn subscribe(&mut self, now: Instant, topics: Topics) {

@@ -10,12 +10,12 @@ use tokio::time::Instant;
 
 use super::{Classic, PROTOCOL_TYPE, Phase};
 use crate::consumer::assignor::{LastAssignment, MemberSubscription, decode_assignment};
-use crate::consumer::group::change::Change;
 use crate::consumer::group::machine::{Action, Answer, Ask, Assigned, Refused};
+use crate::consumer::group::rebalance_queue::Change;
 use crate::consumer::group::refusal::refusal;
 use crate::consumer::group::settings::millis;
 use crate::error::Kind;
-use crate::list_offsets::TopicPartition;
+use crate::topic_partition::TopicPartition;
 
 impl Classic {
     pub(super) fn send_join(&mut self) {

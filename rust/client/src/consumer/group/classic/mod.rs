@@ -7,8 +7,8 @@
 //! Heartbeats go out whatever the application does, until it has not polled for
 //! `max.poll.interval.ms`. What was lost is told apart from what is revoked by the generation.
 
-mod beating;
 mod events;
+mod heartbeat;
 mod joining;
 mod leaving;
 mod strategy;
@@ -19,17 +19,17 @@ use std::sync::Arc;
 use ottla_protocol::ErrorCode;
 use tokio::time::Instant;
 
-use self::beating::Beats;
+use self::heartbeat::Beats;
 pub(super) use self::strategy::Strategy;
-use super::change::Change;
 use super::machine::{Core, Refused};
 use super::refusal::{Failure, refusal};
 use super::settings::GroupSettings;
 use crate::consumer::assignor::{self, LastAssignment};
+use crate::consumer::group::rebalance_queue::Change;
 use crate::environment::Environment;
 use crate::error::Error;
-use crate::list_offsets::TopicPartition;
-use crate::recovery::{Recovery, recovery};
+use crate::retry::recovery::{Recovery, recovery};
+use crate::topic_partition::TopicPartition;
 
 /// The type of protocol that consumers speak in JoinGroup.
 const PROTOCOL_TYPE: &str = "consumer";

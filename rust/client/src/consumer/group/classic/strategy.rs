@@ -7,7 +7,6 @@ use std::sync::Arc;
 use ottla_protocol::messages::join_group::{JoinGroupRequestProtocol, JoinGroupResponseMember};
 use tokio::time::timeout;
 
-use crate::aside::aside;
 use crate::cluster::Client;
 use crate::consumer::assignor::{
     self, Assignor, LastAssignment, MemberAssignment, MemberSubscription, Subscriptions,
@@ -15,6 +14,7 @@ use crate::consumer::assignor::{
 use crate::consumer::group::machine::Assigned;
 use crate::error::{Error, Kind, Result};
 use crate::metadata::Want;
+use crate::tasks::blocking::aside;
 
 /// The assignors of a member, the preferred first.
 #[derive(Debug, Clone)]

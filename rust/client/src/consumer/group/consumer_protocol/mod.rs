@@ -21,11 +21,11 @@ use ottla_protocol::wire::Uuid;
 use tokio::time::{Duration, Instant};
 
 use self::heartbeat::Sent;
-use super::change::Change;
 use super::machine::{Core, Topics};
 use super::refusal::Failure;
 use super::settings::GroupSettings;
 use super::timers::Pause;
+use crate::consumer::group::rebalance_queue::Change;
 use crate::environment::Environment;
 
 /// Where a member is.

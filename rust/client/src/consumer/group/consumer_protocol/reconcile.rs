@@ -8,9 +8,9 @@ use ottla_protocol::wire::Uuid;
 use tokio::time::Instant;
 
 use super::{ConsumerProtocol, Partition, Step};
-use crate::consumer::group::change::Change;
 use crate::consumer::group::machine::Action;
-use crate::list_offsets::TopicPartition;
+use crate::consumer::group::rebalance_queue::Change;
+use crate::topic_partition::TopicPartition;
 
 impl ConsumerProtocol {
     /// Topics of the assignment whose names are not known yet.

@@ -7,7 +7,7 @@ use super::{ConsumerProtocol, Phase};
 use crate::consumer::group::machine::{Answer, Machine, Refused};
 use crate::consumer::group::refusal::{Failure, refusal};
 use crate::error::Error;
-use crate::recovery::{Recovery, recovery};
+use crate::retry::recovery::{Recovery, recovery};
 
 impl ConsumerProtocol {
     pub(super) fn refused(&mut self, now: Instant, refused: Refused) {

@@ -1,0 +1,173 @@
+//! Finding the cluster: a shuffled list of addresses, of which one answer is enough.
+//!
+//! Bootstrap is discovery, not traffic: from the first metadata on, the brokers in it are used and
+//! the list rests until none of them can be reached (KIP-899).
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use ottla_protocol::messages::metadata::{MetadataRequest, MetadataResponse};
+use ottla_protocol::{ErrorCode, Request};
+use tokio::time::{Instant, timeout_at};
+
+use crate::config::DnsLookup;
+use crate::connection::opening::resolve;
+use crate::connection::{Connection, Endpoint, Settings, connect};
+use crate::environment::Environment;
+use crate::environment::happy_eyeballs::{patience, race};
+use crate::error::{Error, Kind, Phase, Result};
+
+/// Reads the list of `bootstrap.servers`.
+pub(crate) fn parse(servers: &[String]) -> Result<Vec<Endpoint>> {
+    if servers.is_empty() {
+        return Err(Error::new(
+            Kind::Config,
+            "bootstrap.servers is empty: name at least one broker as host:port",
+        ));
+    }
+    servers.iter().map(|server| server.parse()).collect()
+}
+
+/// Asks the servers in random order until one gives its metadata, by `deadline` if there is one.
+/// All of them get their chance in that time, even if each says nothing.
+pub(crate) async fn bootstrap(
+    servers: &[Endpoint],
+    request: &MetadataRequest,
+    settings: &Settings,
+    environment: &Environment,
+    deadline: Option<Instant>,
+) -> Result<(Endpoint, Arc<Connection>, MetadataResponse)> {
+    let (mut order, unresolved) = match settings.dns_lookup {
+        DnsLookup::UseAllDnsIps => (servers.to_vec(), Vec::new()),
+        DnsLookup::ResolveCanonicalBootstrapServersOnly => {
+            canonical(servers, settings, environment, deadline).await
+        }
+    };
+    environment.shuffle(&mut order);
+    let patience = patience(order.len(), deadline);
+    let answered = race(order, patience, |server| async move {
+        let answer = ask_server(&server, request, settings, environment, deadline).await;
+        answer.inspect_err(|error| {
+            tracing::info!(target: "ottla.connection", %server, %error, "bootstrap server failed");
+        })
+    });
+    answered.await.map_err(|failures| summary(unresolved.into_iter().chain(failures).collect()))
+}
+
+/// The servers by the names that their addresses are known by, and what could not be resolved.
+async fn canonical(
+    servers: &[Endpoint],
+    settings: &Settings,
+    environment: &Environment,
+    deadline: Option<Instant>,
+) -> (Vec<Endpoint>, Vec<Error>) {
+    let by = Instant::now() + settings.setup_timeout;
+    let by = deadline.map_or(by, |deadline| by.min(deadline));
+    let mut resolving = tokio::task::JoinSet::new();
+    for server in servers.iter().cloned() {
+        let environment = environment.clone();
+        resolving.spawn(async move {
+            let names = async {
+                let mut names = Vec::new();
+                for address in resolve(&server, &environment).await? {
+                    let name = environment.network.canonical_name(address.ip()).await;
+                    // An address without a name is called by its number, as Java does.
+                    let host = name.unwrap_or_else(|_| address.ip().to_string());
+                    names.push(Endpoint { host, port: server.port });
+                }
+                Ok(names)
+            };
+            timeout_at(by, names).await.unwrap_or_else(|_| {
+                let error = Error::new(Kind::Connection, "its names were not resolved in time");
+                Err(error.phase(Phase::Dns).address(server.to_string()))
+            })
+        });
+    }
+    let (mut found, mut failures) = (Vec::new(), Vec::new());
+    while let Some(resolved) = resolving.join_next().await {
+        match resolved {
+            Ok(Ok(names)) => found.extend(names),
+            Ok(Err(error)) => failures.push(error),
+            Err(_) => failures.push(Error::new(Kind::Closed, "the client's runtime is shutting down")),
+        }
+    }
+    found.sort_by_key(ToString::to_string);
+    found.dedup();
+    (found, failures)
+}
+
+async fn ask_server(
+    server: &Endpoint,
+    request: &MetadataRequest,
+    settings: &Settings,
+    environment: &Environment,
+    deadline: Option<Instant>,
+) -> Result<(Endpoint, Arc<Connection>, MetadataResponse)> {
+    let connection = connect(server, settings, environment, deadline).await?;
+    let asked = ask(&connection, request);
+    let response = match deadline {
+        None => asked.await?,
+        Some(deadline) => timeout_at(deadline, asked).await.unwrap_or_else(|_| {
+            let error = Error::new(Kind::Connection, "no answer in time");
+            Err(error.phase(Phase::Metadata).address(connection.address()))
+        })?,
+    };
+    if response.brokers.is_empty() {
+        let words = "the broker knows of no brokers yet: it is starting, or not part of a cluster";
+        return Err(Error::new(Kind::Connection, words).phase(Phase::Metadata).address(server.to_string()));
+    }
+    Ok((server.clone(), connection, response))
+}
+
+/// Asks one broker for metadata.
+pub(crate) async fn ask(connection: &Connection, request: &MetadataRequest) -> Result<MetadataResponse> {
+    let version = connection.version::<MetadataRequest>(i16::MAX)?;
+    let response =
+        connection.request(request, version).await.map_err(|error| error.phase(Phase::Metadata))?;
+    connection.throttle(response.throttle_time_ms);
+    match ErrorCode::from(response.error_code).ok() {
+        Ok(()) => Ok(response),
+        Err(code) => Err(Error::from_code(code).api(MetadataRequest::API).address(connection.address())),
+    }
+}
+
+/// The message with what to do next; refused credentials need no look at the network.
+fn with_doctor(message: &str, kind: Kind, server: Option<&str>) -> String {
+    match server {
+        // An address in words has its IP address behind it, which the command does not take.
+        Some(server) if kind == Kind::Bootstrap => {
+            let server = server.split_whitespace().next().unwrap_or(server);
+            format!("{message}; `ottla doctor {server}` checks each step")
+        }
+        _ => message.to_owned(),
+    }
+}
+
+/// One error of all failures: what was tried, where it ended, and why.
+fn summary(failures: Vec<Error>) -> Error {
+    // Who is refused everywhere has a problem that no other address and no patience solves.
+    let refused = failures.iter().all(|failure| failure.kind() == Kind::Authentication);
+    let kind = if refused && !failures.is_empty() { Kind::Authentication } else { Kind::Bootstrap };
+    let attempts = |failure: &Error| match failure.attempts() {
+        [] => vec![failure.clone()],
+        attempts => attempts.to_vec(),
+    };
+    let attempts: Vec<Error> = failures.iter().flat_map(attempts).collect();
+    if let [only] = &failures[..] {
+        let error = only.clone().because("the bootstrap server cannot be used").as_kind(kind);
+        let server = attempts.iter().find_map(|attempt| attempt.context().address.clone());
+        let message = with_doctor(error.message(), kind, server.as_deref());
+        return error.saying(message).with_attempts(attempts);
+    }
+    let mut words = String::from("none of the bootstrap servers can be used");
+    for (n, failure) in failures.iter().enumerate() {
+        let _ = write!(words, "{}{failure}", if n == 0 { ": " } else { "; " });
+    }
+    let server = attempts.iter().find_map(|attempt| attempt.context().address.clone());
+    let words = with_doctor(&words, kind, server.as_deref());
+    let error = Error::new(kind, words).with_attempts(attempts);
+    match failures.first().and_then(|failure| failure.context().phase) {
+        Some(phase) => error.phase(phase),
+        None => error,
+    }
+}

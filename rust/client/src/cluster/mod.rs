@@ -1,0 +1,299 @@
+//! The client: one handle to the cluster, and the one path that every request takes.
+//!
+//! A request is routed (any broker, the controller, a broker by id, a partition's leader), sent on
+//! the pool's connection, and what comes back is judged by `recovery.rs`. Who calls here brings a
+//! deadline.
+
+pub(crate) mod bootstrap;
+mod coordinator;
+mod event_subscribers;
+mod find_cluster;
+mod nearest_names;
+mod refresh;
+mod topics;
+
+use std::future::Future;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
+
+use ottla_protocol::Request;
+use tokio::sync::broadcast;
+use tokio::task::AbortHandle;
+use tokio::time::{Duration, Instant};
+
+pub use coordinator::{Coordinator, CoordinatorKind};
+pub use event_subscribers::Listening;
+pub use topics::IfMissing;
+
+use crate::cluster::bootstrap::parse;
+use crate::cluster::coordinator::Coordinators;
+use crate::cluster::event_subscribers::Listeners;
+use crate::config::Config;
+use crate::connection::{self, Connection, Endpoint, Lane, Owner, Pool, Settings};
+use crate::environment::Environment;
+use crate::error::{Error, Kind, Result};
+use crate::metadata::no_leader::no_leader;
+use crate::metadata::{Cache, Event, Snapshot, Want};
+use crate::metrics::Metric;
+use crate::retry::Retry;
+
+/// Where a request goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Route<'a> {
+    /// Any broker.
+    Any,
+    /// The controller, or any broker, which forwards.
+    Controller,
+    /// A broker by its id.
+    Broker(i32),
+    /// The leader of a partition.
+    Leader(&'a str, i32),
+}
+
+/// A client of one cluster. Cheap to clone; the last clone closes the connections.
+#[derive(Debug, Clone)]
+pub struct Client {
+    pub(crate) inner: Arc<Inner>,
+    own: Option<Arc<Own>>,
+}
+
+/// Connections that only some clones of a client use.
+#[derive(Debug)]
+struct Own {
+    owner: Owner,
+    inner: Weak<Inner>,
+}
+
+impl Drop for Own {
+    fn drop(&mut self) {
+        if let Some(inner) = self.inner.upgrade() {
+            inner.pool.forget_owner(self.owner);
+        }
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Inner {
+    pub(crate) config: Config,
+    pub(crate) environment: Environment,
+    pub(crate) metadata: Cache,
+    pub(crate) pool: Pool,
+    pub(crate) coordinators: Coordinators,
+    pub(crate) servers: Vec<Endpoint>,
+    pub(crate) settings: Settings,
+    pub(crate) listeners: Arc<Listeners>,
+    pub(crate) refresher: parking_lot::Mutex<Option<AbortHandle>>,
+    closed: AtomicBool,
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        if let Some(refresher) = self.refresher.get_mut().take() {
+            refresher.abort();
+        }
+    }
+}
+
+impl Client {
+    /// A client that has not connected yet.
+    pub fn new(config: Config, environment: Environment) -> Result<Self> {
+        let settings = Settings::try_from(&config)?;
+        settings.security.check(&environment)?;
+        let backoff = config.connect_backoff();
+        let metadata = Cache::new(config.metadata_max_idle);
+        let inner = Inner {
+            servers: parse(&config.bootstrap_servers)?,
+            pool: Pool::new(settings.clone(), backoff, environment.clone(), metadata.events().clone()),
+            metadata,
+            coordinators: Coordinators::default(),
+            settings,
+            environment,
+            config,
+            listeners: Arc::default(),
+            refresher: parking_lot::Mutex::default(),
+            closed: AtomicBool::new(false),
+        };
+        Ok(Self::of(Arc::new(inner)))
+    }
+
+    pub(crate) fn of(inner: Arc<Inner>) -> Self {
+        Self { inner, own: None }
+    }
+
+    /// The same client, but for its connections to leaders and coordinators: those are for this one
+    /// and its clones alone, and go with the last of them. For who has brokers wait (a consumer that
+    /// fetches and joins its group) on a client that others use, too: brokers work off one request
+    /// of a connection at a time.
+    #[must_use]
+    pub fn with_own_connections(&self) -> Self {
+        let own = Own { owner: self.inner.pool.new_owner(), inner: Arc::downgrade(&self.inner) };
+        Self { inner: Arc::clone(&self.inner), own: Some(Arc::new(own)) }
+    }
+
+    pub(crate) fn owner(&self) -> Owner {
+        self.own.as_ref().map_or(Owner::CLIENT, |own| own.owner)
+    }
+
+    /// The configuration.
+    #[must_use]
+    pub fn config(&self) -> &Config {
+        &self.inner.config
+    }
+
+    /// What is known of the cluster.
+    #[must_use]
+    pub fn snapshot(&self) -> Arc<Snapshot> {
+        self.inner.metadata.snapshot()
+    }
+
+    /// The id of the broker that leads a partition, as far as is known: one atomic load and two
+    /// look-ups.
+    #[must_use]
+    pub fn leader(&self, topic: &str, partition: i32) -> Option<i32> {
+        let leader = self.inner.metadata.peek().partition(topic, partition)?.leader;
+        (leader >= 0).then_some(leader)
+    }
+
+    /// What changes from now on: brokers, topics, leaders, connections.
+    #[must_use]
+    pub fn events(&self) -> broadcast::Receiver<Event> {
+        self.inner.metadata.events().subscribe()
+    }
+
+    /// What was counted and measured so far, by the Java client's names.
+    #[must_use]
+    pub fn metrics(&self) -> Vec<Metric> {
+        let refreshed = self.inner.metadata.refreshed();
+        self.inner.settings.metrics.snapshot(refreshed.map(|refreshed| refreshed.elapsed()))
+    }
+
+    /// The state of the connections.
+    #[must_use]
+    pub fn connections(&self) -> Vec<connection::Status> {
+        self.inner.pool.status()
+    }
+
+    /// Ends all connections; what waits on them gets that as the cause.
+    pub fn close(&self) {
+        self.inner.closed.store(true, Ordering::Release);
+        if let Some(refresher) = self.inner.refresher.lock().take() {
+            refresher.abort();
+        }
+        self.inner.pool.close();
+        // Who has stopped listening does not miss it.
+        let _ = self.inner.metadata.events().send(Event::Closed);
+    }
+
+    /// Whether it was closed.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.inner.closed.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn check_open(&self) -> Result<()> {
+        if self.is_closed() {
+            return Err(Error::new(Kind::Closed, "this client was closed: create another one"));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn retry(&self, what: impl Into<String>, timeout: Duration) -> Retry {
+        let failures = Arc::clone(&self.inner.settings.failures);
+        Retry::new(what, timeout, self.inner.config.backoff(), &self.inner.environment, failures)
+    }
+
+    /// Records that `what` has been failing since `since`; warns if it has been for long enough.
+    pub(crate) fn record_failure(&self, what: impl std::fmt::Display, error: &Error, since: Instant) {
+        self.inner.settings.failures.record(what, error, since);
+    }
+
+    /// How long to wait before the next attempt at something that has failed so often in a row.
+    pub(crate) fn backoff(&self, failures: u32) -> Duration {
+        self.inner.config.backoff().after(failures, self.inner.environment.random())
+    }
+
+    /// The connection that a route leads to.
+    pub async fn connection(&self, route: Route<'_>) -> Result<Arc<Connection>> {
+        self.connection_on(Lane::Data, route).await
+    }
+
+    /// The connection that a route leads to, on a lane of its broker.
+    pub async fn connection_on(&self, lane: Lane, route: Route<'_>) -> Result<Arc<Connection>> {
+        self.check_open()?;
+        let snapshot = self.inner.metadata.snapshot();
+        let id = match route {
+            Route::Broker(id) => id,
+            Route::Leader(topic, partition) => match snapshot.leader(topic, partition) {
+                Some(leader) => leader.id,
+                None => return Err(no_leader(&snapshot, topic, partition)),
+            },
+            Route::Controller if snapshot.brokers.contains_key(&snapshot.controller) => snapshot.controller,
+            Route::Any | Route::Controller => {
+                if lane == Lane::Data
+                    && let Some((_, connection)) = self.inner.pool.least_busy()
+                {
+                    return Ok(connection);
+                }
+                let ids: Vec<i32> = snapshot.brokers.keys().copied().collect();
+                match ids.get(self.inner.environment.below(ids.len())) {
+                    Some(id) => *id,
+                    None => return Err(Error::new(Kind::Connection, "no broker is known: connect first")),
+                }
+            }
+        };
+        let broker = snapshot.brokers.get(&id).ok_or_else(|| connection::unknown_broker(id))?;
+        let owner = match route {
+            Route::Broker(_) | Route::Leader(..) => self.owner(),
+            Route::Any | Route::Controller => Owner::CLIENT,
+        };
+        self.inner.pool.get(id, (lane, owner), &broker.endpoint).await
+    }
+
+    /// Sends one request along a route, in the highest version in common that is not above `max`.
+    /// One attempt; the caller recovers, since only it knows what each part of the answer means.
+    pub async fn send<R: Request>(&self, route: Route<'_>, request: &R, max: i16) -> Result<R::Response> {
+        let connection = self.connection(route).await?;
+        let version = connection.version::<R>(max)?;
+        connection.request(request, version).await.map_err(|error| match route {
+            Route::Broker(id) => error.broker(id),
+            _ => error,
+        })
+    }
+
+    /// Runs `call` again after failures that pass by themselves, refreshing metadata in between.
+    pub async fn retrying<T, F: Future<Output = Result<T>>>(
+        &self,
+        what: &str,
+        timeout: Duration,
+        mut call: impl FnMut() -> F,
+    ) -> Result<T> {
+        let mut retry = self.retry(what, timeout);
+        loop {
+            let generation = self.inner.metadata.peek().generation;
+            match retry.attempt(call()).await {
+                Ok(value) => return Ok(value),
+                Err(error) if error.may_pass() => {
+                    self.pause_and_refresh(&mut retry, generation, error).await?
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Waits after a failure, and refreshes the metadata of `generation` for the next attempt.
+    pub(crate) async fn pause_and_refresh(
+        &self,
+        retry: &mut Retry,
+        generation: u64,
+        error: Error,
+    ) -> Result<()> {
+        retry.pause(error).await?;
+        let refreshed = self.refresh_by(generation, Want::Known, Some(retry.deadline()));
+        match retry.attempt(refreshed).await {
+            // Credentials that are refused now are refused later.
+            Err(error) if error.kind() == Kind::Authentication => Err(error),
+            Err(error) => retry.pause(error).await,
+            Ok(_) => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! Refreshing the metadata: who is asked, in which order, and when it gets too old.
+//!
+//! Invariants: one refresh at a time; a broker that keeps silent delays it only a little; the
+//! bootstrap list is used again only when no known broker answers (KIP-899, KIP-1102).
+
+use std::future::Future;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
+
+use ottla_protocol::ErrorCode;
+use ottla_protocol::messages::metadata::{MetadataRequest, MetadataResponse};
+use tokio::sync::Notify;
+use tokio::time::{Duration, Instant, sleep, timeout};
+
+use crate::cluster::bootstrap::{ask, bootstrap};
+use crate::cluster::event_subscribers::Listeners;
+use crate::cluster::{Client, Inner};
+use crate::config::{Config, MetadataRecovery};
+use crate::connection::{Lane, Owner};
+use crate::environment::happy_eyeballs::race;
+use crate::error::{Error, Kind, Phase, Result};
+use crate::metadata::{Snapshot, Turn, Want};
+use crate::tasks::panics::try_catch;
+
+/// The least time between two refreshes that nobody asked for.
+const PAUSE: Duration = Duration::from_millis(100);
+/// How long a broker may keep the next one waiting to be asked for metadata. Its answer comes
+/// behind those to earlier requests, which may be long polls.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+impl Client {
+    /// Refreshes the metadata, unless somebody has since the caller saw generation `stale`.
+    pub async fn refresh(&self, stale: u64, want: Want<'_>) -> Result<Arc<Snapshot>> {
+        self.refresh_by(stale, want, None).await
+    }
+
+    /// As [`Client::refresh`]; what has not answered by `deadline` is told with its phase.
+    pub(crate) async fn refresh_by(
+        &self,
+        stale: u64,
+        want: Want<'_>,
+        deadline: Option<Instant>,
+    ) -> Result<Arc<Snapshot>> {
+        self.check_open()?;
+        let metadata = &self.inner.metadata;
+        let _turn = match metadata.turn(stale, want).await {
+            Turn::Mine(turn) => turn,
+            Turn::Done => return Ok(metadata.snapshot()),
+            Turn::Failed(error) => return Err(error),
+        };
+        let request = metadata.build_request(want);
+        let response = match self.ask_anyone(&request, deadline).await {
+            Ok(response) => response,
+            Err(error) => {
+                metadata.process_failure(error.clone());
+                return Err(error);
+            }
+        };
+        let snapshot = metadata.process_response(response, request.topics.is_none(), want);
+        tracing::debug!(target: "ottla.metadata", generation = snapshot.generation, brokers = snapshot.brokers.len(), "refreshed");
+        self.inner.pool.retain(|broker| snapshot.brokers.contains_key(&broker));
+        self.start_refresher();
+        Ok(snapshot)
+    }
+
+    /// Asks the connected broker with the least to do, then the others that are known, then the
+    /// bootstrap servers again (KIP-899). A broker that keeps silent delays this only a little.
+    async fn ask_anyone(
+        &self,
+        request: &MetadataRequest,
+        deadline: Option<Instant>,
+    ) -> Result<MetadataResponse> {
+        let inner = &*self.inner;
+        let snapshot = self.snapshot();
+        let mut brokers: Vec<_> = snapshot.brokers.values().collect();
+        inner.environment.shuffle(&mut brokers);
+        let idle = inner.pool.least_busy().map(|(broker, _)| broker);
+        brokers.sort_by_key(|broker| Some(broker.id) != idle);
+        let rebootstrap = AtomicBool::new(false);
+        let rebootstrap = &rebootstrap;
+        let answered = race(brokers, PATIENCE, |broker| async move {
+            if rebootstrap.load(Ordering::Relaxed) {
+                return Err(Error::from_code(ErrorCode::RebootstrapRequired));
+            }
+            let asked = async {
+                let shared = (Lane::Data, Owner::CLIENT);
+                ask(&*inner.pool.get(broker.id, shared, &broker.endpoint).await?, request).await
+            };
+            asked.await.inspect_err(|error| {
+                if error.code() == Some(ErrorCode::RebootstrapRequired) {
+                    rebootstrap.store(true, Ordering::Relaxed);
+                }
+                tracing::debug!(target: "ottla.metadata", broker = broker.id, %error, "no metadata from this broker");
+            })
+        });
+        let failures = match timeout(inner.config.metadata_rebootstrap_trigger, answered).await {
+            Ok(Ok(response)) => return Ok(response),
+            Ok(Err(failures)) => failures,
+            Err(_) => Vec::new(),
+        };
+        self.check_open()?;
+        if inner.config.metadata_recovery == MetadataRecovery::None && !snapshot.brokers.is_empty() {
+            let words = "none of the known brokers gives metadata, and metadata.recovery.strategy is none";
+            return Err(match failures.into_iter().next() {
+                Some(failure) => failure.because(words),
+                None => Error::new(Kind::Connection, words).phase(Phase::Metadata),
+            });
+        }
+        let (server, connection, response) =
+            bootstrap(&inner.servers, request, &inner.settings, &inner.environment, deadline).await?;
+        // The connection is of use if the server advertises the address that was given.
+        let same =
+            response.brokers.iter().find(|b| b.host == server.host && b.port == i32::from(server.port));
+        if let Some(broker) = same {
+            inner.pool.adopt(broker.node_id, connection);
+        }
+        Ok(response)
+    }
+
+    /// Starts the task that refreshes metadata when it gets old. It does not keep the client alive.
+    fn start_refresher(&self) {
+        let mut refresher = self.inner.refresher.lock();
+        // Looked at under the lock, so that closing cannot miss the task.
+        if refresher.is_none() && self.check_open().is_ok() {
+            let lost = self.inner.pool.lost();
+            let listeners = Arc::clone(&self.inner.listeners);
+            let task = refresh_by_age(Arc::downgrade(&self.inner), lost, listeners, &self.inner.config);
+            *refresher = Some(tokio::spawn(task).abort_handle());
+        }
+    }
+}
+
+/// Refreshes what is too old, and what a lost connection has put in doubt.
+fn refresh_by_age(
+    inner: Weak<Inner>,
+    lost: Arc<Notify>,
+    listeners: Arc<Listeners>,
+    config: &Config,
+) -> impl Future<Output = ()> + use<> {
+    // Not a busy loop even when metadata is to be refreshed always, or connections come and go.
+    let (age, pause) = (config.metadata_max_age.max(PAUSE), config.retry_backoff.max(PAUSE));
+    let age_for_listeners = age.min(config.events_metadata_max_age.max(PAUSE));
+    async move {
+        loop {
+            let age = if listeners.are_there() { age_for_listeners } else { age };
+            tokio::select! {
+                () = lost.notified() => sleep(pause).await,
+                () = listeners.came.notified() => continue,
+                () = sleep(age) => {}
+            }
+            let Some(inner) = inner.upgrade() else { return };
+            let client = Client::of(inner);
+            if client.check_open().is_err() {
+                return;
+            }
+            let generation = client.inner.metadata.peek().generation;
+            let refresh = try_catch("a refresh of the metadata", client.refresh(generation, Want::Known));
+            if let Err(error) = refresh.await {
+                tracing::warn!(target: "ottla.metadata", %error, "metadata cannot be refreshed");
+            }
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! Looking topics up by name, and saying why a partition has nobody to talk to.
+
+use std::sync::Arc;
+
+use ottla_protocol::ErrorCode;
+use tokio::time::{Duration, Instant};
+
+use crate::cluster::Client;
+use crate::cluster::nearest_names::nearest_names;
+use crate::error::{Error, Result};
+use crate::metadata::no_leader::missing_topic;
+use crate::metadata::{Cache, Topic, Want};
+use crate::retry::Retry;
+
+/// What to do about a topic that the cluster does not have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IfMissing {
+    /// Let a broker create it, if brokers may, and wait for it: for producers, as in Java.
+    Create,
+    /// Wait for it until the timeout.
+    Wait,
+    /// Fail, once the brokers have not known it for long enough that it cannot have been created just before.
+    Fail,
+}
+
+/// How long brokers may take to learn of a topic that was created.
+const LEARNED_WITHIN: Duration = Duration::from_secs(3);
+
+impl Client {
+    /// Waits until topics exist and the metadata has them; partitions may still lack leaders.
+    pub async fn topics(
+        &self,
+        names: &[Arc<str>],
+        if_missing: IfMissing,
+        timeout: Duration,
+    ) -> Result<Vec<Arc<Topic>>> {
+        self.inner.metadata.touch(names);
+        let mut forget = Forget { metadata: &self.inner.metadata, names };
+        let found = self.look_up(names, if_missing, timeout).await;
+        if found.is_ok() {
+            forget.names = &[];
+        }
+        found
+    }
+
+    async fn look_up(
+        &self,
+        names: &[Arc<str>],
+        if_missing: IfMissing,
+        timeout: Duration,
+    ) -> Result<Vec<Arc<Topic>>> {
+        let want = match if_missing {
+            IfMissing::Create => Want::Create(names),
+            IfMissing::Wait | IfMissing::Fail => Want::Topics(names),
+        };
+        let give_up = Instant::now() + LEARNED_WITHIN;
+        let mut retry = self.retry(format!("looking up {}", names.join(", ")), timeout);
+        let mut snapshot = self.snapshot();
+        loop {
+            let missing = names.iter().find_map(|name| match snapshot.topic(name) {
+                Some(topic) if topic.error == ErrorCode::None => None,
+                Some(topic) if topic.error != ErrorCode::UnknownTopicOrPartition => {
+                    Some(Error::from_code(topic.error).topic(name))
+                }
+                _ => Some(missing_topic().topic(name)),
+            });
+            match missing {
+                None => return Ok(names.iter().filter_map(|name| snapshot.topic(name).cloned()).collect()),
+                // The first look has not been had yet, unless there is an error on record.
+                Some(error)
+                    if snapshot.generation > 0 && names.iter().all(|name| snapshot.topic(name).is_some()) =>
+                {
+                    if !error.is_retriable() {
+                        return Err(error);
+                    }
+                    let missing = error.code() == Some(ErrorCode::UnknownTopicOrPartition);
+                    if missing && if_missing == IfMissing::Fail && Instant::now() >= give_up {
+                        return Err(self.suggest_names(error, &retry).await);
+                    }
+                    retry.pause(error).await?;
+                }
+                Some(_) => {}
+            }
+            snapshot = match retry.attempt(self.refresh(snapshot.generation, want)).await {
+                Ok(snapshot) => snapshot,
+                Err(error) if error.may_pass() => {
+                    retry.pause(error).await?;
+                    self.snapshot()
+                }
+                Err(error) => return Err(error),
+            };
+        }
+    }
+}
+
+impl Client {
+    /// Adds the topics that may have been meant to the error for a topic that does not exist.
+    async fn suggest_names(&self, error: Error, retry: &Retry) -> Error {
+        let generation = self.snapshot().generation;
+        let Ok(snapshot) = retry.attempt(self.refresh(generation, Want::All)).await else { return error };
+        let existing = snapshot.topics().filter(|topic| topic.exists()).map(|topic| &*topic.name);
+        let name = error.context().topic.clone().unwrap_or_default();
+        match nearest_names(&name, existing).join(", ") {
+            similar if similar.is_empty() => error,
+            similar => {
+                let message = format!("{}; did you mean {similar}?", error.message());
+                error.saying(message)
+            }
+        }
+    }
+}
+
+/// Takes names that turned out to be of no use out of the metadata again, or a misspelt topic would
+/// be asked for in every refresh from then on.
+struct Forget<'a> {
+    metadata: &'a Cache,
+    names: &'a [Arc<str>],
+}
+
+impl Drop for Forget<'_> {
+    fn drop(&mut self) {
+        self.metadata.forget(self.names);
+    }
+}

@@ -1,0 +1,60 @@
+//! What is said of a broker that cannot be reached at the address that the cluster advertises for it.
+//!
+//! Invariant: an attempt that hangs is reported within seconds, long before it times out.
+
+use std::future::Future;
+use std::pin::pin;
+
+use tokio::time::{Duration, Instant, timeout};
+
+use super::{Endpoint, Settings};
+use crate::error::{Error, Kind};
+use crate::retry::persistent_failures::REPORTED_AFTER;
+
+/// How often an attempt that hangs is looked at.
+const CHECK_INTERVAL: Duration = REPORTED_AFTER;
+
+/// A broker that is being connected to.
+pub(super) struct Unreachable<'a> {
+    pub(super) broker: i32,
+    pub(super) endpoint: &'a Endpoint,
+    pub(super) settings: &'a Settings,
+}
+
+impl Unreachable<'_> {
+    /// Awaits an attempt; reports it while it hangs.
+    pub(super) async fn report_while<T>(&self, attempt: impl Future<Output = T>, since: Instant) -> T {
+        let mut attempt = pin!(attempt);
+        loop {
+            match timeout(CHECK_INTERVAL, &mut attempt).await {
+                Ok(outcome) => return outcome,
+                Err(_) => {
+                    let error = Error::new(Kind::Connection, "the broker does not respond");
+                    let error = match self.settings.progress.phase() {
+                        Some(phase) => error.phase(phase),
+                        None => error,
+                    };
+                    self.report(&self.explain(error), since);
+                }
+            }
+        }
+    }
+
+    /// Adds to an error which broker it is, where its address comes from, and how to find out more.
+    pub(super) fn explain(&self, error: Error) -> Error {
+        let Self { broker, endpoint, settings } = self;
+        let message = format!(
+            "{}; the cluster advertises {endpoint} for broker {broker}: `ottla doctor {}` checks each step",
+            error.message(),
+            settings.bootstrap
+        );
+        let error = error.saying(message).broker(*broker);
+        if error.context().address.is_some() { error } else { error.address(endpoint.to_string()) }
+    }
+
+    /// Warns if the broker has been unreachable for long enough.
+    pub(super) fn report(&self, error: &Error, since: Instant) {
+        let what = format_args!("connecting to broker {}", self.broker);
+        self.settings.failures.record(what, error, since);
+    }
+}

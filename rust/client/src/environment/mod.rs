@@ -1,0 +1,160 @@
+//! What the client takes from the world: name resolution, sockets, randomness. All injected, so
+//! that a test can replace any of them and one seed replays a run; the clock is tokio's, which a
+//! test can pause.
+
+pub(crate) mod happy_eyeballs;
+pub(crate) mod read_observer;
+mod resolver;
+
+use std::fmt;
+use std::future::Future;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use ottla_protocol::wire::Uuid;
+use parking_lot::Mutex;
+use tokio::io::{AsyncRead, AsyncWrite};
+
+use crate::environment::resolver::{Resolver, canonical_name};
+use crate::security::TokenProvider;
+
+/// A future in a box, as trait objects need it.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// A connected stream of bytes.
+pub trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
+
+/// Options of a new socket.
+#[derive(Debug, Clone, Copy)]
+pub struct SocketOptions {
+    /// `SO_SNDBUF` in bytes; -1 leaves it to the system.
+    pub send_buffer: i32,
+    /// `SO_RCVBUF` in bytes; -1 leaves it to the system.
+    pub receive_buffer: i32,
+}
+
+/// Names and sockets.
+pub trait Network: Send + Sync + fmt::Debug {
+    /// All addresses of a host.
+    fn resolve<'a>(&'a self, host: &'a str, port: u16) -> BoxFuture<'a, io::Result<Vec<SocketAddr>>>;
+    /// The name that an address is known by; the address itself if it has none.
+    fn canonical_name(&self, address: IpAddr) -> BoxFuture<'_, io::Result<String>> {
+        Box::pin(async move { Ok(address.to_string()) })
+    }
+    /// A connected stream to an address.
+    fn connect(
+        &self,
+        address: SocketAddr,
+        options: SocketOptions,
+    ) -> BoxFuture<'_, io::Result<Box<dyn Stream>>>;
+}
+
+/// The operating system's resolver and TCP.
+#[derive(Debug, Default)]
+pub struct System(Resolver);
+
+impl Network for System {
+    fn resolve<'a>(&'a self, host: &'a str, port: u16) -> BoxFuture<'a, io::Result<Vec<SocketAddr>>> {
+        Box::pin(self.0.resolve(host, port))
+    }
+
+    fn canonical_name(&self, address: IpAddr) -> BoxFuture<'_, io::Result<String>> {
+        Box::pin(canonical_name(address))
+    }
+
+    fn connect(
+        &self,
+        address: SocketAddr,
+        options: SocketOptions,
+    ) -> BoxFuture<'_, io::Result<Box<dyn Stream>>> {
+        Box::pin(async move {
+            let socket = if address.is_ipv4() {
+                tokio::net::TcpSocket::new_v4()?
+            } else {
+                tokio::net::TcpSocket::new_v6()?
+            };
+            if let Ok(size) = u32::try_from(options.send_buffer) {
+                socket.set_send_buffer_size(size)?;
+            }
+            if let Ok(size) = u32::try_from(options.receive_buffer) {
+                socket.set_recv_buffer_size(size)?;
+            }
+            let stream = socket.connect(address).await?;
+            stream.set_nodelay(true)?;
+            // A peer that vanished without a word is found even on a connection that only waits.
+            let keepalive = socket2::TcpKeepalive::new()
+                .with_time(std::time::Duration::from_secs(60))
+                .with_interval(std::time::Duration::from_secs(10));
+            socket2::SockRef::from(&stream).set_tcp_keepalive(&keepalive)?;
+            Ok(Box::new(stream) as Box<dyn Stream>)
+        })
+    }
+}
+
+/// The world as one client sees it.
+#[derive(Debug, Clone)]
+pub struct Environment {
+    /// Names and sockets.
+    pub network: Arc<dyn Network>,
+    /// The application's way to tokens for OAUTHBEARER.
+    pub token_provider: Option<Arc<dyn TokenProvider>>,
+    random: Arc<Mutex<fastrand::Rng>>,
+}
+
+impl Default for Environment {
+    fn default() -> Self {
+        Self::new(Arc::new(System::default()), fastrand::Rng::new())
+    }
+}
+
+impl Environment {
+    /// An environment of the given parts.
+    pub fn new(network: Arc<dyn Network>, random: fastrand::Rng) -> Self {
+        Self { network, token_provider: None, random: Arc::new(Mutex::new(random)) }
+    }
+
+    /// The same with a way to tokens.
+    #[must_use]
+    pub fn with_tokens(self, provider: Arc<dyn TokenProvider>) -> Self {
+        Self { token_provider: Some(provider), ..self }
+    }
+
+    /// The time of day, by which tokens expire.
+    #[must_use]
+    pub fn now(&self) -> SystemTime {
+        SystemTime::now()
+    }
+
+    /// The same with another network.
+    #[must_use]
+    pub fn with_network(&self, network: Arc<dyn Network>) -> Self {
+        Self { network, ..self.clone() }
+    }
+
+    /// A number in `0.0..1.0`.
+    #[must_use]
+    pub fn random(&self) -> f64 {
+        self.random.lock().f64()
+    }
+
+    /// A number below `bound`; 0 if the bound is 0.
+    #[must_use]
+    pub fn below(&self, bound: usize) -> usize {
+        if bound == 0 { 0 } else { self.random.lock().usize(..bound) }
+    }
+
+    /// A new id.
+    #[must_use]
+    pub fn uuid(&self) -> Uuid {
+        Uuid(self.random.lock().u128(..).to_be_bytes())
+    }
+
+    /// Puts items into a random order.
+    pub fn shuffle<T>(&self, items: &mut [T]) {
+        self.random.lock().shuffle(items);
+    }
+}

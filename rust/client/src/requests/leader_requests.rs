@@ -1,0 +1,124 @@
+//! Asking the leaders of many partitions something: one request a broker, and again what failed.
+//!
+//! Invariant: what fails for single partitions is tried again with fresh metadata until the deadline,
+//! and no partition is left out of the result.
+
+use std::collections::{BTreeMap, HashMap};
+use std::future::Future;
+use std::sync::Arc;
+
+use ottla_protocol::ErrorCode;
+use tokio::task::JoinSet;
+use tokio::time::Duration;
+
+use crate::cluster::Client;
+use crate::cluster::IfMissing;
+use crate::error::{Error, Result};
+use crate::metadata::no_leader::no_leader;
+use crate::metadata::{Snapshot, Want};
+use crate::topic_partition::TopicPartition;
+
+/// The partitions that one leader is asked for, each with what is asked.
+pub(crate) type Part<W> = BTreeMap<TopicPartition, W>;
+
+/// What a leader answered for each.
+pub(crate) type Answers<F> = Vec<(TopicPartition, ErrorCode, F)>;
+
+impl Client {
+    /// Has `ask` ask each leader for its part of `wanted`.
+    pub(crate) async fn ask_leaders<W, F, A, Asked>(
+        &self,
+        what: &str,
+        wanted: impl IntoIterator<Item = (TopicPartition, W)>,
+        timeout: Duration,
+        ask: A,
+    ) -> Result<HashMap<TopicPartition, F>>
+    where
+        W: Clone,
+        F: Send + 'static,
+        A: Fn(Self, i32, Part<W>, Arc<Snapshot>) -> Asked,
+        Asked: Future<Output = Result<Answers<F>>> + Send + 'static,
+    {
+        let mut wanted: Part<W> = wanted.into_iter().collect();
+        let mut found = HashMap::with_capacity(wanted.len());
+        let mut retry = self.retry(what, timeout);
+        let topics: Vec<Arc<str>> = {
+            let mut topics: Vec<Arc<str>> = wanted.keys().map(|(topic, _)| Arc::clone(topic)).collect();
+            topics.dedup();
+            topics
+        };
+        if topics.iter().any(|topic| self.inner.metadata.peek().topic(topic).is_none()) {
+            self.topics(&topics, IfMissing::Fail, timeout).await?;
+        }
+        loop {
+            let snapshot = self.snapshot();
+            let mut last = None;
+            let mut requests = JoinSet::new();
+            for (broker, part) in by_leader(&wanted, &snapshot, &mut last)? {
+                let asked = ask(self.clone(), broker, part, Arc::clone(&snapshot));
+                requests.spawn(async move { (broker, asked.await) });
+            }
+            while let Some(joined) = retry.attempt(async { Ok(requests.join_next().await) }).await? {
+                let Ok((broker, answers)) = joined else { continue };
+                match answers {
+                    Ok(answers) => take_in(answers, broker, &mut wanted, &mut found, &mut last)?,
+                    Err(error) if error.may_pass() => last = Some(error),
+                    Err(error) => return Err(error),
+                }
+            }
+            if wanted.is_empty() {
+                return Ok(found);
+            }
+            let error = last.unwrap_or_else(|| Error::from_code(ErrorCode::LeaderNotAvailable));
+            retry.pause(error).await?;
+            if let Err(error) = retry.attempt(self.refresh(snapshot.generation, Want::Known)).await {
+                retry.pause(error).await?;
+            }
+        }
+    }
+}
+
+/// Who is asked for what. Partitions without a leader wait for one.
+fn by_leader<W: Clone>(
+    wanted: &Part<W>,
+    snapshot: &Snapshot,
+    last: &mut Option<Error>,
+) -> Result<BTreeMap<i32, Part<W>>> {
+    let mut parts: BTreeMap<i32, Part<W>> = BTreeMap::new();
+    for (partition, what) in wanted {
+        match snapshot.leader(&partition.0, partition.1) {
+            Some(leader) => {
+                parts.entry(leader.id).or_default().insert(partition.clone(), what.clone());
+            }
+            None => match no_leader(snapshot, &partition.0, partition.1) {
+                error if error.may_pass() => *last = Some(error),
+                error => return Err(error),
+            },
+        }
+    }
+    Ok(parts)
+}
+
+/// Moves what was answered from `wanted` to `found`; what may succeed later stays in `wanted`.
+fn take_in<W, F>(
+    answers: Answers<F>,
+    broker: i32,
+    wanted: &mut Part<W>,
+    found: &mut HashMap<TopicPartition, F>,
+    last: &mut Option<Error>,
+) -> Result<()> {
+    for (partition, code, answer) in answers {
+        if code == ErrorCode::None {
+            if wanted.remove(&partition).is_some() {
+                found.insert(partition, answer);
+            }
+            continue;
+        }
+        let error = Error::from_code(code).at(&partition.0, partition.1).broker(broker);
+        if !error.may_pass() {
+            return Err(error);
+        }
+        *last = Some(error);
+    }
+    Ok(())
+}

@@ -1,0 +1,82 @@
+//! OffsetForLeaderEpoch: where the epochs of leaders end in their logs, which tells whether a log was
+//! cut below a position (KIP-320).
+//!
+//! Invariant: one request, and nothing is tried again here; that is for who asks (`consumer/leaders.rs`).
+
+use std::sync::Arc;
+
+use ottla_protocol::ErrorCode;
+use ottla_protocol::messages::offset_for_leader_epoch::{
+    OffsetForLeaderEpochRequest, OffsetForLeaderPartition, OffsetForLeaderTopic,
+};
+
+use crate::cluster::{Client, Route};
+use crate::error::Result;
+use crate::metadata::Snapshot;
+use crate::requests::{Answers, Part};
+use crate::topic_partition::TopicPartition;
+
+/// The first version that consumers may use: before, only brokers were let.
+const SINCE: i16 = 3;
+
+/// Where an epoch ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct EpochEnd {
+    /// The largest epoch that is not above the one that was asked for; -1 if the leader knows none.
+    pub(crate) leader_epoch: i32,
+    /// The offset after its last record; -1 if the leader does not know.
+    pub(crate) end_offset: i64,
+}
+
+impl EpochEnd {
+    /// What a leader that cannot be asked is taken to say: nothing was cut.
+    const UNCUT: Self = Self { leader_epoch: i32::MAX, end_offset: i64::MAX };
+}
+
+impl Client {
+    /// Where epochs end, as one broker says of what it leads. A broker too old to be asked (before Kafka
+    /// 2.3) is taken to have lost nothing.
+    pub(crate) async fn epoch_ends_of(
+        &self,
+        broker: i32,
+        part: &Part<i32>,
+        snapshot: &Snapshot,
+    ) -> Result<Answers<EpochEnd>> {
+        let connection = self.connection(Route::Broker(broker)).await?;
+        let usable = connection.version::<OffsetForLeaderEpochRequest>(i16::MAX).ok();
+        let Some(version) = usable.filter(|version| *version >= SINCE) else {
+            let nothing = |partition: &TopicPartition| (partition.clone(), ErrorCode::None, EpochEnd::UNCUT);
+            return Ok(part.keys().map(nothing).collect());
+        };
+        let request = build_request(part, snapshot);
+        let response = connection.request(&request, version).await.map_err(|error| error.broker(broker))?;
+        connection.throttle(response.throttle_time_ms);
+        let mut answers = Vec::new();
+        for topic in response.topics {
+            let name: Arc<str> = topic.topic.into();
+            for answer in topic.partitions {
+                let end = EpochEnd { leader_epoch: answer.leader_epoch, end_offset: answer.end_offset };
+                let partition = (Arc::clone(&name), answer.partition);
+                answers.push((partition, ErrorCode::from(answer.error_code), end));
+            }
+        }
+        Ok(answers)
+    }
+}
+
+fn build_request(part: &Part<i32>, snapshot: &Snapshot) -> OffsetForLeaderEpochRequest {
+    let mut topics: Vec<OffsetForLeaderTopic> = Vec::new();
+    for ((topic, partition), leader_epoch) in part {
+        if topics.last().is_none_or(|last| *last.topic != **topic) {
+            topics.push(OffsetForLeaderTopic { topic: topic.to_string(), partitions: Vec::new() });
+        }
+        if let Some(last) = topics.last_mut() {
+            last.partitions.push(OffsetForLeaderPartition {
+                partition: *partition,
+                current_leader_epoch: snapshot.leader_epoch(topic, *partition),
+                leader_epoch: *leader_epoch,
+            });
+        }
+    }
+    OffsetForLeaderEpochRequest { replica_id: -1, topics }
+}

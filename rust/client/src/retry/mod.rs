@@ -1,0 +1,132 @@
+//! Trying again within a deadline: the one loop that all calls share.
+//!
+//! Invariant: no wait passes the deadline, and the error that ends it says what failed last. Failures that
+//! last are reported as warnings long before the deadline.
+
+pub mod backoff;
+pub(crate) mod persistent_failures;
+pub mod recovery;
+
+use std::future::Future;
+use std::sync::Arc;
+
+use tokio::time::{Duration, Instant, sleep, timeout_at};
+
+use crate::environment::Environment;
+use crate::error::{Error, Kind, Result};
+use crate::retry::backoff::Backoff;
+use crate::retry::persistent_failures::PersistentFailures;
+
+/// Any longer and the sum with the time of day could overflow.
+const LONGEST: Duration = Duration::from_secs(10 * 365 * 86_400);
+
+/// The time `timeout` from now, whatever a caller takes for a time-out.
+pub(crate) fn deadline(timeout: Duration) -> Instant {
+    Instant::now() + timeout.min(LONGEST)
+}
+
+/// The attempts of one call.
+#[derive(Debug)]
+pub(crate) struct Retry {
+    what: String,
+    started: Instant,
+    deadline: Instant,
+    backoff: Backoff,
+    environment: Environment,
+    failures: u32,
+    /// When the first of the failures in a row happened.
+    failing_since: Option<Instant>,
+    last: Option<Error>,
+    reports: Arc<PersistentFailures>,
+}
+
+impl Retry {
+    pub(crate) fn new(
+        what: impl Into<String>,
+        timeout: Duration,
+        backoff: Backoff,
+        environment: &Environment,
+        reports: Arc<PersistentFailures>,
+    ) -> Self {
+        let (started, timeout) = (Instant::now(), timeout.min(LONGEST));
+        Self {
+            what: what.into(),
+            started,
+            deadline: started + timeout,
+            backoff,
+            environment: environment.clone(),
+            failures: 0,
+            failing_since: None,
+            last: None,
+            reports,
+        }
+    }
+
+    pub(crate) fn deadline(&self) -> Instant {
+        self.deadline
+    }
+
+    /// Runs one attempt, but not past the deadline.
+    pub(crate) async fn attempt<T>(&self, attempt: impl Future<Output = Result<T>>) -> Result<T> {
+        match timeout_at(self.deadline, attempt).await {
+            Ok(result) => result,
+            Err(_) => Err(self.timed_out()),
+        }
+    }
+
+    /// Takes note of a failure and waits before the next attempt; an error if there can be none.
+    pub(crate) async fn pause(&mut self, error: Error) -> Result<()> {
+        if self.is_over(&error) {
+            return Err(error);
+        }
+        self.failures += 1;
+        let wait = self.backoff.after(self.failures, self.environment.random());
+        tracing::debug!(target: "ottla.retry", what = %self.what, failures = self.failures, ?wait, %error, "trying again");
+        self.report(&error);
+        self.last = Some(error);
+        if Instant::now() + wait >= self.deadline {
+            tokio::time::sleep_until(self.deadline).await;
+            return Err(self.timed_out());
+        }
+        sleep(wait).await;
+        Ok(())
+    }
+
+    /// Warns if the failures have lasted.
+    fn report(&mut self, error: &Error) {
+        let since = *self.failing_since.get_or_insert_with(Instant::now);
+        self.reports.record(&self.what, error, since);
+    }
+
+    /// Whether `error` is the end of the call's own time.
+    fn is_over(&self, error: &Error) -> bool {
+        error.kind() == Kind::Timeout && Instant::now() >= self.deadline
+    }
+
+    /// Forgets the failures: something went on.
+    pub(crate) fn progress(&mut self) {
+        (self.failures, self.failing_since) = (0, None);
+    }
+
+    /// Forgets the failures and starts the time anew: for calls that are bounded by their lack of
+    /// progress rather than by their length.
+    pub(crate) fn restart(&mut self) {
+        self.progress();
+        let timeout = self.deadline - self.started;
+        self.started = Instant::now();
+        self.deadline = self.started + timeout;
+    }
+
+    pub(crate) fn timed_out(&self) -> Error {
+        let millis = (self.deadline - self.started).as_millis();
+        let message = format!("{} did not succeed within {millis} ms", self.what);
+        match &self.last {
+            // The last failure brings its place and code along.
+            Some(last) => last.clone().because(message).as_kind(match last.kind() {
+                kind @ (Kind::UnknownTopic | Kind::Authorization | Kind::DataLoss) => kind,
+                _ => Kind::Timeout,
+            }),
+            None => Error::new(Kind::Timeout, message),
+        }
+    }
+}

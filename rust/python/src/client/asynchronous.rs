@@ -1,0 +1,398 @@
+//! `AsyncClient` and `AsyncEvents`: the twins of `Client` and `Events` for asyncio, over the same calls.
+//!
+//! Invariant: an event is taken only when it is handed out, so that a wait that is cancelled loses none.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ottla_client::Client as Core;
+use ottla_client::metadata::Event as CoreEvent;
+use pyo3::IntoPyObjectExt;
+use pyo3::exceptions::PyStopAsyncIteration;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use tokio::sync::broadcast::Receiver;
+use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::{Mutex, OwnedMutexGuard};
+
+use crate::asyncio::start;
+use crate::client::client_ops::{self, Wanted};
+use crate::client::cluster;
+use crate::client::cluster::Cluster;
+use crate::client::events::{Event, KeptFresh};
+use crate::client::sync as sync_client;
+use crate::client::sync::ConnectionStatus;
+use crate::config;
+use crate::convert::errors;
+use crate::convert::offsets;
+use crate::runtime::{Owned, seconds};
+
+/// A client of one Kafka cluster for asyncio; it mirrors ``Client``.
+///
+/// Methods that block there return a native future of the running loop here, without a thread that
+/// waits; cancelling the future cancels the request. One client may be used from several loops.
+///
+/// Making a client does not connect: ``async with`` does, or ``connect()``, or the first call.
+///
+/// Args:
+///     bootstrap: addresses as ``host:port``, in one text or a list (``bootstrap.servers``); one
+///         that responds is enough.
+///     config: configuration by Kafka's dotted names; keyword arguments are the same names with
+///         underscores, and win. See ``Client``.
+///     timeout: seconds in which ``connect()`` must find the cluster; until then, servers that fail
+///         are tried again. Default: ``default.api.timeout.ms``, 60 s.
+///
+/// Raises:
+///     ConfigError: a key or a value is wrong.
+#[pyclass(frozen, module = "ottla")]
+pub(crate) struct AsyncClient {
+    core: Owned<Core>,
+    /// For connecting.
+    timeout: Duration,
+}
+
+impl AsyncClient {
+    pub(crate) fn core(&self) -> PyResult<&Core> {
+        let core = self.core.get()?;
+        if core.is_closed() { Err(errors::closed("this client was closed")) } else { Ok(core) }
+    }
+
+    /// A core of one's own for a call, and the call's time.
+    fn call(&self, timeout: Option<f64>) -> PyResult<(Core, Duration)> {
+        let core = self.core()?;
+        Ok((core.clone(), seconds(timeout, core.config().default_api_timeout)?))
+    }
+}
+
+#[pymethods]
+impl AsyncClient {
+    #[new]
+    #[pyo3(signature = (bootstrap=None, config=None, *, timeout=None, **kwargs))]
+    fn new(
+        py: Python<'_>,
+        bootstrap: Option<&Bound<'_, PyAny>>,
+        config: Option<&Bound<'_, PyAny>>,
+        timeout: Option<f64>,
+        kwargs: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Self> {
+        let (config, environment) = config::config(py, bootstrap, config, kwargs)?;
+        let timeout = seconds(timeout, config.default_api_timeout)?;
+        let core = Core::new(config, environment).map_err(|error| errors::raise(py, &error))?;
+        Ok(Self { core: Owned::new(core), timeout })
+    }
+
+    /// Find the cluster, unless it was found before.
+    ///
+    /// Raises:
+    ///     AuthenticationError: the credentials, or the certificate of either side, were rejected.
+    ///     BootstrapError: no bootstrap server could be used; the message lists each with its
+    ///         cause.
+    fn connect<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let (core, timeout) = (self.core()?.clone(), self.timeout);
+        start(py, async move { core.find_cluster(timeout).await }, |py, ()| Ok(py.None()))
+    }
+
+    /// Return a snapshot of the cluster's metadata.
+    ///
+    /// Args:
+    ///     topics: topics that it must contain. Those that are not known yet are looked up.
+    ///     all_topics: whether to look up all topics of the cluster, this once.
+    ///     refresh: whether to ask the cluster even if everything is known.
+    ///     timeout: seconds. Default: ``default.api.timeout.ms``.
+    ///
+    /// Raises:
+    ///     UnknownTopicError: a topic does not exist.
+    ///     TimeoutError: the cluster did not respond in time.
+    #[pyo3(signature = (topics=None, *, all_topics=false, refresh=false, timeout=None))]
+    fn cluster<'py>(
+        &self,
+        py: Python<'py>,
+        topics: Option<Vec<String>>,
+        all_topics: bool,
+        refresh: bool,
+        timeout: Option<f64>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let (core, timeout) = self.call(timeout)?;
+        let wanted = Wanted::new(topics, all_topics, refresh);
+        start(py, client_ops::cluster(core, wanted, timeout), |py, snapshot| {
+            Cluster::from(snapshot).into_py_any(py)
+        })
+    }
+
+    /// Return the names of all topics, internal ones included, in alphabetical order.
+    ///
+    /// Args:
+    ///     timeout: seconds. Default: ``default.api.timeout.ms``.
+    ///
+    /// Raises:
+    ///     TimeoutError: the cluster did not respond in time.
+    #[pyo3(signature = (*, timeout=None))]
+    fn list_topics<'py>(&self, py: Python<'py>, timeout: Option<f64>) -> PyResult<Bound<'py, PyAny>> {
+        list_topics(py, self.core()?, timeout)
+    }
+
+    /// Return the partitions of a topic by index.
+    ///
+    /// Args:
+    ///     topic: the topic's name. It is not made if it does not exist.
+    ///     timeout: seconds. Default: ``default.api.timeout.ms``.
+    ///
+    /// Returns:
+    ///     A dict whose keys are the partitions' numbers, from 0 on.
+    ///
+    /// Raises:
+    ///     UnknownTopicError: the topic does not exist; known within 5 s.
+    ///     TimeoutError: no broker has answered in time.
+    #[pyo3(signature = (topic, *, timeout=None))]
+    fn partitions_for<'py>(
+        &self,
+        py: Python<'py>,
+        topic: &str,
+        timeout: Option<f64>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        partitions_for(py, self.core()?, topic, timeout)
+    }
+
+    /// Return the id of a partition's leader, without waiting.
+    ///
+    /// It is that of the metadata at hand; no request is sent.
+    ///
+    /// Args:
+    ///     topic: the topic's name.
+    ///     partition: the partition's number.
+    ///
+    /// Returns:
+    ///     The id, or None if the partition has no leader or is not known.
+    fn leader(&self, topic: &str, partition: i32) -> PyResult<Option<i32>> {
+        Ok(self.core()?.leader(topic, partition))
+    }
+
+    /// Return the changes from now on: ``async for event in await client.events(): ...``.
+    ///
+    /// While the returned object exists, metadata is refreshed every ``events.metadata.max.age.ms``
+    /// (5 s), so that an idle client notices changes, too.
+    ///
+    /// Args:
+    ///     all_topics: whether to include all topics, new ones too, instead of those that this
+    ///         client uses. Topics that exist already cause no events.
+    ///     timeout: seconds for looking up the topics. Default: ``default.api.timeout.ms``.
+    ///
+    /// Raises:
+    ///     TimeoutError: the cluster did not respond in time.
+    #[pyo3(signature = (*, all_topics=false, timeout=None))]
+    fn events<'py>(
+        &self,
+        py: Python<'py>,
+        all_topics: bool,
+        timeout: Option<f64>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        events(py, self.core()?, all_topics, timeout)
+    }
+
+    /// Return the state of each connection, by broker, without waiting.
+    fn connections(&self) -> PyResult<Vec<ConnectionStatus>> {
+        Ok(sync_client::connections(self.core()?))
+    }
+
+    /// Return the client's metrics, by the Java client's names, without waiting.
+    ///
+    /// See ``ottla.Metrics`` for their meaning.
+    fn metrics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        sync_client::metrics(py, self.core()?.metrics())
+    }
+
+    /// Return offsets of partitions (Kafka's ListOffsets).
+    ///
+    /// Args:
+    ///     spec: for each ``(topic, partition)`` either ``"earliest"``, ``"latest"``,
+    ///         ``"max_timestamp"``, or milliseconds since 1970; see ``Client.list_offsets``.
+    ///     isolation_level: ``read_uncommitted`` or ``read_committed``. Default: the client's
+    ///         ``isolation.level``.
+    ///     timeout: seconds. Default: ``default.api.timeout.ms``.
+    ///
+    /// Returns:
+    ///     The offsets by ``(topic, partition)``; an offset of -1 means that no record matches.
+    ///
+    /// Raises:
+    ///     ConfigError: an entry of ``spec`` or the isolation level is wrong.
+    ///     UnknownTopicError: a topic or a partition does not exist.
+    ///     TimeoutError: a leader did not respond in time.
+    #[pyo3(signature = (spec, *, isolation_level=None, timeout=None))]
+    fn list_offsets<'py>(
+        &self,
+        py: Python<'py>,
+        spec: &Bound<'py, PyAny>,
+        isolation_level: Option<&str>,
+        timeout: Option<f64>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let (core, timeout) = self.call(timeout)?;
+        let wanted = offsets::specs(spec)?;
+        let read_committed = sync_client::read_committed(py, &core, isolation_level)?;
+        let call = client_ops::list_offsets(core, wanted, read_committed, timeout);
+        start(py, call, |py, found| offsets::to_dict(py, found)?.into_py_any(py))
+    }
+
+    /// Close all connections. Calls that wait for a response fail with ``ClosedError``.
+    ///
+    /// Args:
+    ///     timeout: has no effect; producers and consumers have the same argument.
+    #[pyo3(signature = (timeout=None))]
+    fn close<'py>(&self, py: Python<'py>, timeout: Option<f64>) -> PyResult<Bound<'py, PyAny>> {
+        // Nothing of a client needs time to close; the argument is for symmetry with producers.
+        let _ = timeout;
+        let core = self.core.get()?.clone();
+        start(
+            py,
+            async move {
+                core.close();
+                Ok(())
+            },
+            |py, ()| Ok(py.None()),
+        )
+    }
+
+    fn __aenter__<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let py = this.py();
+        let client = this.get();
+        let (core, timeout) = (client.core()?.clone(), client.timeout);
+        let this = this.clone().into_any().unbind();
+        start(py, async move { core.find_cluster(timeout).await }, |_, ()| Ok(this))
+    }
+
+    #[pyo3(signature = (*_args))]
+    fn __aexit__<'py>(&self, py: Python<'py>, _args: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        self.close(py, None)
+    }
+
+    fn __repr__(&self) -> String {
+        sync_client::repr("AsyncClient", self.core.peek())
+    }
+}
+
+/// The changes of the cluster and of the client's connections, for asyncio.
+///
+/// ``async for`` waits for the next event and ends when the client is closed. At most 1,024 unread
+/// events are buffered; if more come, the oldest are dropped and an event of kind ``missed`` is
+/// delivered. Cancelling a wait loses no event. If several tasks wait, each gets different events.
+#[pyclass(frozen, module = "ottla")]
+pub(crate) struct AsyncEvents {
+    source: Owned<Arc<Mutex<Source>>>,
+    _kept_fresh: KeptFresh,
+}
+
+struct Source {
+    receiver: Receiver<CoreEvent>,
+    /// What has come and was not handed out yet; the last one stays.
+    come: Option<CoreEvent>,
+}
+
+impl AsyncEvents {
+    fn new(receiver: Receiver<CoreEvent>, kept_fresh: KeptFresh) -> Self {
+        let source = Source { receiver, come: None };
+        Self { source: Owned::new(Arc::new(Mutex::new(source))), _kept_fresh: kept_fresh }
+    }
+
+    /// A future of the next event, handed to `give`: nothing, if none comes in time.
+    fn take<'py>(
+        &self,
+        py: Python<'py>,
+        timeout: Option<f64>,
+        give: impl FnOnce(Python<'_>, Option<CoreEvent>) -> PyResult<Py<PyAny>> + Send + 'static,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let timeout = seconds(timeout, Duration::MAX)?;
+        let come = come(Arc::clone(self.source.get()?));
+        let work = async move { Ok(tokio::time::timeout(timeout, come).await.ok()) };
+        start(py, work, |py, source| give(py, source.and_then(|mut source| source.hand_out())))
+    }
+}
+
+/// Waits for an event, and holds the source until it is handed out, or nobody wants it any more.
+async fn come(source: Arc<Mutex<Source>>) -> OwnedMutexGuard<Source> {
+    let mut source = source.lock_owned().await;
+    if source.come.is_none() {
+        source.come = Some(match source.receiver.recv().await {
+            Ok(event) => event,
+            Err(RecvError::Lagged(missed)) => CoreEvent::Missed(missed),
+            Err(RecvError::Closed) => CoreEvent::Closed,
+        });
+    }
+    source
+}
+
+impl Source {
+    fn hand_out(&mut self) -> Option<CoreEvent> {
+        match &self.come {
+            Some(CoreEvent::Closed) => Some(CoreEvent::Closed),
+            _ => self.come.take(),
+        }
+    }
+}
+
+#[pymethods]
+impl AsyncEvents {
+    /// Return the next event.
+    ///
+    /// Args:
+    ///     timeout: seconds to wait. Default: without limit.
+    ///
+    /// Returns:
+    ///     The event, or None if none came in time.
+    ///
+    /// Raises:
+    ///     ClosedError: the client was closed.
+    #[pyo3(signature = (timeout=None))]
+    fn next<'py>(&self, py: Python<'py>, timeout: Option<f64>) -> PyResult<Bound<'py, PyAny>> {
+        self.take(py, timeout, |py, event| match event {
+            Some(CoreEvent::Closed) => Err(errors::closed("the client was closed: there are no more events")),
+            Some(event) => Event::from(&event).into_py_any(py),
+            None => Ok(py.None()),
+        })
+    }
+
+    fn __aiter__(this: Py<Self>) -> Py<Self> {
+        this
+    }
+
+    fn __anext__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.take(py, None, |py, event| match event {
+            Some(CoreEvent::Closed) | None => Err(PyStopAsyncIteration::new_err(())),
+            Some(event) => Event::from(&event).into_py_any(py),
+        })
+    }
+}
+
+/// The partitions of a topic that exists, by index.
+pub(crate) fn partitions_for<'py>(
+    py: Python<'py>,
+    core: &Core,
+    topic: &str,
+    timeout: Option<f64>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let timeout = seconds(timeout, core.config().default_api_timeout)?;
+    start(py, client_ops::topic(core.clone(), topic.into(), timeout), |py, topic| {
+        cluster::partitions(py, &topic)?.into_py_any(py)
+    })
+}
+
+/// The names of all topics.
+pub(crate) fn list_topics<'py>(
+    py: Python<'py>,
+    core: &Core,
+    timeout: Option<f64>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let timeout = seconds(timeout, core.config().default_api_timeout)?;
+    start(py, client_ops::list_topics(core.clone(), timeout), |py, names| names.into_py_any(py))
+}
+
+/// The changes from now on.
+pub(crate) fn events<'py>(
+    py: Python<'py>,
+    core: &Core,
+    all_topics: bool,
+    timeout: Option<f64>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let timeout = seconds(timeout, core.config().default_api_timeout)?;
+    start(py, client_ops::events(core.clone(), all_topics, timeout), |py, (receiver, kept_fresh)| {
+        AsyncEvents::new(receiver, kept_fresh).into_py_any(py)
+    })
+}

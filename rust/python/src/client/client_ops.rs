@@ -1,0 +1,102 @@
+//! What a client is asked, each as a future: `Client` waits for it, `AsyncClient` hands it to asyncio.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ottla_client::metadata::{Event, Pattern, Snapshot, Topic, Want};
+use ottla_client::{Client, Error, IfMissing, Kind, ListedOffset, OffsetSpec, Result, TopicPartition};
+use ottla_protocol::ErrorCode;
+use tokio::sync::broadcast::Receiver;
+
+use crate::client::events::KeptFresh;
+
+/// What is to be in a snapshot.
+pub(crate) struct Wanted {
+    topics: Option<Vec<Arc<str>>>,
+    all_topics: bool,
+    refresh: bool,
+}
+
+impl Wanted {
+    pub(crate) fn new(topics: Option<Vec<String>>, all_topics: bool, refresh: bool) -> Self {
+        let topics = topics.map(|topics| topics.iter().map(|topic| topic.as_str().into()).collect());
+        Self { topics, all_topics, refresh }
+    }
+}
+
+/// The snapshot at hand, if it has all that is wanted.
+pub(crate) fn known(client: &Client, wanted: &Wanted) -> Option<Arc<Snapshot>> {
+    let snapshot = client.snapshot();
+    let exists = |name: &Arc<str>| snapshot.topic(name).is_some_and(|topic| topic.error == ErrorCode::None);
+    let there = match &wanted.topics {
+        Some(names) => names.iter().all(exists),
+        None => snapshot.generation > 0,
+    };
+    (there && !wanted.all_topics && !wanted.refresh).then_some(snapshot)
+}
+
+/// A snapshot that has what is wanted.
+pub(crate) async fn cluster(client: Client, mut wanted: Wanted, timeout: Duration) -> Result<Arc<Snapshot>> {
+    if std::mem::take(&mut wanted.all_topics) {
+        let snapshot = refresh(&client, "asking for all topics", Want::All, timeout).await?;
+        if wanted.topics.is_none() {
+            return Ok(snapshot);
+        }
+    }
+    if let Some(snapshot) = known(&client, &wanted) {
+        return Ok(snapshot);
+    }
+    match &wanted.topics {
+        Some(names) => {
+            refresh(&client, "looking up topics", Want::Topics(names), timeout).await?;
+            client.topics(names, IfMissing::Fail, timeout).await?;
+            Ok(client.snapshot())
+        }
+        None => refresh(&client, "refreshing metadata", Want::Known, timeout).await,
+    }
+}
+
+async fn refresh(client: &Client, what: &str, want: Want<'_>, timeout: Duration) -> Result<Arc<Snapshot>> {
+    client.retrying(what, timeout, || client.refresh(client.snapshot().generation, want)).await
+}
+
+/// The names of all topics, in order.
+pub(crate) async fn list_topics(client: Client, timeout: Duration) -> Result<Vec<String>> {
+    let snapshot = refresh(&client, "listing topics", Want::All, timeout).await?;
+    let existing = snapshot.topics().filter(|topic| topic.error == ErrorCode::None);
+    let mut names: Vec<String> = existing.map(|topic| topic.name.to_string()).collect();
+    names.sort();
+    Ok(names)
+}
+
+/// A topic that exists.
+pub(crate) async fn topic(client: Client, name: Arc<str>, timeout: Duration) -> Result<Arc<Topic>> {
+    let found = client.topics(std::slice::from_ref(&name), IfMissing::Fail, timeout).await?;
+    let lost = || Error::new(Kind::Internal, "a topic was found and is not there").topic(&name);
+    found.into_iter().next().ok_or_else(lost)
+}
+
+/// What changes from now on; with the pattern, for as long as it lives, of all topics.
+pub(crate) async fn events(
+    client: Client,
+    all_topics: bool,
+    timeout: Duration,
+) -> Result<(Receiver<Event>, KeptFresh)> {
+    let pattern = all_topics.then(Pattern::all);
+    if let Some(pattern) = &pattern {
+        refresh(&client, "asking for all topics", Want::Matching(pattern), timeout).await?;
+    }
+    let kept_fresh = KeptFresh { _topics: pattern, _listening: client.listen() };
+    Ok((client.events(), kept_fresh))
+}
+
+/// Offsets of partitions.
+pub(crate) async fn list_offsets(
+    client: Client,
+    wanted: Vec<(TopicPartition, OffsetSpec)>,
+    read_committed: bool,
+    timeout: Duration,
+) -> Result<HashMap<TopicPartition, ListedOffset>> {
+    client.list_offsets(wanted, read_committed, timeout).await
+}

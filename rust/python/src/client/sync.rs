@@ -1,0 +1,489 @@
+//! `Client`: the cluster, its topology, offsets, scans.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ottla_client::connection::{ConnectionState, Lane, Status};
+use ottla_client::consumer::{FOLLOW, Range, ScanOptions};
+use ottla_client::metrics::Metric;
+use ottla_client::producer::Producer;
+use ottla_client::{Client as Core, Kind};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::client::client_arg::{connect, given_or_new};
+use crate::client::client_ops::{self, Wanted};
+use crate::client::cluster;
+use crate::client::cluster::Cluster;
+use crate::client::events::Events;
+use crate::config;
+use crate::convert::errors;
+use crate::convert::offsets;
+use crate::runtime::{Owned, runtime, seconds, wait_for};
+use crate::scan;
+use crate::scan::Scan;
+
+/// The state of a connection at the time of the call.
+///
+/// A client has at most two connections to a broker: one for data, and one for the groups and
+/// transactions that the broker coordinates. Consumers on a shared client have connections of their
+/// own.
+#[pyclass(frozen, get_all, module = "ottla")]
+pub(crate) struct ConnectionStatus {
+    /// The broker's id.
+    broker: i32,
+    /// What the connection is for: ``data``, or ``coordinator`` for groups and transactions.
+    lane: &'static str,
+    /// The broker's address as ``host:port``.
+    address: String,
+    /// ``connected``, ``connecting``, ``backing_off`` after a failure, or ``disconnected``.
+    state: &'static str,
+    /// The step that is under way while ``connecting``, such as ``DNS`` or ``TLS``.
+    phase: Option<String>,
+    /// The number of requests that have no response yet.
+    in_flight: usize,
+    /// The smoothed round-trip time in seconds, without fetches; None if unknown.
+    round_trip_time: Option<f64>,
+    /// The rest of the broker's throttle time in seconds (KIP-219), or None.
+    throttled_for: Option<f64>,
+    /// The message of the last failure; None if there was none.
+    last_error: Option<String>,
+}
+
+impl From<Status> for ConnectionStatus {
+    fn from(status: Status) -> Self {
+        Self {
+            broker: status.broker,
+            lane: match status.lane {
+                Lane::Data => "data",
+                Lane::Coordinator => "coordinator",
+            },
+            address: status.address,
+            state: match status.state {
+                ConnectionState::Connected => "connected",
+                ConnectionState::Connecting => "connecting",
+                ConnectionState::BackingOff => "backing_off",
+                ConnectionState::Disconnected => "disconnected",
+            },
+            phase: status.phase.map(|phase| phase.to_string()),
+            in_flight: status.in_flight,
+            round_trip_time: status.round_trip.map(|time| time.as_secs_f64()),
+            throttled_for: status.throttled_for.map(|time| time.as_secs_f64()),
+            last_error: status.last_error.map(|error| error.to_string()),
+        }
+    }
+}
+
+#[pymethods]
+impl ConnectionStatus {
+    fn __repr__(&self) -> String {
+        format!(
+            "ConnectionStatus(broker={}, lane={:?}, address={:?}, state={:?})",
+            self.broker, self.lane, self.address, self.state
+        )
+    }
+}
+
+/// A client of one Kafka cluster: metadata, offsets, events and scans.
+///
+/// Use it in a ``with`` block, or ``close()`` it. Any thread may use it. Producers, consumers and
+/// admins can share it.
+///
+/// Args:
+///     bootstrap: addresses as ``host:port``, in one text or a list (``bootstrap.servers``); one
+///         that responds is enough.
+///     config: configuration by Kafka's dotted names; keyword arguments are the same names with
+///         underscores, and win. ``sasl_oauth_token`` is a callable for OAUTHBEARER (KIP-255). It
+///         returns a token, ``(token, expiry)`` or ``(token, expiry, extensions)``: the expiry in
+///         seconds since 1970 or as an aware ``datetime``, the extensions as a dict. It is called
+///         on a thread of its own whenever a new token is needed.
+///     timeout: seconds in which the cluster must be found; until then, servers that fail are tried
+///         again. Default: ``default.api.timeout.ms``, 60 s.
+///     connect: whether to connect now. Otherwise the first call connects.
+///
+/// Raises:
+///     AuthenticationError: the credentials, or the certificate of either side, were rejected.
+///     BootstrapError: no bootstrap server could be used; the message lists each with its cause.
+///     ConfigError: a key or a value is wrong.
+#[pyclass(frozen, module = "ottla")]
+pub(crate) struct Client {
+    core: Owned<Core>,
+}
+
+impl Client {
+    /// The core, unless the client was closed.
+    pub(crate) fn core(&self) -> PyResult<&Core> {
+        let core = self.core.get()?;
+        if core.is_closed() { Err(errors::closed("this client was closed")) } else { Ok(core) }
+    }
+
+    /// Connects a new core.
+    pub(crate) fn connect_core(
+        py: Python<'_>,
+        bootstrap: Option<&Bound<'_, PyAny>>,
+        config: Option<&Bound<'_, PyAny>>,
+        timeout: Option<f64>,
+        connect: bool,
+        kwargs: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Core> {
+        let (config, environment) = config::config(py, bootstrap, config, kwargs)?;
+        let timeout = seconds(timeout, config.default_api_timeout)?;
+        let core = if connect {
+            wait_for(py, Core::connect(config, environment, timeout))
+        } else {
+            Core::new(config, environment).map_err(|error| errors::raise(py, &error))
+        }?;
+        Ok(core)
+    }
+
+    /// The core of a client that was given in place of addresses, or a new one that is connected; and
+    /// whether it is new.
+    pub(crate) fn given_or_connected(
+        py: Python<'_>,
+        what: &str,
+        bootstrap: Option<&Bound<'_, PyAny>>,
+        config: Option<&Bound<'_, PyAny>>,
+        timeout: Option<f64>,
+        kwargs: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<(Core, bool)> {
+        let (core, is_new) = given_or_new(py, what, bootstrap, config, kwargs)?;
+        let timeout = seconds(timeout, core.config().default_api_timeout)?;
+        wait_for(py, connect(core.clone(), is_new, timeout))?;
+        Ok((core, is_new))
+    }
+
+    fn timeout(&self, timeout: Option<f64>) -> PyResult<Duration> {
+        seconds(timeout, self.core()?.config().default_api_timeout)
+    }
+}
+
+#[pymethods]
+impl Client {
+    #[new]
+    #[pyo3(signature = (bootstrap=None, config=None, *, timeout=None, connect=true, **kwargs))]
+    fn new(
+        py: Python<'_>,
+        bootstrap: Option<&Bound<'_, PyAny>>,
+        config: Option<&Bound<'_, PyAny>>,
+        timeout: Option<f64>,
+        connect: bool,
+        kwargs: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Self> {
+        let core = Self::connect_core(py, bootstrap, config, timeout, connect, kwargs)?;
+        Ok(Self { core: Owned::new(core) })
+    }
+
+    /// Return a snapshot of the cluster's metadata.
+    ///
+    /// Args:
+    ///     topics: topics that it must contain. Those that are not known yet are looked up, and are
+    ///         refreshed until they have not been used for ``metadata.max.idle.ms`` (5 minutes).
+    ///     all_topics: whether to look up all topics of the cluster, this once.
+    ///     refresh: whether to ask the cluster even if everything is known.
+    ///     timeout: seconds. Default: ``default.api.timeout.ms``.
+    ///
+    /// Raises:
+    ///     UnknownTopicError: a topic does not exist.
+    ///     TimeoutError: the cluster did not respond in time.
+    #[pyo3(signature = (topics=None, *, all_topics=false, refresh=false, timeout=None))]
+    fn cluster(
+        &self,
+        py: Python<'_>,
+        topics: Option<Vec<String>>,
+        all_topics: bool,
+        refresh: bool,
+        timeout: Option<f64>,
+    ) -> PyResult<Cluster> {
+        let core = self.core()?;
+        let wanted = Wanted::new(topics, all_topics, refresh);
+        let snapshot = match client_ops::known(core, &wanted) {
+            Some(snapshot) => snapshot,
+            None => wait_for(py, client_ops::cluster(core.clone(), wanted, self.timeout(timeout)?))?,
+        };
+        Ok(Cluster::from(snapshot))
+    }
+
+    /// Return the names of all topics, internal ones included, in alphabetical order.
+    ///
+    /// Args:
+    ///     timeout: seconds. Default: ``default.api.timeout.ms``.
+    ///
+    /// Raises:
+    ///     TimeoutError: the cluster did not respond in time.
+    #[pyo3(signature = (*, timeout=None))]
+    fn list_topics(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<Vec<String>> {
+        list_topics(py, self.core()?, timeout)
+    }
+
+    /// Return the partitions of a topic by index.
+    ///
+    /// Args:
+    ///     topic: the topic's name. It is not made if it does not exist.
+    ///     timeout: seconds. Default: ``default.api.timeout.ms``.
+    ///
+    /// Returns:
+    ///     A dict whose keys are the partitions' numbers, from 0 on.
+    ///
+    /// Raises:
+    ///     UnknownTopicError: the topic does not exist; known within 5 s.
+    ///     TimeoutError: no broker has answered in time.
+    #[pyo3(signature = (topic, *, timeout=None))]
+    fn partitions_for<'py>(
+        &self,
+        py: Python<'py>,
+        topic: &str,
+        timeout: Option<f64>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        partitions_for(py, self.core()?, topic, timeout)
+    }
+
+    /// Return the id of a partition's leader, without waiting.
+    ///
+    /// It is that of the metadata at hand; no request is sent.
+    ///
+    /// Args:
+    ///     topic: the topic's name.
+    ///     partition: the partition's number.
+    ///
+    /// Returns:
+    ///     The id, or None if the partition has no leader or is not known.
+    fn leader(&self, topic: &str, partition: i32) -> PyResult<Option<i32>> {
+        Ok(self.core()?.leader(topic, partition))
+    }
+
+    /// Return the changes of the cluster and of the connections, from now on.
+    ///
+    /// While the returned object exists, metadata is refreshed every ``events.metadata.max.age.ms``
+    /// (5 s), so that an idle client notices changes, too.
+    ///
+    /// Args:
+    ///     all_topics: whether to include all topics, new ones too, instead of those that this
+    ///         client uses. Topics that exist already cause no events.
+    ///     timeout: seconds for looking up the topics. Default: ``default.api.timeout.ms``.
+    ///
+    /// Raises:
+    ///     TimeoutError: the cluster did not respond in time.
+    #[pyo3(signature = (*, all_topics=false, timeout=None))]
+    fn events(&self, py: Python<'_>, all_topics: bool, timeout: Option<f64>) -> PyResult<Events> {
+        events(py, self.core()?, all_topics, timeout)
+    }
+
+    /// Return the state of each connection, by broker, without waiting.
+    fn connections(&self) -> PyResult<Vec<ConnectionStatus>> {
+        Ok(connections(self.core()?))
+    }
+
+    /// Return the client's metrics, by the Java client's names, without waiting.
+    ///
+    /// See ``ottla.Metrics`` for their meaning.
+    fn metrics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        metrics(py, self.core()?.metrics())
+    }
+
+    /// Return offsets of partitions (Kafka's ListOffsets).
+    ///
+    /// Args:
+    ///     spec: for each ``(topic, partition)`` either ``"earliest"``, ``"latest"``,
+    ///         ``"max_timestamp"`` (KIP-734), or milliseconds since 1970 for the first record that
+    ///         is not older.
+    ///     isolation_level: ``read_uncommitted`` or ``read_committed``. With ``read_committed``,
+    ///         ``"latest"`` is the last stable offset: the end, or the first record of an open
+    ///         transaction. Default: the client's ``isolation.level``.
+    ///     timeout: seconds. Default: ``default.api.timeout.ms``.
+    ///
+    /// Returns:
+    ///     The offsets by ``(topic, partition)``; an offset of -1 means that no record matches.
+    ///
+    /// Raises:
+    ///     ConfigError: an entry of ``spec`` or the isolation level is wrong.
+    ///     UnknownTopicError: a topic or a partition does not exist.
+    ///     TimeoutError: a leader did not respond in time.
+    #[pyo3(signature = (spec, *, isolation_level=None, timeout=None))]
+    fn list_offsets<'py>(
+        &self,
+        py: Python<'py>,
+        spec: &Bound<'py, PyAny>,
+        isolation_level: Option<&str>,
+        timeout: Option<f64>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let core = self.core()?;
+        let wanted = offsets::specs(spec)?;
+        let read_committed = read_committed(py, core, isolation_level)?;
+        let timeout = self.timeout(timeout)?;
+        let found = wait_for(py, client_ops::list_offsets(core.clone(), wanted, read_committed, timeout))?;
+        offsets::to_dict(py, found)
+    }
+
+    /// Read ranges of offsets as Arrow batches; ``ottla.scan`` is the same by topic and time.
+    ///
+    /// Args:
+    ///     ranges: ``(topic, partition, start, end)``; ``end`` is exclusive. With an end of None,
+    ///         the scan follows the log until it is closed.
+    ///     columns: the columns to read, in that order. Default: all, without ``headers``.
+    ///     include_headers: whether to add ``headers`` to the default columns.
+    ///     max_rows: the maximum number of rows in a batch.
+    ///     target_bytes: bytes of keys, values and headers after which a batch ends.
+    ///     fail_on_data_loss: whether to raise if records of a range are gone. Otherwise they are
+    ///         skipped with a warning.
+    ///     timeout: seconds without any progress after which the scan fails. Default:
+    ///         ``default.api.timeout.ms``.
+    ///
+    /// Returns:
+    ///     A scan, which reads in the background from now on; errors of reading are raised by
+    ///     iterating over it.
+    ///
+    /// Raises:
+    ///     ConfigError: a range, a column or a limit is wrong.
+    #[pyo3(signature = (ranges, *, columns=None, include_headers=false, max_rows=50_000, target_bytes=4_194_304, fail_on_data_loss=true, timeout=None))]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
+    fn scan(
+        &self,
+        py: Python<'_>,
+        ranges: Vec<(String, i32, i64, Option<i64>)>,
+        columns: Option<Vec<String>>,
+        include_headers: bool,
+        max_rows: usize,
+        target_bytes: usize,
+        fail_on_data_loss: bool,
+        timeout: Option<f64>,
+    ) -> PyResult<Scan> {
+        let core = self.core()?;
+        let columns = scan::columns(py, columns, include_headers)?;
+        for (name, given) in [("max_rows", max_rows), ("target_bytes", target_bytes)] {
+            if given == 0 {
+                return Err(errors::config(py, format!("{name} is 0: expected 1 or more")));
+            }
+        }
+        let mut names: HashMap<String, Arc<str>> = HashMap::new();
+        let ranges = ranges
+            .into_iter()
+            .map(|(topic, partition, start, end)| {
+                if start < 0 {
+                    let words = format!(
+                        "{topic}-{partition}: the range starts at {start}; expected an offset, 0 or more"
+                    );
+                    return Err(errors::config(py, words));
+                }
+                let topic = names.entry(topic).or_insert_with_key(|name| name.as_str().into());
+                Ok(Range { partition: (Arc::clone(topic), partition), start, end: end.unwrap_or(FOLLOW) })
+            })
+            .collect::<PyResult<Vec<_>>>()?;
+        let config = core.config();
+        let options = ScanOptions {
+            fail_on_data_loss,
+            read_committed: config.isolation_level == ottla_client::config::IsolationLevel::ReadCommitted,
+            // Large answers cost the least CPU a record; the whole answer is bounded all the same.
+            max_bytes: config.fetch_max_bytes.min(scan::FETCH_BYTES),
+            timeout: self.timeout(timeout)?,
+        };
+        let runtime = runtime()?;
+        let _entered = runtime.enter();
+        Scan::start(core.clone(), ranges, options, columns, max_rows, target_bytes)
+    }
+
+    /// Close all connections. Calls that wait for a response fail with ``ClosedError``.
+    ///
+    /// Args:
+    ///     timeout: has no effect; producers and consumers have the same argument.
+    #[pyo3(signature = (timeout=None))]
+    fn close(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<()> {
+        // Nothing of a client needs time to close; the argument is for symmetry with producers.
+        let _ = timeout;
+        let core = self.core.get()?;
+        py.detach(|| core.close());
+        Ok(())
+    }
+
+    fn __enter__(this: Py<Self>) -> Py<Self> {
+        this
+    }
+
+    #[pyo3(signature = (*_args))]
+    fn __exit__(&self, py: Python<'_>, _args: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.close(py, None)
+    }
+
+    fn __repr__(&self) -> String {
+        repr("Client", self.core.peek())
+    }
+}
+
+/// The state of each connection, by broker.
+pub(crate) fn connections(core: &Core) -> Vec<ConnectionStatus> {
+    core.connections().into_iter().map(ConnectionStatus::from).collect()
+}
+
+/// The partitions of a topic that exists, by index.
+pub(crate) fn partitions_for<'py>(
+    py: Python<'py>,
+    core: &Core,
+    topic: &str,
+    timeout: Option<f64>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let timeout = seconds(timeout, core.config().default_api_timeout)?;
+    cluster::partitions(py, &*wait_for(py, client_ops::topic(core.clone(), topic.into(), timeout))?)
+}
+
+/// The names of all topics.
+pub(crate) fn list_topics(py: Python<'_>, core: &Core, timeout: Option<f64>) -> PyResult<Vec<String>> {
+    let timeout = seconds(timeout, core.config().default_api_timeout)?;
+    wait_for(py, client_ops::list_topics(core.clone(), timeout))
+}
+
+/// The changes from now on.
+pub(crate) fn events(
+    py: Python<'_>,
+    core: &Core,
+    all_topics: bool,
+    timeout: Option<f64>,
+) -> PyResult<Events> {
+    let timeout = seconds(timeout, core.config().default_api_timeout)?;
+    let (receiver, kept_fresh) = wait_for(py, client_ops::events(core.clone(), all_topics, timeout))?;
+    Ok(Events::new(receiver, kept_fresh))
+}
+
+/// What was counted and measured, by name.
+pub(crate) fn metrics(py: Python<'_>, all: Vec<Metric>) -> PyResult<Bound<'_, PyDict>> {
+    let dict = PyDict::new(py);
+    for metric in all {
+        dict.set_item(metric.name, metric.value)?;
+    }
+    Ok(dict)
+}
+
+/// The same of a producer's topics.
+pub(crate) fn topic_metrics<'py>(py: Python<'py>, core: &Producer) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    for (topic, all) in core.topic_metrics() {
+        dict.set_item(&*topic, metrics(py, all)?)?;
+    }
+    Ok(dict)
+}
+
+/// What is printed of a client; it has no core in a forked child.
+pub(crate) fn repr(class: &str, core: Option<&Core>) -> String {
+    let Some(core) = core else { return format!("{class}(made in another process)") };
+    let snapshot = core.snapshot();
+    format!(
+        "{class}(bootstrap={:?}, cluster_id={:?}, brokers={}{})",
+        core.config().bootstrap_servers.join(","),
+        snapshot.cluster_id.as_deref().unwrap_or_default(),
+        snapshot.brokers.len(),
+        if core.is_closed() { ", closed" } else { "" }
+    )
+}
+
+/// Whether only committed records count at an isolation level, by Kafka's name; without one, at that of
+/// the client's configuration.
+pub(crate) fn read_committed(py: Python<'_>, client: &Core, level: Option<&str>) -> PyResult<bool> {
+    match level {
+        None => Ok(client.config().isolation_level == ottla_client::config::IsolationLevel::ReadCommitted),
+        Some("read_committed") => Ok(true),
+        Some("read_uncommitted") => Ok(false),
+        Some(level) => {
+            let words = format!("isolation.level={level:?}: expected read_uncommitted or read_committed");
+            Err(errors::raise(py, &ottla_client::Error::new(Kind::Config, words)))
+        }
+    }
+}

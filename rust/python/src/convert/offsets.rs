@@ -1,0 +1,105 @@
+//! Offsets by earliest, latest, or timestamp.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use ottla_client::{OffsetSpec, TopicPartition};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyType};
+
+use crate::convert::datetime;
+use crate::convert::errors;
+
+/// An offset that was looked up, and the record's timestamp.
+///
+/// Args:
+///     offset: the offset; -1 if no record fits.
+///     timestamp: the record's, in milliseconds since 1970.
+///     leader_epoch: the epoch of the record's leader; -1, the default, if unknown.
+#[pyclass(frozen, get_all, eq, hash, module = "ottla")]
+#[derive(PartialEq, Eq, Hash)]
+pub(crate) struct OffsetAndTimestamp {
+    /// The offset; -1 if no record matches.
+    pub(crate) offset: i64,
+    /// The record's timestamp in milliseconds since 1970; -1 if none was looked up.
+    pub(crate) timestamp: i64,
+    /// The leader epoch of the record; -1 if unknown.
+    pub(crate) leader_epoch: i32,
+}
+
+#[pymethods]
+impl OffsetAndTimestamp {
+    #[new]
+    #[pyo3(signature = (offset, timestamp, leader_epoch=-1))]
+    fn new(offset: i64, timestamp: i64, leader_epoch: i32) -> Self {
+        Self { offset, timestamp, leader_epoch }
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> (Bound<'py, PyType>, (i64, i64, i32)) {
+        (py.get_type::<Self>(), (self.offset, self.timestamp, self.leader_epoch))
+    }
+
+    fn __repr__(&self) -> String {
+        format!(
+            "OffsetAndTimestamp(offset={}, timestamp={}, leader_epoch={})",
+            self.offset, self.timestamp, self.leader_epoch
+        )
+    }
+}
+
+/// What is asked for, by partition.
+pub(crate) fn specs(wanted: &Bound<'_, PyAny>) -> PyResult<Vec<(TopicPartition, OffsetSpec)>> {
+    let mut names: HashMap<String, Arc<str>> = HashMap::new();
+    let mut specs = Vec::new();
+    for item in wanted.call_method0("items")?.try_iter()? {
+        let ((topic, partition), wanted): ((String, i32), Bound<'_, PyAny>) = item?.extract()?;
+        let topic = names.entry(topic).or_insert_with_key(|name| name.as_str().into());
+        specs.push(((Arc::clone(topic), partition), spec(&wanted)?));
+    }
+    Ok(specs)
+}
+
+fn spec(wanted: &Bound<'_, PyAny>) -> PyResult<OffsetSpec> {
+    if let Ok(name) = wanted.extract::<String>() {
+        return match name.as_str() {
+            "earliest" => Ok(OffsetSpec::Earliest),
+            "latest" => Ok(OffsetSpec::Latest),
+            "max_timestamp" => Ok(OffsetSpec::MaxTimestamp),
+            _ => Err(wrong(wanted)),
+        };
+    }
+    let millis = match datetime::millis("offset", wanted)? {
+        Some(millis) => Ok(millis),
+        None => wanted.extract::<i64>(),
+    };
+    match millis {
+        Ok(millis) if millis >= 0 => Ok(OffsetSpec::Timestamp(millis)),
+        _ => Err(wrong(wanted)),
+    }
+}
+
+fn wrong(wanted: &Bound<'_, PyAny>) -> PyErr {
+    let words = format!(
+        "offset {wanted}: expected 'earliest', 'latest', 'max_timestamp', milliseconds since 1970 or a datetime"
+    );
+    errors::config(wanted.py(), words)
+}
+
+/// The answer as a dict by `(topic, partition)`.
+pub(crate) fn to_dict<'py>(
+    py: Python<'py>,
+    found: HashMap<TopicPartition, ottla_client::ListedOffset>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let mut found: Vec<_> = found.into_iter().collect();
+    found.sort_by(|a, b| a.0.cmp(&b.0));
+    let dict = PyDict::new(py);
+    for ((topic, partition), listed) in found {
+        let value = OffsetAndTimestamp {
+            offset: listed.offset,
+            timestamp: listed.timestamp,
+            leader_epoch: listed.leader_epoch,
+        };
+        dict.set_item((&*topic, partition), Py::new(py, value)?)?;
+    }
+    Ok(dict)
+}

@@ -1,0 +1,95 @@
+//! `RecordBatch`: rows that any Arrow library can take over without a copy, by the PyCapsule
+//! interface. The wheel itself needs no Arrow library.
+
+use std::sync::Arc;
+
+use arrow_array::{RecordBatch as ArrowBatch, StructArray};
+use arrow_schema::{DataType, Field, FieldRef, SchemaRef};
+use ottla_arrow::{DecodeCause, DecodeError};
+use ottla_client::{Error, Kind};
+use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyList, PyTuple};
+use pyo3_arrow::ffi::{to_array_pycapsules, to_schema_pycapsule};
+
+use crate::convert::rows;
+
+/// Records as Arrow columns, for any library that supports Arrow's PyCapsule interface.
+///
+/// ``pyarrow.record_batch(batch)`` and ``polars.DataFrame(batch)`` take it over without a copy.
+#[pyclass(frozen, module = "ottla")]
+pub(crate) struct RecordBatch(pub(crate) ArrowBatch);
+
+/// A batch's columns as the fields of one struct, which is how Arrow's C interface hands it over.
+pub(crate) fn as_struct_field(schema: &SchemaRef) -> FieldRef {
+    Arc::new(Field::new_struct("", schema.fields().clone(), false).with_metadata(schema.metadata().clone()))
+}
+
+/// The engine's error for bytes that could not be decoded.
+pub(crate) fn undecodable(error: DecodeError) -> Error {
+    let place = format!("{}-{}, read up to offset {}", error.topic, error.partition, error.next_offset);
+    let error = match error.cause {
+        DecodeCause::Records(cause) => Error::from(cause),
+        cause => Error::new(Kind::Protocol, cause.to_string()),
+    };
+    error.because(place)
+}
+
+#[pymethods]
+impl RecordBatch {
+    /// The number of rows.
+    #[getter]
+    fn num_rows(&self) -> usize {
+        self.0.num_rows()
+    }
+
+    /// The number of columns.
+    #[getter]
+    fn num_columns(&self) -> usize {
+        self.0.num_columns()
+    }
+
+    /// The names of the columns, in order.
+    #[getter]
+    fn column_names(&self) -> Vec<String> {
+        self.0.schema_ref().fields().iter().map(|field| field.name().clone()).collect()
+    }
+
+    /// The size of the columns' buffers in bytes.
+    #[getter]
+    fn nbytes(&self) -> usize {
+        self.0.get_array_memory_size()
+    }
+
+    /// Return the rows as tuples of plain Python values, without any Arrow library.
+    ///
+    /// It makes an object for each value and is meant for small batches.
+    ///
+    /// Returns:
+    ///     A tuple for each row, in the order of the columns. Timestamps are milliseconds since
+    ///     1970; headers are lists of pairs of a name and a value, or None.
+    fn rows<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        rows::rows(py, &self.0)
+    }
+
+    fn __len__(&self) -> usize {
+        self.0.num_rows()
+    }
+
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        Ok(to_schema_pycapsule(py, DataType::Struct(self.0.schema_ref().fields().clone()))?)
+    }
+
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_array__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyCapsule>>,
+    ) -> PyResult<Bound<'py, PyTuple>> {
+        let field = as_struct_field(self.0.schema_ref());
+        Ok(to_array_pycapsules(py, field, &StructArray::from(self.0.clone()), requested_schema)?)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("RecordBatch(num_rows={}, columns={:?})", self.0.num_rows(), self.column_names())
+    }
+}

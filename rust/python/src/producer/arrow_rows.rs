@@ -1,0 +1,84 @@
+//! What `send_batch` was given as Arrow: keys and values side by side, or tables, in chunks of one length.
+//!
+//! Invariant: of each pair keys and values have as many rows.
+
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef};
+use ottla_arrow::{Columns, ColumnsError};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3_arrow::input::AnyArray;
+
+use crate::convert::errors;
+use crate::producer::send_batch::Given;
+
+/// Keys, if there are any, and values; or a table alone.
+pub(crate) type Pair = (Option<ArrayRef>, ArrayRef);
+
+pub(crate) fn speaks_arrow(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    Ok(object.hasattr("__arrow_c_array__")? || object.hasattr("__arrow_c_stream__")?)
+}
+
+/// Keys and values, or tables.
+pub(crate) fn pairs(py: Python<'_>, given: &Given<'_, '_>) -> PyResult<Vec<Pair>> {
+    if given.headers.is_some() || given.timestamps.is_some() || given.partitions.is_some() {
+        let words = "with Arrow, headers, timestamps and partitions are columns of the table: headers, timestamp, partition";
+        return Err(errors::config(py, words));
+    }
+    let values = chunks("values", given.values)?;
+    let keys = given.keys.filter(|keys| !keys.is_none()).map(|keys| chunks("keys", keys)).transpose()?;
+    match keys {
+        None => Ok(values.into_iter().map(|values| (None, values)).collect()),
+        Some(keys) => aligned(py, &keys, &values),
+    }
+}
+
+pub(crate) fn all_columns(pairs: &[Pair]) -> Result<Vec<Columns<'_>>, ColumnsError> {
+    pairs.iter().map(columns).collect()
+}
+
+pub(crate) fn columns((keys, values): &Pair) -> Result<Columns<'_>, ColumnsError> {
+    match (values.as_struct_opt(), keys) {
+        (Some(rows), None) => Columns::from_struct(rows),
+        (_, keys) => Columns::from_arrays(keys.as_deref(), values),
+    }
+}
+
+/// The arrays of anything that speaks Arrow.
+pub(crate) fn chunks(what: &str, object: &Bound<'_, PyAny>) -> PyResult<Vec<ArrayRef>> {
+    if !speaks_arrow(object)? {
+        let ty = object.get_type().name()?;
+        return Err(PyTypeError::new_err(format!(
+            "{what} is of type {ty}; with Arrow, both keys and values are Arrow arrays"
+        )));
+    }
+    let reader = object.extract::<AnyArray>()?.into_reader()?;
+    reader.collect::<Result<Vec<_>, _>>().map_err(|error| errors::config(object.py(), error.to_string()))
+}
+
+/// Keys and values, which may be cut into chunks at different places, cut at the same ones.
+fn aligned(py: Python<'_>, keys: &[ArrayRef], values: &[ArrayRef]) -> PyResult<Vec<Pair>> {
+    if values.iter().any(|values| values.as_struct_opt().is_some()) {
+        return Err(errors::config(py, "keys: the table has its own column for keys; pass one or the other"));
+    }
+    let length = |chunks: &[ArrayRef]| chunks.iter().map(|chunk| chunk.len()).sum::<usize>();
+    if length(keys) != length(values) {
+        let words = format!("keys has {} items and values has {}", length(keys), length(values));
+        return Err(errors::config(py, words));
+    }
+    let mut pairs = Vec::new();
+    let mut keys = keys.iter().filter(|keys| !keys.is_empty()).cloned();
+    let mut rest: Option<ArrayRef> = None;
+    for values in values {
+        let mut at = 0;
+        while at < values.len()
+            && let Some(chunk) = rest.take().or_else(|| keys.next())
+        {
+            let count = chunk.len().min(values.len() - at);
+            pairs.push((Some(chunk.slice(0, count)), values.slice(at, count)));
+            rest = (count < chunk.len()).then(|| chunk.slice(count, chunk.len() - count));
+            at += count;
+        }
+    }
+    Ok(pairs)
+}

@@ -1,0 +1,32 @@
+//! What a program has a producer do with each record before it is sent: interceptors, serializers, and
+//! a partitioner of its own, in this order.
+
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::producer::interceptors::Interceptors;
+use crate::producer::partitioner::Custom;
+use crate::producer::serializers::Serializers;
+
+pub(crate) struct Hooks {
+    pub(crate) interceptors: Option<Interceptors>,
+    pub(crate) serializers: Serializers,
+    pub(crate) partitioner: Option<Arc<Custom>>,
+}
+
+impl Hooks {
+    /// Also the keywords that are configuration.
+    pub(crate) fn take<'py>(
+        key_serializer: Option<&Bound<'py, PyAny>>,
+        value_serializer: Option<&Bound<'py, PyAny>>,
+        interceptors: Option<&Bound<'py, PyAny>>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<(Self, Option<Bound<'py, PyDict>>)> {
+        let serializers = Serializers::new(key_serializer, value_serializer)?;
+        let interceptors = Interceptors::new(interceptors)?;
+        let (partitioner, kwargs) = Custom::take(kwargs)?;
+        Ok((Self { interceptors, serializers, partitioner: partitioner.map(Arc::new) }, kwargs))
+    }
+}

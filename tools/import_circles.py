@@ -1,0 +1,204 @@
+"""Lists the import circles of each Rust crate and of the Python package.
+
+A circle between a module and its own parent or child is allowed: they are one thing in two files.
+Re-exports (`pub use`) are looked through to the module that defines the name, so that a facade such as
+`consumer/mod.rs` is no import by itself. Any other circle fails the check, unless `ALLOWED` gives its
+reason, and so does an entry of `ALLOWED` that is no circle any more.
+
+    tools/import_circles.py            check, as `make check` does
+    tools/import_circles.py --graph    print every import too
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+CRATES = ("protocol", "arrow", "gssapi", "client", "mock", "python")
+
+# A circle, as its modules in order, and why it may stay.
+ALLOWED: dict[tuple[str, ...], str] = {}
+
+Graph = dict[str, set[str]]
+
+COMMENTS_AND_STRINGS = re.compile(r'//[^\n]*|/\*.*?\*/|r#*"(?:.|\n)*?"#*|"(?:\\.|[^"\\])*"', re.DOTALL)
+TESTS = re.compile(r"#\[cfg\(test\)\]\s*(?:pub )?mod \w+ *\{.*", re.DOTALL)
+USE = re.compile(r"(?P<pub>pub(?:\([^)]*\))?\s+)?\buse\s+(?P<tree>[^;]+);")
+PATH = re.compile(r"\b(?:crate|super|self)(?:::\w+)+")
+MODULE = re.compile(r"^\s*(?:pub(?:\([^)]*\))?\s+)?mod (\w+);", re.MULTILINE)
+
+
+def expand(tree: str) -> Iterator[tuple[str, str]]:
+    """The paths of a use tree, each with the name that it gets: `a::{b, c as d}` -> a::b b, a::c d."""
+    tree = tree.strip()
+    if "{" not in tree:
+        path, _, alias = tree.partition(" as ")
+        path = path.strip().removesuffix("::self")
+        yield path, alias.strip() or path.rsplit("::", 1)[-1]
+        return
+    prefix, rest = tree.split("{", 1)
+    depth, part = 0, ""
+    for char in rest[: rest.rindex("}")] + ",":
+        depth += (char == "{") - (char == "}")
+        if char == "," and depth == 0:
+            if part.strip():
+                yield from expand(prefix + part.strip())
+            part = ""
+        else:
+            part += char
+
+
+class Crate:
+    """The modules of one crate, by path within it ("" is lib.rs), and what each of them names."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.source = ROOT / "rust" / name / "src"
+        self.texts = {
+            self.module_of(path): TESTS.sub("", COMMENTS_AND_STRINGS.sub(" ", path.read_text()))
+            for path in sorted(self.source.rglob("*.rs"))
+            if path.name != "tests.rs"
+        }
+        self.names: dict[str, dict[str, str]] = {}
+        for module, text in self.texts.items():
+            names = {m: self.join(module, m) for m in MODULE.findall(text)}
+            for use in USE.finditer(text):
+                names |= {alias: self.absolute(module, path) for path, alias in expand(use["tree"])}
+            self.names[module] = names
+
+    def module_of(self, path: Path) -> str:
+        parts = list(path.relative_to(self.source).with_suffix("").parts)
+        if parts[-1] in ("mod", "lib"):
+            parts.pop()
+        return "::".join(parts)
+
+    @staticmethod
+    def join(module: str, name: str) -> str:
+        return f"{module}::{name}" if module else name
+
+    def absolute(self, module: str, path: str) -> str:
+        """`path` as written in `module`, from the crate's root; starts with `::` if it is another crate's."""
+        first, _, rest = path.partition("::")
+        if first == "crate":
+            return rest
+        if first == "self":
+            return self.join(module, rest)
+        if first == "super":
+            return self.absolute("::".join(module.split("::")[:-1]), f"self::{rest}" if rest else "self")
+        child = self.join(module, first)
+        return self.join(module, path) if child in self.texts else f"::{path}"
+
+    def defining(self, path: str, seen: frozenset[str] = frozenset()) -> str | None:
+        """The module that defines what `path` names, through any re-export; None outside of the crate."""
+        if path.startswith("::") or path in seen:
+            return None
+        parts, module = path.split("::"), ""
+        while parts and self.join(module, parts[0]) in self.texts:
+            module = self.join(module, parts.pop(0))
+        if parts and (target := self.names[module].get(parts[0])) is not None:
+            return self.defining("::".join([target, *parts[1:]]), seen | {path})
+        return module
+
+    def graph(self) -> Graph:
+        graph: Graph = {}
+        for module, text in self.texts.items():
+            used = {path for use in USE.finditer(text) if not use["pub"] for path, _ in expand(use["tree"])}
+            used |= set(PATH.findall(USE.sub(" ", text)))
+            # `child::name`, as a parent writes it.
+            children = [m for m in self.texts if m.rpartition("::")[0] == module and m]
+            for child in children:
+                name = child.rsplit("::", 1)[-1]
+                used |= set(re.findall(rf"(?<![\w:])({name}::\w+)", USE.sub(" ", text)))
+            targets = {self.defining(self.absolute(module, path)) for path in used}
+            graph[module] = {t for t in targets if t is not None and t != module}
+        return graph
+
+
+def python_graph(package: Path) -> Graph:
+    """The imports of a package's modules, late ones too, but not those for type checkers alone."""
+    modules = {
+        ".".join(p.relative_to(package.parent).with_suffix("").parts).removesuffix(".__init__"): p
+        for p in sorted(package.rglob("*.py"))
+    }
+    graph: Graph = {}
+    for module, path in modules.items():
+        here = module.split(".") if path.name == "__init__.py" else module.split(".")[:-1]
+        targets: set[str] = set()
+        tree = ast.parse(path.read_text())
+        typing_only = {
+            inner
+            for node in ast.walk(tree)
+            if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+            for part in node.body
+            for inner in ast.walk(part)
+        }
+        for node in ast.walk(tree):
+            if node in typing_only:
+                continue
+            if isinstance(node, ast.Import):
+                targets |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom):
+                base = here[: len(here) - node.level + 1] if node.level else []
+                base = base + (node.module.split(".") if node.module else [])
+                for alias in node.names:
+                    full = ".".join([*base, alias.name])
+                    targets.add(full if full in modules else ".".join(base))
+        graph[module] = {t for t in targets if t in modules and t != module}
+    return graph
+
+
+def related(one: str, other: str, separator: str) -> bool:
+    """Whether one module contains the other."""
+    return f"{one}{separator}".startswith(f"{other}{separator}" if other else "") or f"{other}{separator}".startswith(
+        f"{one}{separator}" if one else ""
+    )
+
+
+def circles(graph: Graph, separator: str) -> list[tuple[str, ...]]:
+    """For each set of modules that reach one another other than as parent and child: its shortest circle."""
+    edges = {a: {b for b in bs if not related(a, b, separator)} for a, bs in graph.items()}
+    found: set[tuple[str, ...]] = set()
+    for start in sorted(edges):
+        queue, before = [start], {start: ""}
+        while queue:
+            at = queue.pop(0)
+            if start in edges.get(at, ()):
+                circle = [at]
+                while circle[0] != start:
+                    circle.insert(0, before[circle[0]])
+                least = circle.index(min(circle))
+                found.add(tuple(circle[least:] + circle[:least]))
+                break
+            for following in sorted(edges.get(at, ())):
+                if following not in before:
+                    before[following] = at
+                    queue.append(following)
+    return sorted(found)
+
+
+def main() -> int:
+    graphs = [(name, Crate(name).graph(), "::") for name in CRATES]
+    graphs.append(("ottla", python_graph(ROOT / "python/ottla"), "."))
+    failed, seen = False, set()
+    for name, graph, separator in graphs:
+        if "--graph" in sys.argv:
+            for module, targets in graph.items():
+                print(f"{name}: {module or 'lib'} -> {', '.join(t or 'lib' for t in sorted(targets))}")
+        for circle in circles(graph, separator):
+            key = (name, *circle)
+            seen.add(key)
+            reason = ALLOWED.get(key)
+            failed |= reason is None
+            print(f"{name}: {' -> '.join((*circle, circle[0]))}" + (f"  (allowed: {reason})" if reason else ""))
+    for key in ALLOWED.keys() - seen:
+        failed = True
+        print(f"no circle any more, remove it from ALLOWED: {key}")
+    return int(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
