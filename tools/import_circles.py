@@ -1,9 +1,9 @@
 """Lists the import circles of each Rust crate and of the Python package.
 
 A circle between a module and its own parent or child is allowed: they are one thing in two files.
-Re-exports (`pub use`) are looked through to the module that defines the name, so that a facade such as
-`consumer/mod.rs` is no import by itself. Any other circle fails the check, unless `ALLOWED` gives its
-reason, and so does an entry of `ALLOWED` that is no circle any more.
+A re-export (`pub use`) counts as an import of the module that defines the name, so a facade such as
+`requests/mod.rs` adds none. Any other circle fails the check unless `ALLOWED` gives a reason for it,
+and so does an entry of `ALLOWED` that is no longer a circle.
 
     tools/import_circles.py            check, as `make check` does
     tools/import_circles.py --graph    print every import too
@@ -25,7 +25,9 @@ ALLOWED: dict[tuple[str, ...], str] = {}
 
 Graph = dict[str, set[str]]
 
-COMMENTS_AND_STRINGS = re.compile(r'//[^\n]*|/\*.*?\*/|r#*"(?:.|\n)*?"#*|"(?:\\.|[^"\\])*"', re.DOTALL)
+COMMENTS_AND_STRINGS = re.compile(
+    r'//[^\n]*|/\*.*?\*/|r#*"(?:.|\n)*?"#*|"(?:\\.|[^"\\])*"', re.DOTALL
+)
 TESTS = re.compile(r"#\[cfg\(test\)\]\s*(?:pub )?mod \w+ *\{.*", re.DOTALL)
 USE = re.compile(r"(?P<pub>pub(?:\([^)]*\))?\s+)?\buse\s+(?P<tree>[^;]+);")
 PATH = re.compile(r"\b(?:crate|super|self)(?:::\w+)+")
@@ -33,7 +35,7 @@ MODULE = re.compile(r"^\s*(?:pub(?:\([^)]*\))?\s+)?mod (\w+);", re.MULTILINE)
 
 
 def expand(tree: str) -> Iterator[tuple[str, str]]:
-    """The paths of a use tree, each with the name that it gets: `a::{b, c as d}` -> a::b b, a::c d."""
+    """The paths of a use tree and the name of each: `a::{b, c as d}` -> (a::b, b), (a::c, d)."""
     tree = tree.strip()
     if "{" not in tree:
         path, _, alias = tree.partition(" as ")
@@ -81,19 +83,20 @@ class Crate:
         return f"{module}::{name}" if module else name
 
     def absolute(self, module: str, path: str) -> str:
-        """`path` as written in `module`, from the crate's root; starts with `::` if it is another crate's."""
+        """`path`, as written in `module`, from the crate's root; `::path` if it is another crate's."""
         first, _, rest = path.partition("::")
         if first == "crate":
             return rest
         if first == "self":
             return self.join(module, rest)
         if first == "super":
-            return self.absolute("::".join(module.split("::")[:-1]), f"self::{rest}" if rest else "self")
+            parent = "::".join(module.split("::")[:-1])
+            return self.absolute(parent, f"self::{rest}" if rest else "self")
         child = self.join(module, first)
         return self.join(module, path) if child in self.texts else f"::{path}"
 
     def defining(self, path: str, seen: frozenset[str] = frozenset()) -> str | None:
-        """The module that defines what `path` names, through any re-export; None outside of the crate."""
+        """The module that defines `path`, through re-exports; None if it is another crate's."""
         if path.startswith("::") or path in seen:
             return None
         parts, module = path.split("::"), ""
@@ -106,7 +109,8 @@ class Crate:
     def graph(self) -> Graph:
         graph: Graph = {}
         for module, text in self.texts.items():
-            used = {path for use in USE.finditer(text) if not use["pub"] for path, _ in expand(use["tree"])}
+            uses = [use["tree"] for use in USE.finditer(text) if not use["pub"]]
+            used = {path for tree in uses for path, _ in expand(tree)}
             used |= set(PATH.findall(USE.sub(" ", text)))
             # `child::name`, as a parent writes it.
             children = [m for m in self.texts if m.rpartition("::")[0] == module and m]
@@ -153,13 +157,12 @@ def python_graph(package: Path) -> Graph:
 
 def related(one: str, other: str, separator: str) -> bool:
     """Whether one module contains the other."""
-    return f"{one}{separator}".startswith(f"{other}{separator}" if other else "") or f"{other}{separator}".startswith(
-        f"{one}{separator}" if one else ""
-    )
+    first, second = (name + separator if name else "" for name in (one, other))
+    return first.startswith(second) or second.startswith(first)
 
 
 def circles(graph: Graph, separator: str) -> list[tuple[str, ...]]:
-    """For each set of modules that reach one another other than as parent and child: its shortest circle."""
+    """The shortest circle through each module that reaches itself through others."""
     edges = {a: {b for b in bs if not related(a, b, separator)} for a, bs in graph.items()}
     found: set[tuple[str, ...]] = set()
     for start in sorted(edges):
@@ -187,16 +190,18 @@ def main() -> int:
     for name, graph, separator in graphs:
         if "--graph" in sys.argv:
             for module, targets in graph.items():
-                print(f"{name}: {module or 'lib'} -> {', '.join(t or 'lib' for t in sorted(targets))}")
+                named = ", ".join(target or "lib" for target in sorted(targets))
+                print(f"{name}: {module or 'lib'} -> {named}")
         for circle in circles(graph, separator):
             key = (name, *circle)
             seen.add(key)
             reason = ALLOWED.get(key)
             failed |= reason is None
-            print(f"{name}: {' -> '.join((*circle, circle[0]))}" + (f"  (allowed: {reason})" if reason else ""))
+            path = " -> ".join((*circle, circle[0]))
+            print(f"{name}: {path}" + (f"  (allowed: {reason})" if reason else ""))
     for key in ALLOWED.keys() - seen:
         failed = True
-        print(f"no circle any more, remove it from ALLOWED: {key}")
+        print(f"no longer a circle, remove it from ALLOWED: {key}")
     return int(failed)
 
 

@@ -132,19 +132,19 @@ MUTATIONS = [
     ),
     Mutation(
         "commits-are-one-too-far",
-        f"{_CONSUMER}/commits.rs",
+        f"{_CONSUMER}/commit/mod.rs",
         "            offset: slot.position.offset,\n",
         "            offset: slot.position.offset + 1,\n",
     ),
     Mutation(
         "commits-of-given-up-partitions-go-out",
-        f"{_CONSUMER}/claim.rs",
+        f"{_CONSUMER}/commit/claim.rs",
         "(Some(since), Some(slot)) => *since != slot.since,",
         "(Some(since), Some(slot)) => *since != slot.since && *since == u64::MAX,",
     ),
     Mutation(
         "fetch-sessions-are-not-reset",
-        f"{_CONSUMER}/fetch_session.rs",
+        f"{_CONSUMER}/fetch/fetch_session.rs",
         "        self.epoch = INITIAL;\n",
         "        self.epoch = INITIAL.max(self.epoch);\n",
     ),
