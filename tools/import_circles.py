@@ -1,9 +1,9 @@
 """Lists the import circles of each Rust crate and of the Python package.
 
 A circle between a module and its own parent or child is allowed: they are one thing in two files.
-A re-export (`pub use`) counts as an import of the module that defines the name, so a facade such as
-`requests/mod.rs` adds none. Any other circle fails the check unless `ALLOWED` gives a reason for it,
-and so does an entry of `ALLOWED` that is no longer a circle.
+A re-export (`pub use`) counts as an import of the module that defines the name, so a facade such
+as `requests/mod.rs` adds none. Any other circle fails the check unless `ALLOWED` gives a reason for
+it, and so does an entry of `ALLOWED` that is no longer a circle.
 
     tools/import_circles.py            check, as `make check` does
     tools/import_circles.py --graph    print every import too
@@ -83,7 +83,7 @@ class Crate:
         return f"{module}::{name}" if module else name
 
     def absolute(self, module: str, path: str) -> str:
-        """`path`, as written in `module`, from the crate's root; `::path` if it is another crate's."""
+        """`path`, as written in `module`, from the crate's root; `::path` if of another crate."""
         first, _, rest = path.partition("::")
         if first == "crate":
             return rest
