@@ -67,8 +67,8 @@ def test_tests_exist(page: Path) -> None:
             continue
         if text.endswith((".py", ".rs")) or (match := TEST.fullmatch(text)) is None:
             continue
-        name = match["name"]
-        if not any(test.startswith(name) if match["more"] else test == name for test in known_tests()):
+        name, more = match["name"], match["more"]
+        if not any(test == name or (more and test.startswith(name)) for test in known_tests()):
             missing.append(text)
     assert missing == []
 
