@@ -115,11 +115,11 @@ pub struct Context {
 pub(crate) enum Outlook {
     /// It may pass: a broker is restarting, a network is down.
     #[default]
-    MayPass,
+    Transient,
     /// It looks like a setting that does not fit the server, but a server in trouble looks alike.
-    ProbablyLasts,
+    ProbablyPermanent,
     /// It stays until somebody changes something.
-    Lasts,
+    Permanent,
 }
 
 /// An error of the client.
@@ -182,13 +182,13 @@ impl Error {
 
     /// A broker's error code, in other words.
     #[must_use]
-    pub(crate) fn told(code: ErrorCode, message: impl Into<String>) -> Self {
-        Self::from_code(code).saying(message)
+    pub(crate) fn with_code(code: ErrorCode, message: impl Into<String>) -> Self {
+        Self::from_code(code).with_message(message)
     }
 
     /// The same error in other words.
     #[must_use]
-    pub(crate) fn saying(self, message: impl Into<String>) -> Self {
+    pub(crate) fn with_message(self, message: impl Into<String>) -> Self {
         self.with(|inner| inner.message = message.into())
     }
 
@@ -258,7 +258,7 @@ impl Error {
 
     /// Puts words in front of the message.
     #[must_use]
-    pub fn because(self, what: impl fmt::Display) -> Self {
+    pub fn prefixed(self, what: impl fmt::Display) -> Self {
         self.with(|inner| inner.message = format!("{what}: {}", inner.message))
     }
 
@@ -331,8 +331,8 @@ impl Error {
     /// Whether the cause can go away. Of several attempts, one that may succeed is enough.
     #[must_use]
     pub(crate) fn outlook(&self) -> Outlook {
-        if !self.may_pass() {
-            return Outlook::Lasts;
+        if !self.is_transient() {
+            return Outlook::Permanent;
         }
         self.attempts().iter().map(Self::outlook).min().unwrap_or(self.0.outlook)
     }
@@ -340,7 +340,7 @@ impl Error {
     /// Whether the client goes on by itself after this. More than what it tells others to try
     /// again: bytes that made no sense may make sense on another connection.
     #[must_use]
-    pub(crate) fn may_pass(&self) -> bool {
+    pub(crate) fn is_transient(&self) -> bool {
         match self.0.code {
             Some(code) => code.is_retriable() || crate::retry::recovery::recovery(code).retries(),
             None => self.is_retriable() || self.0.kind == Kind::Protocol,

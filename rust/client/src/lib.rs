@@ -35,7 +35,7 @@ pub mod security;
 pub mod tasks;
 mod topic_partition;
 
-pub use cluster::{Client, Coordinator, CoordinatorKind, IfMissing, Listening, Route};
+pub use cluster::{Client, Coordinator, CoordinatorKind, EventSubscription, IfMissing, Route};
 pub use config::Config;
 pub use error::{Error, Kind, Result};
 pub use requests::{ListedOffset, OffsetSpec};

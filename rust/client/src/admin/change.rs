@@ -92,7 +92,7 @@ impl<'t, T> Progress<'t, T> {
                 self.in_doubt.insert(name(topic));
             }
             let error = if self.in_doubt.contains(name(topic)) { error.maybe_done() } else { error };
-            if error.may_pass() && (!refused || outcome.code == ErrorCode::ThrottlingQuotaExceeded) {
+            if error.is_transient() && (!refused || outcome.code == ErrorCode::ThrottlingQuotaExceeded) {
                 self.waiting.push(topic);
                 again = Some(error);
             } else {
@@ -110,7 +110,7 @@ impl<'t, T> Progress<'t, T> {
             self.in_doubt.extend(self.waiting.iter().map(|topic| (self.name)(topic)));
         }
         let error = if self.in_doubt.is_empty() { error } else { error.maybe_done() };
-        if error.may_pass() { Ok(error) } else { Err(error) }
+        if error.is_transient() { Ok(error) } else { Err(error) }
     }
 }
 
@@ -143,7 +143,7 @@ fn check(outcome: &Outcome) -> Result<()> {
     let error = Error::from_code(code).topic(&outcome.topic);
     let error = match outcome.message.as_deref() {
         None | Some("") => error,
-        Some(message) => error.because(printable(message)),
+        Some(message) => error.prefixed(printable(message)),
     };
     Err(match code {
         ErrorCode::InvalidPartitions | ErrorCode::InvalidReplicationFactor | ErrorCode::InvalidConfig => {

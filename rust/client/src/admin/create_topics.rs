@@ -56,8 +56,8 @@ impl Client {
                 None => return Ok(()),
                 Some(error) => retry.pause(error).await?,
             }
-            let want = crate::metadata::Want::Topics(names);
-            retry.attempt(self.refresh(self.snapshot().generation, want)).await?;
+            let selector = crate::metadata::TopicSelector::Topics(names);
+            retry.attempt(self.refresh(self.snapshot().generation, selector)).await?;
         }
     }
 }

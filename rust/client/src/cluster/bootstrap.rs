@@ -11,10 +11,10 @@ use ottla_protocol::{ErrorCode, Request};
 use tokio::time::{Instant, timeout_at};
 
 use crate::config::DnsLookup;
-use crate::connection::opening::resolve;
+use crate::connection::setup::resolve;
 use crate::connection::{Connection, Endpoint, Settings, connect};
 use crate::environment::Environment;
-use crate::environment::happy_eyeballs::{patience, race};
+use crate::environment::happy_eyeballs::{attempt_delay, first_success};
 use crate::error::{Error, Kind, Phase, Result};
 
 /// Reads the list of `bootstrap.servers`.
@@ -44,8 +44,8 @@ pub(crate) async fn bootstrap(
         }
     };
     environment.shuffle(&mut order);
-    let patience = patience(order.len(), deadline);
-    let answered = race(order, patience, |server| async move {
+    let attempt_delay = attempt_delay(order.len(), deadline);
+    let answered = first_success(order, attempt_delay, |server| async move {
         let answer = ask_server(&server, request, settings, environment, deadline).await;
         answer.inspect_err(|error| {
             tracing::info!(target: "ottla.connection", %server, %error, "bootstrap server failed");
@@ -154,10 +154,10 @@ fn summary(failures: Vec<Error>) -> Error {
     };
     let attempts: Vec<Error> = failures.iter().flat_map(attempts).collect();
     if let [only] = &failures[..] {
-        let error = only.clone().because("the bootstrap server cannot be used").as_kind(kind);
+        let error = only.clone().prefixed("the bootstrap server cannot be used").as_kind(kind);
         let server = attempts.iter().find_map(|attempt| attempt.context().address.clone());
         let message = with_doctor(error.message(), kind, server.as_deref());
-        return error.saying(message).with_attempts(attempts);
+        return error.with_message(message).with_attempts(attempts);
     }
     let mut words = String::from("none of the bootstrap servers can be used");
     for (n, failure) in failures.iter().enumerate() {

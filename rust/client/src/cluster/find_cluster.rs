@@ -11,7 +11,7 @@ use crate::cluster::Client;
 use crate::config::Config;
 use crate::environment::Environment;
 use crate::error::{Error, Outlook, Result};
-use crate::metadata::Want;
+use crate::metadata::TopicSelector;
 use crate::retry;
 
 /// So often in a row a cause that probably lasts is seen before it is taken for one that does.
@@ -37,14 +37,16 @@ impl Client {
         let mut warned: Option<Instant> = None;
         let mut before: Option<Error> = None;
         loop {
-            let Err(error) = self.refresh_by(0, Want::Known, Some(deadline)).await else { return Ok(()) };
+            let Err(error) = self.refresh_by(0, TopicSelector::Tracked, Some(deadline)).await else {
+                return Ok(());
+            };
             // An attempt that was cut short says less than the one before it.
             if let Some(before) = before.filter(|_| Instant::now() >= deadline) {
                 return Err(before);
             }
             failures += 1;
-            in_a_row = if error.outlook() == Outlook::ProbablyLasts { in_a_row + 1 } else { 0 };
-            if error.outlook() == Outlook::Lasts || in_a_row >= CONFIRMED {
+            in_a_row = if error.outlook() == Outlook::ProbablyPermanent { in_a_row + 1 } else { 0 };
+            if error.outlook() == Outlook::Permanent || in_a_row >= CONFIRMED {
                 return Err(error);
             }
             let wait = backoff.after(failures, self.inner.environment.random());

@@ -22,18 +22,18 @@ use tokio::task::AbortHandle;
 use tokio::time::{Duration, Instant};
 
 pub use coordinator::{Coordinator, CoordinatorKind};
-pub use event_subscribers::Listening;
+pub use event_subscribers::EventSubscription;
 pub use topics::IfMissing;
 
 use crate::cluster::bootstrap::parse;
 use crate::cluster::coordinator::Coordinators;
-use crate::cluster::event_subscribers::Listeners;
+use crate::cluster::event_subscribers::EventSubscribers;
 use crate::config::Config;
-use crate::connection::{self, Connection, Endpoint, Lane, Owner, Pool, Settings};
+use crate::connection::{self, Connection, ConnectionRole, Endpoint, Owner, Pool, Settings};
 use crate::environment::Environment;
 use crate::error::{Error, Kind, Result};
 use crate::metadata::no_leader::no_leader;
-use crate::metadata::{Cache, Event, Snapshot, Want};
+use crate::metadata::{Cache, Event, Snapshot, TopicSelector};
 use crate::metrics::Metric;
 use crate::retry::Retry;
 
@@ -54,17 +54,17 @@ pub enum Route<'a> {
 #[derive(Debug, Clone)]
 pub struct Client {
     pub(crate) inner: Arc<Inner>,
-    own: Option<Arc<Own>>,
+    own: Option<Arc<DedicatedConnections>>,
 }
 
 /// Connections that only some clones of a client use.
 #[derive(Debug)]
-struct Own {
+struct DedicatedConnections {
     owner: Owner,
     inner: Weak<Inner>,
 }
 
-impl Drop for Own {
+impl Drop for DedicatedConnections {
     fn drop(&mut self) {
         if let Some(inner) = self.inner.upgrade() {
             inner.pool.forget_owner(self.owner);
@@ -81,7 +81,7 @@ pub(crate) struct Inner {
     pub(crate) coordinators: Coordinators,
     pub(crate) servers: Vec<Endpoint>,
     pub(crate) settings: Settings,
-    pub(crate) listeners: Arc<Listeners>,
+    pub(crate) event_subscribers: Arc<EventSubscribers>,
     pub(crate) refresher: parking_lot::Mutex<Option<AbortHandle>>,
     closed: AtomicBool,
 }
@@ -109,7 +109,7 @@ impl Client {
             settings,
             environment,
             config,
-            listeners: Arc::default(),
+            event_subscribers: Arc::default(),
             refresher: parking_lot::Mutex::default(),
             closed: AtomicBool::new(false),
         };
@@ -125,8 +125,9 @@ impl Client {
     /// fetches and joins its group) on a client that others use, too: brokers work off one request
     /// of a connection at a time.
     #[must_use]
-    pub fn with_own_connections(&self) -> Self {
-        let own = Own { owner: self.inner.pool.new_owner(), inner: Arc::downgrade(&self.inner) };
+    pub fn with_dedicated_connections(&self) -> Self {
+        let own =
+            DedicatedConnections { owner: self.inner.pool.new_owner(), inner: Arc::downgrade(&self.inner) };
         Self { inner: Arc::clone(&self.inner), own: Some(Arc::new(own)) }
     }
 
@@ -214,11 +215,11 @@ impl Client {
 
     /// The connection that a route leads to.
     pub async fn connection(&self, route: Route<'_>) -> Result<Arc<Connection>> {
-        self.connection_on(Lane::Data, route).await
+        self.connection_as(ConnectionRole::Data, route).await
     }
 
-    /// The connection that a route leads to, on a lane of its broker.
-    pub async fn connection_on(&self, lane: Lane, route: Route<'_>) -> Result<Arc<Connection>> {
+    /// The connection that a route leads to, on a role of its broker.
+    pub async fn connection_as(&self, role: ConnectionRole, route: Route<'_>) -> Result<Arc<Connection>> {
         self.check_open()?;
         let snapshot = self.inner.metadata.snapshot();
         let id = match route {
@@ -229,13 +230,13 @@ impl Client {
             },
             Route::Controller if snapshot.brokers.contains_key(&snapshot.controller) => snapshot.controller,
             Route::Any | Route::Controller => {
-                if lane == Lane::Data
+                if role == ConnectionRole::Data
                     && let Some((_, connection)) = self.inner.pool.least_busy()
                 {
                     return Ok(connection);
                 }
                 let ids: Vec<i32> = snapshot.brokers.keys().copied().collect();
-                match ids.get(self.inner.environment.below(ids.len())) {
+                match ids.get(self.inner.environment.random_below(ids.len())) {
                     Some(id) => *id,
                     None => return Err(Error::new(Kind::Connection, "no broker is known: connect first")),
                 }
@@ -246,7 +247,7 @@ impl Client {
             Route::Broker(_) | Route::Leader(..) => self.owner(),
             Route::Any | Route::Controller => Owner::CLIENT,
         };
-        self.inner.pool.get(id, (lane, owner), &broker.endpoint).await
+        self.inner.pool.get(id, (role, owner), &broker.endpoint).await
     }
 
     /// Sends one request along a route, in the highest version in common that is not above `max`.
@@ -272,7 +273,7 @@ impl Client {
             let generation = self.inner.metadata.peek().generation;
             match retry.attempt(call()).await {
                 Ok(value) => return Ok(value),
-                Err(error) if error.may_pass() => {
+                Err(error) if error.is_transient() => {
                     self.pause_and_refresh(&mut retry, generation, error).await?
                 }
                 Err(error) => return Err(error),
@@ -288,7 +289,7 @@ impl Client {
         error: Error,
     ) -> Result<()> {
         retry.pause(error).await?;
-        let refreshed = self.refresh_by(generation, Want::Known, Some(retry.deadline()));
+        let refreshed = self.refresh_by(generation, TopicSelector::Tracked, Some(retry.deadline()));
         match retry.attempt(refreshed).await {
             // Credentials that are refused now are refused later.
             Err(error) if error.kind() == Kind::Authentication => Err(error),

@@ -13,42 +13,42 @@ use tokio::sync::Notify;
 use tokio::time::{Duration, Instant, sleep, timeout};
 
 use crate::cluster::bootstrap::{ask, bootstrap};
-use crate::cluster::event_subscribers::Listeners;
+use crate::cluster::event_subscribers::EventSubscribers;
 use crate::cluster::{Client, Inner};
 use crate::config::{Config, MetadataRecovery};
-use crate::connection::{Lane, Owner};
-use crate::environment::happy_eyeballs::race;
+use crate::connection::{ConnectionRole, Owner};
+use crate::environment::happy_eyeballs::first_success;
 use crate::error::{Error, Kind, Phase, Result};
-use crate::metadata::{Snapshot, Turn, Want};
+use crate::metadata::{RefreshPermit, Snapshot, TopicSelector};
 use crate::tasks::panics::try_catch;
 
 /// The least time between two refreshes that nobody asked for.
 const PAUSE: Duration = Duration::from_millis(100);
 /// How long a broker may keep the next one waiting to be asked for metadata. Its answer comes
 /// behind those to earlier requests, which may be long polls.
-const PATIENCE: Duration = Duration::from_secs(1);
+const ATTEMPT_DELAY: Duration = Duration::from_secs(1);
 
 impl Client {
     /// Refreshes the metadata, unless somebody has since the caller saw generation `stale`.
-    pub async fn refresh(&self, stale: u64, want: Want<'_>) -> Result<Arc<Snapshot>> {
-        self.refresh_by(stale, want, None).await
+    pub async fn refresh(&self, stale: u64, selector: TopicSelector<'_>) -> Result<Arc<Snapshot>> {
+        self.refresh_by(stale, selector, None).await
     }
 
     /// As [`Client::refresh`]; what has not answered by `deadline` is told with its phase.
     pub(crate) async fn refresh_by(
         &self,
         stale: u64,
-        want: Want<'_>,
+        selector: TopicSelector<'_>,
         deadline: Option<Instant>,
     ) -> Result<Arc<Snapshot>> {
         self.check_open()?;
         let metadata = &self.inner.metadata;
-        let _turn = match metadata.turn(stale, want).await {
-            Turn::Mine(turn) => turn,
-            Turn::Done => return Ok(metadata.snapshot()),
-            Turn::Failed(error) => return Err(error),
+        let _permit = match metadata.refresh_permit(stale, selector).await {
+            RefreshPermit::Granted(permit) => permit,
+            RefreshPermit::AlreadyRefreshed => return Ok(metadata.snapshot()),
+            RefreshPermit::Failed(error) => return Err(error),
         };
-        let request = metadata.build_request(want);
+        let request = metadata.build_request(selector);
         let response = match self.ask_anyone(&request, deadline).await {
             Ok(response) => response,
             Err(error) => {
@@ -56,7 +56,7 @@ impl Client {
                 return Err(error);
             }
         };
-        let snapshot = metadata.process_response(response, request.topics.is_none(), want);
+        let snapshot = metadata.process_response(response, request.topics.is_none(), selector);
         tracing::debug!(target: "ottla.metadata", generation = snapshot.generation, brokers = snapshot.brokers.len(), "refreshed");
         self.inner.pool.retain(|broker| snapshot.brokers.contains_key(&broker));
         self.start_refresher();
@@ -78,12 +78,12 @@ impl Client {
         brokers.sort_by_key(|broker| Some(broker.id) != idle);
         let rebootstrap = AtomicBool::new(false);
         let rebootstrap = &rebootstrap;
-        let answered = race(brokers, PATIENCE, |broker| async move {
+        let answered = first_success(brokers, ATTEMPT_DELAY, |broker| async move {
             if rebootstrap.load(Ordering::Relaxed) {
                 return Err(Error::from_code(ErrorCode::RebootstrapRequired));
             }
             let asked = async {
-                let shared = (Lane::Data, Owner::CLIENT);
+                let shared = (ConnectionRole::Data, Owner::CLIENT);
                 ask(&*inner.pool.get(broker.id, shared, &broker.endpoint).await?, request).await
             };
             asked.await.inspect_err(|error| {
@@ -102,7 +102,7 @@ impl Client {
         if inner.config.metadata_recovery == MetadataRecovery::None && !snapshot.brokers.is_empty() {
             let words = "none of the known brokers gives metadata, and metadata.recovery.strategy is none";
             return Err(match failures.into_iter().next() {
-                Some(failure) => failure.because(words),
+                Some(failure) => failure.prefixed(words),
                 None => Error::new(Kind::Connection, words).phase(Phase::Metadata),
             });
         }
@@ -123,8 +123,9 @@ impl Client {
         // Looked at under the lock, so that closing cannot miss the task.
         if refresher.is_none() && self.check_open().is_ok() {
             let lost = self.inner.pool.lost();
-            let listeners = Arc::clone(&self.inner.listeners);
-            let task = refresh_by_age(Arc::downgrade(&self.inner), lost, listeners, &self.inner.config);
+            let event_subscribers = Arc::clone(&self.inner.event_subscribers);
+            let task =
+                refresh_by_age(Arc::downgrade(&self.inner), lost, event_subscribers, &self.inner.config);
             *refresher = Some(tokio::spawn(task).abort_handle());
         }
     }
@@ -134,18 +135,18 @@ impl Client {
 fn refresh_by_age(
     inner: Weak<Inner>,
     lost: Arc<Notify>,
-    listeners: Arc<Listeners>,
+    event_subscribers: Arc<EventSubscribers>,
     config: &Config,
 ) -> impl Future<Output = ()> + use<> {
     // Not a busy loop even when metadata is to be refreshed always, or connections come and go.
     let (age, pause) = (config.metadata_max_age.max(PAUSE), config.retry_backoff.max(PAUSE));
-    let age_for_listeners = age.min(config.events_metadata_max_age.max(PAUSE));
+    let age_with_subscribers = age.min(config.events_metadata_max_age.max(PAUSE));
     async move {
         loop {
-            let age = if listeners.are_there() { age_for_listeners } else { age };
+            let age = if event_subscribers.any() { age_with_subscribers } else { age };
             tokio::select! {
                 () = lost.notified() => sleep(pause).await,
-                () = listeners.came.notified() => continue,
+                () = event_subscribers.first_added.notified() => continue,
                 () = sleep(age) => {}
             }
             let Some(inner) = inner.upgrade() else { return };
@@ -154,7 +155,8 @@ fn refresh_by_age(
                 return;
             }
             let generation = client.inner.metadata.peek().generation;
-            let refresh = try_catch("a refresh of the metadata", client.refresh(generation, Want::Known));
+            let refresh =
+                try_catch("a refresh of the metadata", client.refresh(generation, TopicSelector::Tracked));
             if let Err(error) = refresh.await {
                 tracing::warn!(target: "ottla.metadata", %error, "metadata cannot be refreshed");
             }

@@ -9,7 +9,7 @@ use crate::cluster::Client;
 use crate::cluster::nearest_names::nearest_names;
 use crate::error::{Error, Result};
 use crate::metadata::no_leader::missing_topic;
-use crate::metadata::{Cache, Topic, Want};
+use crate::metadata::{Cache, Topic, TopicSelector};
 use crate::retry::Retry;
 
 /// What to do about a topic that the cluster does not have.
@@ -49,9 +49,9 @@ impl Client {
         if_missing: IfMissing,
         timeout: Duration,
     ) -> Result<Vec<Arc<Topic>>> {
-        let want = match if_missing {
-            IfMissing::Create => Want::Create(names),
-            IfMissing::Wait | IfMissing::Fail => Want::Topics(names),
+        let selector = match if_missing {
+            IfMissing::Create => TopicSelector::Create(names),
+            IfMissing::Wait | IfMissing::Fail => TopicSelector::Topics(names),
         };
         let give_up = Instant::now() + LEARNED_WITHIN;
         let mut retry = self.retry(format!("looking up {}", names.join(", ")), timeout);
@@ -81,9 +81,9 @@ impl Client {
                 }
                 Some(_) => {}
             }
-            snapshot = match retry.attempt(self.refresh(snapshot.generation, want)).await {
+            snapshot = match retry.attempt(self.refresh(snapshot.generation, selector)).await {
                 Ok(snapshot) => snapshot,
-                Err(error) if error.may_pass() => {
+                Err(error) if error.is_transient() => {
                     retry.pause(error).await?;
                     self.snapshot()
                 }
@@ -97,14 +97,16 @@ impl Client {
     /// Adds the topics that may have been meant to the error for a topic that does not exist.
     async fn suggest_names(&self, error: Error, retry: &Retry) -> Error {
         let generation = self.snapshot().generation;
-        let Ok(snapshot) = retry.attempt(self.refresh(generation, Want::All)).await else { return error };
+        let Ok(snapshot) = retry.attempt(self.refresh(generation, TopicSelector::All)).await else {
+            return error;
+        };
         let existing = snapshot.topics().filter(|topic| topic.exists()).map(|topic| &*topic.name);
         let name = error.context().topic.clone().unwrap_or_default();
         match nearest_names(&name, existing).join(", ") {
             similar if similar.is_empty() => error,
             similar => {
                 let message = format!("{}; did you mean {similar}?", error.message());
-                error.saying(message)
+                error.with_message(message)
             }
         }
     }

@@ -92,9 +92,9 @@ async fn choose(broker: &mut impl Ask, mechanism: &str) -> Result<Vec<String>> {
                 "the broker does not offer sasl.mechanism={mechanism}; it offers {}",
                 if offered.is_empty() { "none".to_owned() } else { offered.join(", ") }
             );
-            Err(Error::told(code, words))
+            Err(Error::with_code(code, words))
         }
-        code @ ErrorCode::IllegalSaslState => Err(Error::told(
+        code @ ErrorCode::IllegalSaslState => Err(Error::with_code(
             code,
             "this listener does not use SASL: set security.protocol=PLAINTEXT, or SSL if it speaks TLS",
         )),
@@ -105,15 +105,16 @@ async fn choose(broker: &mut impl Ask, mechanism: &str) -> Result<Vec<String>> {
 fn refusal(code: ErrorCode, mechanism: &str, message: Option<&str>) -> Error {
     let said = message.map(|words| format!(": the broker says \"{}\"", printable(words))).unwrap_or_default();
     match code {
-        ErrorCode::SaslAuthenticationFailed => Error::told(
+        ErrorCode::SaslAuthenticationFailed => Error::with_code(
             code,
             format!(
                 "the credentials for {mechanism} were refused{said}; check the user name and the password, or the token"
             ),
         ),
-        code => {
-            Error::told(code, format!("authenticating with {mechanism} failed with {}{said}", code.name()))
-                .as_kind(Kind::Authentication)
-        }
+        code => Error::with_code(
+            code,
+            format!("authenticating with {mechanism} failed with {}{said}", code.name()),
+        )
+        .as_kind(Kind::Authentication),
     }
 }

@@ -14,7 +14,7 @@ const KEPT: usize = 8 << 20;
 
 /// What waits.
 #[derive(Debug, Default)]
-pub(super) struct Spare(Mutex<Waiting>);
+pub(super) struct BufferPool(Mutex<Waiting>);
 
 #[derive(Debug, Default)]
 struct Waiting {
@@ -25,7 +25,7 @@ struct Waiting {
     open: bool,
 }
 
-impl Spare {
+impl BufferPool {
     /// Empty memory for a frame that announces so many bytes: what waits, or, fresh, no more than a
     /// frame was that came, or `least`.
     pub(super) fn take(&self, announced: usize, least: usize) -> Vec<u8> {
@@ -47,7 +47,7 @@ impl Spare {
         waiting.open = true;
         waiting.largest = waiting.largest.max(bytes.len());
         drop(waiting);
-        Bytes::from_owner(Lent { bytes, home: Arc::downgrade(this) })
+        Bytes::from_owner(PooledBuffer { bytes, home: Arc::downgrade(this) })
     }
 
     /// Gives back what waits, and what is lent when it comes.
@@ -75,18 +75,18 @@ impl Spare {
 }
 
 /// A frame that is held by somebody.
-struct Lent {
+struct PooledBuffer {
     bytes: Vec<u8>,
-    home: Weak<Spare>,
+    home: Weak<BufferPool>,
 }
 
-impl AsRef<[u8]> for Lent {
+impl AsRef<[u8]> for PooledBuffer {
     fn as_ref(&self) -> &[u8] {
         &self.bytes
     }
 }
 
-impl Drop for Lent {
+impl Drop for PooledBuffer {
     fn drop(&mut self) {
         if let Some(home) = self.home.upgrade() {
             home.put(std::mem::take(&mut self.bytes));

@@ -1,7 +1,7 @@
 //! Cuts a stream into frames.
 //!
 //! A small frame is cut out of what was read; a large one is read straight into memory of its own,
-//! which comes back for the next one once nobody holds it any more (`spare.rs`): fresh memory would
+//! which comes back for the next one once nobody holds it any more (`buffer_pool.rs`): fresh memory would
 //! cost a page fault for every 4 KiB, and a place outside of the processor's caches.
 //!
 //! Invariants: the memory for a frame grows with the bytes that have come, and with what earlier
@@ -17,7 +17,7 @@ use tokio::io::AsyncReadExt;
 use tokio::time::{Duration, Instant, timeout_at};
 
 use super::transport_error::transport_error;
-use crate::connection::buffer_pool::Spare;
+use crate::connection::buffer_pool::BufferPool;
 use crate::error::{Error, Kind, Outlook, Phase};
 
 /// So much is read when it is not known what comes.
@@ -51,13 +51,13 @@ impl FrameError {
             Self::NotKafka(prefix, max) => (prefix, max),
         };
         let (words, outlook) = match other_protocol(prefix) {
-            Some(words) => (words.to_owned(), Outlook::Lasts),
+            Some(words) => (words.to_owned(), Outlook::Permanent),
             None => {
                 let words = format!(
                     "the answer announces {} bytes; at most {max} are accepted (receive.message.max.bytes). Is this a Kafka listener?",
                     i32::from_be_bytes(prefix)
                 );
-                (words, Outlook::ProbablyLasts)
+                (words, Outlook::ProbablyPermanent)
             }
         };
         Error::new(Kind::Connection, words).phase(phase).address(address).with_outlook(outlook)
@@ -83,7 +83,7 @@ pub(super) struct FrameReader {
     max: usize,
     /// A large frame that is being read.
     large: Option<Large>,
-    spare: Arc<Spare>,
+    buffers: Arc<BufferPool>,
     /// When the last large frame came, if memory may wait for the next.
     kept_since: Option<Instant>,
 }
@@ -96,7 +96,7 @@ struct Large {
 
 impl FrameReader {
     pub(super) fn new(max: usize) -> Self {
-        Self { buffer: BytesMut::new(), max, large: None, spare: Arc::default(), kept_since: None }
+        Self { buffer: BytesMut::new(), max, large: None, buffers: Arc::default(), kept_since: None }
     }
 
     /// The same stream from here on, with another limit. What was read too far stays.
@@ -129,7 +129,7 @@ impl FrameReader {
         }
         self.kept_since = Some(Instant::now());
         let bytes = self.large.take().map(|large| large.bytes).unwrap_or_default();
-        Ok(Spare::lend(&self.spare, bytes))
+        Ok(BufferPool::lend(&self.buffers, bytes))
     }
 
     /// The next frame's length, which stays in the buffer.
@@ -145,7 +145,7 @@ impl FrameReader {
                 Some(since) => match timeout_at(since + IDLE, more).await {
                     Ok(more) => more?,
                     Err(_) => {
-                        self.spare.close();
+                        self.buffers.close();
                         self.kept_since = None;
                     }
                 },
@@ -155,7 +155,7 @@ impl FrameReader {
 
     fn begin_large(&mut self, length: usize) {
         self.buffer.advance(LENGTH_PREFIX);
-        let mut bytes = self.spare.take(length, LARGE);
+        let mut bytes = self.buffers.take(length, LARGE);
         let here = self.buffer.split_to(length.min(self.buffer.len()));
         bytes.extend_from_slice(&here);
         self.large = Some(Large { bytes, length });

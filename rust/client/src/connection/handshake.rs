@@ -1,6 +1,6 @@
 //! How a connection comes up: DNS → TCP → TLS → ApiVersions → SASL → ready.
 //!
-//! The phases are in `opening.rs`; here each address of the name gets its share of the time, and
+//! The phases are in `setup.rs`; here each address of the name gets its share of the time, and
 //! every failure says which phase, which address and why.
 
 use std::net::SocketAddr;
@@ -15,10 +15,10 @@ use super::authenticate::SaslInfo;
 use super::in_flight::{Shared, State};
 use super::io::drive;
 use super::meter::Meter;
-use super::opening::{Opened, Opening, resolve, shown, unresolved};
+use super::setup::{ConnectionSetup, EstablishedStream, resolve, shown, unresolved};
 use super::{Connection, Endpoint, Settings, reauthenticate};
 use crate::environment::Environment;
-use crate::environment::happy_eyeballs::{patience, race};
+use crate::environment::happy_eyeballs::{attempt_delay, first_success};
 use crate::error::{Error, Kind, Outlook, Phase, Result};
 
 /// How long all addresses of a name may take together, in times of `socket.connection.setup.timeout.ms`.
@@ -44,8 +44,8 @@ pub async fn connect(
             return Err(unresolved(endpoint, &format_args!("no answer within {} ms", within.as_millis())));
         }
     };
-    let patience = patience(addresses.len(), Some(deadline));
-    let connecting = race(addresses, patience, |address| async move {
+    let attempt_delay = attempt_delay(addresses.len(), Some(deadline));
+    let connecting = first_success(addresses, attempt_delay, |address| async move {
         let within = settings.setup_timeout.min(deadline.saturating_duration_since(Instant::now()));
         match connect_address(endpoint, address, settings, environment, within).await {
             // Whoever was refused at one address is refused at the others.
@@ -62,7 +62,7 @@ pub async fn connect(
         Err(failures) => failures,
     };
     let Some(last) = failures.pop() else {
-        return Err(unresolved(endpoint, &"it has no address").with_outlook(Outlook::Lasts));
+        return Err(unresolved(endpoint, &"it has no address").with_outlook(Outlook::Permanent));
     };
     // The last one's place is shown by itself; of hundreds, the first few say enough.
     let mut before: Vec<String> =
@@ -70,7 +70,7 @@ pub async fn connect(
     if failures.len() > SHOWN {
         before.push(format!("{} more addresses; then", failures.len() - SHOWN));
     }
-    let error = if before.is_empty() { last.clone() } else { last.clone().because(before.join(" ")) };
+    let error = if before.is_empty() { last.clone() } else { last.clone().prefixed(before.join(" ")) };
     failures.push(last);
     Err(error.with_attempts(failures))
 }
@@ -94,7 +94,7 @@ async fn connect_address(
     };
     let progress = &settings.progress;
     progress.enter(Phase::Tcp);
-    let connecting = Opening::tcp(endpoint, address, settings, environment);
+    let connecting = ConnectionSetup::tcp(endpoint, address, settings, environment);
     let mut opening = timeout_at(deadline, connecting).await.unwrap_or_else(|_| Err(late(Phase::Tcp)))?;
     progress.enter(Phase::Tls);
     timeout_at(deadline, opening.tls()).await.unwrap_or_else(|_| Err(late(Phase::Tls)))?;
@@ -109,7 +109,7 @@ async fn connect_address(
 
 /// The connection that has come through all phases.
 pub(crate) fn establish(
-    opening: Opening,
+    opening: ConnectionSetup,
     sasl: Option<SaslInfo>,
     environment: &Environment,
 ) -> Result<Arc<Connection>> {
@@ -117,8 +117,8 @@ pub(crate) fn establish(
 }
 
 /// From here on the stream belongs to a task.
-fn start(opened: Opened, sasl: SaslInfo, environment: &Environment) -> Arc<Connection> {
-    let Opened { endpoint, name, settings, stream, frames, apis } = opened;
+fn start(opened: EstablishedStream, sasl: SaslInfo, environment: &Environment) -> Arc<Connection> {
+    let EstablishedStream { endpoint, name, settings, stream, frames, apis } = opened;
     let state = Mutex::new(State::Alive(Default::default()));
     let meter = Meter::start(&settings.metrics);
     if settings.security.tls.is_some() || settings.security.sasl.is_some() {

@@ -13,7 +13,7 @@ use parking_lot::Mutex;
 use tokio::sync::{Notify, oneshot};
 use tokio::time::{Duration, Instant};
 
-use super::Turn;
+use super::InFlightPermit;
 use super::meter::Meter;
 use crate::error::{Error, Kind, Result};
 use crate::retry::persistent_failures::PersistentFailures;
@@ -25,7 +25,7 @@ pub(super) struct Outgoing {
     /// How long the socket may take to accept it.
     pub(super) timeout: Duration,
     /// Told when the socket has it, where no answer will come; keeps its turn until then.
-    pub(super) unanswered: Option<(oneshot::Sender<()>, Turn)>,
+    pub(super) unanswered: Option<(oneshot::Sender<()>, InFlightPermit)>,
 }
 
 /// A request in flight.
@@ -40,7 +40,7 @@ pub(super) struct Pending {
     pub(super) prompt: bool,
     pub(super) answer: oneshot::Sender<Result<Bytes>>,
     /// Held until the answer is here, even if the caller has gone: the broker still works on it.
-    pub(super) _turn: Turn,
+    pub(super) _permit: InFlightPermit,
 }
 
 impl Pending {
@@ -93,14 +93,14 @@ impl Shared {
     }
 
     /// Whether an answer to one of these is still to come.
-    pub(super) fn awaits(&self, apis: &[ApiKey]) -> bool {
+    pub(super) fn has_in_flight(&self, apis: &[ApiKey]) -> bool {
         match &*self.state.lock() {
             State::Alive(pending) => pending.iter().any(|request| apis.contains(&request.api)),
             State::Dead(_) => false,
         }
     }
 
-    pub(super) fn cause_of_death(&self) -> Option<Error> {
+    pub(super) fn close_reason(&self) -> Option<Error> {
         match &*self.state.lock() {
             State::Alive(_) => None,
             State::Dead(cause) => Some(cause.clone()),

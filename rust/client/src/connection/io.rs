@@ -59,7 +59,7 @@ async fn write_loop(
                 shared.meter.sent(bytes);
                 match unanswered {
                     // Whoever gave up waiting does not need to know.
-                    Some((written, _turn)) => drop(written.send(())),
+                    Some((written, _permit)) => drop(written.send(())),
                     None => mark_written(shared, correlation_id),
                 }
             }
@@ -140,8 +140,8 @@ async fn read_loop(
         let frame = frame.map_err(|error| match (&error, hint) {
             (FrameError::Io(closed), Some(hint)) if is_closed(closed) => {
                 let error = error.at(&shared.address, Phase::Request);
-                let outlook = if hint.is_empty() { error.outlook() } else { Outlook::ProbablyLasts };
-                error.clone().saying(format!("{}{hint}", error.message())).with_outlook(outlook)
+                let outlook = if hint.is_empty() { error.outlook() } else { Outlook::ProbablyPermanent };
+                error.clone().with_message(format!("{}{hint}", error.message())).with_outlook(outlook)
             }
             _ => error.at(&shared.address, Phase::Request),
         });

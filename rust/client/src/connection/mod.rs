@@ -15,12 +15,12 @@ mod handshake;
 mod in_flight;
 mod io;
 mod meter;
-pub mod opening;
 mod overdue_responses;
 mod pool;
 mod pool_slot;
 mod reauthenticate;
 mod settings;
+pub mod setup;
 mod status;
 mod transport_error;
 mod unreachable_brokers;
@@ -46,7 +46,7 @@ pub use handshake::connect;
 pub(crate) use handshake::establish;
 pub use pool::{Pool, unknown_broker};
 pub use settings::Settings;
-pub use status::{ConnectionState, Lane, Owner, Status};
+pub use status::{ConnectionRole, ConnectionState, Owner, Status};
 pub use versions::ApiRange;
 pub(crate) use versions::is_controller;
 
@@ -58,10 +58,12 @@ const HUNG: Duration = Duration::from_secs(2);
 
 /// Leave to have one more request in flight.
 #[derive(Debug)]
-pub struct Turn(#[allow(dead_code, reason = "what counts is that it is held")] OwnedSemaphorePermit);
+pub struct InFlightPermit(
+    #[allow(dead_code, reason = "what counts is that it is held")] OwnedSemaphorePermit,
+);
 
 /// An answer that is to come.
-pub(crate) struct Answer(oneshot::Receiver<Result<Bytes>>);
+pub(crate) struct PendingResponse(oneshot::Receiver<Result<Bytes>>);
 
 /// A connection that is up. Dropping the last handle closes it.
 pub struct Connection {
@@ -106,16 +108,16 @@ impl Connection {
 
     /// What ended the connection, if anything did.
     #[must_use]
-    pub fn cause_of_death(&self) -> Option<Error> {
-        self.shared.cause_of_death()
+    pub fn close_reason(&self) -> Option<Error> {
+        self.shared.close_reason()
     }
 
     /// Resolves when the connection has ended, with what ended it. It does not keep it open.
-    pub fn ended(&self) -> impl Future<Output = Error> + Send + 'static {
+    pub fn closed(&self) -> impl Future<Output = Error> + Send + 'static {
         let (outgoing, shared) = (self.outgoing.clone(), Arc::clone(&self.shared));
         async move {
             outgoing.closed().await;
-            shared.cause_of_death().unwrap_or_else(|| shared.lost("closed"))
+            shared.close_reason().unwrap_or_else(|| shared.lost("closed"))
         }
     }
 
@@ -135,8 +137,8 @@ impl Connection {
     }
 
     /// Whether the broker still owes an answer to one of these.
-    pub(crate) fn awaits(&self, apis: &[ApiKey]) -> bool {
-        self.shared.awaits(apis)
+    pub(crate) fn has_in_flight(&self, apis: &[ApiKey]) -> bool {
+        self.shared.has_in_flight(apis)
     }
 
     /// Whether the broker owes a response for [`HUNG`] longer than it was told that it may take.
@@ -219,39 +221,39 @@ impl Connection {
         version: i16,
         timeout: Duration,
     ) -> Result<R::Response> {
-        let turn = self.turn().await?;
-        self.request_in(turn, request, version, timeout).await
+        let permit = self.permit().await?;
+        self.request_with_permit(permit, request, version, timeout).await
     }
 
     /// Waits until one more request may be in flight. An error means that nothing was sent.
-    pub async fn turn(&self) -> Result<Turn> {
+    pub async fn permit(&self) -> Result<InFlightPermit> {
         let throttled = *self.throttled.lock();
         if let Some(until) = throttled {
             sleep_until(until).await;
         }
         loop {
-            let turn = Arc::clone(&self.in_flight).acquire_owned().await;
-            let turn = turn.map_err(|_| self.shared.lost("closed"))?;
-            if let Some(cause) = self.cause_of_death() {
+            let permit = Arc::clone(&self.in_flight).acquire_owned().await;
+            let permit = permit.map_err(|_| self.shared.lost("closed"))?;
+            if let Some(cause) = self.close_reason() {
                 return Err(cause);
             }
             if !reauthenticate::is_due(self) {
-                return Ok(Turn(turn));
+                return Ok(InFlightPermit(permit));
             }
-            drop(turn);
+            drop(permit);
             reauthenticate::renewed(self).await;
         }
     }
 
     /// As [`Connection::request_within`], for a caller who has waited for its turn.
-    pub async fn request_in<R: Request>(
+    pub async fn request_with_permit<R: Request>(
         &self,
-        turn: Turn,
+        permit: InFlightPermit,
         request: &R,
         version: i16,
         timeout: Duration,
     ) -> Result<R::Response> {
-        let answer = self.start(turn, request, version, timeout)?;
+        let answer = self.start(permit, request, version, timeout)?;
         self.answer::<R>(answer, version).await
     }
 
@@ -259,11 +261,11 @@ impl Connection {
     /// [`Connection::answer`] to wait for.
     pub(crate) fn start<R: Request>(
         &self,
-        turn: Turn,
+        permit: InFlightPermit,
         request: &R,
         version: i16,
         timeout: Duration,
-    ) -> Result<Answer> {
+    ) -> Result<PendingResponse> {
         let (answer, response) = oneshot::channel();
         self.submit(request, version, timeout, |outgoing, pending| {
             let Outgoing { correlation_id, timeout, .. } = outgoing;
@@ -277,17 +279,21 @@ impl Connection {
                 written,
                 prompt,
                 answer,
-                _turn: turn,
+                _permit: permit,
             });
         })?;
-        Ok(Answer(response))
+        Ok(PendingResponse(response))
     }
 
     /// Waits for the answer to a request of type `R` that was sent in `version`.
-    pub(crate) async fn answer<R: Request>(&self, answer: Answer, version: i16) -> Result<R::Response> {
+    pub(crate) async fn answer<R: Request>(
+        &self,
+        answer: PendingResponse,
+        version: i16,
+    ) -> Result<R::Response> {
         let bytes = answer.0.await.unwrap_or_else(|_| Err(self.gone()))?;
         let malformed = |error: WireError| {
-            let error = Error::from(error).because(format_args!("malformed answer to {}", R::API.name()));
+            let error = Error::from(error).prefixed(format_args!("malformed answer to {}", R::API.name()));
             let error = error.api(R::API).address(self.address());
             self.shared.poison(error.clone());
             error
@@ -306,16 +312,21 @@ impl Connection {
 
     /// Sends a request that the broker does not answer (produce with `acks=0`), and waits until
     /// the socket has taken it.
-    pub async fn send_unanswered<R: Request>(&self, turn: Turn, request: &R, version: i16) -> Result<()> {
+    pub async fn send_without_response<R: Request>(
+        &self,
+        permit: InFlightPermit,
+        request: &R,
+        version: i16,
+    ) -> Result<()> {
         let (written, wait) = oneshot::channel();
         self.submit(request, version, self.settings.request_timeout, |outgoing, _| {
-            outgoing.unanswered = Some((written, turn));
+            outgoing.unanswered = Some((written, permit));
         })?;
         wait.await.map_err(|_| self.gone().api(R::API))
     }
 
     fn gone(&self) -> Error {
-        self.cause_of_death().unwrap_or_else(|| self.shared.lost("closed"))
+        self.close_reason().unwrap_or_else(|| self.shared.lost("closed"))
     }
 
     /// Puts a request into the writer's queue. Registering and queueing are one step, so that the

@@ -1,4 +1,4 @@
-//! The connections: at most one per broker, lane and owner; beside it, one to each other address that
+//! The connections: at most one per broker, role and owner; beside it, one to each other address that
 //! the broker had, while earlier requests use it (`slot.rs`).
 //!
 //! Invariants: connecting is single-flight for each of them, in a task of its own: who gives up waiting
@@ -16,9 +16,9 @@ use tokio::sync::{Notify, broadcast, watch};
 use tokio::time::{Duration, Instant, sleep, sleep_until};
 
 use super::status::Progress;
-use super::{Connection, Endpoint, Lane, Owner, Settings, Status, connect};
-use crate::connection::pool_slot::{Key, Outcome, Running, Slot};
-use crate::connection::unreachable_brokers::Unreachable;
+use super::{Connection, ConnectionRole, Endpoint, Owner, Settings, Status, connect};
+use crate::connection::pool_slot::{ConnectOutcome, PoolKey, PoolSlot, RunningAttempt};
+use crate::connection::unreachable_brokers::UnreachableBroker;
 use crate::environment::Environment;
 use crate::error::{Error, Kind, Result};
 use crate::metadata::Event;
@@ -28,7 +28,7 @@ use crate::tasks::panics::try_catch;
 /// The connections of one client.
 #[derive(Debug)]
 pub struct Pool {
-    slots: RwLock<HashMap<Key, Arc<Slot>>>,
+    slots: RwLock<HashMap<PoolKey, Arc<PoolSlot>>>,
     owners: AtomicU32,
     settings: Settings,
     backoff: Backoff,
@@ -75,7 +75,7 @@ impl Pool {
         self.slots.write().retain(|(_, _, other), _| *other != owner);
     }
 
-    fn slot(&self, key: Key) -> Result<Arc<Slot>> {
+    fn slot(&self, key: PoolKey) -> Result<Arc<PoolSlot>> {
         if let Some(slot) = self.slots.read().get(&key) {
             return Ok(Arc::clone(slot));
         }
@@ -91,10 +91,10 @@ impl Pool {
     pub async fn get(
         &self,
         broker: i32,
-        (lane, owner): (Lane, Owner),
+        (role, owner): (ConnectionRole, Owner),
         endpoint: &Endpoint,
     ) -> Result<Arc<Connection>> {
-        let slot = self.slot((broker, lane, owner))?;
+        let slot = self.slot((broker, role, owner))?;
         if let Some(connection) = slot.alive().filter(|connection| connection.endpoint() == endpoint) {
             return Ok(connection);
         }
@@ -115,9 +115,9 @@ impl Pool {
     fn attempt(
         &self,
         broker: i32,
-        slot: &Arc<Slot>,
+        slot: &Arc<PoolSlot>,
         endpoint: &Endpoint,
-    ) -> Result<watch::Receiver<Outcome>> {
+    ) -> Result<watch::Receiver<ConnectOutcome>> {
         let mut attempts = slot.attempts.lock();
         if self.closed.load(Ordering::Acquire) {
             return Err(closed());
@@ -143,7 +143,7 @@ impl Pool {
             if let Some(not_before) = not_before {
                 sleep_until(not_before).await;
             }
-            let unreachable = Unreachable { broker, endpoint: &endpoint, settings: &settings };
+            let unreachable = UnreachableBroker { broker, endpoint: &endpoint, settings: &settings };
             let connecting = connect(&endpoint, &settings, &environment, None);
             let connecting = unreachable.report_while(connecting, failing_since);
             // Whoever waits for the attempt would wait for ever, and no other would be made.
@@ -178,7 +178,8 @@ impl Pool {
             drop(attempts);
             sender.send_replace(Some(outcome));
         });
-        attempts.running = Some(Running { outcome: receiver.clone(), progress, task: task.abort_handle() });
+        attempts.running =
+            Some(RunningAttempt { outcome: receiver.clone(), progress, task: task.abort_handle() });
         Ok(receiver)
     }
 
@@ -196,7 +197,7 @@ impl Pool {
 
     /// Takes over a connection that was made before the broker's id was known.
     pub fn adopt(&self, broker: i32, connection: Arc<Connection>) {
-        let Ok(slot) = self.slot((broker, Lane::Data, Owner::CLIENT)) else { return };
+        let Ok(slot) = self.slot((broker, ConnectionRole::Data, Owner::CLIENT)) else { return };
         // Under the lock that attempts end under, so that there is one connection and not two.
         let mut attempts = slot.attempts.lock();
         if slot.alive().is_some() || attempts.running.is_some() {
@@ -214,8 +215,9 @@ impl Pool {
     #[must_use]
     pub fn least_busy(&self) -> Option<(i32, Arc<Connection>)> {
         let slots = self.slots.read();
-        let shared =
-            slots.iter().filter(|((_, lane, owner), _)| (*lane, *owner) == (Lane::Data, Owner::CLIENT));
+        let shared = slots
+            .iter()
+            .filter(|((_, role, owner), _)| (*role, *owner) == (ConnectionRole::Data, Owner::CLIENT));
         let live = shared.filter_map(|((broker, ..), slot)| Some((*broker, slot.alive()?)));
         live.min_by_key(|(broker, connection)| (connection.in_flight(), *broker))
     }
@@ -245,13 +247,13 @@ impl Pool {
         }
     }
 
-    /// The state of all connections to brokers in the cluster, by broker, lane and owner.
+    /// The state of all connections to brokers in the cluster, by broker, role and owner.
     #[must_use]
     pub fn status(&self) -> Vec<Status> {
         let slots = self.slots.read();
         let members = slots.iter().filter(|(_, slot)| !slot.has_left());
         let mut all: Vec<Status> = members.map(|(key, slot)| slot.status(*key)).collect();
-        all.sort_by_key(|status| (status.broker, status.lane, status.owner));
+        all.sort_by_key(|status| (status.broker, status.role, status.owner));
         all
     }
 }
@@ -259,14 +261,14 @@ impl Pool {
 /// Says that a connection is up, lets go of it when nobody uses it, and says when it has ended.
 fn watch_over(
     broker: i32,
-    slot: &Arc<Slot>,
+    slot: &Arc<PoolSlot>,
     connection: &Arc<Connection>,
     events: broadcast::Sender<Event>,
     lost: Arc<Notify>,
 ) {
     let address = connection.address().to_owned();
     let _ = events.send(Event::ConnectionOpened { broker, address: address.clone() });
-    let (ended, max_idle) = (connection.ended(), connection.settings.max_idle);
+    let (ended, max_idle) = (connection.closed(), connection.settings.max_idle);
     let (slot, connection) = (Arc::downgrade(slot), Arc::downgrade(connection));
     tokio::spawn(async move {
         let mut ended = std::pin::pin!(ended);
@@ -298,7 +300,7 @@ async fn report_when_hung(connection: &Weak<Connection>, lost: &Notify) -> Infal
 
 /// Takes a connection out of its slot when it has been idle for too long. Who has just got hold of
 /// it can still use it: it ends when they are done.
-async fn let_go_when_idle(slot: &Weak<Slot>, connection: &Weak<Connection>, max_idle: Duration) {
+async fn let_go_when_idle(slot: &Weak<PoolSlot>, connection: &Weak<Connection>, max_idle: Duration) {
     let mut wait = max_idle;
     loop {
         sleep(wait).await;

@@ -15,30 +15,30 @@ use tokio::task::AbortHandle;
 use tokio::time::{Duration, Instant};
 
 use super::status::Progress;
-use super::{Connection, ConnectionState, Endpoint, Lane, Owner, Status};
+use super::{Connection, ConnectionRole, ConnectionState, Endpoint, Owner, Status};
 use crate::error::{Error, Kind, Result};
 
 /// What came of an attempt to connect; nothing yet while it lasts.
-pub(super) type Outcome = Option<Result<Arc<Connection>>>;
+pub(super) type ConnectOutcome = Option<Result<Arc<Connection>>>;
 
-/// Which connection: to which broker, on which lane, and whose.
-pub(super) type Key = (i32, Lane, Owner);
+/// Which connection: to which broker, on which role, and whose.
+pub(super) type PoolKey = (i32, ConnectionRole, Owner);
 
 #[derive(Debug, Default)]
-pub(super) struct Slot {
+pub(super) struct PoolSlot {
     pub(super) current: ArcSwapOption<Connection>,
-    pub(super) attempts: Mutex<Attempts>,
+    pub(super) attempts: Mutex<ConnectAttempts>,
     pub(super) last_error: Mutex<Option<Error>>,
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Attempts {
+pub(super) struct ConnectAttempts {
     pub(super) failures: u32,
     /// When the first attempt began that failed since the last connection came up.
     failing_since: Option<Instant>,
     pub(super) not_before: Option<Instant>,
     pub(super) endpoint: Option<Endpoint>,
-    pub(super) running: Option<Running>,
+    pub(super) running: Option<RunningAttempt>,
     /// Whether the broker is in the cluster no more.
     left: bool,
     /// Connections that new requests do not take, while somebody uses them.
@@ -48,7 +48,7 @@ pub(super) struct Attempts {
 /// Without an attempt for this long nobody has needed the connection, and earlier failures do not count.
 const UNUSED: Duration = Duration::from_secs(60);
 
-impl Attempts {
+impl ConnectAttempts {
     /// When the first attempt began that failed since the last connection came up; now, if none did.
     pub(super) fn failing_since(&mut self, now: Instant) -> Instant {
         if self.not_before.is_some_and(|due| now.saturating_duration_since(due) > UNUSED) {
@@ -64,19 +64,19 @@ impl Attempts {
 
 /// The attempt under way.
 #[derive(Debug)]
-pub(super) struct Running {
-    pub(super) outcome: watch::Receiver<Outcome>,
+pub(super) struct RunningAttempt {
+    pub(super) outcome: watch::Receiver<ConnectOutcome>,
     pub(super) progress: Progress,
     pub(super) task: AbortHandle,
 }
 
-impl Drop for Slot {
+impl Drop for PoolSlot {
     fn drop(&mut self) {
         self.stop_connecting();
     }
 }
 
-impl Slot {
+impl PoolSlot {
     fn stop_connecting(&self) {
         if let Some(running) = self.attempts.lock().running.take() {
             running.task.abort();
@@ -95,7 +95,7 @@ impl Slot {
     /// The current connection if it lives; a dead one is dropped and its cause kept.
     pub(super) fn alive(&self) -> Option<Arc<Connection>> {
         let connection = self.current.load_full()?;
-        match connection.cause_of_death() {
+        match connection.close_reason() {
             None => Some(connection),
             Some(cause) => {
                 *self.last_error.lock() = Some(cause);
@@ -107,7 +107,7 @@ impl Slot {
     }
 
     /// The broker is in the cluster, and here.
-    pub(super) fn turn_to(&self, attempts: &mut Attempts, endpoint: &Endpoint) {
+    pub(super) fn turn_to(&self, attempts: &mut ConnectAttempts, endpoint: &Endpoint) {
         attempts.left = false;
         if attempts.endpoint.as_ref() != Some(endpoint) {
             if let Some(running) = attempts.running.take() {
@@ -144,13 +144,13 @@ impl Slot {
     }
 
     /// Leaves the current connection to those who use it.
-    fn let_go(&self, attempts: &mut Attempts) {
+    fn let_go(&self, attempts: &mut ConnectAttempts) {
         attempts.former.extend(self.current.swap(None).as_ref().map(Arc::downgrade));
         attempts.former.retain(|former| usable(former).is_some());
     }
 
     /// A connection has come up.
-    pub(super) fn put(&self, attempts: &mut Attempts, connection: &Arc<Connection>) {
+    pub(super) fn put(&self, attempts: &mut ConnectAttempts, connection: &Arc<Connection>) {
         attempts.forget_failures();
         match attempts.left {
             true => attempts.former.push(Arc::downgrade(connection)),
@@ -160,11 +160,11 @@ impl Slot {
 
     /// The connection to where the attempts go, if there is one: the current one, or an earlier one
     /// that is in use.
-    pub(super) fn established(&self, attempts: &mut Attempts) -> Option<Arc<Connection>> {
+    pub(super) fn established(&self, attempts: &mut ConnectAttempts) -> Option<Arc<Connection>> {
         if let Some(connection) = self.alive() {
             return Some(connection);
         }
-        let Attempts { endpoint, former, .. } = attempts;
+        let ConnectAttempts { endpoint, former, .. } = attempts;
         let mut found = None;
         former.retain(|former| match usable(former) {
             Some(connection) if Some(connection.endpoint()) == endpoint.as_ref() => {
@@ -179,7 +179,7 @@ impl Slot {
         found
     }
 
-    pub(super) fn status(&self, (broker, lane, owner): Key) -> Status {
+    pub(super) fn status(&self, (broker, role, owner): PoolKey) -> Status {
         let connection = self.alive();
         let attempts = self.attempts.lock();
         let phase = attempts.running.as_ref().map(|running| running.progress.phase());
@@ -196,7 +196,7 @@ impl Slot {
         };
         Status {
             broker,
-            lane,
+            role,
             owner,
             address,
             state,
@@ -209,7 +209,7 @@ impl Slot {
     }
 }
 
-impl Attempts {
+impl ConnectAttempts {
     /// Whether the attempt that this task makes was not given up.
     pub(super) fn are_mine(&self) -> bool {
         self.running.as_ref().is_some_and(|running| Some(running.task.id()) == tokio::task::try_id())
@@ -218,5 +218,5 @@ impl Attempts {
 
 /// An earlier connection that somebody uses, if others may use it too.
 fn usable(former: &Weak<Connection>) -> Option<Arc<Connection>> {
-    former.upgrade().filter(|connection| connection.cause_of_death().is_none() && !connection.is_retired())
+    former.upgrade().filter(|connection| connection.close_reason().is_none() && !connection.is_retired())
 }

@@ -14,7 +14,7 @@ use tokio::sync::Semaphore;
 use tokio::time::{Duration, Instant, sleep_until, timeout};
 
 use super::authenticate::{Ask, SaslInfo, authenticate};
-use super::{ApiRange, Connection, Turn};
+use super::{ApiRange, Connection, InFlightPermit};
 use crate::environment::Environment;
 use crate::error::{Error, Kind, Phase, Result};
 use crate::tasks::panics::catch;
@@ -97,9 +97,9 @@ async fn again(connection: &Arc<Connection>, environment: &Environment) -> Resul
     let Some(sasl) = &connection.settings.security.sasl else { return Ok(SaslInfo::default()) };
     let all = u32::try_from(connection.settings.max_in_flight).unwrap_or(u32::MAX);
     // Requests in flight have their own deadlines, so this ends.
-    let turns = Arc::clone(&connection.in_flight).acquire_many_owned(all).await;
-    let _turns = turns.map_err(|_| connection.gone())?;
-    if let Some(cause) = connection.cause_of_death() {
+    let permits = Arc::clone(&connection.in_flight).acquire_many_owned(all).await;
+    let _permits = permits.map_err(|_| connection.gone())?;
+    if let Some(cause) = connection.close_reason() {
         return Err(cause);
     }
     let within = connection.settings.request_timeout;
@@ -132,9 +132,10 @@ impl Ask for Held<'_> {
 
     async fn ask<R: Request + Sync>(&mut self, request: &R) -> Result<R::Response> {
         let version = self.connection.version::<R>(i16::MAX)?;
-        let turn = Arc::clone(&self.own).acquire_owned().await.map_err(|_| self.connection.gone())?;
+        let permit = Arc::clone(&self.own).acquire_owned().await.map_err(|_| self.connection.gone())?;
         let within = self.connection.settings.request_timeout;
-        let asked = self.connection.request_in(Turn(turn), request, version, within).await;
+        let asked =
+            self.connection.request_with_permit(InFlightPermit(permit), request, version, within).await;
         asked.map_err(|error| error.phase(Phase::Sasl))
     }
 }

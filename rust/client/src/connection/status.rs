@@ -9,7 +9,7 @@ use crate::error::{Error, Phase};
 
 /// Which of its connections to a broker a client uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Lane {
+pub enum ConnectionRole {
     /// For its partitions, and everything that any broker can answer.
     Data,
     /// For its groups and transactions: a heartbeat never waits behind a fetch's long poll.
@@ -45,7 +45,7 @@ pub struct Status {
     /// The broker.
     pub broker: i32,
     /// Which of its connections.
-    pub lane: Lane,
+    pub role: ConnectionRole,
     /// Whose it is.
     pub owner: Owner,
     /// Its address, as `host:port`.

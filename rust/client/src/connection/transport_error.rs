@@ -18,6 +18,6 @@ pub(super) fn transport_error(error: &std::io::Error, phase: Phase, address: &st
         E::HostUnreachable | E::NetworkUnreachable => "no route to the address".to_owned(),
         _ => error.to_string(),
     };
-    let outlook = if error.kind() == E::ConnectionRefused { Outlook::Lasts } else { Outlook::MayPass };
+    let outlook = if error.kind() == E::ConnectionRefused { Outlook::Permanent } else { Outlook::Transient };
     Error::new(Kind::Connection, words).phase(phase).address(address).with_outlook(outlook)
 }

@@ -15,13 +15,13 @@ use crate::retry::persistent_failures::REPORTED_AFTER;
 const CHECK_INTERVAL: Duration = REPORTED_AFTER;
 
 /// A broker that is being connected to.
-pub(super) struct Unreachable<'a> {
+pub(super) struct UnreachableBroker<'a> {
     pub(super) broker: i32,
     pub(super) endpoint: &'a Endpoint,
     pub(super) settings: &'a Settings,
 }
 
-impl Unreachable<'_> {
+impl UnreachableBroker<'_> {
     /// Awaits an attempt; reports it while it hangs.
     pub(super) async fn report_while<T>(&self, attempt: impl Future<Output = T>, since: Instant) -> T {
         let mut attempt = pin!(attempt);
@@ -48,7 +48,7 @@ impl Unreachable<'_> {
             error.message(),
             settings.bootstrap
         );
-        let error = error.saying(message).broker(*broker);
+        let error = error.with_message(message).broker(*broker);
         if error.context().address.is_some() { error } else { error.address(endpoint.to_string()) }
     }
 

@@ -107,7 +107,7 @@ async fn exchange<R: ottla_protocol::Request>(
     request: &R,
     max: i16,
 ) -> Result<R::Response, Failure> {
-    let ended = |error| of_error(&error, connection.cause_of_death().is_some());
+    let ended = |error| of_error(&error, connection.close_reason().is_some());
     let version = connection.version::<R>(max).map_err(|error| of_error(&error, false))?;
     connection.request(request, version).await.map_err(ended)
 }

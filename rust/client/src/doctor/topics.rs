@@ -43,7 +43,7 @@ pub(super) async fn look_up(probe: &Probe, connection: &Connection, name: Option
         name.map(|name| vec![MetadataRequestTopic { name: Some(name.to_owned()), ..Default::default() }]);
     let request = MetadataRequest { topics: wanted, allow_auto_topic_creation: false, ..Default::default() };
     let (looked, response) = step(probe, Check::Metadata, async {
-        let ended = |error| of_error(&error, connection.cause_of_death().is_some());
+        let ended = |error| of_error(&error, connection.close_reason().is_some());
         ask(connection, &request).await.map_err(ended)
     })
     .await;

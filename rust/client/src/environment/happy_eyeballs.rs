@@ -18,20 +18,20 @@ enum Step<T> {
 }
 
 /// How long a candidate may keep the next one waiting for its turn.
-const PATIENCE: Duration = Duration::from_millis(500);
+const ATTEMPT_DELAY: Duration = Duration::from_millis(500);
 
 /// The patience with which so many candidates all get their chance by `deadline`, even if each is silent.
-pub(crate) fn patience(candidates: usize, deadline: Option<Instant>) -> Duration {
+pub(crate) fn attempt_delay(candidates: usize, deadline: Option<Instant>) -> Duration {
     let turns = u32::try_from(candidates).unwrap_or(u32::MAX).saturating_mul(2).max(1);
     let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
-    left.map_or(PATIENCE, |left| PATIENCE.min(left / turns))
+    left.map_or(ATTEMPT_DELAY, |left| ATTEMPT_DELAY.min(left / turns))
 }
 
 /// The first success; or all failures, in the order of the candidates. What has not ended by then
 /// is dropped.
-pub(crate) async fn race<C, T, F: Future<Output = Result<T>>>(
+pub(crate) async fn first_success<C, T, F: Future<Output = Result<T>>>(
     candidates: impl IntoIterator<Item = C>,
-    patience: Duration,
+    attempt_delay: Duration,
     attempt: impl Fn(C) -> F,
 ) -> Result<T, Vec<Error>> {
     let mut waiting = candidates.into_iter().enumerate().peekable();
@@ -44,7 +44,7 @@ pub(crate) async fn race<C, T, F: Future<Output = Result<T>>>(
             failures.sort_by_key(|(number, _)| *number);
             return Err(failures.into_iter().map(|(_, error)| error).collect());
         }
-        let mut patience = pin!(sleep(patience));
+        let mut attempt_delay = pin!(sleep(attempt_delay));
         let step = poll_fn(|cx| {
             for (at, (_, attempt)) in running.iter_mut().enumerate() {
                 if let Poll::Ready(result) = attempt.as_mut().poll(cx) {
@@ -52,7 +52,7 @@ pub(crate) async fn race<C, T, F: Future<Output = Result<T>>>(
                 }
             }
             match waiting.peek() {
-                Some(_) => patience.as_mut().poll(cx).map(|()| Step::Next),
+                Some(_) => attempt_delay.as_mut().poll(cx).map(|()| Step::Next),
                 None => Poll::Pending,
             }
         });

@@ -55,9 +55,9 @@ pub trait Network: Send + Sync + fmt::Debug {
 
 /// The operating system's resolver and TCP.
 #[derive(Debug, Default)]
-pub struct System(Resolver);
+pub struct SystemNetwork(Resolver);
 
-impl Network for System {
+impl Network for SystemNetwork {
     fn resolve<'a>(&'a self, host: &'a str, port: u16) -> BoxFuture<'a, io::Result<Vec<SocketAddr>>> {
         Box::pin(self.0.resolve(host, port))
     }
@@ -107,7 +107,7 @@ pub struct Environment {
 
 impl Default for Environment {
     fn default() -> Self {
-        Self::new(Arc::new(System::default()), fastrand::Rng::new())
+        Self::new(Arc::new(SystemNetwork::default()), fastrand::Rng::new())
     }
 }
 
@@ -119,7 +119,7 @@ impl Environment {
 
     /// The same with a way to tokens.
     #[must_use]
-    pub fn with_tokens(self, provider: Arc<dyn TokenProvider>) -> Self {
+    pub fn with_token_provider(self, provider: Arc<dyn TokenProvider>) -> Self {
         Self { token_provider: Some(provider), ..self }
     }
 
@@ -143,7 +143,7 @@ impl Environment {
 
     /// A number below `bound`; 0 if the bound is 0.
     #[must_use]
-    pub fn below(&self, bound: usize) -> usize {
+    pub fn random_below(&self, bound: usize) -> usize {
         if bound == 0 { 0 } else { self.random.lock().usize(..bound) }
     }
 

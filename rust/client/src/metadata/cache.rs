@@ -14,16 +14,16 @@ use parking_lot::Mutex;
 use tokio::sync::broadcast;
 use tokio::time::{Duration, Instant};
 
-use super::events::{Event, changes};
+use super::events::{Event, diff};
 use super::{Broker, NewLeader, Pattern, Snapshot};
 use crate::error::Error;
-use crate::metadata::tracked_topics::Interest;
+use crate::metadata::tracked_topics::TrackedTopics;
 
 /// Which topics a caller wants to know about.
 #[derive(Debug, Clone, Copy)]
-pub enum Want<'a> {
+pub enum TopicSelector<'a> {
     /// Those that the client uses anyway.
-    Known,
+    Tracked,
     /// These, from now on too.
     Topics(&'a [Arc<str>]),
     /// These, which the broker may make if it makes topics on its own: for producers, as in Java.
@@ -41,14 +41,14 @@ pub struct Cache {
     /// Held while the snapshot is replaced, so that events come in the order of the changes.
     changing: Mutex<()>,
     /// How often it was replaced; told after it was, so that who has looked since knows what is current.
-    changes: AtomicU64,
+    version: AtomicU64,
     events: broadcast::Sender<Event>,
     /// What belongs into each refresh.
-    interest: Mutex<Interest>,
+    tracked: Mutex<TrackedTopics>,
     max_idle: Duration,
     refreshed: Mutex<Option<Instant>>,
     /// Held while a refresh is under way.
-    turn: tokio::sync::Mutex<()>,
+    refreshing: tokio::sync::Mutex<()>,
     /// How many refreshes have failed, and how the last one did.
     failed: Mutex<(u64, Option<Error>)>,
 }
@@ -64,11 +64,11 @@ impl Default for Cache {
 }
 
 /// Whose turn it is to refresh.
-pub(crate) enum Turn<'a> {
+pub(crate) enum RefreshPermit<'a> {
     /// The caller's.
-    Mine(tokio::sync::MutexGuard<'a, ()>),
+    Granted(tokio::sync::MutexGuard<'a, ()>),
     /// Somebody else has refreshed since, and what is wanted is there.
-    Done,
+    AlreadyRefreshed,
     /// Somebody else has tried while the caller waited, and failed.
     Failed(Error),
 }
@@ -80,12 +80,12 @@ impl Cache {
         Self {
             current: ArcSwap::default(),
             changing: Mutex::default(),
-            changes: AtomicU64::new(0),
+            version: AtomicU64::new(0),
             events: broadcast::Sender::new(EVENTS),
-            interest: Mutex::default(),
+            tracked: Mutex::default(),
             max_idle,
             refreshed: Mutex::default(),
-            turn: tokio::sync::Mutex::default(),
+            refreshing: tokio::sync::Mutex::default(),
             failed: Mutex::default(),
         }
     }
@@ -105,8 +105,8 @@ impl Cache {
     /// A number that changes with the snapshot: what was looked up after it was asked for holds for as
     /// long as it stays.
     #[must_use]
-    pub fn changes(&self) -> u64 {
-        self.changes.load(Ordering::Acquire)
+    pub fn update_version(&self) -> u64 {
+        self.version.load(Ordering::Acquire)
     }
 
     /// Where changes are announced; also those of connections.
@@ -116,18 +116,18 @@ impl Cache {
     }
 
     /// Replaces the snapshot by what `next` makes of it, if anything, and announces the changes to
-    /// the brokers and to the topics of interest.
+    /// the brokers and to the topics of tracked.
     fn change(&self, next: impl FnOnce(&Snapshot) -> Option<Snapshot>) -> Option<Arc<Snapshot>> {
         let _changing = self.changing.lock();
         let before = self.snapshot();
         let after = Arc::new(next(&before)?);
         self.current.store(Arc::clone(&after));
-        self.changes.fetch_add(1, Ordering::Release);
+        self.version.fetch_add(1, Ordering::Release);
         if self.events.receiver_count() > 0 {
-            let interest = self.interest.lock();
-            let mut news = changes(&before, &after);
-            news.retain(|event| event.topic().is_none_or(|topic| interest.keeps(topic)));
-            drop(interest);
+            let tracked = self.tracked.lock();
+            let mut news = diff(&before, &after);
+            news.retain(|event| event.topic().is_none_or(|topic| tracked.keeps(topic)));
+            drop(tracked);
             for event in news {
                 // Who has stopped listening does not miss it.
                 let _ = self.events.send(event);
@@ -138,12 +138,12 @@ impl Cache {
 
     /// Notes that topics are in use, so that refreshes ask for them.
     pub fn touch<'a>(&self, topics: impl IntoIterator<Item = &'a Arc<str>>) {
-        self.interest.lock().touch(topics, Instant::now());
+        self.tracked.lock().touch(topics, Instant::now());
     }
 
     /// Has refreshes ask for all topics, and keeps those that match.
-    pub fn watch(&self, pattern: &Pattern) {
-        self.interest.lock().watch(pattern);
+    pub fn track_pattern(&self, pattern: &Pattern) {
+        self.tracked.lock().track_pattern(pattern);
     }
 
     /// When the metadata was last refreshed.
@@ -153,29 +153,29 @@ impl Cache {
     }
 
     /// Waits for this caller's turn to refresh, if a refresh is still needed then.
-    pub(crate) async fn turn(&self, stale: u64, want: Want<'_>) -> Turn<'_> {
+    pub(crate) async fn refresh_permit(&self, stale: u64, selector: TopicSelector<'_>) -> RefreshPermit<'_> {
         let failures = self.failed.lock().0;
-        match want {
-            Want::Topics(topics) | Want::Create(topics) => self.touch(topics),
-            Want::Matching(pattern) => self.watch(pattern),
-            Want::Known | Want::All => {}
+        match selector {
+            TopicSelector::Topics(topics) | TopicSelector::Create(topics) => self.touch(topics),
+            TopicSelector::Matching(pattern) => self.track_pattern(pattern),
+            TopicSelector::Tracked | TopicSelector::All => {}
         }
-        let turn = self.turn.lock().await;
+        let permit = self.refreshing.lock().await;
         let snapshot = self.peek();
-        let satisfied = match want {
-            Want::Known => true,
-            Want::Topics(topics) | Want::Create(topics) => {
+        let satisfied = match selector {
+            TopicSelector::Tracked => true,
+            TopicSelector::Topics(topics) | TopicSelector::Create(topics) => {
                 topics.iter().all(|topic| snapshot.known(topic).is_some())
             }
-            Want::Matching(_) | Want::All => false,
+            TopicSelector::Matching(_) | TopicSelector::All => false,
         };
         if snapshot.generation > stale && satisfied {
-            return Turn::Done;
+            return RefreshPermit::AlreadyRefreshed;
         }
         match &*self.failed.lock() {
             // Nobody would be better off if each who waited tried in turn.
-            (now, Some(error)) if *now > failures => Turn::Failed(error.clone()),
-            _ => Turn::Mine(turn),
+            (now, Some(error)) if *now > failures => RefreshPermit::Failed(error.clone()),
+            _ => RefreshPermit::Granted(permit),
         }
     }
 
@@ -191,7 +191,7 @@ impl Cache {
         let unknown = |name: &&Arc<str>| snapshot.known(name).is_none_or(|known| known.partitions.is_empty());
         let unknown: Vec<&Arc<str>> = names.iter().filter(unknown).collect();
         if !unknown.is_empty() {
-            self.interest.lock().drop_names(&unknown);
+            self.tracked.lock().drop_names(&unknown);
             self.change(|current| Some(current.without(unknown)));
         }
     }
@@ -199,16 +199,17 @@ impl Cache {
     /// The request that a refresh sends; without topics it asks for all. What has been idle for too
     /// long is not in it any more.
     #[must_use]
-    pub fn build_request(&self, want: Want<'_>) -> MetadataRequest {
+    pub fn build_request(&self, selector: TopicSelector<'_>) -> MetadataRequest {
         let snapshot = self.snapshot();
-        let mut interest = self.interest.lock();
-        interest.expire(Instant::now(), self.max_idle, &snapshot);
-        let all = matches!(want, Want::All | Want::Matching(_)) || interest.has_patterns();
+        let mut tracked = self.tracked.lock();
+        tracked.expire(Instant::now(), self.max_idle, &snapshot);
+        let all =
+            matches!(selector, TopicSelector::All | TopicSelector::Matching(_)) || tracked.has_patterns();
         let named =
             |name: &Arc<str>| MetadataRequestTopic { name: Some(name.to_string()), ..Default::default() };
         MetadataRequest {
-            topics: (!all).then(|| interest.names().map(named).collect()),
-            allow_auto_topic_creation: matches!(want, Want::Create(_)),
+            topics: (!all).then(|| tracked.names().map(named).collect()),
+            allow_auto_topic_creation: matches!(selector, TopicSelector::Create(_)),
             ..Default::default()
         }
     }
@@ -216,15 +217,20 @@ impl Cache {
     /// Takes in the answer to a refresh.
     ///
     /// `whole` says that all topics were asked for: those that are missing are gone. Topics that
-    /// nobody has an interest in stay only with `Want::All`, until the next refresh.
-    pub fn process_response(&self, response: MetadataResponse, whole: bool, want: Want<'_>) -> Arc<Snapshot> {
+    /// nobody has an tracked in stay only with `TopicSelector::All`, until the next refresh.
+    pub fn process_response(
+        &self,
+        response: MetadataResponse,
+        whole: bool,
+        selector: TopicSelector<'_>,
+    ) -> Arc<Snapshot> {
         let changed = self.change(|current| {
             let next = current.updated(response, whole);
-            if matches!(want, Want::All) {
+            if matches!(selector, TopicSelector::All) {
                 return Some(next);
             }
-            let interest = self.interest.lock();
-            let idle = next.topics().filter(|topic| !interest.keeps(&topic.name));
+            let tracked = self.tracked.lock();
+            let idle = next.topics().filter(|topic| !tracked.keeps(&topic.name));
             let idle: Vec<Arc<str>> = idle.map(|topic| Arc::clone(&topic.name)).collect();
             Some(if idle.is_empty() { next } else { next.without(&idle) })
         });

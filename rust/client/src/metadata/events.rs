@@ -1,6 +1,6 @@
 //! What changed between two snapshots, as events; no I/O and no state.
 //!
-//! Invariant: applying what [`changes`] says to the topology before gives the topology after: each
+//! Invariant: applying what [`diff`] says to the topology before gives the topology after: each
 //! broker, topic, partition and leader that differs is named once.
 
 use std::fmt;
@@ -146,7 +146,7 @@ impl fmt::Display for Event {
 
 /// What changed from one snapshot to the next: brokers first, then topics by name.
 #[must_use]
-pub fn changes(before: &Snapshot, after: &Snapshot) -> Vec<Event> {
+pub fn diff(before: &Snapshot, after: &Snapshot) -> Vec<Event> {
     let mut events = Vec::new();
     for (id, broker) in after.brokers.iter() {
         match before.brokers.get(id) {

@@ -13,9 +13,9 @@ mod table;
 mod topic;
 mod tracked_topics;
 
-pub(crate) use cache::Turn;
-pub use cache::{Cache, Want};
-pub use events::{Event, changes};
+pub(crate) use cache::RefreshPermit;
+pub use cache::{Cache, TopicSelector};
+pub use events::{Event, diff};
 pub(crate) use snapshot::brokers;
 pub use snapshot::{Broker, NewLeader, Snapshot};
 pub use topic::{Partition, Topic};

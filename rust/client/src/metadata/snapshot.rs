@@ -94,7 +94,7 @@ impl Snapshot {
 
     /// A topic's name by its id.
     #[must_use]
-    pub fn name_of(&self, id: Uuid) -> Option<&Arc<str>> {
+    pub fn topic_name(&self, id: Uuid) -> Option<&Arc<str>> {
         self.topics.get_by_id(id).map(|topic| &topic.name)
     }
 

@@ -52,19 +52,19 @@ impl fmt::Debug for Pattern {
 }
 
 #[derive(Default)]
-pub(super) struct Interest {
+pub(super) struct TrackedTopics {
     /// When each topic was last used.
     used: HashMap<Arc<str>, Instant>,
     patterns: Vec<Weak<Matches>>,
 }
 
-impl fmt::Debug for Interest {
+impl fmt::Debug for TrackedTopics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Interest").field("used", &self.used.len()).finish_non_exhaustive()
+        f.debug_struct("TrackedTopics").field("used", &self.used.len()).finish_non_exhaustive()
     }
 }
 
-impl Interest {
+impl TrackedTopics {
     pub(super) fn touch<'a>(&mut self, topics: impl IntoIterator<Item = &'a Arc<str>>, now: Instant) {
         for topic in topics {
             match self.used.get_mut(topic) {
@@ -76,7 +76,7 @@ impl Interest {
         }
     }
 
-    pub(super) fn watch(&mut self, pattern: &Pattern) {
+    pub(super) fn track_pattern(&mut self, pattern: &Pattern) {
         let watched = Arc::downgrade(&pattern.0);
         if !self.patterns.iter().any(|known| known.ptr_eq(&watched)) {
             self.patterns.push(watched);

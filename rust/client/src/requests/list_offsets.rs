@@ -1,6 +1,6 @@
 //! ListOffsets: where partitions start and end, and where a timestamp lies in them.
 //!
-//! Invariant: no partition is left out of the result (`ask_leaders.rs`), but of what one broker says by
+//! Invariant: no partition is left out of the result (`leader_requests.rs`), but of what one broker says by
 //! itself.
 
 use std::collections::HashMap;
@@ -13,7 +13,7 @@ use tokio::time::Duration;
 use crate::cluster::{Client, Route};
 use crate::error::{Error, Kind, Result};
 use crate::metadata::Snapshot;
-use crate::requests::{Answers, Part};
+use crate::requests::{PartitionRequests, PartitionResults};
 use crate::topic_partition::TopicPartition;
 
 /// On the wire, the record with the largest timestamp, and the version that first knows it.
@@ -63,20 +63,25 @@ impl Client {
         read_committed: bool,
         timeout: Duration,
     ) -> Result<HashMap<TopicPartition, ListedOffset>> {
-        self.ask_leaders("listing offsets", wanted, timeout, |client, broker, part, snapshot| async move {
-            client.list_offsets_of(broker, &part, read_committed, &snapshot).await
-        })
+        self.request_from_leaders(
+            "listing offsets",
+            wanted,
+            timeout,
+            |client, broker, part, snapshot| async move {
+                client.list_offsets_on(broker, &part, read_committed, &snapshot).await
+            },
+        )
         .await
     }
 
     /// What one broker says of what it leads: one request, and nothing is tried again.
-    pub(crate) async fn list_offsets_of(
+    pub(crate) async fn list_offsets_on(
         &self,
         broker: i32,
-        part: &Part<OffsetSpec>,
+        part: &PartitionRequests<OffsetSpec>,
         read_committed: bool,
         snapshot: &Snapshot,
-    ) -> Result<Answers<ListedOffset>> {
+    ) -> Result<PartitionResults<ListedOffset>> {
         let request = build_request(part, read_committed, snapshot);
         send_request(self, broker, &request).await
     }
@@ -86,7 +91,7 @@ async fn send_request(
     client: &Client,
     broker: i32,
     request: &ListOffsetsRequest,
-) -> Result<Answers<ListedOffset>> {
+) -> Result<PartitionResults<ListedOffset>> {
     let connection = client.connection(Route::Broker(broker)).await?;
     let version = connection.version::<ListOffsetsRequest>(10)?;
     let mut partitions = request.topics.iter().flat_map(|topic| &topic.partitions);
@@ -111,7 +116,11 @@ async fn send_request(
     Ok(answers)
 }
 
-fn build_request(part: &Part<OffsetSpec>, read_committed: bool, snapshot: &Snapshot) -> ListOffsetsRequest {
+fn build_request(
+    part: &PartitionRequests<OffsetSpec>,
+    read_committed: bool,
+    snapshot: &Snapshot,
+) -> ListOffsetsRequest {
     let mut topics: Vec<ListOffsetsTopic> = Vec::new();
     for ((topic, partition), spec) in part {
         if topics.last().is_none_or(|last| *last.name != **topic) {

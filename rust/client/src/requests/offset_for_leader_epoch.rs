@@ -13,7 +13,7 @@ use ottla_protocol::messages::offset_for_leader_epoch::{
 use crate::cluster::{Client, Route};
 use crate::error::Result;
 use crate::metadata::Snapshot;
-use crate::requests::{Answers, Part};
+use crate::requests::{PartitionRequests, PartitionResults};
 use crate::topic_partition::TopicPartition;
 
 /// The first version that consumers may use: before, only brokers were let.
@@ -30,22 +30,23 @@ pub(crate) struct EpochEnd {
 
 impl EpochEnd {
     /// What a leader that cannot be asked is taken to say: nothing was cut.
-    const UNCUT: Self = Self { leader_epoch: i32::MAX, end_offset: i64::MAX };
+    const NOT_TRUNCATED: Self = Self { leader_epoch: i32::MAX, end_offset: i64::MAX };
 }
 
 impl Client {
     /// Where epochs end, as one broker says of what it leads. A broker too old to be asked (before Kafka
     /// 2.3) is taken to have lost nothing.
-    pub(crate) async fn epoch_ends_of(
+    pub(crate) async fn epoch_ends_on(
         &self,
         broker: i32,
-        part: &Part<i32>,
+        part: &PartitionRequests<i32>,
         snapshot: &Snapshot,
-    ) -> Result<Answers<EpochEnd>> {
+    ) -> Result<PartitionResults<EpochEnd>> {
         let connection = self.connection(Route::Broker(broker)).await?;
         let usable = connection.version::<OffsetForLeaderEpochRequest>(i16::MAX).ok();
         let Some(version) = usable.filter(|version| *version >= SINCE) else {
-            let nothing = |partition: &TopicPartition| (partition.clone(), ErrorCode::None, EpochEnd::UNCUT);
+            let nothing =
+                |partition: &TopicPartition| (partition.clone(), ErrorCode::None, EpochEnd::NOT_TRUNCATED);
             return Ok(part.keys().map(nothing).collect());
         };
         let request = build_request(part, snapshot);
@@ -64,7 +65,7 @@ impl Client {
     }
 }
 
-fn build_request(part: &Part<i32>, snapshot: &Snapshot) -> OffsetForLeaderEpochRequest {
+fn build_request(part: &PartitionRequests<i32>, snapshot: &Snapshot) -> OffsetForLeaderEpochRequest {
     let mut topics: Vec<OffsetForLeaderTopic> = Vec::new();
     for ((topic, partition), leader_epoch) in part {
         if topics.last().is_none_or(|last| *last.topic != **topic) {

@@ -122,7 +122,7 @@ impl Retry {
         let message = format!("{} did not succeed within {millis} ms", self.what);
         match &self.last {
             // The last failure brings its place and code along.
-            Some(last) => last.clone().because(message).as_kind(match last.kind() {
+            Some(last) => last.clone().prefixed(message).as_kind(match last.kind() {
                 kind @ (Kind::UnknownTopic | Kind::Authorization | Kind::DataLoss) => kind,
                 _ => Kind::Timeout,
             }),

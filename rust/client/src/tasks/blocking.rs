@@ -12,12 +12,12 @@ use crate::error::{Error, Kind, Result};
 
 /// Places for one kind of work.
 #[derive(Debug, Clone)]
-pub struct Aside {
+pub struct BlockingPool {
     what: &'static str,
     places: Arc<Semaphore>,
 }
 
-impl Aside {
+impl BlockingPool {
     /// For `what`, so often at once.
     #[must_use]
     pub fn new(what: &'static str, places: usize) -> Self {
@@ -33,12 +33,12 @@ impl Aside {
             let _place: OwnedSemaphorePermit = place;
             work()
         };
-        aside(self.what, work).await
+        run_blocking(self.what, work).await
     }
 }
 
 /// Runs work on a thread that may wait. It is an error if the work panics, or the runtime shuts down.
-pub(crate) async fn aside<T: Send + 'static>(
+pub(crate) async fn run_blocking<T: Send + 'static>(
     what: &str,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T> {
@@ -58,7 +58,7 @@ mod tests {
 
     #[tokio::test]
     async fn work_of_one_kind_waits_for_its_own_kind_only() {
-        let (slow, quick) = (Aside::new("slow", 1), Aside::new("quick", 1));
+        let (slow, quick) = (BlockingPool::new("slow", 1), BlockingPool::new("quick", 1));
         let (release, held) = mpsc::channel::<()>();
         let first = tokio::spawn({
             let slow = slow.clone();

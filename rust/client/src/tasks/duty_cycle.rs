@@ -10,18 +10,18 @@ const SHORT: Duration = Duration::from_millis(1);
 
 /// The times of a task's walks.
 #[derive(Debug, Default)]
-pub(crate) struct Pace {
+pub(crate) struct DutyCycle {
     not_before: Option<Instant>,
 }
 
-impl Pace {
+impl DutyCycle {
     /// When the next walk may begin, if that is not now.
     pub(crate) fn wait_until(&self, now: Instant) -> Option<Instant> {
         self.not_before.filter(|not_before| *not_before > now)
     }
 
     /// Notes a walk that has just ended.
-    pub(crate) fn walked(&mut self, began: Instant, ended: Instant) {
+    pub(crate) fn record_pass(&mut self, began: Instant, ended: Instant) {
         let took = ended.saturating_duration_since(began);
         self.not_before = (took > SHORT).then(|| ended + 2 * took);
     }
@@ -34,14 +34,14 @@ mod tests {
     #[test]
     fn long_walks_take_a_third_of_the_time_and_short_ones_follow_at_once() {
         let began = Instant::now();
-        let mut pace = Pace::default();
-        assert_eq!(pace.wait_until(began), None);
+        let mut duty_cycle = DutyCycle::default();
+        assert_eq!(duty_cycle.wait_until(began), None);
         let ended = began + Duration::from_micros(900);
-        pace.walked(began, ended);
-        assert_eq!(pace.wait_until(ended), None);
+        duty_cycle.record_pass(began, ended);
+        assert_eq!(duty_cycle.wait_until(ended), None);
         let ended = began + Duration::from_millis(20);
-        pace.walked(began, ended);
-        assert_eq!(pace.wait_until(ended), Some(began + Duration::from_millis(60)));
-        assert_eq!(pace.wait_until(began + Duration::from_millis(60)), None);
+        duty_cycle.record_pass(began, ended);
+        assert_eq!(duty_cycle.wait_until(ended), Some(began + Duration::from_millis(60)));
+        assert_eq!(duty_cycle.wait_until(began + Duration::from_millis(60)), None);
     }
 }

@@ -47,7 +47,7 @@ mod tests {
         let fine: Result<i32> = try_catch("a task", async { Ok(1) }).await;
         assert!(matches!(fine, Ok(1)));
         let died: Result<()> = try_catch("a task", async { panic!("on purpose, {}", 7) }).await;
-        let error = died.err().map(|error| (error.kind(), error.may_pass(), error.to_string()));
+        let error = died.err().map(|error| (error.kind(), error.is_transient(), error.to_string()));
         let message = "a task has died: on purpose, 7; please report this bug of ottla";
         assert_eq!(error, Some((Kind::Internal, false, message.to_owned())));
     }

@@ -11,7 +11,7 @@ use std::time::Duration;
 use crate::support::*;
 use ottla_client::config::Value;
 use ottla_client::environment::{BoxFuture, Environment, Network, SocketOptions, Stream};
-use ottla_client::metadata::Want;
+use ottla_client::metadata::TopicSelector;
 use ottla_client::producer::Producer;
 use ottla_client::{Client, Config, IfMissing, Kind, Route};
 use ottla_mock::{Fault, Match, MockCluster, MockConfig, Reaction, When};
@@ -265,7 +265,7 @@ async fn advertised_brokers_replace_the_list() {
     for broker in 1..=3 {
         soon(client.connection(Route::Broker(broker))).await.expect("a connection");
     }
-    soon(client.refresh(client.snapshot().generation, Want::Known)).await.expect("metadata");
+    soon(client.refresh(client.snapshot().generation, TopicSelector::Tracked)).await.expect("metadata");
     let seeds = network.resolved.lock().iter().filter(|name| *name == "seed").count();
     assert_eq!(seeds, 1, "the list rests once the brokers are known");
 }
@@ -282,7 +282,7 @@ async fn a_cluster_that_came_back_elsewhere_is_found_again() {
 
     let new = MockCluster::start(MockConfig { brokers: 2, ..in_memory() }).await.unwrap();
     network.names.lock().insert("seed".to_owned(), vec![new.brokers()[1].address]);
-    let refreshed = client.retrying("refreshing", SOON, || client.refresh(before, Want::Known));
+    let refreshed = client.retrying("refreshing", SOON, || client.refresh(before, TopicSelector::Tracked));
     let snapshot = soon(refreshed).await.expect("metadata");
     assert_eq!(snapshot.brokers.len(), 2);
     let ports: Vec<u16> = snapshot.brokers.values().map(|broker| broker.endpoint.port).collect();
@@ -301,7 +301,7 @@ async fn rebootstrap_required_leads_back_to_the_list() {
         soon(Client::connect(config("seed:9092", &[]), environment(&network, 1), SOON)).await.unwrap();
     let code = ottla_protocol::ErrorCode::RebootstrapRequired;
     cluster.inject(Fault::once(Match::api(ApiKey::Metadata), Reaction::Error(code)));
-    soon(client.refresh(client.snapshot().generation, Want::Known)).await.expect("metadata");
+    soon(client.refresh(client.snapshot().generation, TopicSelector::Tracked)).await.expect("metadata");
     assert_eq!(network.resolved.lock().iter().filter(|name| *name == "seed").count(), 2);
 }
 
@@ -316,7 +316,8 @@ async fn without_recovery_the_list_is_not_used_again() {
     for broker in cluster.brokers() {
         cluster.stop_broker(broker.id).await.unwrap();
     }
-    let refused = soon(client.refresh(client.snapshot().generation, Want::Known)).await.unwrap_err();
+    let refused =
+        soon(client.refresh(client.snapshot().generation, TopicSelector::Tracked)).await.unwrap_err();
     assert!(refused.to_string().contains("metadata.recovery.strategy is none"), "{refused}");
     assert_eq!(network.resolved.lock().iter().filter(|name| *name == "seed").count(), 1);
     // The brokers that are known are tried as before.
@@ -324,8 +325,9 @@ async fn without_recovery_the_list_is_not_used_again() {
         cluster.start_broker(broker.id).await.unwrap();
     }
     until(|| client.snapshot().generation > 0).await;
-    let retried =
-        client.retrying("refreshing", SOON, || client.refresh(client.snapshot().generation, Want::Known));
+    let retried = client.retrying("refreshing", SOON, || {
+        client.refresh(client.snapshot().generation, TopicSelector::Tracked)
+    });
     soon(retried).await.expect("metadata");
 }
 
@@ -340,7 +342,7 @@ async fn brokers_that_say_nothing_are_given_up_for_the_list() {
     // PATIENCE between two brokers is a second: only one is asked before the time is over.
     cluster.inject(Fault::once(Match::api(ApiKey::Metadata), Reaction::Silence));
     let started = Instant::now();
-    soon(client.refresh(client.snapshot().generation, Want::Known)).await.expect("metadata");
+    soon(client.refresh(client.snapshot().generation, TopicSelector::Tracked)).await.expect("metadata");
     assert!(started.elapsed() < SOON / 2, "long before request.timeout.ms");
     assert_eq!(network.resolved.lock().iter().filter(|name| *name == "seed").count(), 2);
 }

@@ -58,7 +58,7 @@ async fn end_of_two(connection: &Arc<Connection>) -> (Kind, String) {
     let first = soon(first).await.unwrap().expect_err("no answer");
     let second = soon(second).await.unwrap().expect_err("no answer");
     assert_eq!(first.message(), second.message());
-    assert_eq!(connection.cause_of_death().expect("dead").message(), first.message());
+    assert_eq!(connection.close_reason().expect("dead").message(), first.message());
     // Whoever asks later hears the same.
     let later = soon(connection.request(&MetadataRequest::default(), VERSION)).await.expect_err("dead");
     assert_eq!(later.message(), first.message());
@@ -188,12 +188,12 @@ async fn a_repeated_answer_and_one_that_nobody_asked_for_end_the_connection() {
     });
     let connection = open(address, &[]).await;
     soon(ask(&connection)).await.unwrap().expect("the first answer");
-    until(|| connection.cause_of_death().is_some()).await;
-    assert!(connection.cause_of_death().unwrap().message().contains("nobody asked for"));
+    until(|| connection.close_reason().is_some()).await;
+    assert!(connection.close_reason().unwrap().message().contains("nobody asked for"));
 
     // One that comes along with the handshake's.
     let connection = open(saying(0, [0, 0, 0, 4, 0, 0, 0, 9].to_vec()).await, &[]).await;
-    until(|| connection.cause_of_death().is_some()).await;
+    until(|| connection.close_reason().is_some()).await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -319,5 +319,5 @@ async fn bytes_behind_a_whole_response_are_ignored() {
         let response = soon(connection.request(&MetadataRequest::default(), VERSION)).await;
         assert!(response.is_ok_and(|response| response.controller_id > 0));
     }
-    assert!(connection.cause_of_death().is_none());
+    assert!(connection.close_reason().is_none());
 }

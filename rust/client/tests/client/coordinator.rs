@@ -55,9 +55,12 @@ async fn one_look_serves_all_who_ask_and_is_kept() {
     }
     assert_eq!(looks(&cluster), 1);
     // Requests to it do not share the connection of those for data.
-    let lanes =
-        client.connections().iter().filter(|c| c.lane == ottla_client::connection::Lane::Coordinator).count();
-    assert_eq!(lanes, 1);
+    let roles = client
+        .connections()
+        .iter()
+        .filter(|c| c.role == ottla_client::connection::ConnectionRole::Coordinator)
+        .count();
+    assert_eq!(roles, 1);
     find(&client, "another").await;
     assert_eq!(looks(&cluster), 2, "each key has its own");
 }

@@ -277,7 +277,7 @@ async fn a_missing_token_is_not_the_brokers_refusal() {
             ("sasl.mechanism", "OAUTHBEARER"),
             ("socket.connection.setup.timeout.ms", "400"),
         ];
-        let environment = memory_environment().with_tokens(Arc::new(Tokenless(silent)));
+        let environment = memory_environment().with_token_provider(Arc::new(Tokenless(silent)));
         let facts =
             soon(examine(config(&server, &pairs), environment, Question::default(), SOON / 2)).await.unwrap();
         let address = only(&facts);

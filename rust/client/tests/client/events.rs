@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ottla_client::metadata::{Cache, Event, Snapshot, Want, changes};
+use ottla_client::metadata::{Cache, Event, Snapshot, TopicSelector, diff};
 use ottla_protocol::messages::metadata::{
     MetadataResponse, MetadataResponseBroker, MetadataResponsePartition, MetadataResponseTopic,
 };
@@ -105,7 +105,7 @@ proptest! {
                 leaders.truncate(after.len());
             }
         }
-        let events = changes(&snapshot(&before), &snapshot(&after));
+        let events = diff(&snapshot(&before), &snapshot(&after));
         let told: BTreeSet<String> = events.iter().map(ToString::to_string).collect();
         prop_assert_eq!(told.len(), events.len(), "nothing is told twice");
         let mut world = before;
@@ -117,7 +117,7 @@ proptest! {
 #[test]
 fn nothing_is_told_of_what_stays() {
     let world = World { brokers: [(1, 9092)].into(), topics: [(0, (1, vec![1, 1]))].into() };
-    assert!(changes(&snapshot(&world), &snapshot(&world)).is_empty());
+    assert!(diff(&snapshot(&world), &snapshot(&world)).is_empty());
 }
 
 #[tokio::test(start_paused = true)]
@@ -127,7 +127,7 @@ async fn who_is_slow_is_told_how_much_it_missed() {
     let mut world = World { brokers: [(1, 9092)].into(), topics: Topics::new() };
     for turn in 0..5_000 {
         world.brokers.insert(1, 9092 + turn % 2);
-        cache.process_response(answer(&world), true, Want::Known);
+        cache.process_response(answer(&world), true, TopicSelector::Tracked);
     }
     let missed = match events.recv().await {
         Err(tokio::sync::broadcast::error::RecvError::Lagged(missed)) => missed,

@@ -89,7 +89,9 @@ async fn what_does_not_pass_is_told_at_once_and_what_does_not_exist_in_time() {
     assert_eq!(error.kind(), Kind::Authorization, "{error}");
     // Regression: a topic that the metadata refuses was asked for until the time was over.
     cluster.inject(Fault::new(Match::api(ApiKey::Metadata).topic("t"), denied));
-    soon(client.refresh(client.snapshot().generation, ottla_client::metadata::Want::Known)).await.unwrap();
+    soon(client.refresh(client.snapshot().generation, ottla_client::metadata::TopicSelector::Tracked))
+        .await
+        .unwrap();
     let error = list(&client, 0..1, OffsetSpec::Latest, SOON).await.expect_err("denied");
     assert_eq!(error.kind(), Kind::Authorization, "{error}");
     assert!(started.elapsed() < ms(2000));

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use crate::support::*;
-use ottla_client::metadata::{Cache, NewLeader, Pattern, Snapshot, Want};
+use ottla_client::metadata::{Cache, NewLeader, Pattern, Snapshot, TopicSelector};
 use ottla_client::{Client, IfMissing, Kind};
 use ottla_mock::{Fault, Match, Reaction, TopicSpec, When};
 use ottla_protocol::messages::metadata::{
@@ -42,12 +42,12 @@ fn answer(topics: Vec<MetadataResponseTopic>) -> MetadataResponse {
 /// A cache that keeps every topic, for as long as the pattern lives.
 fn cache() -> (Cache, Pattern) {
     let (cache, all) = (Cache::default(), Pattern::all());
-    cache.watch(&all);
+    cache.track_pattern(&all);
     (cache, all)
 }
 
 fn take_in(cache: &Cache, topics: Vec<MetadataResponseTopic>) -> Arc<Snapshot> {
-    cache.process_response(answer(topics), false, Want::Known)
+    cache.process_response(answer(topics), false, TopicSelector::Tracked)
 }
 
 fn leader(snapshot: &Snapshot) -> (i32, i32) {
@@ -131,8 +131,8 @@ fn only_another_id_starts_the_epochs_over() {
     assert_eq!(cache.snapshot().topic("t").unwrap().id, T);
     let other = Uuid([2; 16]);
     assert_eq!(leader(&take_in(&cache, vec![topic("t", other, 2, 0)])), (2, 0), "made again");
-    assert_eq!(cache.snapshot().name_of(other).map(|name| &**name), Some("t"));
-    assert!(cache.snapshot().name_of(T).is_none());
+    assert_eq!(cache.snapshot().topic_name(other).map(|name| &**name), Some("t"));
+    assert!(cache.snapshot().topic_name(T).is_none());
 }
 
 /// Regression: an answer with an error wiped out the epochs, and an older one could follow.
@@ -157,11 +157,12 @@ fn a_partial_answer_keeps_other_topics_and_a_whole_one_drops_what_vanished() {
     take_in(&cache, vec![topic("t", T, 1, 5), topic("u", Uuid([3; 16]), 1, 0)]);
     take_in(&cache, vec![topic("u", Uuid([3; 16]), 2, 1)]);
     assert_eq!(leader(&cache.snapshot()), (1, 5));
-    let snapshot = cache.process_response(answer(vec![topic("u", Uuid([3; 16]), 2, 1)]), true, Want::Known);
+    let snapshot =
+        cache.process_response(answer(vec![topic("u", Uuid([3; 16]), 2, 1)]), true, TopicSelector::Tracked);
     assert!(snapshot.topic("t").is_none() && snapshot.topic("u").is_some());
     let before = cache.snapshot().generation;
     let nobody = MetadataResponse { brokers: Vec::new(), ..answer(Vec::new()) };
-    let snapshot = cache.process_response(nobody, false, Want::Known);
+    let snapshot = cache.process_response(nobody, false, TopicSelector::Tracked);
     assert_eq!(snapshot.brokers.len(), 2, "a broker that is starting knows nobody");
     assert!(snapshot.generation > before);
 }
@@ -176,7 +177,7 @@ async fn concurrent_refreshes_are_one_request() {
     let refreshes: Vec<_> = (0..20)
         .map(|_| {
             let client = client.clone();
-            tokio::spawn(async move { client.refresh(stale, Want::Known).await })
+            tokio::spawn(async move { client.refresh(stale, TopicSelector::Tracked).await })
         })
         .collect();
     for refresh in refreshes {
@@ -184,7 +185,7 @@ async fn concurrent_refreshes_are_one_request() {
     }
     assert_eq!(cluster.request_count(None, ApiKey::Metadata), 1);
     // Whoever saw an old generation gets the newer one that is there.
-    soon(client.refresh(stale, Want::Known)).await.expect("metadata");
+    soon(client.refresh(stale, TopicSelector::Tracked)).await.expect("metadata");
     assert_eq!(cluster.request_count(None, ApiKey::Metadata), 1);
 }
 
@@ -200,7 +201,7 @@ async fn a_failed_refresh_fails_for_all_who_waited() {
     let refreshes: Vec<_> = (0..10)
         .map(|_| {
             let client = client.clone();
-            tokio::spawn(async move { client.refresh(stale, Want::Known).await })
+            tokio::spawn(async move { client.refresh(stale, TopicSelector::Tracked).await })
         })
         .collect();
     for refresh in refreshes {
@@ -217,7 +218,7 @@ async fn a_silent_broker_delays_a_refresh_only_a_little() {
     let asked = cluster.requests().last().unwrap().broker;
     cluster.inject(Fault::new(Match::any().broker(asked), Reaction::Silence));
     let started = Instant::now();
-    soon(client.refresh(client.snapshot().generation, Want::Known)).await.expect("metadata");
+    soon(client.refresh(client.snapshot().generation, TopicSelector::Tracked)).await.expect("metadata");
     assert!(started.elapsed() < ms(2500), "{:?}", started.elapsed());
 }
 
@@ -246,7 +247,7 @@ async fn a_name_that_does_not_exist_is_forgotten() {
     assert_eq!(error.kind(), Kind::UnknownTopic, "{error}");
     assert!(client.snapshot().topic("misspelt").is_none());
     cluster.create_topic(TopicSpec::new("misspelt")).unwrap();
-    soon(client.refresh(client.snapshot().generation, Want::Known)).await.expect("metadata");
+    soon(client.refresh(client.snapshot().generation, TopicSelector::Tracked)).await.expect("metadata");
     assert!(client.snapshot().topic("misspelt").is_none(), "nobody asks for it");
     soon(client.topics(&[name], IfMissing::Wait, SOON)).await.expect("now it is there");
 }
@@ -284,7 +285,7 @@ async fn closing_a_client_ends_what_waits_and_all_connections() {
     cluster.inject(Fault::new(Match::api(ApiKey::ListOffsets), Reaction::Disconnect(When::AfterHandling)));
     cluster.inject(Fault::new(Match::api(ApiKey::Metadata), Reaction::Delay(ms(60_000))));
     let (waiting, stale) = (client.clone(), client.snapshot().generation);
-    let waiting = tokio::spawn(async move { waiting.refresh(stale, Want::Known).await });
+    let waiting = tokio::spawn(async move { waiting.refresh(stale, TopicSelector::Tracked).await });
     tokio::time::sleep(ms(50)).await;
     client.close();
     let ended = tokio::time::timeout(ms(15_000), waiting).await.expect("at once").unwrap();
@@ -326,16 +327,18 @@ async fn a_pattern_brings_all_topics_that_match_and_those_to_come_while_it_lives
     let client = client(&mock, &[]).await;
     soon(client.topics(&["t".into()], IfMissing::Wait, SOON)).await.unwrap();
     let orders = Pattern::new(|name| name.starts_with("orders-"));
-    let refresh = async |want: Want<'_>| soon(client.refresh(client.snapshot().generation, want)).await;
+    let refresh = async |selector: TopicSelector<'_>| {
+        soon(client.refresh(client.snapshot().generation, selector)).await
+    };
     let mut events = client.events();
-    let found = refresh(Want::Matching(&orders)).await.unwrap();
+    let found = refresh(TopicSelector::Matching(&orders)).await.unwrap();
     assert_eq!(orders.topics(&found).map(|topic| &*topic.name).collect::<Vec<_>>(), ["orders-eu"]);
     assert_eq!(found.topics().count(), 2, "and the one that is used");
     mock.create_topic(TopicSpec::new("orders-us").partitions(2)).unwrap();
     mock.create_topic(TopicSpec::new("other")).unwrap();
-    assert_eq!(refresh(Want::Known).await.unwrap().topics().count(), 3);
+    assert_eq!(refresh(TopicSelector::Tracked).await.unwrap().topics().count(), 3);
     mock.delete_topic("orders-eu").unwrap();
-    assert_eq!(refresh(Want::Known).await.unwrap().topics().count(), 2);
+    assert_eq!(refresh(TopicSelector::Tracked).await.unwrap().topics().count(), 2);
     let mut told = Vec::new();
     while let Ok(event) = events.try_recv() {
         told.push(event.to_string());
@@ -347,7 +350,7 @@ async fn a_pattern_brings_all_topics_that_match_and_those_to_come_while_it_lives
     ];
     assert_eq!(told, expected);
     drop(orders);
-    assert_eq!(refresh(Want::Known).await.unwrap().topics().count(), 1);
+    assert_eq!(refresh(TopicSelector::Tracked).await.unwrap().topics().count(), 1);
     assert!(events.try_recv().is_err(), "what is not of interest any more is not gone");
 }
 
@@ -360,8 +363,13 @@ async fn a_deleted_topic_leaves_the_refresh_before_long_unless_somebody_waits_fo
     let gone = MetadataResponseTopic { error_code, name: Some("gone".to_owned()), ..Default::default() };
     take_in(&cache, vec![topic("t", T, 1, 5), gone]);
     let asked = |cache: &Cache| {
-        let mut asked: Vec<_> =
-            cache.build_request(Want::Known).topics.unwrap().into_iter().filter_map(|t| t.name).collect();
+        let mut asked: Vec<_> = cache
+            .build_request(TopicSelector::Tracked)
+            .topics
+            .unwrap()
+            .into_iter()
+            .filter_map(|t| t.name)
+            .collect();
         asked.sort();
         asked
     };

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ottla_client::metadata::{Cache, NewLeader, Pattern, Want};
+use ottla_client::metadata::{Cache, NewLeader, Pattern, TopicSelector};
 use ottla_protocol::messages::metadata::{
     MetadataResponse, MetadataResponseBroker, MetadataResponsePartition, MetadataResponseTopic,
 };
@@ -55,14 +55,14 @@ fn answer(topics: impl IntoIterator<Item = MetadataResponseTopic>) -> MetadataRe
 #[test]
 fn a_partition_takes_no_more_than_150_bytes_and_a_change_copies_little() {
     let (cache, all) = (Cache::default(), Pattern::all());
-    cache.watch(&all);
+    cache.track_pattern(&all);
     let mut answers = None;
     // What the answer itself took is given back while it is taken in.
     let before = allocation_counter::measure(|| {
         answers = Some(answer((0..TOPICS).map(|number| topic(number, 5))));
     });
     let held = allocation_counter::measure(|| {
-        cache.process_response(answers.take().unwrap(), true, Want::Known);
+        cache.process_response(answers.take().unwrap(), true, TopicSelector::Tracked);
     });
     let kept = held.bytes_current + before.bytes_current;
     let each = kept / i64::from(TOPICS * PARTITIONS);
@@ -71,7 +71,7 @@ fn a_partition_takes_no_more_than_150_bytes_and_a_change_copies_little() {
 
     let first = cache.snapshot();
     let changed = allocation_counter::measure(|| {
-        cache.process_response(answer([topic(77, 6)]), false, Want::Known);
+        cache.process_response(answer([topic(77, 6)]), false, TopicSelector::Tracked);
     });
     assert!(changed.bytes_total < 200_000, "one topic in an answer: {} bytes", changed.bytes_total);
     let second = cache.snapshot();
@@ -101,7 +101,7 @@ fn a_partition_takes_no_more_than_150_bytes_and_a_change_copies_little() {
     cache.process_response(
         answer((0..TOPICS).filter(|n| ![77, 9, 10].contains(n)).map(|n| topic(n, 5))),
         false,
-        Want::Known,
+        TopicSelector::Tracked,
     );
     let third = cache.snapshot();
     assert!(

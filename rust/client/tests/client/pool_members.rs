@@ -5,9 +5,9 @@
 use std::sync::Arc;
 
 use crate::support::*;
-use ottla_client::connection::{Connection, Endpoint, Lane, Owner, Pool, Settings};
+use ottla_client::connection::{Connection, ConnectionRole, Endpoint, Owner, Pool, Settings};
 use ottla_client::environment::Environment;
-use ottla_client::metadata::Want;
+use ottla_client::metadata::TopicSelector;
 use ottla_client::retry::backoff::Backoff;
 use ottla_client::{Client, Route};
 use ottla_mock::{Fault, Match, MockCluster, MockConfig, Reaction};
@@ -16,7 +16,7 @@ use ottla_protocol::messages::describe_cluster::DescribeClusterRequest;
 use tokio::sync::broadcast;
 use tokio::task::JoinHandle;
 
-const SHARED: (Lane, Owner) = (Lane::Data, Owner::CLIENT);
+const SHARED: (ConnectionRole, Owner) = (ConnectionRole::Data, Owner::CLIENT);
 /// Less than requests may be in flight.
 const OFTEN: usize = 4;
 
@@ -128,7 +128,7 @@ async fn an_address_that_comes_and_goes_costs_one_connection() {
     for turn in 0..2 * OFTEN {
         let host = if turn % 2 == 0 { "198.51.100.1" } else { "elsewhere" };
         cluster.advertise(broker.id, host, broker.address.port()).unwrap();
-        soon(client.refresh(client.snapshot().generation, Want::Known)).await.unwrap();
+        soon(client.refresh(client.snapshot().generation, TopicSelector::Tracked)).await.unwrap();
         let connection = soon(client.connection(Route::Broker(broker.id))).await.unwrap();
         assert_eq!(connection.endpoint().host, host);
         waiting.push(hanging_request(&cluster, connection).await);

@@ -8,7 +8,7 @@ use std::time::SystemTime;
 use crate::support::tls::*;
 use crate::support::*;
 use ottla_client::config::Value;
-use ottla_client::connection::opening::Opening;
+use ottla_client::connection::setup::ConnectionSetup;
 use ottla_client::connection::{Endpoint, Settings};
 use ottla_client::error::Phase;
 use ottla_client::{Client, Config, Error, Kind};
@@ -69,7 +69,7 @@ async fn both_versions_and_both_ways_to_name_authorities() {
         let settings = Settings::try_from(&config(&server.to_string(), &pairs)).unwrap();
         let endpoint = Endpoint { host: server.ip().to_string(), port: server.port() };
         let mut opening =
-            soon(Opening::tcp(&endpoint, server, &settings, &Default::default())).await.unwrap();
+            soon(ConnectionSetup::tcp(&endpoint, server, &settings, &Default::default())).await.unwrap();
         soon(opening.tls()).await.unwrap();
         assert!(soon(opening.api_versions()).await.unwrap().len() > 10);
         assert_eq!(soon(opening.sasl()).await.unwrap(), None);

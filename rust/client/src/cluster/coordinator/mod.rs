@@ -4,7 +4,7 @@
 //! coordinator is the right one and will be ready soon.
 //!
 //! Invariants: looking up is single-flight per key, and all who wait for it get the same outcome. An
-//! old answer never makes forget what was found after it. Requests go on a lane of their own, so that
+//! old answer never makes forget what was found after it. Requests go on a role of their own, so that
 //! a heartbeat never waits behind a fetch's long poll.
 
 mod roles;
@@ -21,7 +21,7 @@ use parking_lot::Mutex;
 use tokio::time::Duration;
 
 use crate::cluster::{Client, Route};
-use crate::connection::{Connection, Endpoint, Lane};
+use crate::connection::{Connection, ConnectionRole, Endpoint};
 use crate::error::{Error, Kind, Result};
 use crate::retry::recovery::{Recovery, recovery};
 
@@ -175,8 +175,11 @@ impl Client {
         self.check_open()?;
         let entry = self.inner.coordinators.entry(kind, key);
         let place = self.look_up_coordinator(&entry, kind, key).await?;
-        let connection =
-            self.inner.pool.get(place.broker, (Lane::Coordinator, self.owner()), &place.endpoint).await;
+        let connection = self
+            .inner
+            .pool
+            .get(place.broker, (ConnectionRole::Coordinator, self.owner()), &place.endpoint)
+            .await;
         let connection = connection.map_err(|error| {
             if is_elsewhere(&error) {
                 entry.forget(|known| known.look == place.look);
@@ -189,7 +192,7 @@ impl Client {
     /// Sends one request to the coordinator of a key, in the highest version in common that is not
     /// above `max`, and says which broker answered. One attempt: what the codes in the answer mean
     /// is the caller's to say, by [`Client::forget_coordinator`] too.
-    pub async fn to_coordinator<R: Request>(
+    pub async fn send_to_coordinator<R: Request>(
         &self,
         kind: CoordinatorKind,
         key: &str,
@@ -219,7 +222,7 @@ impl Client {
         loop {
             let attempt = async { call(self.coordinator(kind, key).await?).await };
             match retry.attempt(attempt).await {
-                Err(error) if error.may_pass() => retry.pause(error).await?,
+                Err(error) if error.is_transient() => retry.pause(error).await?,
                 outcome => return outcome,
             }
         }
@@ -301,7 +304,7 @@ fn process_response(
         }
     };
     ErrorCode::from(found.error_code).ok().map_err(|code| {
-        Error::from_code(code).because(format_args!("no coordinator of the {} {key}", kind.name()))
+        Error::from_code(code).prefixed(format_args!("no coordinator of the {} {key}", kind.name()))
     })?;
     match u16::try_from(found.port) {
         Ok(port @ 1..) => Ok((found.node_id, Endpoint { host: found.host, port })),

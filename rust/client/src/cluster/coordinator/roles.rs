@@ -5,7 +5,7 @@ use ottla_protocol::ApiKey;
 
 use super::Coordinator;
 use crate::cluster::{Client, Route};
-use crate::connection::Lane;
+use crate::connection::ConnectionRole;
 use crate::error::Result;
 
 /// What a coordinator answers only when other members have done something.
@@ -19,17 +19,17 @@ impl Coordinator {
     }
 
     /// The same coordinator by the connection for data.
-    pub(crate) async fn on_data_lane(&self, client: &Client) -> Result<Self> {
-        let connection = client.connection_on(Lane::Data, Route::Broker(self.broker)).await?;
+    pub(crate) async fn on_data_connection(&self, client: &Client) -> Result<Self> {
+        let connection = client.connection_as(ConnectionRole::Data, Route::Broker(self.broker)).await?;
         Ok(Self { connection, ..self.clone() })
     }
 
     /// The same by a connection on which nothing waits for other members, if it can be had. Any other
     /// request in flight is waited for: what one member asks for stays in order.
-    pub(crate) async fn unless_held(self, client: &Client) -> Self {
-        if !self.connection.awaits(&HELD) {
+    pub(crate) async fn avoid_blocked_connection(self, client: &Client) -> Self {
+        if !self.connection.has_in_flight(&HELD) {
             return self;
         }
-        self.on_data_lane(client).await.unwrap_or(self)
+        self.on_data_connection(client).await.unwrap_or(self)
     }
 }

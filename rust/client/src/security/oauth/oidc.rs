@@ -100,7 +100,7 @@ impl Oidc {
     pub(super) async fn token(&self, environment: &Environment) -> Result<Token> {
         let asked =
             http::post(&self.url, self.tls.as_ref(), &self.authorization, &self.body, environment).await;
-        let answer = asked.map_err(|error| error.because(format_args!("no token from {}", self.url)))?;
+        let answer = asked.map_err(|error| error.prefixed(format_args!("no token from {}", self.url)))?;
         self.process_answer(&answer, environment.now())
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ottla_client::consumer::Member;
 use ottla_client::consumer::group::{Action, Answer, Ask, Change, GroupSettings, Machine, Topics};
-use ottla_client::environment::{Environment, System};
+use ottla_client::environment::{Environment, SystemNetwork};
 use ottla_client::metadata::Snapshot;
 use ottla_client::{Error, Kind, TopicPartition};
 use ottla_protocol::ErrorCode;
@@ -25,7 +25,7 @@ pub(crate) struct Bench<M: Machine> {
 
 /// An environment whose randomness is always the same.
 pub(crate) fn fixed() -> Environment {
-    Environment::new(Arc::new(System::default()), fastrand::Rng::with_seed(7))
+    Environment::new(Arc::new(SystemNetwork::default()), fastrand::Rng::with_seed(7))
 }
 
 /// Settings of the group `g`: heartbeats each 3 s, a session of 10 s, polls each 60 s, and a backoff

@@ -6,7 +6,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use ottla_client::environment::{BoxFuture, Environment, Network, SocketOptions, Stream, System};
+use ottla_client::environment::{BoxFuture, Environment, Network, SocketOptions, Stream, SystemNetwork};
 use ottla_mock::{MockConfig, Pipes, Transport};
 
 thread_local! {
@@ -39,11 +39,11 @@ pub(crate) fn forget_environments() {
 
 /// Pipes to the clusters in memory, and TCP to everything else.
 #[derive(Debug)]
-pub(crate) struct Memory(Pipes, System);
+pub(crate) struct Memory(Pipes, SystemNetwork);
 
 impl Default for Memory {
     fn default() -> Self {
-        Self(pipes(), System::default())
+        Self(pipes(), SystemNetwork::default())
     }
 }
 

@@ -2,7 +2,7 @@
 //! everything else, and leaves nothing behind.
 
 use crate::support::*;
-use ottla_client::connection::{Lane, Owner};
+use ottla_client::connection::{ConnectionRole, Owner};
 use ottla_client::{Client, CoordinatorKind, Route};
 use ottla_mock::{Fault, Match, MockCluster, Reaction};
 use ottla_protocol::ApiKey;
@@ -29,7 +29,7 @@ fn owned(client: &Client) -> usize {
 async fn nobody_is_held_up_by_what_another_waits_for() {
     let cluster = cluster(1).await;
     let client = client(&cluster, &[]).await;
-    let (one, other) = (client.with_own_connections(), client.with_own_connections());
+    let (one, other) = (client.with_dedicated_connections(), client.with_dedicated_connections());
     for user in [&client, &one, &other] {
         ask(user, 2).await;
     }
@@ -51,20 +51,23 @@ async fn what_is_known_is_shared_and_connections_go_with_the_last_clone() {
     let cluster = cluster(1).await;
     let client = client(&cluster, &[]).await;
     let shared = connections(&cluster);
-    let one = client.with_own_connections();
+    let one = client.with_dedicated_connections();
     let clone = one.clone();
     assert_eq!(owned(&client), 0, "nothing was asked for");
     assert_eq!(coordinator(&one).await, coordinator(&client).await);
     ask(&clone, 1).await;
     assert_eq!(cluster.request_count(None, ApiKey::FindCoordinator), 1);
     assert_eq!(owned(&client), 2);
-    let lanes: Vec<_> = client
+    let roles: Vec<_> = client
         .connections()
         .iter()
         .filter(|status| status.owner != Owner::CLIENT)
-        .map(|status| status.lane)
+        .map(|status| status.role)
         .collect();
-    assert!(lanes.contains(&Lane::Data) && lanes.contains(&Lane::Coordinator), "{lanes:?}");
+    assert!(
+        roles.contains(&ConnectionRole::Data) && roles.contains(&ConnectionRole::Coordinator),
+        "{roles:?}"
+    );
     // What any broker can answer goes where the client's other requests of that kind go.
     soon(one.send(Route::Any, &DescribeClusterRequest::default(), 2)).await.unwrap();
     assert_eq!(owned(&client), 2);
@@ -81,7 +84,7 @@ async fn what_is_known_is_shared_and_connections_go_with_the_last_clone() {
 async fn closing_the_client_closes_them() {
     let cluster = cluster(1).await;
     let client = client(&cluster, &[]).await;
-    let own = client.with_own_connections();
+    let own = client.with_dedicated_connections();
     ask(&own, 3).await;
     client.close();
     until(|| connections(&cluster) == 0).await;

@@ -30,11 +30,11 @@ pub async fn resolve(endpoint: &Endpoint, environment: &Environment) -> Result<V
     let addresses = environment.network.resolve(&endpoint.host, endpoint.port).await;
     match addresses {
         Ok(addresses) if addresses.is_empty() => {
-            Err(unresolved(endpoint, &"it has no address").with_outlook(Outlook::Lasts))
+            Err(unresolved(endpoint, &"it has no address").with_outlook(Outlook::Permanent))
         }
         Ok(addresses) => Ok(addresses),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            Err(unresolved(endpoint, &error).with_outlook(Outlook::Lasts))
+            Err(unresolved(endpoint, &error).with_outlook(Outlook::Permanent))
         }
         Err(error) => Err(unresolved(endpoint, &error)),
     }
@@ -54,7 +54,7 @@ pub(super) fn shown(endpoint: &Endpoint, address: SocketAddr) -> String {
 }
 
 /// A stream before it is a connection: one request at a time.
-pub struct Opening {
+pub struct ConnectionSetup {
     endpoint: Endpoint,
     name: String,
     settings: Settings,
@@ -67,14 +67,14 @@ pub struct Opening {
     tls: Option<TlsInfo>,
 }
 
-impl std::fmt::Debug for Opening {
+impl std::fmt::Debug for ConnectionSetup {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Opening").field("address", &self.name).finish_non_exhaustive()
+        f.debug_struct("ConnectionSetup").field("address", &self.name).finish_non_exhaustive()
     }
 }
 
-/// What [`Opening`] leaves behind for the connection.
-pub(super) struct Opened {
+/// What [`ConnectionSetup`] leaves behind for the connection.
+pub(super) struct EstablishedStream {
     pub(super) endpoint: Endpoint,
     pub(super) name: String,
     pub(super) settings: Settings,
@@ -83,7 +83,7 @@ pub(super) struct Opened {
     pub(super) apis: Vec<ApiRange>,
 }
 
-impl Opening {
+impl ConnectionSetup {
     /// TCP: a stream to one of the endpoint's addresses.
     pub async fn tcp(
         endpoint: &Endpoint,
@@ -138,7 +138,7 @@ impl Opening {
         if is_closed(error) && info.peer.is_none() {
             let words = "the broker closed the connection where its certificate was due, as a listener does that speaks plaintext: if this one does, set security.protocol=PLAINTEXT (or SASL_PLAINTEXT)";
             let error = Error::new(Kind::Connection, words).phase(Phase::Tls).address(&self.name);
-            return error.with_outlook(Outlook::ProbablyLasts);
+            return error.with_outlook(Outlook::ProbablyPermanent);
         }
         transport_error(error, Phase::Tls, &self.name)
     }
@@ -164,7 +164,7 @@ impl Opening {
                 let error = transport_error(error, phase, &self.name);
                 let hint = "if this listener speaks TLS, set security.protocol=SSL (or SASL_SSL)";
                 let message = format!("{} on the first request: {hint}", error.message());
-                error.saying(message).with_outlook(Outlook::ProbablyLasts)
+                error.with_message(message).with_outlook(Outlook::ProbablyPermanent)
             }
             _ => transport_error(error, phase, &self.name),
         }
@@ -247,7 +247,7 @@ impl Opening {
             "this does not look like Kafka: an answer with correlation id {answered} where {correlation_id} was due"
         );
         let error = Error::new(Kind::Connection, words).phase(phase).address(&self.name);
-        Err(error.with_outlook(Outlook::ProbablyLasts))
+        Err(error.with_outlook(Outlook::ProbablyPermanent))
     }
 
     async fn write_and_read(&mut self, frame: &Frame, phase: Phase) -> Result<bytes::Bytes> {
@@ -273,22 +273,22 @@ impl Opening {
 
     fn malformed<R: Request>(&self, error: WireError, phase: Phase) -> Error {
         Error::from(error)
-            .because(format_args!("this does not look like Kafka: malformed answer to {}", R::API.name()))
+            .prefixed(format_args!("this does not look like Kafka: malformed answer to {}", R::API.name()))
             .as_kind(Kind::Connection)
             .phase(phase)
             .address(&self.name)
-            .with_outlook(Outlook::ProbablyLasts)
+            .with_outlook(Outlook::ProbablyPermanent)
     }
 
     /// Gives the stream to the connection.
-    pub(super) fn finish(mut self) -> Result<Opened> {
+    pub(super) fn finish(mut self) -> Result<EstablishedStream> {
         let stream = self.stream.take().ok_or_else(|| self.lost(Phase::Request))?;
         let Self { endpoint, name, settings, frames, apis, .. } = self;
-        Ok(Opened { endpoint, name, settings, stream, frames, apis })
+        Ok(EstablishedStream { endpoint, name, settings, stream, frames, apis })
     }
 }
 
-impl Ask for Opening {
+impl Ask for ConnectionSetup {
     fn address(&self) -> &str {
         &self.name
     }
