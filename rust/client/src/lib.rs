@@ -31,6 +31,7 @@ mod printable;
 pub mod producer;
 pub mod requests;
 pub mod retry;
+mod secret;
 pub mod security;
 pub mod tasks;
 mod topic_partition;

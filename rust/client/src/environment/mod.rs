@@ -5,6 +5,7 @@
 pub(crate) mod happy_eyeballs;
 pub(crate) mod read_observer;
 mod resolver;
+mod token_provider;
 
 use std::fmt;
 use std::future::Future;
@@ -18,8 +19,9 @@ use ottla_protocol::wire::Uuid;
 use parking_lot::Mutex;
 use tokio::io::{AsyncRead, AsyncWrite};
 
+pub use token_provider::{Token, TokenProvider};
+
 use crate::environment::resolver::{Resolver, canonical_name};
-use crate::security::TokenProvider;
 
 /// A future in a box, as trait objects need it.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
