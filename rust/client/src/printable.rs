@@ -4,15 +4,15 @@
 //! no control, bidirectional or invisible character is left in it.
 
 /// Longer text is cut, in characters.
-const LONGEST: usize = 500;
+const MAX_CHARS: usize = 500;
 
 /// `text` with control, bidirectional and invisible characters escaped, cut to 500 characters.
 pub(crate) fn printable(text: &str) -> String {
-    let mut printable = String::with_capacity(text.len().min(LONGEST));
-    for c in text.chars().take(LONGEST) {
+    let mut printable = String::with_capacity(text.len().min(MAX_CHARS));
+    for c in text.chars().take(MAX_CHARS) {
         if is_deceptive(c) { printable.extend(c.escape_default()) } else { printable.push(c) }
     }
-    if text.chars().nth(LONGEST).is_some() {
+    if text.chars().nth(MAX_CHARS).is_some() {
         printable.push('…');
     }
     printable

@@ -8,7 +8,7 @@ use ottla_protocol::messages::create_topics::{
 };
 use tokio::time::{Duration, Instant};
 
-use super::change::{Outcome, Verb, change};
+use super::change::{TopicOperation, TopicResult, change};
 use crate::cluster::Client;
 use crate::cluster::IfMissing;
 use crate::error::{Error, Result};
@@ -32,13 +32,13 @@ impl Client {
     /// `maybe_done` if the topic may have been made by this call, whose response was lost.
     pub async fn create_topics(&self, topics: &[NewTopic], timeout: Duration) -> Result<()> {
         let deadline = Instant::now() + timeout;
-        let verb = Verb {
+        let operation = TopicOperation {
             what: "creating topics",
             name: |topic: &NewTopic| &topic.name,
             build: &|topics, _| build_request(topics, timeout),
-            outcomes,
+            results,
         };
-        change(self, &verb, topics, timeout).await?;
+        change(self, &operation, topics, timeout).await?;
         let names: Vec<Arc<str>> = topics.iter().map(|topic| topic.name.as_str().into()).collect();
         self.await_leaders(&names, deadline.saturating_duration_since(Instant::now())).await
     }
@@ -81,11 +81,11 @@ fn build_request(topics: &[&NewTopic], timeout: Duration) -> CreateTopicsRequest
     }
 }
 
-fn outcomes(response: CreateTopicsResponse) -> Vec<Outcome> {
-    let outcome = |topic: CreatableTopicResult| Outcome {
+fn results(response: CreateTopicsResponse) -> Vec<TopicResult> {
+    let result = |topic: CreatableTopicResult| TopicResult {
         topic: topic.name,
         code: ErrorCode::from(topic.error_code),
         message: topic.error_message,
     };
-    response.topics.into_iter().map(outcome).collect()
+    response.topics.into_iter().map(result).collect()
 }

@@ -4,7 +4,7 @@ use ottla_protocol::ErrorCode;
 use ottla_protocol::messages::delete_topics::{DeleteTopicState, DeleteTopicsRequest, DeleteTopicsResponse};
 use tokio::time::Duration;
 
-use super::change::{Outcome, Verb, change};
+use super::change::{TopicOperation, TopicResult, change};
 use crate::cluster::Client;
 use crate::error::Result;
 
@@ -15,13 +15,13 @@ impl Client {
     /// Deletes topics. One that does not exist is an error, with `maybe_done` if it may have been this
     /// call that deleted it, whose response was lost.
     pub async fn delete_topics(&self, names: &[String], timeout: Duration) -> Result<()> {
-        let verb = Verb {
+        let operation = TopicOperation {
             what: "deleting topics",
             name: |name: &String| name,
             build: &|names, version| build_request(names, version, timeout),
-            outcomes,
+            results,
         };
-        change(self, &verb, names, timeout).await
+        change(self, &operation, names, timeout).await
     }
 }
 
@@ -40,11 +40,11 @@ fn build_request(names: &[&String], version: i16, timeout: Duration) -> DeleteTo
     request
 }
 
-fn outcomes(response: DeleteTopicsResponse) -> Vec<Outcome> {
-    let outcomes = response.responses.into_iter().map(|topic| Outcome {
+fn results(response: DeleteTopicsResponse) -> Vec<TopicResult> {
+    let results = response.responses.into_iter().map(|topic| TopicResult {
         topic: topic.name.unwrap_or_default(),
         code: ErrorCode::from(topic.error_code),
         message: topic.error_message,
     });
-    outcomes.collect()
+    results.collect()
 }

@@ -1,4 +1,4 @@
-//! Changing the cluster: one file a verb. For now what a producer's or a test's set-up needs.
+//! Changing the cluster: one file a operation. For now what a producer's or a test's set-up needs.
 
 mod change;
 mod create_topics;

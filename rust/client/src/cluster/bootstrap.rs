@@ -40,22 +40,22 @@ pub(crate) async fn bootstrap(
     let (mut order, unresolved) = match settings.dns_lookup {
         DnsLookup::UseAllDnsIps => (servers.to_vec(), Vec::new()),
         DnsLookup::ResolveCanonicalBootstrapServersOnly => {
-            canonical(servers, settings, environment, deadline).await
+            canonical_endpoints(servers, settings, environment, deadline).await
         }
     };
     environment.shuffle(&mut order);
     let attempt_delay = attempt_delay(order.len(), deadline);
-    let answered = first_success(order, attempt_delay, |server| async move {
-        let answer = ask_server(&server, request, settings, environment, deadline).await;
+    let connecting = first_success(order, attempt_delay, |server| async move {
+        let answer = bootstrap_from(&server, request, settings, environment, deadline).await;
         answer.inspect_err(|error| {
             tracing::info!(target: "ottla.connection", %server, %error, "bootstrap server failed");
         })
     });
-    answered.await.map_err(|failures| summary(unresolved.into_iter().chain(failures).collect()))
+    connecting.await.map_err(|failures| bootstrap_error(unresolved.into_iter().chain(failures).collect()))
 }
 
 /// The servers by the names that their addresses are known by, and what could not be resolved.
-async fn canonical(
+async fn canonical_endpoints(
     servers: &[Endpoint],
     settings: &Settings,
     environment: &Environment,
@@ -96,7 +96,7 @@ async fn canonical(
     (found, failures)
 }
 
-async fn ask_server(
+async fn bootstrap_from(
     server: &Endpoint,
     request: &MetadataRequest,
     settings: &Settings,
@@ -104,10 +104,10 @@ async fn ask_server(
     deadline: Option<Instant>,
 ) -> Result<(Endpoint, Arc<Connection>, MetadataResponse)> {
     let connection = connect(server, settings, environment, deadline).await?;
-    let asked = ask(&connection, request);
+    let requesting = request_metadata(&connection, request);
     let response = match deadline {
-        None => asked.await?,
-        Some(deadline) => timeout_at(deadline, asked).await.unwrap_or_else(|_| {
+        None => requesting.await?,
+        Some(deadline) => timeout_at(deadline, requesting).await.unwrap_or_else(|_| {
             let error = Error::new(Kind::Connection, "no answer in time");
             Err(error.phase(Phase::Metadata).address(connection.address()))
         })?,
@@ -120,7 +120,10 @@ async fn ask_server(
 }
 
 /// Asks one broker for metadata.
-pub(crate) async fn ask(connection: &Connection, request: &MetadataRequest) -> Result<MetadataResponse> {
+pub(crate) async fn request_metadata(
+    connection: &Connection,
+    request: &MetadataRequest,
+) -> Result<MetadataResponse> {
     let version = connection.version::<MetadataRequest>(i16::MAX)?;
     let response =
         connection.request(request, version).await.map_err(|error| error.phase(Phase::Metadata))?;
@@ -132,7 +135,7 @@ pub(crate) async fn ask(connection: &Connection, request: &MetadataRequest) -> R
 }
 
 /// The message with what to do next; refused credentials need no look at the network.
-fn with_doctor(message: &str, kind: Kind, server: Option<&str>) -> String {
+fn with_doctor_hint(message: &str, kind: Kind, server: Option<&str>) -> String {
     match server {
         // An address in words has its IP address behind it, which the command does not take.
         Some(server) if kind == Kind::Bootstrap => {
@@ -144,7 +147,7 @@ fn with_doctor(message: &str, kind: Kind, server: Option<&str>) -> String {
 }
 
 /// One error of all failures: what was tried, where it ended, and why.
-fn summary(failures: Vec<Error>) -> Error {
+fn bootstrap_error(failures: Vec<Error>) -> Error {
     // Who is refused everywhere has a problem that no other address and no patience solves.
     let refused = failures.iter().all(|failure| failure.kind() == Kind::Authentication);
     let kind = if refused && !failures.is_empty() { Kind::Authentication } else { Kind::Bootstrap };
@@ -156,7 +159,7 @@ fn summary(failures: Vec<Error>) -> Error {
     if let [only] = &failures[..] {
         let error = only.clone().prefixed("the bootstrap server cannot be used").as_kind(kind);
         let server = attempts.iter().find_map(|attempt| attempt.context().address.clone());
-        let message = with_doctor(error.message(), kind, server.as_deref());
+        let message = with_doctor_hint(error.message(), kind, server.as_deref());
         return error.with_message(message).with_attempts(attempts);
     }
     let mut words = String::from("none of the bootstrap servers can be used");
@@ -164,7 +167,7 @@ fn summary(failures: Vec<Error>) -> Error {
         let _ = write!(words, "{}{failure}", if n == 0 { ": " } else { "; " });
     }
     let server = attempts.iter().find_map(|attempt| attempt.context().address.clone());
-    let words = with_doctor(&words, kind, server.as_deref());
+    let words = with_doctor_hint(&words, kind, server.as_deref());
     let error = Error::new(kind, words).with_attempts(attempts);
     match failures.first().and_then(|failure| failure.context().phase) {
         Some(phase) => error.phase(phase),

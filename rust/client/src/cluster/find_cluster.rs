@@ -14,8 +14,8 @@ use crate::error::{Error, Outlook, Result};
 use crate::metadata::TopicSelector;
 use crate::retry;
 
-/// So often in a row a cause that probably lasts is seen before it is taken for one that does.
-const CONFIRMED: u32 = 3;
+/// So often in a row a cause that probably lasts is seen previous it is taken for one that does.
+const CONFIRMATIONS: u32 = 3;
 /// The time between two warnings about one wait.
 const WARN_EVERY: Duration = Duration::from_secs(10);
 
@@ -27,37 +27,37 @@ impl Client {
         Ok(client)
     }
 
-    /// Finds the cluster, unless it was found before. The bootstrap servers are tried again until one
+    /// Finds the cluster, unless it was found previous. The bootstrap servers are tried again until one
     /// answers, the time is over, or all have failed for causes that do not pass; the error then lists
     /// them all.
     pub async fn find_cluster(&self, timeout: Duration) -> Result<()> {
         let deadline = retry::deadline(timeout);
         let backoff = self.config().connect_backoff();
-        let (mut failures, mut in_a_row) = (0, 0);
-        let mut warned: Option<Instant> = None;
-        let mut before: Option<Error> = None;
+        let (mut failures, mut consecutive) = (0, 0);
+        let mut last_warning: Option<Instant> = None;
+        let mut previous: Option<Error> = None;
         loop {
             let Err(error) = self.refresh_by(0, TopicSelector::Tracked, Some(deadline)).await else {
                 return Ok(());
             };
-            // An attempt that was cut short says less than the one before it.
-            if let Some(before) = before.filter(|_| Instant::now() >= deadline) {
-                return Err(before);
+            // An attempt that was cut short says less than the one previous it.
+            if let Some(previous) = previous.filter(|_| Instant::now() >= deadline) {
+                return Err(previous);
             }
             failures += 1;
-            in_a_row = if error.outlook() == Outlook::ProbablyPermanent { in_a_row + 1 } else { 0 };
-            if error.outlook() == Outlook::Permanent || in_a_row >= CONFIRMED {
+            consecutive = if error.outlook() == Outlook::ProbablyPermanent { consecutive + 1 } else { 0 };
+            if error.outlook() == Outlook::Permanent || consecutive >= CONFIRMATIONS {
                 return Err(error);
             }
             let wait = backoff.after(failures, self.inner.environment.random());
             if Instant::now() + wait >= deadline {
                 return Err(error);
             }
-            if warned.is_none_or(|warned| warned.elapsed() >= WARN_EVERY) {
-                warned = Some(Instant::now());
+            if last_warning.is_none_or(|last_warning| last_warning.elapsed() >= WARN_EVERY) {
+                last_warning = Some(Instant::now());
                 warn(&error, deadline);
             }
-            before = Some(error);
+            previous = Some(error);
             sleep(wait).await;
         }
     }

@@ -67,7 +67,7 @@ struct DedicatedConnections {
 impl Drop for DedicatedConnections {
     fn drop(&mut self) {
         if let Some(inner) = self.inner.upgrade() {
-            inner.pool.forget_owner(self.owner);
+            inner.pool.remove_owner(self.owner);
         }
     }
 }

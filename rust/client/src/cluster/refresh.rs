@@ -1,4 +1,4 @@
-//! Refreshing the metadata: who is asked, in which order, and when it gets too old.
+//! Refreshing the metadata: who is requesting, in which order, and when it gets too old.
 //!
 //! Invariants: one refresh at a time; a broker that keeps silent delays it only a little; the
 //! bootstrap list is used again only when no known broker answers (KIP-899, KIP-1102).
@@ -12,7 +12,7 @@ use ottla_protocol::messages::metadata::{MetadataRequest, MetadataResponse};
 use tokio::sync::Notify;
 use tokio::time::{Duration, Instant, sleep, timeout};
 
-use crate::cluster::bootstrap::{ask, bootstrap};
+use crate::cluster::bootstrap::{bootstrap, request_metadata};
 use crate::cluster::event_subscribers::EventSubscribers;
 use crate::cluster::{Client, Inner};
 use crate::config::{Config, MetadataRecovery};
@@ -22,9 +22,9 @@ use crate::error::{Error, Kind, Phase, Result};
 use crate::metadata::{RefreshPermit, Snapshot, TopicSelector};
 use crate::tasks::panics::try_catch;
 
-/// The least time between two refreshes that nobody asked for.
-const PAUSE: Duration = Duration::from_millis(100);
-/// How long a broker may keep the next one waiting to be asked for metadata. Its answer comes
+/// The least time between two refreshes that nobody requesting for.
+const MIN_REFRESH_INTERVAL: Duration = Duration::from_millis(100);
+/// How long a broker may keep the next one waiting to be requesting for metadata. Its answer comes
 /// behind those to earlier requests, which may be long polls.
 const ATTEMPT_DELAY: Duration = Duration::from_secs(1);
 
@@ -34,7 +34,7 @@ impl Client {
         self.refresh_by(stale, selector, None).await
     }
 
-    /// As [`Client::refresh`]; what has not answered by `deadline` is told with its phase.
+    /// As [`Client::refresh`]; what has not fetching by `deadline` is told with its phase.
     pub(crate) async fn refresh_by(
         &self,
         stale: u64,
@@ -49,7 +49,7 @@ impl Client {
             RefreshPermit::Failed(error) => return Err(error),
         };
         let request = metadata.build_request(selector);
-        let response = match self.ask_anyone(&request, deadline).await {
+        let response = match self.fetch_metadata(&request, deadline).await {
             Ok(response) => response,
             Err(error) => {
                 metadata.process_failure(error.clone());
@@ -65,7 +65,7 @@ impl Client {
 
     /// Asks the connected broker with the least to do, then the others that are known, then the
     /// bootstrap servers again (KIP-899). A broker that keeps silent delays this only a little.
-    async fn ask_anyone(
+    async fn fetch_metadata(
         &self,
         request: &MetadataRequest,
         deadline: Option<Instant>,
@@ -78,22 +78,22 @@ impl Client {
         brokers.sort_by_key(|broker| Some(broker.id) != idle);
         let rebootstrap = AtomicBool::new(false);
         let rebootstrap = &rebootstrap;
-        let answered = first_success(brokers, ATTEMPT_DELAY, |broker| async move {
+        let fetching = first_success(brokers, ATTEMPT_DELAY, |broker| async move {
             if rebootstrap.load(Ordering::Relaxed) {
                 return Err(Error::from_code(ErrorCode::RebootstrapRequired));
             }
-            let asked = async {
+            let requesting = async {
                 let shared = (ConnectionRole::Data, Owner::CLIENT);
-                ask(&*inner.pool.get(broker.id, shared, &broker.endpoint).await?, request).await
+                request_metadata(&*inner.pool.get(broker.id, shared, &broker.endpoint).await?, request).await
             };
-            asked.await.inspect_err(|error| {
+            requesting.await.inspect_err(|error| {
                 if error.code() == Some(ErrorCode::RebootstrapRequired) {
                     rebootstrap.store(true, Ordering::Relaxed);
                 }
                 tracing::debug!(target: "ottla.metadata", broker = broker.id, %error, "no metadata from this broker");
             })
         });
-        let failures = match timeout(inner.config.metadata_rebootstrap_trigger, answered).await {
+        let failures = match timeout(inner.config.metadata_rebootstrap_trigger, fetching).await {
             Ok(Ok(response)) => return Ok(response),
             Ok(Err(failures)) => failures,
             Err(_) => Vec::new(),
@@ -139,8 +139,9 @@ fn refresh_by_age(
     config: &Config,
 ) -> impl Future<Output = ()> + use<> {
     // Not a busy loop even when metadata is to be refreshed always, or connections come and go.
-    let (age, pause) = (config.metadata_max_age.max(PAUSE), config.retry_backoff.max(PAUSE));
-    let age_with_subscribers = age.min(config.events_metadata_max_age.max(PAUSE));
+    let (age, pause) =
+        (config.metadata_max_age.max(MIN_REFRESH_INTERVAL), config.retry_backoff.max(MIN_REFRESH_INTERVAL));
+    let age_with_subscribers = age.min(config.events_metadata_max_age.max(MIN_REFRESH_INTERVAL));
     async move {
         loop {
             let age = if event_subscribers.any() { age_with_subscribers } else { age };

@@ -24,7 +24,7 @@ pub enum IfMissing {
 }
 
 /// How long brokers may take to learn of a topic that was created.
-const LEARNED_WITHIN: Duration = Duration::from_secs(3);
+const PROPAGATION_TIME: Duration = Duration::from_secs(3);
 
 impl Client {
     /// Waits until topics exist and the metadata has them; partitions may still lack leaders.
@@ -35,15 +35,15 @@ impl Client {
         timeout: Duration,
     ) -> Result<Vec<Arc<Topic>>> {
         self.inner.metadata.touch(names);
-        let mut forget = Forget { metadata: &self.inner.metadata, names };
-        let found = self.look_up(names, if_missing, timeout).await;
+        let mut forget = ForgetUnlessFound { metadata: &self.inner.metadata, names };
+        let found = self.wait_for_topics(names, if_missing, timeout).await;
         if found.is_ok() {
             forget.names = &[];
         }
         found
     }
 
-    async fn look_up(
+    async fn wait_for_topics(
         &self,
         names: &[Arc<str>],
         if_missing: IfMissing,
@@ -53,7 +53,7 @@ impl Client {
             IfMissing::Create => TopicSelector::Create(names),
             IfMissing::Wait | IfMissing::Fail => TopicSelector::Topics(names),
         };
-        let give_up = Instant::now() + LEARNED_WITHIN;
+        let fail_after = Instant::now() + PROPAGATION_TIME;
         let mut retry = self.retry(format!("looking up {}", names.join(", ")), timeout);
         let mut snapshot = self.snapshot();
         loop {
@@ -74,7 +74,7 @@ impl Client {
                         return Err(error);
                     }
                     let missing = error.code() == Some(ErrorCode::UnknownTopicOrPartition);
-                    if missing && if_missing == IfMissing::Fail && Instant::now() >= give_up {
+                    if missing && if_missing == IfMissing::Fail && Instant::now() >= fail_after {
                         return Err(self.suggest_names(error, &retry).await);
                     }
                     retry.pause(error).await?;
@@ -114,12 +114,12 @@ impl Client {
 
 /// Takes names that turned out to be of no use out of the metadata again, or a misspelt topic would
 /// be asked for in every refresh from then on.
-struct Forget<'a> {
+struct ForgetUnlessFound<'a> {
     metadata: &'a Cache,
     names: &'a [Arc<str>],
 }
 
-impl Drop for Forget<'_> {
+impl Drop for ForgetUnlessFound<'_> {
     fn drop(&mut self) {
         self.metadata.forget(self.names);
     }

@@ -21,15 +21,15 @@ use crate::security::Sasl;
 const MAX_STEPS: usize = 16;
 
 /// Whom to ask: a connection on its way up, or one that is up and held still.
-pub(super) trait Ask {
+pub(super) trait SaslChannel {
     /// Where the broker is, in words.
     fn address(&self) -> &str;
     /// The host that it is known by.
     fn host(&self) -> &str;
     /// What it speaks.
     fn apis(&self) -> &[ApiRange];
-    /// Sends a request, waits for the answer.
-    fn ask<R: Request + Sync>(&mut self, request: &R) -> impl Future<Output = Result<R::Response>> + Send;
+    /// Sends a request, waits for the response.
+    fn send<R: Request + Sync>(&mut self, request: &R) -> impl Future<Output = Result<R::Response>> + Send;
 }
 
 /// What came of authenticating.
@@ -45,29 +45,29 @@ pub struct SaslInfo {
 
 /// Authenticates.
 pub(super) async fn authenticate(
-    broker: &mut (impl Ask + Send),
+    broker: &mut (impl SaslChannel + Send),
     sasl: &Sasl,
     environment: &Environment,
 ) -> Result<SaslInfo> {
     let mechanism = sasl.mechanism();
-    let (place, host) = (broker.address().to_owned(), broker.host().to_owned());
+    let (address, host) = (broker.address().to_owned(), broker.host().to_owned());
     let at = |error: Error| match error.context().phase {
         Some(_) => error,
-        None => error.phase(Phase::Sasl).address(&place),
+        None => error.phase(Phase::Sasl).address(&address),
     };
-    let offered = choose(broker, mechanism).await.map_err(at)?;
+    let offered = handshake(broker, mechanism).await.map_err(at)?;
     let (mut conversation, mut message) = sasl.begin(&host, environment).await.map_err(at)?;
     for _ in 0..MAX_STEPS {
-        let answer = broker.ask(&SaslAuthenticateRequest { auth_bytes: message }).await.map_err(at)?;
-        if let Err(code) = ErrorCode::from(answer.error_code).ok() {
+        let response = broker.send(&SaslAuthenticateRequest { auth_bytes: message }).await.map_err(at)?;
+        if let Err(code) = ErrorCode::from(response.error_code).ok() {
             sasl.process_refusal().await;
-            return Err(at(refusal(code, mechanism, answer.error_message.as_deref())));
+            return Err(at(sasl_error(code, mechanism, response.error_message.as_deref())));
         }
-        let challenge: Bytes = answer.auth_bytes.0;
+        let challenge: Bytes = response.auth_bytes.0;
         match conversation.reply(challenge).await.map_err(at)? {
             Some(next) => message = next,
             None => {
-                let lifetime = u64::try_from(answer.session_lifetime_ms).ok().filter(|millis| *millis > 0);
+                let lifetime = u64::try_from(response.session_lifetime_ms).ok().filter(|millis| *millis > 0);
                 return Ok(SaslInfo { mechanism, offered, lifetime: lifetime.map(Duration::from_millis) });
             }
         }
@@ -76,16 +76,16 @@ pub(super) async fn authenticate(
 }
 
 /// Tells the broker which mechanism is to come; the mechanisms that it offers.
-async fn choose(broker: &mut impl Ask, mechanism: &str) -> Result<Vec<String>> {
+async fn handshake(broker: &mut impl SaslChannel, mechanism: &str) -> Result<Vec<String>> {
     let needed = [SaslHandshakeRequest::API, SaslAuthenticateRequest::API];
     let spoken = needed.iter().all(|api| broker.apis().iter().any(|range| range.api == *api));
     if !spoken {
         let words = "this broker does not speak SASL as Kafka has it since 1.0: set security.protocol to what the listener speaks";
         return Err(Error::new(Kind::Authentication, words));
     }
-    let answer = broker.ask(&SaslHandshakeRequest { mechanism: mechanism.to_owned() }).await?;
-    let offered: Vec<String> = answer.mechanisms.iter().take(32).map(|name| printable(name)).collect();
-    match ErrorCode::from(answer.error_code) {
+    let response = broker.send(&SaslHandshakeRequest { mechanism: mechanism.to_owned() }).await?;
+    let offered: Vec<String> = response.mechanisms.iter().take(32).map(|name| printable(name)).collect();
+    match ErrorCode::from(response.error_code) {
         ErrorCode::None => Ok(offered),
         code @ ErrorCode::UnsupportedSaslMechanism => {
             let words = format!(
@@ -102,7 +102,7 @@ async fn choose(broker: &mut impl Ask, mechanism: &str) -> Result<Vec<String>> {
     }
 }
 
-fn refusal(code: ErrorCode, mechanism: &str, message: Option<&str>) -> Error {
+fn sasl_error(code: ErrorCode, mechanism: &str, message: Option<&str>) -> Error {
     let said = message.map(|words| format!(": the broker says \"{}\"", printable(words))).unwrap_or_default();
     match code {
         ErrorCode::SaslAuthenticationFailed => Error::with_code(

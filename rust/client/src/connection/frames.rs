@@ -24,9 +24,9 @@ use crate::error::{Error, Kind, Outlook, Phase};
 const READ_AHEAD: usize = 16 * 1024;
 /// Frames longer than this have memory of their own. The first takes so much, which doubles as bytes
 /// come in.
-const LARGE: usize = 64 * 1024;
+const LARGE_FRAME: usize = 64 * 1024;
 /// Memory that no large frame has needed for so long is given back.
-const IDLE: Duration = Duration::from_secs(1);
+const IDLE_BUFFERS_FREED_AFTER: Duration = Duration::from_secs(1);
 
 /// Why a frame could not be read.
 pub(super) enum FrameError {
@@ -45,7 +45,7 @@ impl FrameError {
     }
 
     /// The error in words; the bytes where a length should be often say what answered.
-    pub(super) fn at(self, address: &str, phase: Phase) -> Error {
+    pub(super) fn into_error(self, address: &str, phase: Phase) -> Error {
         let (prefix, max) = match self {
             Self::Io(error) => return transport_error(&error, phase, address),
             Self::NotKafka(prefix, max) => (prefix, max),
@@ -82,21 +82,21 @@ pub(super) struct FrameReader {
     buffer: BytesMut,
     max: usize,
     /// A large frame that is being read.
-    large: Option<Large>,
+    large: Option<LargeFrame>,
     buffers: Arc<BufferPool>,
-    /// When the last large frame came, if memory may wait for the next.
-    kept_since: Option<Instant>,
+    /// When the last large frame check_eof, if memory may wait for the next.
+    last_large_frame: Option<Instant>,
 }
 
 /// A large frame that is being read.
-struct Large {
+struct LargeFrame {
     bytes: Vec<u8>,
     length: usize,
 }
 
 impl FrameReader {
     pub(super) fn new(max: usize) -> Self {
-        Self { buffer: BytesMut::new(), max, large: None, buffers: Arc::default(), kept_since: None }
+        Self { buffer: BytesMut::new(), max, large: None, buffers: Arc::default(), last_large_frame: None }
     }
 
     /// The same stream from here on, with another limit. What was read too far stays.
@@ -112,7 +112,7 @@ impl FrameReader {
     ) -> Result<Bytes, FrameError> {
         if self.large.is_none() {
             let length = self.length(stream).await?;
-            if length <= LARGE {
+            if length <= LARGE_FRAME {
                 while self.buffer.len() < LENGTH_PREFIX + length {
                     let missing = LENGTH_PREFIX + length - self.buffer.len();
                     fill(stream, &mut self.buffer, missing.max(READ_AHEAD)).await?;
@@ -127,9 +127,9 @@ impl FrameReader {
                 large.fill(stream).await?;
             }
         }
-        self.kept_since = Some(Instant::now());
+        self.last_large_frame = Some(Instant::now());
         let bytes = self.large.take().map(|large| large.bytes).unwrap_or_default();
-        Ok(BufferPool::lend(&self.buffers, bytes))
+        Ok(BufferPool::into_pooled(&self.buffers, bytes))
     }
 
     /// The next frame's length, which stays in the buffer.
@@ -140,13 +140,13 @@ impl FrameReader {
                     .map_err(|_| FrameError::NotKafka(*prefix, self.max));
             }
             let more = fill(stream, &mut self.buffer, READ_AHEAD);
-            match self.kept_since {
+            match self.last_large_frame {
                 None => more.await?,
-                Some(since) => match timeout_at(since + IDLE, more).await {
+                Some(since) => match timeout_at(since + IDLE_BUFFERS_FREED_AFTER, more).await {
                     Ok(more) => more?,
                     Err(_) => {
                         self.buffers.close();
-                        self.kept_since = None;
+                        self.last_large_frame = None;
                     }
                 },
             }
@@ -155,22 +155,22 @@ impl FrameReader {
 
     fn begin_large(&mut self, length: usize) {
         self.buffer.advance(LENGTH_PREFIX);
-        let mut bytes = self.buffers.take(length, LARGE);
+        let mut bytes = self.buffers.take(length, LARGE_FRAME);
         let here = self.buffer.split_to(length.min(self.buffer.len()));
         bytes.extend_from_slice(&here);
-        self.large = Some(Large { bytes, length });
+        self.large = Some(LargeFrame { bytes, length });
     }
 }
 
-impl Large {
+impl LargeFrame {
     async fn fill<S: AsyncReadExt + Unpin>(&mut self, stream: &mut S) -> Result<(), FrameError> {
         let missing = self.length - self.bytes.len();
         if self.bytes.capacity() == self.bytes.len() {
-            self.bytes.reserve_exact(missing.min(self.bytes.len().max(LARGE)));
+            self.bytes.reserve_exact(missing.min(self.bytes.len().max(LARGE_FRAME)));
         }
         // Not a byte of the next frame.
         let read = stream.read_buf(&mut (&mut self.bytes).limit(missing)).await;
-        came(read)
+        check_eof(read)
     }
 }
 
@@ -182,10 +182,10 @@ async fn fill<S: AsyncReadExt + Unpin>(
     if buffer.capacity() - buffer.len() < room.min(READ_AHEAD / 4) {
         buffer.reserve(room);
     }
-    came(stream.read_buf(buffer).await)
+    check_eof(stream.read_buf(buffer).await)
 }
 
-fn came(read: io::Result<usize>) -> Result<(), FrameError> {
+fn check_eof(read: io::Result<usize>) -> Result<(), FrameError> {
     match read {
         Ok(0) => Err(FrameError::Io(io::ErrorKind::UnexpectedEof.into())),
         Ok(_) => Ok(()),

@@ -12,19 +12,19 @@ use tokio::sync::{Notify, Semaphore, mpsc, watch};
 use tokio::time::{Duration, Instant, timeout, timeout_at};
 
 use super::authenticate::SaslInfo;
-use super::in_flight::{Shared, State};
+use super::in_flight::{ConnectionShared, InFlightRequests};
 use super::io::drive;
 use super::meter::Meter;
-use super::setup::{ConnectionSetup, EstablishedStream, resolve, shown, unresolved};
+use super::setup::{ConnectionSetup, EstablishedStream, display_address, resolve, resolve_error};
 use super::{Connection, Endpoint, Settings, reauthenticate};
 use crate::environment::Environment;
 use crate::environment::happy_eyeballs::{attempt_delay, first_success};
 use crate::error::{Error, Kind, Outlook, Phase, Result};
 
 /// How long all addresses of a name may take together, in times of `socket.connection.setup.timeout.ms`.
-const WHOLE: u32 = 3;
+const TOTAL_TIMEOUT_FACTOR: u32 = 3;
 /// Failures of other addresses that an error's message names; `attempts` has all.
-const SHOWN: usize = 8;
+const MAX_FAILURES_SHOWN: usize = 8;
 
 /// Brings up a connection to `endpoint`, by `deadline`, or within three times
 /// `socket.connection.setup.timeout.ms`. Its addresses are tried in turn: the next one starts when the one
@@ -35,13 +35,13 @@ pub async fn connect(
     environment: &Environment,
     deadline: Option<Instant>,
 ) -> Result<Arc<Connection>> {
-    let deadline = deadline.unwrap_or_else(|| Instant::now() + WHOLE * settings.setup_timeout);
+    let deadline = deadline.unwrap_or_else(|| Instant::now() + TOTAL_TIMEOUT_FACTOR * settings.setup_timeout);
     let within = settings.setup_timeout.min(deadline.saturating_duration_since(Instant::now()));
     settings.progress.enter(Phase::Dns);
     let addresses = match timeout(within, resolve(endpoint, environment)).await {
         Ok(resolved) => resolved?,
         Err(_) => {
-            return Err(unresolved(endpoint, &format_args!("no answer within {} ms", within.as_millis())));
+            return Err(resolve_error(endpoint, &format_args!("no answer within {} ms", within.as_millis())));
         }
     };
     let attempt_delay = attempt_delay(addresses.len(), Some(deadline));
@@ -62,13 +62,13 @@ pub async fn connect(
         Err(failures) => failures,
     };
     let Some(last) = failures.pop() else {
-        return Err(unresolved(endpoint, &"it has no address").with_outlook(Outlook::Permanent));
+        return Err(resolve_error(endpoint, &"it has no address").with_outlook(Outlook::Permanent));
     };
-    // The last one's place is shown by itself; of hundreds, the first few say enough.
+    // The last one's place is display_address by itself; of hundreds, the first few say enough.
     let mut before: Vec<String> =
-        failures.iter().take(SHOWN).map(|failure| format!("{failure}; then")).collect();
-    if failures.len() > SHOWN {
-        before.push(format!("{} more addresses; then", failures.len() - SHOWN));
+        failures.iter().take(MAX_FAILURES_SHOWN).map(|failure| format!("{failure}; then")).collect();
+    if failures.len() > MAX_FAILURES_SHOWN {
+        before.push(format!("{} more addresses; then", failures.len() - MAX_FAILURES_SHOWN));
     }
     let error = if before.is_empty() { last.clone() } else { last.clone().prefixed(before.join(" ")) };
     failures.push(last);
@@ -82,9 +82,9 @@ async fn connect_address(
     environment: &Environment,
     within: Duration,
 ) -> Result<Arc<Connection>> {
-    let name = shown(endpoint, address);
+    let name = display_address(endpoint, address);
     let deadline = Instant::now() + within;
-    let late = |phase: Phase| {
+    let timeout_error = |phase: Phase| {
         let millis = (within + Duration::from_micros(500)).as_millis();
         let words = match within == settings.setup_timeout {
             true => format!("no answer within socket.connection.setup.timeout.ms ({millis} ms)"),
@@ -95,14 +95,16 @@ async fn connect_address(
     let progress = &settings.progress;
     progress.enter(Phase::Tcp);
     let connecting = ConnectionSetup::tcp(endpoint, address, settings, environment);
-    let mut opening = timeout_at(deadline, connecting).await.unwrap_or_else(|_| Err(late(Phase::Tcp)))?;
+    let mut opening =
+        timeout_at(deadline, connecting).await.unwrap_or_else(|_| Err(timeout_error(Phase::Tcp)))?;
     progress.enter(Phase::Tls);
-    timeout_at(deadline, opening.tls()).await.unwrap_or_else(|_| Err(late(Phase::Tls)))?;
+    timeout_at(deadline, opening.tls()).await.unwrap_or_else(|_| Err(timeout_error(Phase::Tls)))?;
     progress.enter(Phase::ApiVersions);
     let asked = timeout_at(deadline, opening.api_versions()).await;
-    let apis = asked.unwrap_or_else(|_| Err(late(Phase::ApiVersions)))?.len();
+    let apis = asked.unwrap_or_else(|_| Err(timeout_error(Phase::ApiVersions)))?.len();
     progress.enter(Phase::Sasl);
-    let sasl = timeout_at(deadline, opening.sasl()).await.unwrap_or_else(|_| Err(late(Phase::Sasl)))?;
+    let sasl =
+        timeout_at(deadline, opening.sasl()).await.unwrap_or_else(|_| Err(timeout_error(Phase::Sasl)))?;
     tracing::debug!(target: "ottla.connection", address = %name, apis, mechanism = sasl.as_ref().map(|s| s.mechanism), "connected");
     establish(opening, sasl, environment)
 }
@@ -119,18 +121,18 @@ pub(crate) fn establish(
 /// From here on the stream belongs to a task.
 fn start(opened: EstablishedStream, sasl: SaslInfo, environment: &Environment) -> Arc<Connection> {
     let EstablishedStream { endpoint, name, settings, stream, frames, apis } = opened;
-    let state = Mutex::new(State::Alive(Default::default()));
+    let state = Mutex::new(InFlightRequests::Alive(Default::default()));
     let meter = Meter::start(&settings.metrics);
     if settings.security.tls.is_some() || settings.security.sasl.is_some() {
         settings.metrics.authenticated.count();
     }
-    let shared = Arc::new(Shared {
+    let shared = Arc::new(ConnectionShared {
         state,
         address: name,
         changed: Notify::new(),
         meter,
-        trailing: AtomicBool::new(false),
-        retired: Mutex::default(),
+        trailing_bytes_reported: AtomicBool::new(false),
+        retire_reason: Mutex::default(),
         request_timeout: settings.request_timeout,
         failures: Arc::clone(&settings.failures),
         bootstrap: Arc::clone(&settings.bootstrap),

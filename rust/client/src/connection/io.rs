@@ -15,7 +15,7 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout_at};
 
 use super::frames::{FrameError, FrameReader};
-use super::in_flight::{Outgoing, Shared, State};
+use super::in_flight::{ConnectionShared, InFlightRequests, Outgoing};
 use super::transport_error::transport_error;
 use crate::connection::overdue_responses::guard;
 use crate::environment::Stream;
@@ -28,7 +28,7 @@ pub(super) async fn drive(
     stream: Box<dyn Stream>,
     frames: FrameReader,
     queue: mpsc::UnboundedReceiver<Outgoing>,
-    shared: Arc<Shared>,
+    shared: Arc<ConnectionShared>,
     hint: &'static str,
 ) {
     let (reader, writer) = tokio::io::split(stream);
@@ -39,9 +39,9 @@ pub(super) async fn drive(
             cause = guard(&shared) => cause,
         }
     };
-    let cause = catch("the task of a connection", serve).await.unwrap_or_else(|died| {
+    let cause = catch("the task of a connection", serve).await.unwrap_or_else(|panicked| {
         // Another connection may be luckier.
-        died.as_kind(Kind::Connection).address(&shared.address)
+        panicked.as_kind(Kind::Connection).address(&shared.address)
     });
     shared.poison(cause);
 }
@@ -50,14 +50,14 @@ pub(super) async fn drive(
 async fn write_loop(
     mut stream: WriteHalf<Box<dyn Stream>>,
     mut queue: mpsc::UnboundedReceiver<Outgoing>,
-    shared: &Shared,
+    shared: &ConnectionShared,
 ) -> Error {
-    while let Some(Outgoing { correlation_id, frame, timeout, unanswered }) = queue.recv().await {
+    while let Some(Outgoing { correlation_id, frame, timeout, on_written }) = queue.recv().await {
         let (deadline, bytes) = (Instant::now() + timeout, frame.len());
         match timeout_at(deadline, write_frame(&mut stream, frame.into_segments())).await {
             Ok(Ok(())) => {
                 shared.meter.sent(bytes);
-                match unanswered {
+                match on_written {
                     // Whoever gave up waiting does not need to know.
                     Some((written, _permit)) => drop(written.send(())),
                     None => mark_written(shared, correlation_id),
@@ -70,15 +70,15 @@ async fn write_loop(
             }
         }
     }
-    shared.lost("closed by this client")
+    shared.closed_error("closed by this client")
 }
 
 /// From here on the broker has the request, and its time runs.
-fn mark_written(shared: &Shared, correlation_id: i32) {
-    if let State::Alive(pending) = &mut *shared.state.lock()
+fn mark_written(shared: &ConnectionShared, correlation_id: i32) {
+    if let InFlightRequests::Alive(pending) = &mut *shared.state.lock()
         && let Some(request) = pending.iter_mut().find(|request| request.correlation_id == correlation_id)
     {
-        request.written = Some(Instant::now());
+        request.written_at = Some(Instant::now());
     }
     shared.changed.notify_one();
 }
@@ -128,22 +128,22 @@ impl Buf for Segments {
 async fn read_loop(
     mut stream: ReadHalf<Box<dyn Stream>>,
     mut frames: FrameReader,
-    shared: &Shared,
+    shared: &ConnectionShared,
     hint: &str,
 ) -> Error {
     let mut hint = Some(hint);
     loop {
         let frame = frames.next(&mut stream).await;
         if let Err(error) = &frame {
-            refuse_fetch(shared, error);
+            fail_oversized_fetch(shared, error);
         }
         let frame = frame.map_err(|error| match (&error, hint) {
-            (FrameError::Io(closed), Some(hint)) if is_closed(closed) => {
-                let error = error.at(&shared.address, Phase::Request);
+            (FrameError::Io(closed), Some(hint)) if closed_by_peer(closed) => {
+                let error = error.into_error(&shared.address, Phase::Request);
                 let outlook = if hint.is_empty() { error.outlook() } else { Outlook::ProbablyPermanent };
                 error.clone().with_message(format!("{}{hint}", error.message())).with_outlook(outlook)
             }
-            _ => error.at(&shared.address, Phase::Request),
+            _ => error.into_error(&shared.address, Phase::Request),
         });
         if let Err(cause) = frame.and_then(|frame| deliver(shared, frame)) {
             return cause;
@@ -154,10 +154,12 @@ async fn read_loop(
 
 /// Fails the fetch whose response is too large to accept: to try it again would not help, as it would after
 /// a lost connection.
-fn refuse_fetch(shared: &Shared, error: &FrameError) {
+fn fail_oversized_fetch(shared: &ConnectionShared, error: &FrameError) {
     let Some((length, max)) = error.too_large() else { return };
     let request = match &mut *shared.state.lock() {
-        State::Alive(pending) if pending.front().is_some_and(|request| request.api == ApiKey::Fetch) => {
+        InFlightRequests::Alive(pending)
+            if pending.front().is_some_and(|request| request.api == ApiKey::Fetch) =>
+        {
             pending.pop_front()
         }
         _ => None,
@@ -168,51 +170,51 @@ fn refuse_fetch(shared: &Shared, error: &FrameError) {
         );
         let error = Error::new(Kind::Config, message).api(request.api).address(&shared.address);
         // Whoever gave up waiting does not need to know.
-        let _ = request.answer.send(Err(error));
+        let _ = request.response.send(Err(error));
     }
 }
 
 /// Whether the other side ended the connection.
-pub(super) fn is_closed(error: &io::Error) -> bool {
+pub(super) fn closed_by_peer(error: &io::Error) -> bool {
     use io::ErrorKind as E;
     matches!(error.kind(), E::UnexpectedEof | E::ConnectionReset | E::BrokenPipe | E::ConnectionAborted)
 }
 
 /// Gives an answer to the request that it belongs to: the oldest in flight.
-fn deliver(shared: &Shared, frame: Bytes) -> Result<()> {
+fn deliver(shared: &ConnectionShared, frame: Bytes) -> Result<()> {
     let mut peek = frame.clone();
     let correlation_id = if peek.len() >= 4 {
         peek.get_i32()
     } else {
-        return Err(broken(shared, "an answer without header"));
+        return Err(protocol_error(shared, "an answer without header"));
     };
     let request = match &mut *shared.state.lock() {
-        State::Dead(cause) => return Err(cause.clone()),
-        State::Alive(pending) => pending.pop_front(),
+        InFlightRequests::Dead(cause) => return Err(cause.clone()),
+        InFlightRequests::Alive(pending) => pending.pop_front(),
     };
     match request {
         Some(request) if request.correlation_id == correlation_id => {
-            let waited = request.written.map(|written| written.elapsed());
+            let waited = request.written_at.map(|written| written.elapsed());
             shared.meter.received(LENGTH_PREFIX + frame.len(), waited, request.prompt);
             // Whoever gave up waiting does not need the answer.
-            let _ = request.answer.send(Ok(frame));
+            let _ = request.response.send(Ok(frame));
             Ok(())
         }
         Some(request) => {
-            let cause = broken(
+            let cause = protocol_error(
                 shared,
                 &format!(
                     "an answer with correlation id {correlation_id} where {} was due",
                     request.correlation_id
                 ),
             );
-            let _ = request.answer.send(Err(cause.clone().api(request.api)));
+            let _ = request.response.send(Err(cause.clone().api(request.api)));
             Err(cause)
         }
-        None => Err(broken(shared, "an answer that nobody asked for")),
+        None => Err(protocol_error(shared, "an answer that nobody asked for")),
     }
 }
 
-fn broken(shared: &Shared, what: &str) -> Error {
+fn protocol_error(shared: &ConnectionShared, what: &str) -> Error {
     Error::new(Kind::Protocol, format!("the broker sent {what}")).address(&shared.address)
 }

@@ -25,7 +25,7 @@ impl Meter {
         Self { metrics: Arc::clone(metrics), started, used, round_trip }
     }
 
-    pub(super) fn ended(&self) {
+    pub(super) fn closed(&self) {
         self.metrics.closed.count();
     }
 
@@ -64,7 +64,7 @@ impl Meter {
         }
     }
 
-    pub(super) fn idle(&self) -> Duration {
+    pub(super) fn idle_time(&self) -> Duration {
         self.started.elapsed().saturating_sub(Duration::from_millis(self.used.load(Ordering::Relaxed)))
     }
 }

@@ -51,10 +51,10 @@ pub use versions::ApiRange;
 pub(crate) use versions::is_controller;
 
 use crate::error::{Error, Result};
-use in_flight::{Outgoing, Pending, Shared, State};
+use in_flight::{ConnectionShared, InFlightRequest, InFlightRequests, Outgoing};
 
 /// A broker that is silent for this long may be gone, although its connection stays.
-const HUNG: Duration = Duration::from_secs(2);
+const HUNG_AFTER: Duration = Duration::from_secs(2);
 
 /// Leave to have one more request in flight.
 #[derive(Debug)]
@@ -67,7 +67,7 @@ pub(crate) struct PendingResponse(oneshot::Receiver<Result<Bytes>>);
 
 /// A connection that is up. Dropping the last handle closes it.
 pub struct Connection {
-    shared: Arc<Shared>,
+    shared: Arc<ConnectionShared>,
     endpoint: Endpoint,
     outgoing: mpsc::UnboundedSender<Outgoing>,
     in_flight: Arc<Semaphore>,
@@ -117,7 +117,7 @@ impl Connection {
         let (outgoing, shared) = (self.outgoing.clone(), Arc::clone(&self.shared));
         async move {
             outgoing.closed().await;
-            shared.close_reason().unwrap_or_else(|| shared.lost("closed"))
+            shared.close_reason().unwrap_or_else(|| shared.closed_error("closed"))
         }
     }
 
@@ -131,8 +131,8 @@ impl Connection {
     #[must_use]
     pub fn in_flight(&self) -> usize {
         match &*self.shared.state.lock() {
-            State::Alive(pending) => pending.len(),
-            State::Dead(_) => 0,
+            InFlightRequests::Alive(pending) => pending.len(),
+            InFlightRequests::Dead(_) => 0,
         }
     }
 
@@ -141,13 +141,13 @@ impl Connection {
         self.shared.has_in_flight(apis)
     }
 
-    /// Whether the broker owes a response for [`HUNG`] longer than it was told that it may take.
+    /// Whether the broker owes a response for [`HUNG_AFTER`] longer than it was told that it may take.
     pub(crate) fn is_hung(&self) -> bool {
-        let State::Alive(pending) = &*self.shared.state.lock() else { return false };
+        let InFlightRequests::Alive(pending) = &*self.shared.state.lock() else { return false };
         // What the broker may take by itself, as for the wait of a fetch, is on top of the time-out.
-        let due = |request: &Pending| {
+        let due = |request: &InFlightRequest| {
             let own = request.timeout.saturating_sub(self.settings.request_timeout);
-            Some(request.written? + own + HUNG)
+            Some(request.written_at? + own + HUNG_AFTER)
         };
         pending.front().and_then(due).is_some_and(|due| due <= Instant::now())
     }
@@ -166,27 +166,27 @@ impl Connection {
     }
 
     /// For how long nothing was sent or received, and nothing is waited for.
-    fn idle(&self) -> Duration {
-        if self.in_flight() > 0 { Duration::ZERO } else { self.shared.meter.idle() }
+    fn idle_time(&self) -> Duration {
+        if self.in_flight() > 0 { Duration::ZERO } else { self.shared.meter.idle_time() }
     }
 
     /// Says why it will be closed when the last one who uses it lets go of it.
     fn retire(&self, why: String) {
-        *self.shared.retired.lock() = Some(why);
+        *self.shared.retire_reason.lock() = Some(why);
     }
 
     fn is_retired(&self) -> bool {
-        self.shared.retired.lock().is_some()
+        self.shared.retire_reason.lock().is_some()
     }
 
     /// Ends the connection; everyone who waits on it is told so.
     pub fn close(&self) {
-        let why = self.shared.retired.lock().take();
+        let why = self.shared.retire_reason.lock().take();
         let why = why.map_or_else(
             || "closed by this client".to_owned(),
             |why| format!("closed by this client: {why}"),
         );
-        self.shared.poison(self.shared.lost(&why));
+        self.shared.poison(self.shared.closed_error(&why));
         self.task.abort();
     }
 
@@ -202,7 +202,7 @@ impl Connection {
     /// The version of `R` to use with this broker: the highest that both know and that a client
     /// may use, but not above `max`.
     pub fn version<R: Request>(&self, max: i16) -> Result<i16> {
-        versions::choose::<R>(&self.apis, max, self.address())
+        versions::negotiate::<R>(&self.apis, max, self.address())
     }
 
     /// Sends a request in `version` and waits for its answer.
@@ -233,7 +233,7 @@ impl Connection {
         }
         loop {
             let permit = Arc::clone(&self.in_flight).acquire_owned().await;
-            let permit = permit.map_err(|_| self.shared.lost("closed"))?;
+            let permit = permit.map_err(|_| self.shared.closed_error("closed"))?;
             if let Some(cause) = self.close_reason() {
                 return Err(cause);
             }
@@ -241,7 +241,7 @@ impl Connection {
                 return Ok(InFlightPermit(permit));
             }
             drop(permit);
-            reauthenticate::renewed(self).await;
+            reauthenticate::wait_until_renewed(self).await;
         }
     }
 
@@ -253,45 +253,45 @@ impl Connection {
         version: i16,
         timeout: Duration,
     ) -> Result<R::Response> {
-        let answer = self.start(permit, request, version, timeout)?;
-        self.answer::<R>(answer, version).await
+        let pending = self.enqueue(permit, request, version, timeout)?;
+        self.response::<R>(pending, version).await
     }
 
     /// Hands a request to the writer, after those that were handed to it before; the answer is for
     /// [`Connection::answer`] to wait for.
-    pub(crate) fn start<R: Request>(
+    pub(crate) fn enqueue<R: Request>(
         &self,
         permit: InFlightPermit,
         request: &R,
         version: i16,
         timeout: Duration,
     ) -> Result<PendingResponse> {
-        let (answer, response) = oneshot::channel();
+        let (response, receiver) = oneshot::channel();
         self.submit(request, version, timeout, |outgoing, pending| {
             let Outgoing { correlation_id, timeout, .. } = outgoing;
             let (correlation_id, timeout) = (*correlation_id, *timeout);
-            let (api, written, prompt) = (R::API, None, timeout <= self.settings.request_timeout);
-            pending.push_back(Pending {
+            let (api, written_at, prompt) = (R::API, None, timeout <= self.settings.request_timeout);
+            pending.push_back(InFlightRequest {
                 correlation_id,
                 api,
                 version,
                 timeout,
-                written,
+                written_at,
                 prompt,
-                answer,
+                response,
                 _permit: permit,
             });
         })?;
-        Ok(PendingResponse(response))
+        Ok(PendingResponse(receiver))
     }
 
     /// Waits for the answer to a request of type `R` that was sent in `version`.
-    pub(crate) async fn answer<R: Request>(
+    pub(crate) async fn response<R: Request>(
         &self,
-        answer: PendingResponse,
+        pending: PendingResponse,
         version: i16,
     ) -> Result<R::Response> {
-        let bytes = answer.0.await.unwrap_or_else(|_| Err(self.gone()))?;
+        let bytes = pending.0.await.unwrap_or_else(|_| Err(self.close_error()))?;
         let malformed = |error: WireError| {
             let error = Error::from(error).prefixed(format_args!("malformed answer to {}", R::API.name()));
             let error = error.api(R::API).address(self.address());
@@ -303,7 +303,7 @@ impl Connection {
         let response =
             <R::Response as ottla_protocol::Message>::decode(&mut r, version).map_err(malformed)?;
         let left = r.remaining();
-        if left > 0 && !self.shared.trailing.swap(true, Ordering::AcqRel) {
+        if left > 0 && !self.shared.trailing_bytes_reported.swap(true, Ordering::AcqRel) {
             // The message is whole; librdkafka's mock cluster, for one, sends a byte too many.
             tracing::warn!(target: "ottla.connection", address = %self.address(), api = R::API.name(), version, left, "the broker sends more bytes than the response has: they are ignored, in this response and those to come");
         }
@@ -320,13 +320,13 @@ impl Connection {
     ) -> Result<()> {
         let (written, wait) = oneshot::channel();
         self.submit(request, version, self.settings.request_timeout, |outgoing, _| {
-            outgoing.unanswered = Some((written, permit));
+            outgoing.on_written = Some((written, permit));
         })?;
-        wait.await.map_err(|_| self.gone().api(R::API))
+        wait.await.map_err(|_| self.close_error().api(R::API))
     }
 
-    fn gone(&self) -> Error {
-        self.close_reason().unwrap_or_else(|| self.shared.lost("closed"))
+    fn close_error(&self) -> Error {
+        self.close_reason().unwrap_or_else(|| self.shared.closed_error("closed"))
     }
 
     /// Puts a request into the writer's queue. Registering and queueing are one step, so that the
@@ -336,7 +336,7 @@ impl Connection {
         request: &R,
         version: i16,
         timeout: Duration,
-        register: impl FnOnce(&mut Outgoing, &mut VecDeque<Pending>),
+        register: impl FnOnce(&mut Outgoing, &mut VecDeque<InFlightRequest>),
     ) -> Result<()> {
         let correlation_id = self.next_correlation_id.fetch_add(1, Ordering::Relaxed);
         let header = RequestHeader {
@@ -347,11 +347,11 @@ impl Connection {
         };
         let frame = header::request_frame(&header, R::API.request_header_version(version), request)
             .map_err(|e| Error::from(e).api(R::API).address(self.address()))?;
-        let mut outgoing = Outgoing { correlation_id, frame, timeout, unanswered: None };
+        let mut outgoing = Outgoing { correlation_id, frame, timeout, on_written: None };
         let mut state = self.shared.state.lock();
         match &mut *state {
-            State::Dead(cause) => return Err(cause.clone().api(R::API)),
-            State::Alive(pending) => register(&mut outgoing, pending),
+            InFlightRequests::Dead(cause) => return Err(cause.clone().api(R::API)),
+            InFlightRequests::Alive(pending) => register(&mut outgoing, pending),
         }
         // A queue without a reader belongs to a connection that is ending: who waits is told then.
         let _ = self.outgoing.send(outgoing);

@@ -71,7 +71,7 @@ impl Pool {
 
     /// Drops the connections of somebody who needs them no more. Who is using one keeps it until its
     /// answers are there.
-    pub fn forget_owner(&self, owner: Owner) {
+    pub fn remove_owner(&self, owner: Owner) {
         self.slots.write().retain(|(_, _, other), _| *other != owner);
     }
 
@@ -82,7 +82,7 @@ impl Pool {
         let mut slots = self.slots.write();
         // Looked at under the lock, so that closing cannot miss a slot.
         if self.closed.load(Ordering::Acquire) {
-            return Err(closed());
+            return Err(closed_error());
         }
         Ok(Arc::clone(slots.entry(key).or_default()))
     }
@@ -105,7 +105,7 @@ impl Pool {
             return outcome.clone();
         }
         if self.closed.load(Ordering::Acquire) {
-            return Err(closed());
+            return Err(closed_error());
         }
         let words = "the broker moved to another address while it was connected to";
         Err(Error::new(Kind::Connection, words).broker(broker).address(endpoint.to_string()))
@@ -120,9 +120,9 @@ impl Pool {
     ) -> Result<watch::Receiver<ConnectOutcome>> {
         let mut attempts = slot.attempts.lock();
         if self.closed.load(Ordering::Acquire) {
-            return Err(closed());
+            return Err(closed_error());
         }
-        slot.turn_to(&mut attempts, endpoint);
+        slot.set_endpoint(&mut attempts, endpoint);
         // Under the lock, because an attempt stores its connection before it says that it is over.
         if let Some(connection) = slot.established(&mut attempts) {
             return Ok(watch::channel(Some(Ok(connection))).1);
@@ -151,13 +151,13 @@ impl Pool {
             let Some(slot) = weak.upgrade() else { return };
             let mut attempts = slot.attempts.lock();
             // Who stops an attempt that has just ended comes too late to abort it.
-            if !attempts.are_mine() {
+            if !attempts.is_current_task() {
                 return;
             }
             let outcome = match connected {
                 Ok(connection) => {
-                    slot.put(&mut attempts, &connection);
-                    watch_over(broker, &slot, &connection, events, lost);
+                    slot.store(&mut attempts, &connection);
+                    monitor(broker, &slot, &connection, events, lost);
                     Ok(connection)
                 }
                 Err(error) => {
@@ -203,10 +203,10 @@ impl Pool {
         if slot.alive().is_some() || attempts.running.is_some() {
             return;
         }
-        slot.turn_to(&mut attempts, connection.endpoint());
+        slot.set_endpoint(&mut attempts, connection.endpoint());
         if slot.established(&mut attempts).is_none() {
-            slot.put(&mut attempts, &connection);
-            watch_over(broker, &slot, &connection, self.events.clone(), Arc::clone(&self.lost));
+            slot.store(&mut attempts, &connection);
+            monitor(broker, &slot, &connection, self.events.clone(), Arc::clone(&self.lost));
         }
     }
 
@@ -230,9 +230,9 @@ impl Pool {
     pub fn retain(&self, is_member: impl Fn(i32) -> bool) {
         let mut slots = self.slots.write();
         for ((broker, ..), slot) in slots.iter().filter(|((broker, ..), _)| !is_member(*broker)) {
-            slot.give_up_hung(*broker);
+            slot.close_hung(*broker);
         }
-        slots.retain(|(broker, ..), slot| is_member(*broker) || slot.leave());
+        slots.retain(|(broker, ..), slot| is_member(*broker) || slot.mark_left());
     }
 
     /// Ends all connections.
@@ -259,7 +259,7 @@ impl Pool {
 }
 
 /// Says that a connection is up, lets go of it when nobody uses it, and says when it has ended.
-fn watch_over(
+fn monitor(
     broker: i32,
     slot: &Arc<PoolSlot>,
     connection: &Arc<Connection>,
@@ -275,8 +275,8 @@ fn watch_over(
         let (cause, idle) = tokio::select! {
             biased;
             cause = &mut ended => (cause, false),
-            () = let_go_when_idle(&slot, &connection, max_idle) => (ended.await, true),
-            never = report_when_hung(&connection, &lost) => match never {},
+            () = release_when_idle(&slot, &connection, max_idle) => (ended.await, true),
+            never = request_refresh_while_hung(&connection, &lost) => match never {},
         };
         let _ = events.send(Event::ConnectionLost { broker, address, cause: cause.broker(broker) });
         if !idle {
@@ -287,9 +287,9 @@ fn watch_over(
 
 /// Puts the metadata in doubt, again and again, while a broker does not answer: the others know whether it
 /// is still one of them, and who leads in its place.
-async fn report_when_hung(connection: &Weak<Connection>, lost: &Notify) -> Infallible {
+async fn request_refresh_while_hung(connection: &Weak<Connection>, lost: &Notify) -> Infallible {
     loop {
-        sleep(LOOK).await;
+        sleep(HUNG_CHECK_INTERVAL).await;
         match connection.upgrade() {
             Some(connection) if connection.is_hung() => lost.notify_one(),
             Some(_) => {}
@@ -300,12 +300,12 @@ async fn report_when_hung(connection: &Weak<Connection>, lost: &Notify) -> Infal
 
 /// Takes a connection out of its slot when it has been idle for too long. Who has just got hold of
 /// it can still use it: it ends when they are done.
-async fn let_go_when_idle(slot: &Weak<PoolSlot>, connection: &Weak<Connection>, max_idle: Duration) {
+async fn release_when_idle(slot: &Weak<PoolSlot>, connection: &Weak<Connection>, max_idle: Duration) {
     let mut wait = max_idle;
     loop {
         sleep(wait).await;
         let Some(connection) = connection.upgrade() else { return };
-        let idle = connection.idle();
+        let idle = connection.idle_time();
         if idle >= max_idle {
             connection.retire(format!("not used for connections.max.idle.ms ({} ms)", max_idle.as_millis()));
             if let Some(slot) = slot.upgrade() {
@@ -319,9 +319,9 @@ async fn let_go_when_idle(slot: &Weak<PoolSlot>, connection: &Weak<Connection>, 
 }
 
 /// How often a connection is looked at whose broker may have gone.
-const LOOK: Duration = Duration::from_secs(1);
+const HUNG_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
-fn closed() -> Error {
+fn closed_error() -> Error {
     Error::new(Kind::Closed, "this client was closed")
 }
 

@@ -46,12 +46,12 @@ pub(super) struct ConnectAttempts {
 }
 
 /// Without an attempt for this long nobody has needed the connection, and earlier failures do not count.
-const UNUSED: Duration = Duration::from_secs(60);
+const FAILURES_FORGOTTEN_AFTER: Duration = Duration::from_secs(60);
 
 impl ConnectAttempts {
     /// When the first attempt began that failed since the last connection came up; now, if none did.
     pub(super) fn failing_since(&mut self, now: Instant) -> Instant {
-        if self.not_before.is_some_and(|due| now.saturating_duration_since(due) > UNUSED) {
+        if self.not_before.is_some_and(|due| now.saturating_duration_since(due) > FAILURES_FORGOTTEN_AFTER) {
             self.failing_since = None;
         }
         *self.failing_since.get_or_insert(now)
@@ -107,13 +107,13 @@ impl PoolSlot {
     }
 
     /// The broker is in the cluster, and here.
-    pub(super) fn turn_to(&self, attempts: &mut ConnectAttempts, endpoint: &Endpoint) {
+    pub(super) fn set_endpoint(&self, attempts: &mut ConnectAttempts, endpoint: &Endpoint) {
         attempts.left = false;
         if attempts.endpoint.as_ref() != Some(endpoint) {
             if let Some(running) = attempts.running.take() {
                 running.task.abort();
             }
-            self.let_go(attempts);
+            self.release_current(attempts);
             // A broker at another address is another chance.
             attempts.forget_failures();
             attempts.endpoint = Some(endpoint.clone());
@@ -121,16 +121,16 @@ impl PoolSlot {
     }
 
     /// The broker has left the cluster. Says whether somebody uses its connections, or waits for one.
-    pub(super) fn leave(self: &Arc<Self>) -> bool {
+    pub(super) fn mark_left(self: &Arc<Self>) -> bool {
         let mut attempts = self.attempts.lock();
         attempts.left = true;
-        self.let_go(&mut attempts);
+        self.release_current(&mut attempts);
         // Who waits for an attempt holds the slot.
         Arc::strong_count(self) > 1 || !attempts.former.is_empty()
     }
 
     /// Ends connections on which a response is overdue: their broker is not in the cluster any more.
-    pub(super) fn give_up_hung(&self, broker: i32) {
+    pub(super) fn close_hung(&self, broker: i32) {
         let former: Vec<_> = self.attempts.lock().former.iter().filter_map(Weak::upgrade).collect();
         for connection in former.into_iter().chain(self.current.load_full()).filter(|it| it.is_hung()) {
             let words = "the broker does not answer, and the others have taken it out of the cluster";
@@ -144,13 +144,13 @@ impl PoolSlot {
     }
 
     /// Leaves the current connection to those who use it.
-    fn let_go(&self, attempts: &mut ConnectAttempts) {
+    fn release_current(&self, attempts: &mut ConnectAttempts) {
         attempts.former.extend(self.current.swap(None).as_ref().map(Arc::downgrade));
         attempts.former.retain(|former| usable(former).is_some());
     }
 
     /// A connection has come up.
-    pub(super) fn put(&self, attempts: &mut ConnectAttempts, connection: &Arc<Connection>) {
+    pub(super) fn store(&self, attempts: &mut ConnectAttempts, connection: &Arc<Connection>) {
         attempts.forget_failures();
         match attempts.left {
             true => attempts.former.push(Arc::downgrade(connection)),
@@ -211,7 +211,7 @@ impl PoolSlot {
 
 impl ConnectAttempts {
     /// Whether the attempt that this task makes was not given up.
-    pub(super) fn are_mine(&self) -> bool {
+    pub(super) fn is_current_task(&self) -> bool {
         self.running.as_ref().is_some_and(|running| Some(running.task.id()) == tokio::task::try_id())
     }
 }

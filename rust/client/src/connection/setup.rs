@@ -13,9 +13,9 @@ use ottla_protocol::wire::{Frame, Reader};
 use ottla_protocol::{ApiKey, ErrorCode, Message, Request, WireError};
 use tokio::io::AsyncWriteExt;
 
-use super::authenticate::{self, Ask, SaslInfo};
+use super::authenticate::{self, SaslChannel, SaslInfo};
 use super::frames::{FrameError, FrameReader};
-use super::io::is_closed;
+use super::io::closed_by_peer;
 use super::transport_error::transport_error;
 use super::{ApiRange, Endpoint, Settings, versions};
 use crate::environment::{Environment, Stream};
@@ -30,25 +30,25 @@ pub async fn resolve(endpoint: &Endpoint, environment: &Environment) -> Result<V
     let addresses = environment.network.resolve(&endpoint.host, endpoint.port).await;
     match addresses {
         Ok(addresses) if addresses.is_empty() => {
-            Err(unresolved(endpoint, &"it has no address").with_outlook(Outlook::Permanent))
+            Err(resolve_error(endpoint, &"it has no address").with_outlook(Outlook::Permanent))
         }
         Ok(addresses) => Ok(addresses),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            Err(unresolved(endpoint, &error).with_outlook(Outlook::Permanent))
+            Err(resolve_error(endpoint, &error).with_outlook(Outlook::Permanent))
         }
-        Err(error) => Err(unresolved(endpoint, &error)),
+        Err(error) => Err(resolve_error(endpoint, &error)),
     }
 }
 
 /// The error for a name without addresses.
-pub(super) fn unresolved(endpoint: &Endpoint, why: &dyn std::fmt::Display) -> Error {
+pub(super) fn resolve_error(endpoint: &Endpoint, why: &dyn std::fmt::Display) -> Error {
     Error::new(Kind::Connection, format!("the name {:?} cannot be resolved: {why}", endpoint.host))
         .phase(Phase::Dns)
         .address(endpoint.to_string())
 }
 
 /// The name, and the address where the name does not say it.
-pub(super) fn shown(endpoint: &Endpoint, address: SocketAddr) -> String {
+pub(super) fn display_address(endpoint: &Endpoint, address: SocketAddr) -> String {
     let name = endpoint.to_string();
     if address.to_string() == name { name } else { format!("{name} ({})", address.ip()) }
 }
@@ -91,7 +91,7 @@ impl ConnectionSetup {
         settings: &Settings,
         environment: &Environment,
     ) -> Result<Self> {
-        let name = shown(endpoint, address);
+        let name = display_address(endpoint, address);
         let stream = environment.network.connect(address, settings.socket).await;
         Ok(Self {
             stream: Some(stream.map_err(|error| transport_error(&error, Phase::Tcp, &name))?),
@@ -116,9 +116,9 @@ impl ConnectionSetup {
     pub async fn tls(&mut self) -> Result<()> {
         let security = Arc::clone(&self.settings.security);
         let Some(tls) = &security.tls else { return Ok(()) };
-        let stream = self.stream.take().ok_or_else(|| self.lost(Phase::Tls))?;
+        let stream = self.stream.take().ok_or_else(|| self.closed_error(Phase::Tls))?;
         let (connected, info) = tls.handshake(stream, &self.endpoint.host).await;
-        let connected = connected.map_err(|error| self.tls_failed(&error, &info));
+        let connected = connected.map_err(|error| self.tls_error(&error, &info));
         self.tls = Some(info);
         self.stream = Some(Box::new(connected?));
         Ok(())
@@ -130,12 +130,12 @@ impl ConnectionSetup {
         self.tls.as_ref()
     }
 
-    fn tls_failed(&self, error: &std::io::Error, info: &TlsInfo) -> Error {
+    fn tls_error(&self, error: &std::io::Error, info: &TlsInfo) -> Error {
         if let Some(error) = tls_error_in(error, Some(info), &self.name) {
             return error;
         }
         // A listener that read TLS as the length of a Kafka request hangs up without a word.
-        if is_closed(error) && info.peer.is_none() {
+        if closed_by_peer(error) && info.peer.is_none() {
             let words = "the broker closed the connection where its certificate was due, as a listener does that speaks plaintext: if this one does, set security.protocol=PLAINTEXT (or SASL_PLAINTEXT)";
             let error = Error::new(Kind::Connection, words).phase(Phase::Tls).address(&self.name);
             return error.with_outlook(Outlook::ProbablyPermanent);
@@ -143,17 +143,17 @@ impl ConnectionSetup {
         transport_error(error, Phase::Tls, &self.name)
     }
 
-    fn lost(&self, phase: Phase) -> Error {
+    fn closed_error(&self, phase: Phase) -> Error {
         Error::new(Kind::Connection, "the connection is gone").phase(phase).address(&self.name)
     }
 
     /// An error of the stream. With TLS 1.3 the broker looks at our certificate only after the
     /// handshake, so that its refusal comes here.
-    fn stream_failed(&self, error: &std::io::Error, phase: Phase) -> Error {
+    fn stream_error(&self, error: &std::io::Error, phase: Phase) -> Error {
         if let Some(error) = tls_error_in(error, self.tls.as_ref(), &self.name) {
             return error;
         }
-        let closed = is_closed(error);
+        let closed = closed_by_peer(error);
         match &self.tls {
             Some(tls) if closed && tls.client_certificate_requested && !tls.client_certificate_configured => {
                 let message = client_certificate_missing("closed after asking for one");
@@ -174,11 +174,11 @@ impl ConnectionSetup {
     /// if the broker does not know that.
     pub async fn api_versions(&mut self) -> Result<&[ApiRange]> {
         let newest = ApiKey::ApiVersions.versions().1;
-        let mut response = self.ask_api_versions(newest).await?;
+        let mut response = self.request_api_versions(newest).await?;
         if ErrorCode::from(response.error_code) == ErrorCode::UnsupportedVersion {
             let known = response.api_keys.iter().find(|api| api.api_key == ApiKey::ApiVersions as i16);
             let version = known.map_or(0, |api| api.max_version).clamp(0, newest);
-            response = self.ask_api_versions(version).await?;
+            response = self.request_api_versions(version).await?;
         }
         if let Err(code) = ErrorCode::from(response.error_code).ok() {
             return Err(Error::from_code(code).phase(Phase::ApiVersions).address(&self.name));
@@ -192,11 +192,11 @@ impl ConnectionSetup {
     }
 
     /// What the listener speaks; empty before `api_versions`.
-    pub(crate) fn spoken_apis(&self) -> &[ApiRange] {
+    pub(crate) fn supported_apis(&self) -> &[ApiRange] {
         &self.apis
     }
 
-    async fn ask_api_versions(&mut self, version: i16) -> Result<ApiVersionsResponse> {
+    async fn request_api_versions(&mut self, version: i16) -> Result<ApiVersionsResponse> {
         let request = ApiVersionsRequest {
             client_software_name: "ottla".to_owned(),
             client_software_version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -251,7 +251,7 @@ impl ConnectionSetup {
     }
 
     async fn write_and_read(&mut self, frame: &Frame, phase: Phase) -> Result<bytes::Bytes> {
-        let Some(mut stream) = self.stream.take() else { return Err(self.lost(phase)) };
+        let Some(mut stream) = self.stream.take() else { return Err(self.closed_error(phase)) };
         let written = async {
             stream.write_all(&frame.to_bytes()).await?;
             stream.flush().await
@@ -260,12 +260,12 @@ impl ConnectionSetup {
         // What the broker said before it closed explains more than that it did.
         let answer = match (self.frames.next(&mut stream).await, written) {
             (Ok(answer), _) => Ok(answer),
-            (Err(FrameError::Io(error)), Ok(())) => Err(self.stream_failed(&error, phase)),
+            (Err(FrameError::Io(error)), Ok(())) => Err(self.stream_error(&error, phase)),
             (Err(FrameError::Io(read)), Err(write)) => {
                 let said = tls_error_in(&read, self.tls.as_ref(), &self.name);
-                Err(said.unwrap_or_else(|| self.stream_failed(&write, phase)))
+                Err(said.unwrap_or_else(|| self.stream_error(&write, phase)))
             }
-            (Err(other), _) => Err(other.at(&self.name, phase)),
+            (Err(other), _) => Err(other.into_error(&self.name, phase)),
         };
         self.stream = Some(stream);
         answer
@@ -282,13 +282,13 @@ impl ConnectionSetup {
 
     /// Gives the stream to the connection.
     pub(super) fn finish(mut self) -> Result<EstablishedStream> {
-        let stream = self.stream.take().ok_or_else(|| self.lost(Phase::Request))?;
+        let stream = self.stream.take().ok_or_else(|| self.closed_error(Phase::Request))?;
         let Self { endpoint, name, settings, frames, apis, .. } = self;
         Ok(EstablishedStream { endpoint, name, settings, stream, frames, apis })
     }
 }
 
-impl Ask for ConnectionSetup {
+impl SaslChannel for ConnectionSetup {
     fn address(&self) -> &str {
         &self.name
     }
@@ -301,9 +301,9 @@ impl Ask for ConnectionSetup {
         &self.apis
     }
 
-    async fn ask<R: Request + Sync>(&mut self, request: &R) -> Result<R::Response> {
+    async fn send<R: Request + Sync>(&mut self, request: &R) -> Result<R::Response> {
         let version =
-            versions::choose::<R>(&self.apis, i16::MAX, &self.name).map_err(|e| e.phase(Phase::Sasl))?;
+            versions::negotiate::<R>(&self.apis, i16::MAX, &self.name).map_err(|e| e.phase(Phase::Sasl))?;
         let header_version = R::API.response_header_version(version);
         let mut r = self.exchange(request, version, header_version, Phase::Sasl).await?;
         <R::Response as Message>::decode(&mut r, version)

@@ -17,7 +17,7 @@ pub struct ApiRange {
 
 /// The version of `R` to use: the highest that both sides know and that a client may use, but not
 /// above `max`.
-pub(super) fn choose<R: Request>(apis: &[ApiRange], max: i16, address: &str) -> Result<i16> {
+pub(super) fn negotiate<R: Request>(apis: &[ApiRange], max: i16, address: &str) -> Result<i16> {
     let range = apis.iter().find(|range| range.api == R::API);
     let version = range.and_then(|range| R::API.negotiate(range.min, range.max.min(max)));
     version.ok_or_else(|| {

@@ -14,13 +14,13 @@ use parking_lot::Mutex;
 use tokio::sync::{oneshot, watch};
 
 /// Names that one client looks up at once.
-const NAMES: usize = 256;
+const MAX_LOOKUPS: usize = 256;
 
-type Found = Option<Result<Vec<SocketAddr>, Arc<io::Error>>>;
+type LookupResult = Option<Result<Vec<SocketAddr>, Arc<io::Error>>>;
 
 /// The look-ups of one client.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Resolver(Arc<Mutex<HashMap<String, watch::Receiver<Found>>>>);
+pub(crate) struct Resolver(Arc<Mutex<HashMap<String, watch::Receiver<LookupResult>>>>);
 
 impl Resolver {
     /// All addresses of a host. The look-up goes on if the wait for it is given up.
@@ -28,7 +28,7 @@ impl Resolver {
         if let Ok(address) = host.parse() {
             return Ok(vec![SocketAddr::new(address, port)]);
         }
-        let mut found = self.join(host)?;
+        let mut found = self.look_up(host)?;
         let ended = || io::Error::other("the look-up has ended without a result");
         let found = found.wait_for(Option::is_some).await.map_err(|_| ended())?;
         match found.as_ref().ok_or_else(ended)? {
@@ -38,17 +38,17 @@ impl Resolver {
     }
 
     /// The look-up of a name that is under way, or a new one.
-    fn join(&self, host: &str) -> io::Result<watch::Receiver<Found>> {
+    fn look_up(&self, host: &str) -> io::Result<watch::Receiver<LookupResult>> {
         let mut running = self.0.lock();
         if let Some(known) = running.get(host) {
             return Ok(known.clone());
         }
-        if running.len() >= NAMES {
-            return Err(io::Error::other(format!("{NAMES} other names are being looked up")));
+        if running.len() >= MAX_LOOKUPS {
+            return Err(io::Error::other(format!("{MAX_LOOKUPS} other names are being looked up")));
         }
         let (sender, receiver) = watch::channel(None);
         let (name, resolver) = (host.to_owned(), self.clone());
-        on_a_thread(move || {
+        spawn_thread(move || {
             let found = addresses(&name);
             resolver.0.lock().remove(&name);
             sender.send_replace(Some(found.map_err(Arc::new)));
@@ -76,7 +76,7 @@ fn addresses(name: &str) -> io::Result<Vec<SocketAddr>> {
 /// The name that an address is known by.
 pub(crate) async fn canonical_name(address: IpAddr) -> io::Result<String> {
     let (sender, found) = oneshot::channel();
-    on_a_thread(move || {
+    spawn_thread(move || {
         // Whoever asked may have gone.
         let _ = sender.send(dns_lookup::lookup_addr(&address));
     })?;
@@ -84,7 +84,7 @@ pub(crate) async fn canonical_name(address: IpAddr) -> io::Result<String> {
 }
 
 /// Calls the system's resolver, which waits, where nothing else does.
-fn on_a_thread(call: impl FnOnce() + Send + 'static) -> io::Result<()> {
+fn spawn_thread(call: impl FnOnce() + Send + 'static) -> io::Result<()> {
     std::thread::Builder::new().name("ottla-dns".to_owned()).spawn(call).map(drop)
 }
 

@@ -39,7 +39,7 @@ pub enum TopicSelector<'a> {
 pub struct Cache {
     current: ArcSwap<Snapshot>,
     /// Held while the snapshot is replaced, so that events come in the order of the changes.
-    changing: Mutex<()>,
+    replacing: Mutex<()>,
     /// How often it was replaced; told after it was, so that who has looked since knows what is current.
     version: AtomicU64,
     events: broadcast::Sender<Event>,
@@ -54,7 +54,7 @@ pub struct Cache {
 }
 
 /// Events that wait for a subscriber; of more, the oldest are lost and counted.
-const EVENTS: usize = 1024;
+const EVENT_CAPACITY: usize = 1024;
 
 impl Default for Cache {
     /// With the default of `metadata.max.idle.ms`.
@@ -79,9 +79,9 @@ impl Cache {
     pub fn new(max_idle: Duration) -> Self {
         Self {
             current: ArcSwap::default(),
-            changing: Mutex::default(),
+            replacing: Mutex::default(),
             version: AtomicU64::new(0),
-            events: broadcast::Sender::new(EVENTS),
+            events: broadcast::Sender::new(EVENT_CAPACITY),
             tracked: Mutex::default(),
             max_idle,
             refreshed: Mutex::default(),
@@ -117,8 +117,8 @@ impl Cache {
 
     /// Replaces the snapshot by what `next` makes of it, if anything, and announces the changes to
     /// the brokers and to the topics of tracked.
-    fn change(&self, next: impl FnOnce(&Snapshot) -> Option<Snapshot>) -> Option<Arc<Snapshot>> {
-        let _changing = self.changing.lock();
+    fn replace(&self, next: impl FnOnce(&Snapshot) -> Option<Snapshot>) -> Option<Arc<Snapshot>> {
+        let _replacing = self.replacing.lock();
         let before = self.snapshot();
         let after = Arc::new(next(&before)?);
         self.current.store(Arc::clone(&after));
@@ -126,7 +126,7 @@ impl Cache {
         if self.events.receiver_count() > 0 {
             let tracked = self.tracked.lock();
             let mut news = diff(&before, &after);
-            news.retain(|event| event.topic().is_none_or(|topic| tracked.keeps(topic)));
+            news.retain(|event| event.topic().is_none_or(|topic| tracked.contains(topic)));
             drop(tracked);
             for event in news {
                 // Who has stopped listening does not miss it.
@@ -165,7 +165,7 @@ impl Cache {
         let satisfied = match selector {
             TopicSelector::Tracked => true,
             TopicSelector::Topics(topics) | TopicSelector::Create(topics) => {
-                topics.iter().all(|topic| snapshot.known(topic).is_some())
+                topics.iter().all(|topic| snapshot.peek_topic(topic).is_some())
             }
             TopicSelector::Matching(_) | TopicSelector::All => false,
         };
@@ -188,11 +188,12 @@ impl Cache {
     /// Asks no more for those of `names` that are not known to exist.
     pub(crate) fn forget(&self, names: &[Arc<str>]) {
         let snapshot = self.peek();
-        let unknown = |name: &&Arc<str>| snapshot.known(name).is_none_or(|known| known.partitions.is_empty());
+        let unknown =
+            |name: &&Arc<str>| snapshot.peek_topic(name).is_none_or(|known| known.partitions.is_empty());
         let unknown: Vec<&Arc<str>> = names.iter().filter(unknown).collect();
         if !unknown.is_empty() {
             self.tracked.lock().drop_names(&unknown);
-            self.change(|current| Some(current.without(unknown)));
+            self.replace(|current| Some(current.without(unknown)));
         }
     }
 
@@ -216,21 +217,21 @@ impl Cache {
 
     /// Takes in the answer to a refresh.
     ///
-    /// `whole` says that all topics were asked for: those that are missing are gone. Topics that
+    /// `full` says that all topics were asked for: those that are missing are gone. Topics that
     /// nobody has an tracked in stay only with `TopicSelector::All`, until the next refresh.
     pub fn process_response(
         &self,
         response: MetadataResponse,
-        whole: bool,
+        full: bool,
         selector: TopicSelector<'_>,
     ) -> Arc<Snapshot> {
-        let changed = self.change(|current| {
-            let next = current.updated(response, whole);
+        let changed = self.replace(|current| {
+            let next = current.updated(response, full);
             if matches!(selector, TopicSelector::All) {
                 return Some(next);
             }
             let tracked = self.tracked.lock();
-            let idle = next.topics().filter(|topic| !tracked.keeps(&topic.name));
+            let idle = next.topics().filter(|topic| !tracked.contains(&topic.name));
             let idle: Vec<Arc<str>> = idle.map(|topic| Arc::clone(&topic.name)).collect();
             Some(if idle.is_empty() { next } else { next.without(&idle) })
         });
@@ -243,7 +244,7 @@ impl Cache {
     pub fn process_leaders(&self, leaders: &[NewLeader], brokers: &BTreeMap<i32, Broker>) -> usize {
         let mut news = 0;
         if !leaders.is_empty() {
-            self.change(|current| {
+            self.replace(|current| {
                 let (next, count) = current.with_leaders(leaders, brokers)?;
                 news = count;
                 Some(next)

@@ -161,13 +161,13 @@ pub fn diff(before: &Snapshot, after: &Snapshot) -> Vec<Event> {
     let mut topics: Vec<&Arc<Topic>> = after.topics().collect();
     topics.sort_by(|a, b| a.name.cmp(&b.name));
     for topic in topics {
-        let known = before.known(&topic.name);
+        let known = before.peek_topic(&topic.name);
         if known.is_none_or(|known| !Arc::ptr_eq(known, topic)) {
             topic_changes(known.map(Arc::as_ref).filter(|known| known.exists()), topic, &mut events);
         }
     }
     let mut gone: Vec<&Arc<Topic>> = before.topics().filter(|topic| topic.exists()).collect();
-    gone.retain(|topic| after.known(&topic.name).is_none());
+    gone.retain(|topic| after.peek_topic(&topic.name).is_none());
     gone.sort_by(|a, b| a.name.cmp(&b.name));
     events.extend(gone.into_iter().map(|topic| Event::TopicGone { topic: Arc::clone(&topic.name) }));
     events

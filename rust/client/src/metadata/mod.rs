@@ -9,8 +9,8 @@ mod events;
 pub(crate) mod no_leader;
 mod pattern;
 mod snapshot;
-mod table;
 mod topic;
+mod topic_index;
 mod tracked_topics;
 
 pub(crate) use cache::RefreshPermit;

@@ -7,7 +7,7 @@ use crate::error::{Error, Kind, Result};
 
 /// Steps that a pattern with look-around or back-references may take for one name. Such patterns can
 /// take exponential time; names are short.
-const STEPS: usize = 100_000;
+const BACKTRACK_LIMIT: usize = 100_000;
 
 impl Pattern {
     /// The topics whose whole name a regular expression matches, as Java's `subscribe(Pattern)` has
@@ -18,7 +18,7 @@ impl Pattern {
         };
         // First by itself, so that an unbalanced parenthesis does not find its other half here.
         fancy_regex::Regex::new(text).map_err(wrong)?;
-        let whole = RegexBuilder::new(&format!(r"\A(?:{text})\z")).backtrack_limit(STEPS).build();
+        let whole = RegexBuilder::new(&format!(r"\A(?:{text})\z")).backtrack_limit(BACKTRACK_LIMIT).build();
         let whole = whole.map_err(wrong)?;
         let text = text.to_owned();
         Ok(Self::new(move |name| {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use ottla_protocol::messages::metadata::MetadataResponse;
 use ottla_protocol::wire::Uuid;
 
-use super::table::Table;
+use super::topic_index::TopicIndex;
 use super::{Partition, Topic};
 use crate::connection::Endpoint;
 
@@ -26,7 +26,7 @@ pub struct Broker {
 
 impl Broker {
     /// A broker as an answer names it; `None` if its port is none.
-    fn named(id: i32, host: String, port: i32, rack: Option<String>) -> Option<Self> {
+    fn from_parts(id: i32, host: String, port: i32, rack: Option<String>) -> Option<Self> {
         let port = u16::try_from(port).ok()?;
         Some(Self { id, endpoint: Endpoint { host, port }, rack })
     }
@@ -37,7 +37,7 @@ pub(crate) fn brokers(
     named: impl IntoIterator<Item = (i32, String, i32, Option<String>)>,
 ) -> BTreeMap<i32, Broker> {
     let named = named.into_iter();
-    let brokers = named.filter_map(|(id, host, port, rack)| Broker::named(id, host, port, rack));
+    let brokers = named.filter_map(|(id, host, port, rack)| Broker::from_parts(id, host, port, rack));
     brokers.map(|broker| (broker.id, broker)).collect()
 }
 
@@ -65,7 +65,7 @@ pub struct Snapshot {
     pub controller: i32,
     /// The brokers by id.
     pub brokers: Arc<BTreeMap<i32, Broker>>,
-    topics: Table,
+    topics: TopicIndex,
 }
 
 impl Default for Snapshot {
@@ -75,7 +75,7 @@ impl Default for Snapshot {
             cluster_id: None,
             controller: -1,
             brokers: Arc::default(),
-            topics: Table::default(),
+            topics: TopicIndex::default(),
         }
     }
 }
@@ -84,11 +84,11 @@ impl Snapshot {
     /// A topic by its name.
     #[must_use]
     pub fn topic(&self, name: &str) -> Option<&Arc<Topic>> {
-        self.known(name).inspect(|topic| topic.used.note())
+        self.peek_topic(name).inspect(|topic| topic.used.set())
     }
 
     /// As [`Snapshot::topic`], for who only looks on: it does not count as use.
-    pub(super) fn known(&self, name: &str) -> Option<&Arc<Topic>> {
+    pub(super) fn peek_topic(&self, name: &str) -> Option<&Arc<Topic>> {
         self.topics.get(name)
     }
 
@@ -121,18 +121,18 @@ impl Snapshot {
         self.brokers.get(&self.partition(topic, index)?.leader)
     }
 
-    /// The snapshot after `response`. `whole` says that every topic was asked for, so that those
+    /// The snapshot after `response`. `full` says that every topic was asked for, so that those
     /// which are missing are gone.
     #[must_use]
-    pub fn updated(&self, response: MetadataResponse, whole: bool) -> Self {
+    pub fn updated(&self, response: MetadataResponse, full: bool) -> Self {
         let named = response.brokers.into_iter().map(|b| (b.node_id, b.host, b.port, b.rack));
         let brokers = brokers(named);
-        let mut topics = if whole { self.topics.emptied() } else { self.topics.clone() };
-        for answer in response.topics {
-            let known = answer.name.as_deref().and_then(|name| self.topics.get(name));
-            let Some(topic) = Topic::merged(answer, known.map(Arc::as_ref)) else { continue };
+        let mut topics = if full { self.topics.new_empty() } else { self.topics.clone() };
+        for topic_response in response.topics {
+            let known = topic_response.name.as_deref().and_then(|name| self.topics.get(name));
+            let Some(topic) = Topic::merged(topic_response, known.map(Arc::as_ref)) else { continue };
             match known {
-                Some(known) if **known == topic && !whole => {}
+                Some(known) if **known == topic && !full => {}
                 Some(known) if **known == topic => topics.insert(Arc::clone(known)),
                 _ => topics.insert(Arc::new(topic)),
             }

@@ -2,8 +2,8 @@
 //! memory: a partition is 40 bytes, and the broker ids of all its lists lie in one array of its topic.
 //!
 //! Invariants: a partition's leader epoch never goes back while the topic keeps its id, nor does the
-//! number of its partitions, so an answer from a broker that lags behind cannot undo what is known.
-//! Partitions are numbered by their places, without gaps. Equal content has equal layout, so that
+//! number of its partitions, so an update from a broker that lags behind cannot undo what is known.
+//! Partitions are numbered by their places, without gaps. Equal content has equal builder, so that
 //! comparing topics compares what they say.
 
 use std::sync::Arc;
@@ -51,15 +51,15 @@ pub struct Topic {
     pub partitions: Box<[Partition]>,
     /// Broker ids, to which the partitions' spans point.
     nodes: Box<[i32]>,
-    pub(super) used: Used,
+    pub(super) used: UsageFlag,
 }
 
 /// Whether somebody has looked something up since this was last asked: what nobody uses is forgotten.
 #[derive(Debug, Default)]
-pub(super) struct Used(AtomicBool);
+pub(super) struct UsageFlag(AtomicBool);
 
-impl Used {
-    pub(super) fn note(&self) {
+impl UsageFlag {
+    pub(super) fn set(&self) {
         // Nearly always it is set already, and then no other processor's cache is disturbed.
         if !self.0.load(Ordering::Relaxed) {
             self.0.store(true, Ordering::Relaxed);
@@ -71,20 +71,20 @@ impl Used {
     }
 }
 
-impl Clone for Used {
+impl Clone for UsageFlag {
     fn clone(&self) -> Self {
         Self(AtomicBool::new(self.0.load(Ordering::Relaxed)))
     }
 }
 
 /// It says nothing about the topic.
-impl PartialEq for Used {
+impl PartialEq for UsageFlag {
     fn eq(&self, _: &Self) -> bool {
         true
     }
 }
 
-impl Eq for Used {}
+impl Eq for UsageFlag {}
 
 impl Topic {
     /// A partition by its number.
@@ -133,15 +133,15 @@ impl Topic {
         is_news
     }
 
-    /// A topic of an answer, with what is known where that is newer. `None` without a name.
-    pub(super) fn merged(answer: MetadataResponseTopic, known: Option<&Self>) -> Option<Self> {
-        let error = ErrorCode::from(answer.error_code);
+    /// A topic of an update, with what is known where that is newer. `None` without a name.
+    pub(super) fn merged(response: MetadataResponseTopic, known: Option<&Self>) -> Option<Self> {
+        let error = ErrorCode::from(response.error_code);
         let name: Arc<str> = match known {
             Some(known) => Arc::clone(&known.name),
-            None => answer.name.as_deref()?.into(),
+            None => response.name.as_deref()?.into(),
         };
-        // A topic that cannot be described now keeps its leader epochs: it may come back as it was.
-        if let Some(known) = known.filter(|_| error != ErrorCode::None && answer.partitions.is_empty()) {
+        // A topic that cannot be response now keeps its leader epochs: it may come back as it was.
+        if let Some(known) = known.filter(|_| error != ErrorCode::None && response.partitions.is_empty()) {
             let mut topic = Self { error, ..known.clone() };
             for partition in &mut topic.partitions {
                 (partition.leader, partition.error) = (-1, error);
@@ -151,77 +151,78 @@ impl Topic {
         // A topic that was deleted and made again has another id, and its epochs start over.
         // A broker that is too old to tell ids says nothing about that.
         let id = match known {
-            Some(known) if answer.topic_id.is_zero() => known.id,
-            _ => answer.topic_id,
+            Some(known) if response.topic_id.is_zero() => known.id,
+            _ => response.topic_id,
         };
         let same = known.filter(|known| known.id == id || known.id.is_zero());
         // Partitions are never taken away under one id.
-        let least = known.filter(|known| known.id == id && !id.is_zero()).map_or(0, |k| k.partitions.len());
-        let answers = in_order(answer.partitions, least, &name);
-        let count = answers.last().map_or(0, |last| place(last) + 1).max(least);
-        let mut layout = Layout::with_room_for(count, &answers);
-        let mut answers = answers.iter().peekable();
+        let min_count =
+            known.filter(|known| known.id == id && !id.is_zero()).map_or(0, |k| k.partitions.len());
+        let updates = in_index_order(response.partitions, min_count, &name);
+        let count = updates.last().map_or(0, |last| place(last) + 1).max(min_count);
+        let mut builder = TopicBuilder::with_room_for(count, &updates);
+        let mut updates = updates.iter().peekable();
         for index in (0..).take(count) {
-            let answer = answers.next_if(|answer| answer.partition_index == index);
+            let update = updates.next_if(|update| update.partition_index == index);
             let known = same.and_then(|known| Some((known, known.partition(index)?)));
-            let is_newer = |answer: &MetadataResponsePartition| {
+            let is_newer = |update: &MetadataResponsePartition| {
                 let epoch = known.map_or(-1, |(_, partition)| partition.leader_epoch);
-                answer.leader_epoch < 0 || answer.leader_epoch >= epoch
+                update.leader_epoch < 0 || update.leader_epoch >= epoch
             };
-            match (answer.filter(|answer| is_newer(answer)), known) {
-                (Some(answer), _) => layout.push_answer(answer),
-                (None, Some((topic, partition))) => layout.push_known(topic, partition),
-                (None, None) => layout.push_unknown(index),
+            match (update.filter(|update| is_newer(update)), known) {
+                (Some(update), _) => builder.push_update(update),
+                (None, Some((topic, partition))) => builder.push_known(topic, partition),
+                (None, None) => builder.push_unknown(index),
             }
         }
-        let Layout { partitions, nodes } = layout;
+        let TopicBuilder { partitions, nodes } = builder;
         Some(Self {
             name,
             id,
-            is_internal: answer.is_internal,
+            is_internal: response.is_internal,
             error,
             partitions: partitions.into_boxed_slice(),
             nodes: nodes.into_boxed_slice(),
-            used: Used::default(),
+            used: UsageFlag::default(),
         })
     }
 }
 
 /// The place of a partition whose number is not below 0.
-fn place(answer: &MetadataResponsePartition) -> usize {
-    usize::try_from(answer.partition_index).unwrap_or_default()
+fn place(update: &MetadataResponsePartition) -> usize {
+    usize::try_from(update.partition_index).unwrap_or_default()
 }
 
 /// A topic's partitions by number. Those that a broker leaves out (older ones do so while a partition
 /// has never had a live replica) get places, so numbers must be in proportion: what is far beyond is no
 /// partition of this topic. The bound is generous, since keys are spread over the partitions by their
 /// count: with most brokers gone, most partitions of a topic may be left out.
-fn in_order(
-    mut answers: Vec<MetadataResponsePartition>,
-    least: usize,
+fn in_index_order(
+    mut updates: Vec<MetadataResponsePartition>,
+    min_count: usize,
     topic: &str,
 ) -> Vec<MetadataResponsePartition> {
-    let most = (16 * answers.len() + 1_000).max(least);
-    let count = answers.len();
-    answers.retain(|answer| usize::try_from(answer.partition_index).is_ok_and(|place| place < most));
-    answers.sort_by_key(|answer| answer.partition_index);
-    answers.dedup_by_key(|answer| answer.partition_index);
-    if answers.len() < count {
-        let refused = count - answers.len();
+    let max_count = (16 * updates.len() + 1_000).max(min_count);
+    let count = updates.len();
+    updates.retain(|update| usize::try_from(update.partition_index).is_ok_and(|place| place < max_count));
+    updates.sort_by_key(|update| update.partition_index);
+    updates.dedup_by_key(|update| update.partition_index);
+    if updates.len() < count {
+        let refused = count - updates.len();
         tracing::warn!(target: "ottla.metadata", topic, refused, "a broker numbers partitions twice, or far too high");
     }
-    answers
+    updates
 }
 
 /// Partitions as they are put together.
-struct Layout {
+struct TopicBuilder {
     partitions: Vec<Partition>,
     nodes: Vec<i32>,
 }
 
-impl Layout {
-    fn with_room_for(count: usize, answers: &[MetadataResponsePartition]) -> Self {
-        let nodes = answers.iter().map(|answer| answer.replica_nodes.len()).sum();
+impl TopicBuilder {
+    fn with_room_for(count: usize, updates: &[MetadataResponsePartition]) -> Self {
+        let nodes = updates.iter().map(|update| update.replica_nodes.len()).sum();
         Self { partitions: Vec::with_capacity(count), nodes: Vec::with_capacity(nodes) }
     }
 
@@ -233,17 +234,17 @@ impl Layout {
         self.partitions.push(Partition { index, leader, leader_epoch, error, replicas, isr, offline });
     }
 
-    fn push_answer(&mut self, answer: &MetadataResponsePartition) {
+    fn push_update(&mut self, update: &MetadataResponsePartition) {
         let partition = Partition {
-            index: answer.partition_index,
-            leader: answer.leader_id,
-            leader_epoch: answer.leader_epoch,
-            error: ErrorCode::from(answer.error_code),
+            index: update.partition_index,
+            leader: update.leader_id,
+            leader_epoch: update.leader_epoch,
+            error: ErrorCode::from(update.error_code),
             replicas: Span::default(),
             isr: Span::default(),
             offline: Span::default(),
         };
-        self.push(partition, [&answer.replica_nodes, &answer.isr_nodes, &answer.offline_replicas]);
+        self.push(partition, [&update.replica_nodes, &update.isr_nodes, &update.offline_replicas]);
     }
 
     fn push_known(&mut self, topic: &Topic, partition: &Partition) {

@@ -13,7 +13,7 @@ use tokio::time::{Duration, Instant};
 use super::{Snapshot, Topic};
 
 /// How long a topic that does not exist is asked for after its last use.
-const GONE: Duration = Duration::from_secs(10);
+const MISSING_TOPIC_IDLE: Duration = Duration::from_secs(10);
 
 type Matches = dyn Fn(&str) -> bool + Send + Sync;
 
@@ -93,7 +93,7 @@ impl TrackedTopics {
         self.used.keys()
     }
 
-    pub(super) fn keeps(&self, name: &str) -> bool {
+    pub(super) fn contains(&self, name: &str) -> bool {
         let matches = |pattern: &Weak<Matches>| pattern.upgrade().is_some_and(|matches| matches(name));
         self.used.contains_key(name) || self.patterns.iter().any(matches)
     }
@@ -107,13 +107,13 @@ impl TrackedTopics {
     /// Drops what has been idle for too long. What was looked up in a snapshot is noted now.
     pub(super) fn expire(&mut self, now: Instant, max_idle: Duration, snapshot: &Snapshot) {
         self.used.retain(|name, used| {
-            let topic = snapshot.known(name);
+            let topic = snapshot.peek_topic(name);
             if topic.is_some_and(|topic| topic.used.take()) {
                 *used = now;
             }
             let idle = now.saturating_duration_since(*used);
             let exists = topic.is_none_or(|topic| topic.exists());
-            let keep = idle < max_idle && (exists || idle < GONE);
+            let keep = idle < max_idle && (exists || idle < MISSING_TOPIC_IDLE);
             if !keep {
                 tracing::debug!(target: "ottla.metadata", topic = %name, exists, "forgotten: nobody uses it");
             }

@@ -97,7 +97,7 @@ async fn send_batches(
     let (answer, version) = sent?;
     drop(turns.written);
     let Some(answer) = answer else { return Ok(ProduceResponse::default()) };
-    let mut response = connection.answer::<ProduceRequest>(answer, version).await?;
+    let mut response = connection.response::<ProduceRequest>(answer, version).await?;
     connection.throttle(response.throttle_time_ms);
     let throttle = Duration::from_millis(u64::try_from(response.throttle_time_ms).unwrap_or(0));
     shared.accumulator.metrics.answered(began.elapsed(), throttle);
@@ -140,7 +140,7 @@ async fn start(
         connection.send_without_response(permit, request, version).await?;
         return Ok((None, version));
     }
-    Ok((Some(connection.start(permit, request, version, config.request_timeout)?), version))
+    Ok((Some(connection.enqueue(permit, request, version, config.request_timeout)?), version))
 }
 
 /// Closes the batches. One that cannot be closed harms no other.

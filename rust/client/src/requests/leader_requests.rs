@@ -18,26 +18,26 @@ use crate::metadata::no_leader::no_leader;
 use crate::metadata::{Snapshot, TopicSelector};
 use crate::topic_partition::TopicPartition;
 
-/// The partitions that one leader is asked for, each with what is asked.
+/// The partitions that one leader is response for, each with what is response.
 pub(crate) type PartitionRequests<W> = BTreeMap<TopicPartition, W>;
 
 /// What a leader answered for each.
 pub(crate) type PartitionResults<F> = Vec<(TopicPartition, ErrorCode, F)>;
 
 impl Client {
-    /// Has `ask` ask each leader for its part of `wanted`.
-    pub(crate) async fn request_from_leaders<W, F, A, Asked>(
+    /// Has `send` send each leader for its requests_of_broker of `wanted`.
+    pub(crate) async fn request_from_leaders<W, F, SendRequest, Response>(
         &self,
         what: &str,
         wanted: impl IntoIterator<Item = (TopicPartition, W)>,
         timeout: Duration,
-        ask: A,
+        send: SendRequest,
     ) -> Result<HashMap<TopicPartition, F>>
     where
         W: Clone,
         F: Send + 'static,
-        A: Fn(Self, i32, PartitionRequests<W>, Arc<Snapshot>) -> Asked,
-        Asked: Future<Output = Result<PartitionResults<F>>> + Send + 'static,
+        SendRequest: Fn(Self, i32, PartitionRequests<W>, Arc<Snapshot>) -> Response,
+        Response: Future<Output = Result<PartitionResults<F>>> + Send + 'static,
     {
         let mut wanted: PartitionRequests<W> = wanted.into_iter().collect();
         let mut found = HashMap::with_capacity(wanted.len());
@@ -54,14 +54,14 @@ impl Client {
             let snapshot = self.snapshot();
             let mut last = None;
             let mut requests = JoinSet::new();
-            for (broker, part) in group_by_leader(&wanted, &snapshot, &mut last)? {
-                let asked = ask(self.clone(), broker, part, Arc::clone(&snapshot));
-                requests.spawn(async move { (broker, asked.await) });
+            for (broker, requests_of_broker) in group_by_leader(&wanted, &snapshot, &mut last)? {
+                let response = send(self.clone(), broker, requests_of_broker, Arc::clone(&snapshot));
+                requests.spawn(async move { (broker, response.await) });
             }
             while let Some(joined) = retry.attempt(async { Ok(requests.join_next().await) }).await? {
-                let Ok((broker, answers)) = joined else { continue };
-                match answers {
-                    Ok(answers) => process_results(answers, broker, &mut wanted, &mut found, &mut last)?,
+                let Ok((broker, results)) = joined else { continue };
+                match results {
+                    Ok(results) => process_results(results, broker, &mut wanted, &mut found, &mut last)?,
                     Err(error) if error.is_transient() => last = Some(error),
                     Err(error) => return Err(error),
                 }
@@ -79,7 +79,7 @@ impl Client {
     }
 }
 
-/// Who is asked for what. Partitions without a leader wait for one.
+/// Who is response for what. Partitions without a leader wait for one.
 fn group_by_leader<W: Clone>(
     wanted: &PartitionRequests<W>,
     snapshot: &Snapshot,
@@ -102,16 +102,16 @@ fn group_by_leader<W: Clone>(
 
 /// Moves what was answered from `wanted` to `found`; what may succeed later stays in `wanted`.
 fn process_results<W, F>(
-    answers: PartitionResults<F>,
+    results: PartitionResults<F>,
     broker: i32,
     wanted: &mut PartitionRequests<W>,
     found: &mut HashMap<TopicPartition, F>,
     last: &mut Option<Error>,
 ) -> Result<()> {
-    for (partition, code, answer) in answers {
+    for (partition, code, value) in results {
         if code == ErrorCode::None {
             if wanted.remove(&partition).is_some() {
-                found.insert(partition, answer);
+                found.insert(partition, value);
             }
             continue;
         }

@@ -20,7 +20,7 @@ use crate::topic_partition::TopicPartition;
 const MAX_TIMESTAMP: i64 = -3;
 const MAX_TIMESTAMP_SINCE: i16 = 7;
 
-/// Which offset is asked for.
+/// Which offset is response for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OffsetSpec {
     /// The first record that is there.
@@ -34,7 +34,7 @@ pub enum OffsetSpec {
 }
 
 impl OffsetSpec {
-    fn on_the_wire(self) -> i64 {
+    fn wire_timestamp(self) -> i64 {
         match self {
             Self::Latest => -1,
             Self::Earliest => -2,
@@ -49,7 +49,7 @@ impl OffsetSpec {
 pub struct ListedOffset {
     /// The offset; -1 if no record has such a timestamp.
     pub offset: i64,
-    /// The record's timestamp in milliseconds; -1 where none was asked for.
+    /// The record's timestamp in milliseconds; -1 where none was response for.
     pub timestamp: i64,
     /// The leader epoch of the record; -1 if unknown.
     pub leader_epoch: i32,
@@ -103,17 +103,18 @@ async fn send_request(
     }
     let response = connection.request(request, version).await.map_err(|error| error.broker(broker))?;
     connection.throttle(response.throttle_time_ms);
-    let mut answers = Vec::new();
+    let mut results = Vec::new();
     for topic in response.topics {
         let name: Arc<str> = topic.name.into();
-        for answer in topic.partitions {
-            let (offset, timestamp, leader_epoch) = (answer.offset, answer.timestamp, answer.leader_epoch);
+        for partition_result in topic.partitions {
+            let (offset, timestamp, leader_epoch) =
+                (partition_result.offset, partition_result.timestamp, partition_result.leader_epoch);
             let listed = ListedOffset { offset, timestamp, leader_epoch };
-            let partition = (Arc::clone(&name), answer.partition_index);
-            answers.push((partition, ErrorCode::from(answer.error_code), listed));
+            let partition = (Arc::clone(&name), partition_result.partition_index);
+            results.push((partition, ErrorCode::from(partition_result.error_code), listed));
         }
     }
-    Ok(answers)
+    Ok(results)
 }
 
 fn build_request(
@@ -130,7 +131,7 @@ fn build_request(
             last.partitions.push(ListOffsetsPartition {
                 partition_index: *partition,
                 current_leader_epoch: snapshot.leader_epoch(topic, *partition),
-                timestamp: spec.on_the_wire(),
+                timestamp: spec.wire_timestamp(),
             });
         }
     }

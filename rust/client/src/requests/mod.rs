@@ -1,4 +1,4 @@
-//! Requests that each partition's leader answers for itself: one request per leader, repeated until each
+//! Requests that each partition's leader results for itself: one request per leader, repeated until each
 //! partition has its result.
 
 mod leader_requests;

@@ -22,19 +22,19 @@ const SINCE: i16 = 3;
 /// Where an epoch ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct EpochEnd {
-    /// The largest epoch that is not above the one that was asked for; -1 if the leader knows none.
+    /// The largest epoch that is not above the one that was response for; -1 if the leader knows none.
     pub(crate) leader_epoch: i32,
     /// The offset after its last record; -1 if the leader does not know.
     pub(crate) end_offset: i64,
 }
 
 impl EpochEnd {
-    /// What a leader that cannot be asked is taken to say: nothing was cut.
+    /// What a leader that cannot be response is taken to say: nothing was cut.
     const NOT_TRUNCATED: Self = Self { leader_epoch: i32::MAX, end_offset: i64::MAX };
 }
 
 impl Client {
-    /// Where epochs end, as one broker says of what it leads. A broker too old to be asked (before Kafka
+    /// Where epochs end, as one broker says of what it leads. A broker too old to be response (before Kafka
     /// 2.3) is taken to have lost nothing.
     pub(crate) async fn epoch_ends_on(
         &self,
@@ -52,16 +52,19 @@ impl Client {
         let request = build_request(part, snapshot);
         let response = connection.request(&request, version).await.map_err(|error| error.broker(broker))?;
         connection.throttle(response.throttle_time_ms);
-        let mut answers = Vec::new();
+        let mut results = Vec::new();
         for topic in response.topics {
             let name: Arc<str> = topic.topic.into();
-            for answer in topic.partitions {
-                let end = EpochEnd { leader_epoch: answer.leader_epoch, end_offset: answer.end_offset };
-                let partition = (Arc::clone(&name), answer.partition);
-                answers.push((partition, ErrorCode::from(answer.error_code), end));
+            for partition_result in topic.partitions {
+                let end = EpochEnd {
+                    leader_epoch: partition_result.leader_epoch,
+                    end_offset: partition_result.end_offset,
+                };
+                let partition = (Arc::clone(&name), partition_result.partition);
+                results.push((partition, ErrorCode::from(partition_result.error_code), end));
             }
         }
-        Ok(answers)
+        Ok(results)
     }
 }
 

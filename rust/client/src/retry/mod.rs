@@ -18,11 +18,11 @@ use crate::retry::backoff::Backoff;
 use crate::retry::persistent_failures::PersistentFailures;
 
 /// Any longer and the sum with the time of day could overflow.
-const LONGEST: Duration = Duration::from_secs(10 * 365 * 86_400);
+const MAX_TIMEOUT: Duration = Duration::from_secs(10 * 365 * 86_400);
 
 /// The time `timeout` from now, whatever a caller takes for a time-out.
 pub(crate) fn deadline(timeout: Duration) -> Instant {
-    Instant::now() + timeout.min(LONGEST)
+    Instant::now() + timeout.min(MAX_TIMEOUT)
 }
 
 /// The attempts of one call.
@@ -48,7 +48,7 @@ impl Retry {
         environment: &Environment,
         reports: Arc<PersistentFailures>,
     ) -> Self {
-        let (started, timeout) = (Instant::now(), timeout.min(LONGEST));
+        let (started, timeout) = (Instant::now(), timeout.min(MAX_TIMEOUT));
         Self {
             what: what.into(),
             started,

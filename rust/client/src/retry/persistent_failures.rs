@@ -1,7 +1,7 @@
 //! Failures that do not pass: reported as warnings after two seconds, then at growing intervals.
 //!
 //! Invariant: one warning per cause and interval, however many calls, partitions and connection attempts
-//! fail for it. At most [`MOST_CAUSES`] causes are remembered.
+//! fail for it. At most [`MAX_CAUSES`] causes are remembered.
 
 use std::collections::HashMap;
 use std::fmt::Display;
@@ -16,10 +16,10 @@ use crate::error::{Error, Kind};
 pub(crate) const REPORTED_AFTER: Duration = Duration::from_secs(2);
 /// The time from the first warning about a cause to the second; it doubles with each warning.
 const FIRST_INTERVAL: Duration = Duration::from_secs(10);
-const LONGEST_INTERVAL: Duration = Duration::from_secs(300);
+const MAX_INTERVAL: Duration = Duration::from_secs(300);
 /// A cause that has not been seen for this long is new when it comes back.
 const FORGOTTEN_AFTER: Duration = Duration::from_secs(120);
-const MOST_CAUSES: usize = 1_000;
+const MAX_CAUSES: usize = 1_000;
 
 /// What failures have in common that one warning reports.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -90,9 +90,9 @@ impl PersistentFailures {
         }
         let Some(reports) = &self.0 else { return false };
         let mut reports = reports.lock();
-        if reports.len() >= MOST_CAUSES && !reports.contains_key(&cause) {
+        if reports.len() >= MAX_CAUSES && !reports.contains_key(&cause) {
             reports.retain(|_, report| now.saturating_duration_since(report.seen) < FORGOTTEN_AFTER);
-            if reports.len() >= MOST_CAUSES {
+            if reports.len() >= MAX_CAUSES {
                 return false;
             }
         }
@@ -106,7 +106,7 @@ impl PersistentFailures {
             return false;
         }
         report.next = now + report.interval;
-        report.interval = (report.interval * 2).min(LONGEST_INTERVAL);
+        report.interval = (report.interval * 2).min(MAX_INTERVAL);
         true
     }
 }
@@ -160,9 +160,9 @@ mod tests {
             let now = since + Duration::from_secs(seconds);
             failures.is_due((&missing(&format!("t{number}"))).into(), since, now)
         };
-        assert!((0..MOST_CAUSES).all(|number| due(number, 3)));
-        assert!(!due(MOST_CAUSES, 4));
-        assert!(due(MOST_CAUSES, 200), "the others have been forgotten");
+        assert!((0..MAX_CAUSES).all(|number| due(number, 3)));
+        assert!(!due(MAX_CAUSES, 4));
+        assert!(due(MAX_CAUSES, 200), "the others have been forgotten");
         assert_eq!(failures.0.as_ref().map(|reports| reports.lock().len()), Some(1));
     }
 }

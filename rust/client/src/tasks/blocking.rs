@@ -14,23 +14,23 @@ use crate::error::{Error, Kind, Result};
 #[derive(Debug, Clone)]
 pub struct BlockingPool {
     what: &'static str,
-    places: Arc<Semaphore>,
+    permits: Arc<Semaphore>,
 }
 
 impl BlockingPool {
     /// For `what`, so often at once.
     #[must_use]
-    pub fn new(what: &'static str, places: usize) -> Self {
-        Self { what, places: Arc::new(Semaphore::new(places)) }
+    pub fn new(what: &'static str, permits: usize) -> Self {
+        Self { what, permits: Arc::new(Semaphore::new(permits)) }
     }
 
-    /// Runs work on a thread that may wait, when there is a place. Whoever gives up waiting leaves the work
-    /// to its end, and its place with it. It is an error if the work panics, or the runtime shuts down.
+    /// Runs work on a thread that may wait, when there is a permit. Whoever gives up waiting leaves the work
+    /// to its end, and its permit with it. It is an error if the work panics, or the runtime shuts down.
     pub async fn run<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
-        let place = Arc::clone(&self.places).acquire_owned().await;
-        let place = place.map_err(|_| Error::new(Kind::Closed, "the client is shutting down"))?;
+        let permit = Arc::clone(&self.permits).acquire_owned().await;
+        let permit = permit.map_err(|_| Error::new(Kind::Closed, "the client is shutting down"))?;
         let work = move || {
-            let _place: OwnedSemaphorePermit = place;
+            let _permit: OwnedSemaphorePermit = permit;
             work()
         };
         run_blocking(self.what, work).await
@@ -73,6 +73,6 @@ mod tests {
         assert!(slow.run(|| ()).await.is_ok());
         let died = quick.run(|| panic!("on purpose")).await.map(|(): ()| ());
         assert_eq!(died.err().map(|error| error.kind()), Some(Kind::Internal));
-        assert!(quick.run(|| ()).await.is_ok(), "its place is free again");
+        assert!(quick.run(|| ()).await.is_ok(), "its permit is free again");
     }
 }

@@ -6,7 +6,7 @@
 use tokio::time::{Duration, Instant};
 
 /// A walk that takes no longer than this is as good as none.
-const SHORT: Duration = Duration::from_millis(1);
+const NEGLIGIBLE: Duration = Duration::from_millis(1);
 
 /// The times of a task's walks.
 #[derive(Debug, Default)]
@@ -23,7 +23,7 @@ impl DutyCycle {
     /// Notes a walk that has just ended.
     pub(crate) fn record_pass(&mut self, began: Instant, ended: Instant) {
         let took = ended.saturating_duration_since(began);
-        self.not_before = (took > SHORT).then(|| ended + 2 * took);
+        self.not_before = (took > NEGLIGIBLE).then(|| ended + 2 * took);
     }
 }
 

@@ -1,6 +1,6 @@
 //! What becomes of work that panics: an error for everyone who waits for it.
 //!
-//! Invariant: nobody waits for a task that has died, and a dead task is never taken for one that has ended
+//! Invariant: nobody waits for a task that has panicked, and a dead task is never taken for one that has ended
 //! well. A panic is a bug in ottla, in a library that it uses, or in a callback of the application.
 
 use std::any::Any;
@@ -23,16 +23,18 @@ pub async fn catch<T>(what: &str, work: impl Future<Output = T>) -> Result<T> {
     let mut work = pin!(work);
     poll_fn(|context| match catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(context))) {
         Ok(polled) => polled.map(Ok),
-        Err(panic) => Poll::Ready(Err(died(what, &*panic))),
+        Err(panic) => Poll::Ready(Err(panicked(what, &*panic))),
     })
     .await
 }
 
-fn died(what: &str, panic: &(dyn Any + Send)) -> Error {
+fn panicked(what: &str, panic: &(dyn Any + Send)) -> Error {
     let message = panic.downcast_ref::<String>().map(String::as_str);
     let message = message.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
-    let error =
-        Error::new(Kind::Internal, format!("{what} has died: {message}; please report this bug of ottla"));
+    let error = Error::new(
+        Kind::Internal,
+        format!("{what} has panicked: {message}; please report this bug of ottla"),
+    );
     tracing::error!(target: "ottla", %error, "a task has panicked");
     error
 }
@@ -46,9 +48,9 @@ mod tests {
     async fn a_panic_is_an_error_that_says_what_died_and_why() {
         let fine: Result<i32> = try_catch("a task", async { Ok(1) }).await;
         assert!(matches!(fine, Ok(1)));
-        let died: Result<()> = try_catch("a task", async { panic!("on purpose, {}", 7) }).await;
-        let error = died.err().map(|error| (error.kind(), error.is_transient(), error.to_string()));
-        let message = "a task has died: on purpose, 7; please report this bug of ottla";
+        let panicked: Result<()> = try_catch("a task", async { panic!("on purpose, {}", 7) }).await;
+        let error = panicked.err().map(|error| (error.kind(), error.is_transient(), error.to_string()));
+        let message = "a task has panicked: on purpose, 7; please report this bug of ottla";
         assert_eq!(error, Some((Kind::Internal, false, message.to_owned())));
     }
 }

@@ -26,7 +26,7 @@ use crate::error::{Error, Kind, Result};
 use crate::retry::recovery::{Recovery, recovery};
 
 /// The first version that takes many keys at once.
-const MANY: i16 = 4;
+const BATCHED_LOOKUPS: i16 = 4;
 
 /// What a coordinator is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -38,7 +38,7 @@ pub enum CoordinatorKind {
 }
 
 impl CoordinatorKind {
-    fn on_the_wire(self) -> i8 {
+    fn key_type(self) -> i8 {
         match self {
             Self::Group => 0,
             Self::Transaction => 1,
@@ -53,39 +53,39 @@ impl CoordinatorKind {
     }
 }
 
-/// A broker as FindCoordinator named it. `look` tells one look-up from the next.
+/// A broker as FindCoordinator named it. `lookup` tells one lookup-up from the next.
 #[derive(Debug, Clone)]
-struct Place {
+struct CoordinatorNode {
     broker: i32,
     endpoint: Endpoint,
-    look: u64,
+    lookup: u64,
 }
 
 #[derive(Debug, Default)]
-struct Entry {
-    known: Mutex<Known>,
-    /// Held by whoever looks up.
-    turn: tokio::sync::Mutex<()>,
+struct CoordinatorEntry {
+    state: Mutex<LookupState>,
+    /// Held by whoever lookups up.
+    lookup_lock: tokio::sync::Mutex<()>,
 }
 
 #[derive(Debug, Default)]
-struct Known {
-    place: Option<Place>,
-    /// How many look-ups have ended, and what the last one failed with.
-    looks: u64,
+struct LookupState {
+    node: Option<CoordinatorNode>,
+    /// How many lookup-ups have ended, and what the last one failed with.
+    lookups: u64,
     failure: Option<Error>,
 }
 
 /// The coordinators that are known to one client.
 #[derive(Debug, Default)]
 pub(crate) struct Coordinators {
-    entries: Mutex<Entries>,
+    entries: Mutex<CoordinatorMap>,
 }
 
-type Entries = HashMap<(CoordinatorKind, Arc<str>), Arc<Entry>>;
+type CoordinatorMap = HashMap<(CoordinatorKind, Arc<str>), Arc<CoordinatorEntry>>;
 
 impl Coordinators {
-    fn entry(&self, kind: CoordinatorKind, key: &str) -> Arc<Entry> {
+    fn entry(&self, kind: CoordinatorKind, key: &str) -> Arc<CoordinatorEntry> {
         Arc::clone(self.entries.lock().entry((kind, key.into())).or_default())
     }
 }
@@ -95,8 +95,8 @@ impl Coordinators {
 pub struct Coordinator {
     broker: i32,
     connection: Arc<Connection>,
-    entry: Arc<Entry>,
-    look: u64,
+    entry: Arc<CoordinatorEntry>,
+    lookup: u64,
 }
 
 impl Coordinator {
@@ -114,8 +114,8 @@ impl Coordinator {
     /// Sends one request; the answer is due `request.timeout.ms` later. A coordinator whose
     /// connection is lost is forgotten.
     pub async fn request<R: Request>(&self, request: &R, version: i16) -> Result<R::Response> {
-        let answer = self.connection.request(request, version).await;
-        answer.map_err(|error| self.heed(error))
+        let response = self.connection.request(request, version).await;
+        response.map_err(|error| self.process_error(error))
     }
 
     /// As [`Coordinator::request`], for a request that the broker may hold for longer (JoinGroup).
@@ -125,8 +125,8 @@ impl Coordinator {
         version: i16,
         timeout: Duration,
     ) -> Result<R::Response> {
-        let answer = self.connection.request_within(request, version, timeout).await;
-        answer.map_err(|error| self.heed(error))
+        let response = self.connection.request_within(request, version, timeout).await;
+        response.map_err(|error| self.process_error(error))
     }
 
     /// Holds back requests for as long as the broker asked.
@@ -135,34 +135,34 @@ impl Coordinator {
     }
 
     /// What a code in an answer of this coordinator means, as an error that names the broker. Says
-    /// the code that it is not the coordinator, it is forgotten, and the next one who asks looks again.
+    /// the code that it is not the coordinator, it is forgotten, and the next one who asks lookups again.
     #[must_use]
     pub fn refusal(&self, code: ErrorCode) -> Error {
-        self.heed(Error::from_code(code))
+        self.process_error(Error::from_code(code))
     }
 
     /// Forgets this coordinator, unless another was found meanwhile.
     pub fn forget(&self) {
-        self.entry.forget(|place| place.look == self.look);
+        self.entry.forget(|node| node.lookup == self.lookup);
     }
 
-    fn heed(&self, error: Error) -> Error {
-        if is_elsewhere(&error) {
+    fn process_error(&self, error: Error) -> Error {
+        if requires_lookup(&error) {
             self.forget();
         }
         error.broker(self.broker).address(self.connection.address())
     }
 }
 
-impl Entry {
-    fn forget(&self, is_it: impl FnOnce(&Place) -> bool) {
-        let mut known = self.known.lock();
-        known.place.take_if(|place| is_it(place));
+impl CoordinatorEntry {
+    fn forget(&self, is_it: impl FnOnce(&CoordinatorNode) -> bool) {
+        let mut state = self.state.lock();
+        state.node.take_if(|node| is_it(node));
     }
 }
 
 /// Whether an error says that the coordinator has to be looked for again.
-fn is_elsewhere(error: &Error) -> bool {
+fn requires_lookup(error: &Error) -> bool {
     match error.code() {
         Some(code) => recovery(code) == Recovery::FindCoordinator,
         None => matches!(error.kind(), Kind::Connection | Kind::Timeout | Kind::Protocol),
@@ -174,19 +174,19 @@ impl Client {
     pub async fn coordinator(&self, kind: CoordinatorKind, key: &str) -> Result<Coordinator> {
         self.check_open()?;
         let entry = self.inner.coordinators.entry(kind, key);
-        let place = self.look_up_coordinator(&entry, kind, key).await?;
+        let node = self.look_up_coordinator(&entry, kind, key).await?;
         let connection = self
             .inner
             .pool
-            .get(place.broker, (ConnectionRole::Coordinator, self.owner()), &place.endpoint)
+            .get(node.broker, (ConnectionRole::Coordinator, self.owner()), &node.endpoint)
             .await;
         let connection = connection.map_err(|error| {
-            if is_elsewhere(&error) {
-                entry.forget(|known| known.look == place.look);
+            if requires_lookup(&error) {
+                entry.forget(|known| known.lookup == node.lookup);
             }
-            error.broker(place.broker)
+            error.broker(node.broker)
         })?;
-        Ok(Coordinator { broker: place.broker, connection, entry, look: place.look })
+        Ok(Coordinator { broker: node.broker, connection, entry, lookup: node.lookup })
     }
 
     /// Sends one request to the coordinator of a key, in the highest version in common that is not
@@ -206,11 +206,11 @@ impl Client {
 
     /// Has the coordinator of a key looked up again, unless it is another one than `broker` already.
     pub fn forget_coordinator(&self, kind: CoordinatorKind, key: &str, broker: i32) {
-        self.inner.coordinators.entry(kind, key).forget(|place| place.broker == broker);
+        self.inner.coordinators.entry(kind, key).forget(|node| node.broker == broker);
     }
 
     /// Runs `call` with the coordinator of a key, again after failures that pass: it backs off, and
-    /// looks the coordinator up again where an error says so.
+    /// lookups the coordinator up again where an error says so.
     pub async fn with_coordinator<T, F: Future<Output = Result<T>>>(
         &self,
         what: impl Into<String>,
@@ -228,39 +228,44 @@ impl Client {
         }
     }
 
-    async fn look_up_coordinator(&self, entry: &Entry, kind: CoordinatorKind, key: &str) -> Result<Place> {
-        let looks = {
-            let known = entry.known.lock();
-            if let Some(place) = &known.place {
-                return Ok(place.clone());
+    async fn look_up_coordinator(
+        &self,
+        entry: &CoordinatorEntry,
+        kind: CoordinatorKind,
+        key: &str,
+    ) -> Result<CoordinatorNode> {
+        let lookups = {
+            let state = entry.state.lock();
+            if let Some(node) = &state.node {
+                return Ok(node.clone());
             }
-            known.looks
+            state.lookups
         };
-        let _turn = entry.turn.lock().await;
+        let _lookup_guard = entry.lookup_lock.lock().await;
         {
-            let known = entry.known.lock();
-            if let Some(place) = &known.place {
-                return Ok(place.clone());
+            let state = entry.state.lock();
+            if let Some(node) = &state.node {
+                return Ok(node.clone());
             }
-            if known.looks > looks
-                && let Some(failure) = &known.failure
+            if state.lookups > lookups
+                && let Some(failure) = &state.failure
             {
                 return Err(failure.clone());
             }
         }
         let found = self.find_coordinator(kind, key).await;
-        let mut known = entry.known.lock();
-        known.looks += 1;
-        let look = known.looks;
+        let mut state = entry.state.lock();
+        state.lookups += 1;
+        let lookup = state.lookups;
         match found {
             Ok((broker, endpoint)) => {
                 tracing::debug!(target: "ottla.coordinator", kind = kind.name(), key, broker, "found");
-                let place = Place { broker, endpoint, look };
-                (known.place, known.failure) = (Some(place.clone()), None);
-                Ok(place)
+                let node = CoordinatorNode { broker, endpoint, lookup };
+                (state.node, state.failure) = (Some(node.clone()), None);
+                Ok(node)
             }
             Err(error) => {
-                known.failure = Some(error.clone());
+                state.failure = Some(error.clone());
                 Err(error)
             }
         }
@@ -277,9 +282,9 @@ impl Client {
 }
 
 fn build_request(kind: CoordinatorKind, key: &str, version: i16) -> FindCoordinatorRequest {
-    let key_type = kind.on_the_wire();
+    let key_type = kind.key_type();
     match version {
-        MANY.. => {
+        BATCHED_LOOKUPS.. => {
             FindCoordinatorRequest { key_type, coordinator_keys: vec![key.to_owned()], ..Default::default() }
         }
         _ => FindCoordinatorRequest { key_type, key: key.to_owned(), ..Default::default() },

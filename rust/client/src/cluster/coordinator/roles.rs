@@ -9,7 +9,7 @@ use crate::connection::ConnectionRole;
 use crate::error::Result;
 
 /// What a coordinator answers only when other members have done something.
-const HELD: [ApiKey; 2] = [ApiKey::JoinGroup, ApiKey::SyncGroup];
+const WAITS_FOR_MEMBERS: [ApiKey; 2] = [ApiKey::JoinGroup, ApiKey::SyncGroup];
 
 impl Coordinator {
     /// Whether it still owes an answer on this connection.
@@ -27,7 +27,7 @@ impl Coordinator {
     /// The same by a connection on which nothing waits for other members, if it can be had. Any other
     /// request in flight is waited for: what one member asks for stays in order.
     pub(crate) async fn avoid_blocked_connection(self, client: &Client) -> Self {
-        if !self.connection.has_in_flight(&HELD) {
+        if !self.connection.has_in_flight(&WAITS_FOR_MEMBERS) {
             return self;
         }
         self.on_data_connection(client).await.unwrap_or(self)
