@@ -1,5 +1,5 @@
-//! Who listens to a client's events: while somebody does, the metadata is refreshed often enough that
-//! changes are known soon, on an idle client too.
+//! Subscribers of a client's events: while there are any, metadata is refreshed often enough to report
+//! changes soon, even on an idle client.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,11 +8,11 @@ use tokio::sync::Notify;
 
 use crate::cluster::Client;
 
-/// The event_subscribers of one client.
+/// The number of subscribers of one client.
 #[derive(Debug, Default)]
 pub(crate) struct EventSubscribers {
     count: AtomicUsize,
-    /// The first one has come.
+    /// Notified when the first one subscribes.
     pub(crate) first_added: Notify,
 }
 
@@ -22,12 +22,13 @@ impl EventSubscribers {
     }
 }
 
-/// Keeps the metadata no older than `events.metadata.max.age.ms` until it is dropped.
+/// Keeps the metadata no older than `events.metadata.max.age.ms` until dropped.
 #[derive(Debug)]
 pub struct EventSubscription(Arc<EventSubscribers>);
 
 impl Client {
-    /// Has changes in the cluster noticed soon, for somebody who listens to [`Client::events`].
+    /// Has changes in the cluster detected soon, for as long as the subscription lives. Receive the
+    /// events with [`Client::events`].
     #[must_use]
     pub fn subscribe_events(&self) -> EventSubscription {
         let event_subscribers = Arc::clone(&self.inner.event_subscribers);

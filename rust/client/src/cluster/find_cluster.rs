@@ -1,9 +1,9 @@
-//! First contact: the bootstrap servers are tried again and again until one gives the cluster's metadata.
+//! First contact: retries the bootstrap servers until one returns the cluster's metadata.
 //!
-//! Invariants: a cause that cannot go away by itself ends it at once (refused credentials, no such name,
-//! nothing listens there, not Kafka); any other is tried again, with pauses, until the caller's time is
-//! over, and is logged within seconds. One that looks like a setting that does not fit the server (it
-//! hangs up on the first request) has to show three times in a row.
+//! Invariants: a permanent cause (refused credentials, unknown host, connection refused, not Kafka)
+//! fails at once. Any other cause is retried with backoff until the caller's timeout, and is logged
+//! within seconds. A cause that is probably a setting that does not match the server (the server hangs
+//! up on the first request) must occur three times in a row before it counts as permanent.
 
 use tokio::time::{Duration, Instant, sleep};
 
@@ -14,22 +14,22 @@ use crate::error::{Error, Outlook, Result};
 use crate::metadata::TopicSelector;
 use crate::retry;
 
-/// So often in a row a cause that probably lasts is seen previous it is taken for one that does.
+/// Consecutive failures after which a probably permanent cause counts as permanent.
 const CONFIRMATIONS: u32 = 3;
-/// The time between two warnings about one wait.
+/// Minimum time between two warnings.
 const WARN_EVERY: Duration = Duration::from_secs(10);
 
 impl Client {
-    /// A client that has found its cluster, as [`Client::find_cluster`] does.
+    /// Creates a client and finds its cluster, as [`Client::find_cluster`] does.
     pub async fn connect(config: Config, environment: Environment, timeout: Duration) -> Result<Self> {
         let client = Self::new(config, environment)?;
         client.find_cluster(timeout).await?;
         Ok(client)
     }
 
-    /// Finds the cluster, unless it was found previous. The bootstrap servers are tried again until one
-    /// answers, the time is over, or all have failed for causes that do not pass; the error then lists
-    /// them all.
+    /// Finds the cluster, unless it is known already. Retries the bootstrap servers until one responds,
+    /// `timeout` passes, or all have failed for permanent causes. The error lists the failure of each
+    /// server.
     pub async fn find_cluster(&self, timeout: Duration) -> Result<()> {
         let deadline = retry::deadline(timeout);
         let backoff = self.config().connect_backoff();
@@ -40,7 +40,7 @@ impl Client {
             let Err(error) = self.refresh_by(0, TopicSelector::Tracked, Some(deadline)).await else {
                 return Ok(());
             };
-            // An attempt that was cut short says less than the one previous it.
+            // An attempt that the deadline cut short says less than the one before it.
             if let Some(previous) = previous.filter(|_| Instant::now() >= deadline) {
                 return Err(previous);
             }

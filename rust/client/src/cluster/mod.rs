@@ -1,8 +1,7 @@
-//! The client: one handle to the cluster, and the one path that every request takes.
+//! The client: a handle to one cluster, and the path that every request takes.
 //!
-//! A request is routed (any broker, the controller, a broker by id, a partition's leader), sent on
-//! the pool's connection, and what comes back is judged by `recovery.rs`. Who calls here brings a
-//! deadline.
+//! A request is routed ([`Route`]) and sent on a pooled connection; `retry/recovery.rs` decides what its
+//! error code means. Callers supply the timeout.
 
 pub(crate) mod bootstrap;
 mod coordinator;
@@ -10,6 +9,7 @@ mod event_subscribers;
 mod find_cluster;
 mod nearest_names;
 mod refresh;
+mod route;
 mod topics;
 
 use std::future::Future;
@@ -23,6 +23,7 @@ use tokio::time::{Duration, Instant};
 
 pub use coordinator::{Coordinator, CoordinatorKind};
 pub use event_subscribers::EventSubscription;
+pub use route::Route;
 pub use topics::IfMissing;
 
 use crate::cluster::bootstrap::parse;
@@ -37,27 +38,14 @@ use crate::metadata::{Cache, Event, Snapshot, TopicSelector};
 use crate::metrics::Metric;
 use crate::retry::Retry;
 
-/// Where a request goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Route<'a> {
-    /// Any broker.
-    Any,
-    /// The controller, or any broker, which forwards.
-    Controller,
-    /// A broker by its id.
-    Broker(i32),
-    /// The leader of a partition.
-    Leader(&'a str, i32),
-}
-
-/// A client of one cluster. Cheap to clone; the last clone closes the connections.
+/// A client of one cluster. Cheap to clone; dropping the last clone closes the connections.
 #[derive(Debug, Clone)]
 pub struct Client {
     pub(crate) inner: Arc<Inner>,
-    own: Option<Arc<DedicatedConnections>>,
+    dedicated: Option<Arc<DedicatedConnections>>,
 }
 
-/// Connections that only some clones of a client use.
+/// Connections that only some clones of a client use; dropped with the last of these clones.
 #[derive(Debug)]
 struct DedicatedConnections {
     owner: Owner,
@@ -95,7 +83,7 @@ impl Drop for Inner {
 }
 
 impl Client {
-    /// A client that has not connected yet.
+    /// Creates a client without connecting.
     pub fn new(config: Config, environment: Environment) -> Result<Self> {
         let settings = Settings::try_from(&config)?;
         settings.security.check(&environment)?;
@@ -117,22 +105,22 @@ impl Client {
     }
 
     pub(crate) fn of(inner: Arc<Inner>) -> Self {
-        Self { inner, own: None }
+        Self { inner, dedicated: None }
     }
 
-    /// The same client, but for its connections to leaders and coordinators: those are for this one
-    /// and its clones alone, and go with the last of them. For who has brokers wait (a consumer that
-    /// fetches and joins its group) on a client that others use, too: brokers work off one request
-    /// of a connection at a time.
+    /// Returns the same client with connections to leaders and coordinators of its own, shared only with
+    /// its clones and closed with the last of them. Use it where brokers delay responses (a consumer's
+    /// fetches and JoinGroup requests) on a client that others share: brokers process one request of a
+    /// connection at a time.
     #[must_use]
     pub fn with_dedicated_connections(&self) -> Self {
-        let own =
+        let dedicated =
             DedicatedConnections { owner: self.inner.pool.new_owner(), inner: Arc::downgrade(&self.inner) };
-        Self { inner: Arc::clone(&self.inner), own: Some(Arc::new(own)) }
+        Self { inner: Arc::clone(&self.inner), dedicated: Some(Arc::new(dedicated)) }
     }
 
     pub(crate) fn owner(&self) -> Owner {
-        self.own.as_ref().map_or(Owner::CLIENT, |own| own.owner)
+        self.dedicated.as_ref().map_or(Owner::CLIENT, |dedicated| dedicated.owner)
     }
 
     /// The configuration.
@@ -141,51 +129,50 @@ impl Client {
         &self.inner.config
     }
 
-    /// What is known of the cluster.
+    /// The current metadata.
     #[must_use]
     pub fn snapshot(&self) -> Arc<Snapshot> {
         self.inner.metadata.snapshot()
     }
 
-    /// The id of the broker that leads a partition, as far as is known: one atomic load and two
-    /// look-ups.
+    /// The id of a partition's leader, if known. Costs one atomic load and two lookups.
     #[must_use]
     pub fn leader(&self, topic: &str, partition: i32) -> Option<i32> {
         let leader = self.inner.metadata.peek().partition(topic, partition)?.leader;
         (leader >= 0).then_some(leader)
     }
 
-    /// What changes from now on: brokers, topics, leaders, connections.
+    /// Subscribes to changes from now on: of brokers, topics, leaders and connections.
     #[must_use]
     pub fn events(&self) -> broadcast::Receiver<Event> {
         self.inner.metadata.events().subscribe()
     }
 
-    /// What was counted and measured so far, by the Java client's names.
+    /// The client's metrics, under the Java client's names.
     #[must_use]
     pub fn metrics(&self) -> Vec<Metric> {
         let refreshed = self.inner.metadata.refreshed();
         self.inner.settings.metrics.snapshot(refreshed.map(|refreshed| refreshed.elapsed()))
     }
 
-    /// The state of the connections.
+    /// The state of each connection.
     #[must_use]
     pub fn connections(&self) -> Vec<connection::Status> {
         self.inner.pool.status()
     }
 
-    /// Ends all connections; what waits on them gets that as the cause.
+    /// Closes all connections. Requests in flight fail with that as the cause.
     pub fn close(&self) {
         self.inner.closed.store(true, Ordering::Release);
         if let Some(refresher) = self.inner.refresher.lock().take() {
             refresher.abort();
         }
         self.inner.pool.close();
-        // Who has stopped listening does not miss it.
+        // An error only says that there is no subscriber.
         let _ = self.inner.metadata.events().send(Event::Closed);
     }
 
-    /// Whether it was closed.
+    /// Whether the client was closed.
     #[must_use]
     pub fn is_closed(&self) -> bool {
         self.inner.closed.load(Ordering::Acquire)
@@ -203,22 +190,22 @@ impl Client {
         Retry::new(what, timeout, self.inner.config.backoff(), &self.inner.environment, failures)
     }
 
-    /// Records that `what` has been failing since `since`; warns if it has been for long enough.
+    /// Records that `what` has been failing since `since`, and logs a warning if that is long enough.
     pub(crate) fn record_failure(&self, what: impl std::fmt::Display, error: &Error, since: Instant) {
         self.inner.settings.failures.record(what, error, since);
     }
 
-    /// How long to wait before the next attempt at something that has failed so often in a row.
+    /// The wait after `failures` consecutive failures.
     pub(crate) fn backoff(&self, failures: u32) -> Duration {
         self.inner.config.backoff().after(failures, self.inner.environment.random())
     }
 
-    /// The connection that a route leads to.
+    /// The connection for a route.
     pub async fn connection(&self, route: Route<'_>) -> Result<Arc<Connection>> {
         self.connection_as(ConnectionRole::Data, route).await
     }
 
-    /// The connection that a route leads to, on a role of its broker.
+    /// The connection for a route, of the given role.
     pub async fn connection_as(&self, role: ConnectionRole, route: Route<'_>) -> Result<Arc<Connection>> {
         self.check_open()?;
         let snapshot = self.inner.metadata.snapshot();
@@ -250,8 +237,8 @@ impl Client {
         self.inner.pool.get(id, (role, owner), &broker.endpoint).await
     }
 
-    /// Sends one request along a route, in the highest version in common that is not above `max`.
-    /// One attempt; the caller recovers, since only it knows what each part of the answer means.
+    /// Sends one request along a route, in the highest version that both sides support, at most `max`.
+    /// Makes one attempt: the caller retries, because only it can interpret the response.
     pub async fn send<R: Request>(&self, route: Route<'_>, request: &R, max: i16) -> Result<R::Response> {
         let connection = self.connection(route).await?;
         let version = connection.version::<R>(max)?;
@@ -261,7 +248,7 @@ impl Client {
         })
     }
 
-    /// Runs `call` again after failures that pass by themselves, refreshing metadata in between.
+    /// Retries `call` after transient failures and refreshes the metadata before each retry.
     pub async fn retrying<T, F: Future<Output = Result<T>>>(
         &self,
         what: &str,
@@ -281,7 +268,7 @@ impl Client {
         }
     }
 
-    /// Waits after a failure, and refreshes the metadata of `generation` for the next attempt.
+    /// Waits after a failure, then refreshes the metadata unless it is newer than `generation`.
     pub(crate) async fn pause_and_refresh(
         &self,
         retry: &mut Retry,
@@ -291,7 +278,7 @@ impl Client {
         retry.pause(error).await?;
         let refreshed = self.refresh_by(generation, TopicSelector::Tracked, Some(retry.deadline()));
         match retry.attempt(refreshed).await {
-            // Credentials that are refused now are refused later.
+            // Credentials that are refused now will be refused again.
             Err(error) if error.kind() == Kind::Authentication => Err(error),
             Err(error) => retry.pause(error).await,
             Ok(_) => Ok(()),

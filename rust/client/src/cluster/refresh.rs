@@ -1,7 +1,7 @@
-//! Refreshing the metadata: who is requesting, in which order, and when it gets too old.
+//! Metadata refreshes: which broker they go to, and when they are due.
 //!
-//! Invariants: one refresh at a time; a broker that keeps silent delays it only a little; the
-//! bootstrap list is used again only when no known broker answers (KIP-899, KIP-1102).
+//! Invariants: one refresh at a time; an unresponsive broker delays it only a little; the bootstrap
+//! servers are used again only when no known broker responds (KIP-899, KIP-1102).
 
 use std::future::Future;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,19 +22,19 @@ use crate::error::{Error, Kind, Phase, Result};
 use crate::metadata::{RefreshPermit, Snapshot, TopicSelector};
 use crate::tasks::panics::try_catch;
 
-/// The least time between two refreshes that nobody requesting for.
+/// Minimum time between two background refreshes.
 const MIN_REFRESH_INTERVAL: Duration = Duration::from_millis(100);
-/// How long a broker may keep the next one waiting to be requesting for metadata. Its answer comes
-/// behind those to earlier requests, which may be long polls.
+/// How long to wait for a broker's metadata before asking the next one too. The response comes after
+/// those to earlier requests on the connection, which may be long polls.
 const ATTEMPT_DELAY: Duration = Duration::from_secs(1);
 
 impl Client {
-    /// Refreshes the metadata, unless somebody has since the caller saw generation `stale`.
+    /// Refreshes the metadata, unless it is newer than generation `stale` already.
     pub async fn refresh(&self, stale: u64, selector: TopicSelector<'_>) -> Result<Arc<Snapshot>> {
         self.refresh_by(stale, selector, None).await
     }
 
-    /// As [`Client::refresh`]; what has not fetching by `deadline` is told with its phase.
+    /// As [`Client::refresh`], with a deadline; the error of a late server names the phase it was in.
     pub(crate) async fn refresh_by(
         &self,
         stale: u64,
@@ -63,8 +63,8 @@ impl Client {
         Ok(snapshot)
     }
 
-    /// Asks the connected broker with the least to do, then the others that are known, then the
-    /// bootstrap servers again (KIP-899). A broker that keeps silent delays this only a little.
+    /// Requests the metadata from the least busy connected broker, then from the other known brokers,
+    /// then from the bootstrap servers (KIP-899).
     async fn fetch_metadata(
         &self,
         request: &MetadataRequest,
@@ -100,15 +100,15 @@ impl Client {
         };
         self.check_open()?;
         if inner.config.metadata_recovery == MetadataRecovery::None && !snapshot.brokers.is_empty() {
-            let words = "none of the known brokers gives metadata, and metadata.recovery.strategy is none";
+            let message = "none of the known brokers gives metadata, and metadata.recovery.strategy is none";
             return Err(match failures.into_iter().next() {
-                Some(failure) => failure.prefixed(words),
-                None => Error::new(Kind::Connection, words).phase(Phase::Metadata),
+                Some(failure) => failure.prefixed(message),
+                None => Error::new(Kind::Connection, message).phase(Phase::Metadata),
             });
         }
         let (server, connection, response) =
             bootstrap(&inner.servers, request, &inner.settings, &inner.environment, deadline).await?;
-        // The connection is of use if the server advertises the address that was given.
+        // The pool can keep the connection if the server advertises the address that we connected to.
         let same =
             response.brokers.iter().find(|b| b.host == server.host && b.port == i32::from(server.port));
         if let Some(broker) = same {
@@ -117,10 +117,10 @@ impl Client {
         Ok(response)
     }
 
-    /// Starts the task that refreshes metadata when it gets old. It does not keep the client alive.
+    /// Starts the background refresher, which does not keep the client alive.
     fn start_refresher(&self) {
         let mut refresher = self.inner.refresher.lock();
-        // Looked at under the lock, so that closing cannot miss the task.
+        // Checked under the lock, so that `close` cannot miss the task.
         if refresher.is_none() && self.check_open().is_ok() {
             let lost = self.inner.pool.lost();
             let event_subscribers = Arc::clone(&self.inner.event_subscribers);
@@ -131,14 +131,14 @@ impl Client {
     }
 }
 
-/// Refreshes what is too old, and what a lost connection has put in doubt.
+/// Refreshes metadata that is too old, or doubtful because a connection was lost.
 fn refresh_by_age(
     inner: Weak<Inner>,
     lost: Arc<Notify>,
     event_subscribers: Arc<EventSubscribers>,
     config: &Config,
 ) -> impl Future<Output = ()> + use<> {
-    // Not a busy loop even when metadata is to be refreshed always, or connections come and go.
+    // Prevents a busy loop when the maximum age is zero or connections are lost again and again.
     let (age, pause) =
         (config.metadata_max_age.max(MIN_REFRESH_INTERVAL), config.retry_backoff.max(MIN_REFRESH_INTERVAL));
     let age_with_subscribers = age.min(config.events_metadata_max_age.max(MIN_REFRESH_INTERVAL));
@@ -159,7 +159,7 @@ fn refresh_by_age(
             let refresh =
                 try_catch("a refresh of the metadata", client.refresh(generation, TopicSelector::Tracked));
             if let Err(error) = refresh.await {
-                tracing::warn!(target: "ottla.metadata", %error, "metadata cannot be refreshed");
+                tracing::warn!(target: "ottla.metadata", %error, "metadata refresh failed");
             }
         }
     }

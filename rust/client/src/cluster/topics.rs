@@ -1,4 +1,4 @@
-//! Looking topics up by name, and saying why a partition has nobody to talk to.
+//! Topic lookup by name: waits for missing topics and suggests similar names.
 
 use std::sync::Arc;
 
@@ -12,22 +12,22 @@ use crate::metadata::no_leader::missing_topic;
 use crate::metadata::{Cache, Topic, TopicSelector};
 use crate::retry::Retry;
 
-/// What to do about a topic that the cluster does not have.
+/// What to do about a topic that does not exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IfMissing {
-    /// Let a broker create it, if brokers may, and wait for it: for producers, as in Java.
+    /// Let the broker create it, if it allows that, and wait for it: as Java's producers do.
     Create,
     /// Wait for it until the timeout.
     Wait,
-    /// Fail, once the brokers have not known it for long enough that it cannot have been created just before.
+    /// Fail once it has been unknown for longer than a newly created topic takes to reach all brokers.
     Fail,
 }
 
-/// How long brokers may take to learn of a topic that was created.
+/// How long a newly created topic may take to reach all brokers.
 const PROPAGATION_TIME: Duration = Duration::from_secs(3);
 
 impl Client {
-    /// Waits until topics exist and the metadata has them; partitions may still lack leaders.
+    /// Waits until all topics exist in the metadata; their partitions may still lack leaders.
     pub async fn topics(
         &self,
         names: &[Arc<str>],
@@ -66,7 +66,7 @@ impl Client {
             });
             match missing {
                 None => return Ok(names.iter().filter_map(|name| snapshot.topic(name).cloned()).collect()),
-                // The first look has not been had yet, unless there is an error on record.
+                // Without an entry for each topic, there has been no lookup yet.
                 Some(error)
                     if snapshot.generation > 0 && names.iter().all(|name| snapshot.topic(name).is_some()) =>
                 {
@@ -94,7 +94,7 @@ impl Client {
 }
 
 impl Client {
-    /// Adds the topics that may have been meant to the error for a topic that does not exist.
+    /// Adds existing topics with similar names to the error for a missing topic.
     async fn suggest_names(&self, error: Error, retry: &Retry) -> Error {
         let generation = self.snapshot().generation;
         let Ok(snapshot) = retry.attempt(self.refresh(generation, TopicSelector::All)).await else {
@@ -112,8 +112,7 @@ impl Client {
     }
 }
 
-/// Takes names that turned out to be of no use out of the metadata again, or a misspelt topic would
-/// be asked for in every refresh from then on.
+/// Stops tracking topics whose lookup failed; otherwise every refresh would ask for a misspelt topic.
 struct ForgetUnlessFound<'a> {
     metadata: &'a Cache,
     names: &'a [Arc<str>],

@@ -1,11 +1,11 @@
-//! Coordinators: which broker coordinates a group or a transactional id, and the requests to it.
+//! Coordinators of groups and transactional ids: finding them, and sending requests to them.
 //!
-//! What was found is kept until an error says otherwise. COORDINATOR_LOAD_IN_PROGRESS does not: the
-//! coordinator is the right one and will be ready soon.
+//! A coordinator stays cached until an error says that it moved. COORDINATOR_LOAD_IN_PROGRESS does not
+//! say that: the coordinator is right and will be ready soon.
 //!
-//! Invariants: looking up is single-flight per key, and all who wait for it get the same outcome. An
-//! old answer never makes forget what was found after it. Requests go on a role of their own, so that
-//! a heartbeat never waits behind a fetch's long poll.
+//! Invariants: lookups are single-flight per key, and all waiters get the same result. An old response
+//! never removes a newer entry. Requests use a connection of their own role, so that a heartbeat never
+//! waits behind a fetch's long poll.
 
 mod roles;
 
@@ -25,13 +25,13 @@ use crate::connection::{Connection, ConnectionRole, Endpoint};
 use crate::error::{Error, Kind, Result};
 use crate::retry::recovery::{Recovery, recovery};
 
-/// The first version that takes many keys at once.
+/// The first version that looks up several keys at once (KIP-699).
 const BATCHED_LOOKUPS: i16 = 4;
 
-/// What a coordinator is asked for.
+/// What the coordinator coordinates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CoordinatorKind {
-    /// A group: of consumers, of either protocol, or a share group.
+    /// A consumer group of either protocol, or a share group.
     Group,
     /// A transactional id.
     Transaction,
@@ -53,7 +53,7 @@ impl CoordinatorKind {
     }
 }
 
-/// A broker as FindCoordinator named it. `lookup` tells one lookup-up from the next.
+/// The broker that FindCoordinator returned. `lookup` is the number of the lookup that found it.
 #[derive(Debug, Clone)]
 struct CoordinatorNode {
     broker: i32,
@@ -64,19 +64,19 @@ struct CoordinatorNode {
 #[derive(Debug, Default)]
 struct CoordinatorEntry {
     state: Mutex<LookupState>,
-    /// Held by whoever lookups up.
+    /// Held during a lookup.
     lookup_lock: tokio::sync::Mutex<()>,
 }
 
 #[derive(Debug, Default)]
 struct LookupState {
     node: Option<CoordinatorNode>,
-    /// How many lookup-ups have ended, and what the last one failed with.
+    /// How many lookups have ended; `failure` is the error of the last one.
     lookups: u64,
     failure: Option<Error>,
 }
 
-/// The coordinators that are known to one client.
+/// The cached coordinators of one client.
 #[derive(Debug, Default)]
 pub(crate) struct Coordinators {
     entries: Mutex<CoordinatorMap>,
@@ -90,7 +90,7 @@ impl Coordinators {
     }
 }
 
-/// The coordinator of one key, with a connection that was alive a moment ago.
+/// The coordinator of one key and a connection to it, which was alive when this was created.
 #[derive(Debug, Clone)]
 pub struct Coordinator {
     broker: i32,
@@ -106,13 +106,13 @@ impl Coordinator {
         self.broker
     }
 
-    /// The version of `R` to use with it.
+    /// The highest version of `R` that both sides support, at most `max`.
     pub fn version<R: Request>(&self, max: i16) -> Result<i16> {
         self.connection.version::<R>(max)
     }
 
-    /// Sends one request; the answer is due `request.timeout.ms` later. A coordinator whose
-    /// connection is lost is forgotten.
+    /// Sends one request, which times out after `request.timeout.ms`. An error of the connection removes
+    /// the coordinator from the cache.
     pub async fn request<R: Request>(&self, request: &R, version: i16) -> Result<R::Response> {
         let response = self.connection.request(request, version).await;
         response.map_err(|error| self.process_error(error))
@@ -129,19 +129,19 @@ impl Coordinator {
         response.map_err(|error| self.process_error(error))
     }
 
-    /// Holds back requests for as long as the broker asked.
+    /// Delays later requests for as long as the broker asked (KIP-219).
     pub fn throttle(&self, millis: i32) {
         self.connection.throttle(millis);
     }
 
-    /// What a code in an answer of this coordinator means, as an error that names the broker. Says
-    /// the code that it is not the coordinator, it is forgotten, and the next one who asks lookups again.
+    /// The error for a code in a response of this coordinator, with the broker's id. If the code says
+    /// that the coordinator moved, it is removed from the cache, and the next caller looks it up again.
     #[must_use]
     pub fn refusal(&self, code: ErrorCode) -> Error {
         self.process_error(Error::from_code(code))
     }
 
-    /// Forgets this coordinator, unless another was found meanwhile.
+    /// Removes this coordinator from the cache, unless a newer lookup replaced it.
     pub fn forget(&self) {
         self.entry.forget(|node| node.lookup == self.lookup);
     }
@@ -161,7 +161,7 @@ impl CoordinatorEntry {
     }
 }
 
-/// Whether an error says that the coordinator has to be looked for again.
+/// Whether an error requires a new lookup of the coordinator.
 fn requires_lookup(error: &Error) -> bool {
     match error.code() {
         Some(code) => recovery(code) == Recovery::FindCoordinator,
@@ -170,7 +170,7 @@ fn requires_lookup(error: &Error) -> bool {
 }
 
 impl Client {
-    /// The coordinator of a key, looked up if it is not known, and connected to. One attempt.
+    /// Looks up the coordinator of a key, if it is not cached, and connects to it. Makes one attempt.
     pub async fn coordinator(&self, kind: CoordinatorKind, key: &str) -> Result<Coordinator> {
         self.check_open()?;
         let entry = self.inner.coordinators.entry(kind, key);
@@ -189,9 +189,9 @@ impl Client {
         Ok(Coordinator { broker: node.broker, connection, entry, lookup: node.lookup })
     }
 
-    /// Sends one request to the coordinator of a key, in the highest version in common that is not
-    /// above `max`, and says which broker answered. One attempt: what the codes in the answer mean
-    /// is the caller's to say, by [`Client::forget_coordinator`] too.
+    /// Sends one request to the coordinator of a key, in the highest version that both sides support, at
+    /// most `max`, and returns the broker's id with the response. Makes one attempt: the caller
+    /// interprets error codes and calls [`Client::forget_coordinator`].
     pub async fn send_to_coordinator<R: Request>(
         &self,
         kind: CoordinatorKind,
@@ -204,13 +204,13 @@ impl Client {
         Ok((coordinator.broker, coordinator.request(request, version).await?))
     }
 
-    /// Has the coordinator of a key looked up again, unless it is another one than `broker` already.
+    /// Removes the coordinator of a key from the cache, unless it is no longer `broker`.
     pub fn forget_coordinator(&self, kind: CoordinatorKind, key: &str, broker: i32) {
         self.inner.coordinators.entry(kind, key).forget(|node| node.broker == broker);
     }
 
-    /// Runs `call` with the coordinator of a key, again after failures that pass: it backs off, and
-    /// lookups the coordinator up again where an error says so.
+    /// Calls `call` with the coordinator of a key. Retries transient failures with backoff, and looks
+    /// the coordinator up again when an error requires it.
     pub async fn with_coordinator<T, F: Future<Output = Result<T>>>(
         &self,
         what: impl Into<String>,
@@ -304,8 +304,8 @@ fn process_response(
             Found { node_id, host, port, error_code, error_message, ..Found::default() }
         }
         None => {
-            let words = format!("the answer leaves out the {} that was asked for", kind.name());
-            return Err(Error::new(Kind::Protocol, words));
+            let message = format!("the response lacks the requested {}", kind.name());
+            return Err(Error::new(Kind::Protocol, message));
         }
     };
     ErrorCode::from(found.error_code).ok().map_err(|code| {
@@ -313,6 +313,6 @@ fn process_response(
     })?;
     match u16::try_from(found.port) {
         Ok(port @ 1..) => Ok((found.node_id, Endpoint { host: found.host, port })),
-        _ => Err(Error::new(Kind::Protocol, format!("{} is no port of a coordinator", found.port))),
+        _ => Err(Error::new(Kind::Protocol, format!("{} is not a valid coordinator port", found.port))),
     }
 }
