@@ -1,18 +1,18 @@
-//! Memory of large frames that waits for the next ones.
+//! A pool of the buffers of large frames, which `frames.rs` reuses.
 //!
-//! Invariants: no more of it waits than [`MAX_IDLE_BYTES`], and none once it is closed, until the next large frame
-//! is lent. A frame never holds more than twice what it needs, so that who counts the bytes of frames
-//! knows what they take.
+//! Invariants: at most [`MAX_IDLE_BYTES`] are idle, and none after `close` until the next large frame. A
+//! buffer's capacity is at most twice its frame's length, so that the length of frames bounds their
+//! memory.
 
 use std::sync::{Arc, Weak};
 
 use bytes::Bytes;
 use parking_lot::Mutex;
 
-/// Bytes that wait at most.
+/// Maximum capacity of all idle buffers, in bytes.
 const MAX_IDLE_BYTES: usize = 8 << 20;
 
-/// What waits.
+/// The idle buffers, oldest first.
 #[derive(Debug, Default)]
 pub(super) struct BufferPool(Mutex<IdleBuffers>);
 
@@ -20,14 +20,14 @@ pub(super) struct BufferPool(Mutex<IdleBuffers>);
 struct IdleBuffers {
     buffers: Vec<Vec<u8>>,
     bytes: usize,
-    /// The largest frame that came whole.
+    /// The length of the largest frame received so far.
     largest: usize,
     open: bool,
 }
 
 impl BufferPool {
-    /// Empty memory for a frame that announces so many bytes: what waits, or, fresh, no more than a
-    /// frame was that came, or `least`.
+    /// Returns an empty buffer for a frame with `announced` bytes: an idle one of a fitting size, or a
+    /// new one. The capacity of a new one is at most that of the largest frame received, or `least`.
     pub(super) fn take(&self, announced: usize, least: usize) -> Vec<u8> {
         let mut idle = self.0.lock();
         let fits = |buffer: &Vec<u8>| (announced..=announced.saturating_mul(2)).contains(&buffer.capacity());
@@ -41,7 +41,7 @@ impl BufferPool {
         Vec::with_capacity(fresh)
     }
 
-    /// The frame; its memory comes back when nobody holds it any more.
+    /// Turns `bytes` into a frame whose buffer returns to the pool when its last reference is dropped.
     pub(super) fn into_pooled(this: &Arc<Self>, bytes: Vec<u8>) -> Bytes {
         let mut idle = this.0.lock();
         idle.open = true;
@@ -50,12 +50,12 @@ impl BufferPool {
         Bytes::from_owner(PooledBuffer { bytes, pool: Arc::downgrade(this) })
     }
 
-    /// Gives back what waits, and what is lent when it comes.
+    /// Frees the idle buffers. Buffers in use are freed, too, when they return.
     pub(super) fn close(&self) {
         *self.0.lock() = IdleBuffers::default();
     }
 
-    /// The oldest make room: frames may have become larger or smaller.
+    /// Evicts the oldest buffers to make room: the size of frames may have changed.
     fn put_back(&self, mut buffer: Vec<u8>) {
         buffer.clear();
         let mut evicted = Vec::new();
@@ -74,7 +74,7 @@ impl BufferPool {
     }
 }
 
-/// A frame that is held by somebody.
+/// A frame in use.
 struct PooledBuffer {
     bytes: Vec<u8>,
     pool: Weak<BufferPool>,

@@ -1,6 +1,7 @@
-//! What a connection's handle and its task share: the requests in flight, or what ended it.
+//! State shared by a connection's handle and its task: the requests in flight, or why the connection
+//! closed.
 //!
-//! Invariant: the first cause of the end is kept, and given to everyone who waits.
+//! Invariant: the first cause is kept, and every waiter gets it.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -22,35 +23,37 @@ use crate::retry::persistent_failures::PersistentFailures;
 pub(super) struct Outgoing {
     pub(super) correlation_id: i32,
     pub(super) frame: Frame,
-    /// How long the socket may take to accept it.
+    /// How long the socket may take to accept the frame.
     pub(super) timeout: Duration,
-    /// Told when the socket has it, where no answer will come; keeps its turn until then.
+    /// For a request without a response: notified when the frame is written. The permit is held until
+    /// then.
     pub(super) on_written: Option<(oneshot::Sender<()>, InFlightPermit)>,
 }
 
-/// A request in flight.
+/// A request that waits for its response.
 pub(super) struct InFlightRequest {
     pub(super) correlation_id: i32,
     pub(super) api: ApiKey,
     pub(super) version: i16,
     pub(super) timeout: Duration,
-    /// Before this is set, the broker cannot be blamed.
+    /// When the request was written; the broker's time starts then.
     pub(super) written_at: Option<Instant>,
-    /// Whether the broker was not told to wait for anything.
+    /// Whether the broker should respond at once, without a wait that the request allows.
     pub(super) prompt: bool,
     pub(super) response: oneshot::Sender<Result<Bytes>>,
-    /// Held until the answer is here, even if the caller has gone: the broker still works on it.
+    /// Held until the response arrives, even if the caller is gone: the broker still processes the
+    /// request.
     pub(super) _permit: InFlightPermit,
 }
 
 impl InFlightRequest {
-    /// When the answer is overdue.
+    /// When the response is overdue.
     pub(super) fn overdue(&self) -> Option<Instant> {
         self.written_at.map(|written_at| written_at + self.timeout)
     }
 }
 
-/// The requests in flight, or what ended the connection.
+/// The requests in flight, or why the connection closed.
 pub(super) enum InFlightRequests {
     Alive(VecDeque<InFlightRequest>),
     Dead(Error),
@@ -59,23 +62,23 @@ pub(super) enum InFlightRequests {
 pub(super) struct ConnectionShared {
     pub(super) state: Mutex<InFlightRequests>,
     pub(super) address: String,
-    /// Something for the guard to look at: a request was written, or the connection ended.
+    /// Notifies the guard that a request was written or the connection closed.
     pub(super) changed: Notify,
     pub(super) meter: Meter,
-    /// Whether it was reported that a response had more bytes than it should.
+    /// Whether a warning about trailing bytes was logged.
     pub(super) trailing_bytes_reported: AtomicBool,
-    /// Why this client will close it, if it will.
+    /// Why this client is going to close the connection, if it is.
     pub(super) retire_reason: Mutex<Option<String>>,
-    /// How long a response may take; what a request allows on top is the broker's.
+    /// `request.timeout.ms`; a request may allow the broker more.
     pub(super) request_timeout: Duration,
     /// Where late responses are reported.
     pub(super) failures: Arc<PersistentFailures>,
-    /// The first bootstrap server, which `ottla doctor` is best started with.
+    /// The first bootstrap server, to suggest as the argument of `ottla doctor`.
     pub(super) bootstrap: Arc<str>,
 }
 
 impl ConnectionShared {
-    /// Ends the connection: the first cause is kept and given to everyone who waits.
+    /// Closes the connection: keeps the first cause and gives it to every waiter.
     pub(super) fn poison(&self, cause: Error) {
         let mut state = self.state.lock();
         if let InFlightRequests::Alive(pending) = &mut *state {
@@ -85,14 +88,14 @@ impl ConnectionShared {
             *state = InFlightRequests::Dead(cause.clone());
             drop(state);
             for request in waiting {
-                // Whoever gave up waiting does not need to know.
+                // An error only says that the caller is gone.
                 let _ = request.response.send(Err(cause.clone().api(request.api)));
             }
             self.changed.notify_one();
         }
     }
 
-    /// Whether an answer to one of these is still to come.
+    /// Whether a request of one of these APIs is in flight.
     pub(super) fn has_in_flight(&self, apis: &[ApiKey]) -> bool {
         match &*self.state.lock() {
             InFlightRequests::Alive(pending) => pending.iter().any(|request| apis.contains(&request.api)),

@@ -1,8 +1,7 @@
-//! The task that owns a connection's stream: the writer sends frames, the reader matches answers,
-//! the guard (`overdue.rs`) watches the time.
+//! The task that owns a connection's stream: the writer sends frames, the reader matches responses to
+//! requests, the guard (`overdue_responses.rs`) enforces timeouts.
 //!
-//! Invariant: whichever of the three ends, its cause reaches the shared state, and the socket is
-//! closed.
+//! Invariant: when any of the three ends, its cause reaches the shared state and the socket is closed.
 
 use std::io;
 use std::sync::Arc;
@@ -22,8 +21,8 @@ use crate::environment::Stream;
 use crate::error::{Error, Kind, Outlook, Phase, Result};
 use crate::tasks::panics::catch;
 
-/// Serves a connection until something ends it. `hint` is what to try if it ends before the first
-/// answer.
+/// Serves a connection until it closes. `hint` is advice for a connection that closes before the first
+/// response.
 pub(super) async fn drive(
     stream: Box<dyn Stream>,
     frames: FrameReader,
@@ -40,7 +39,7 @@ pub(super) async fn drive(
         }
     };
     let cause = catch("the task of a connection", serve).await.unwrap_or_else(|panicked| {
-        // Another connection may be luckier.
+        // A new connection may work.
         panicked.as_kind(Kind::Connection).address(&shared.address)
     });
     shared.poison(cause);
@@ -58,22 +57,22 @@ async fn write_loop(
             Ok(Ok(())) => {
                 shared.meter.sent(bytes);
                 match on_written {
-                    // Whoever gave up waiting does not need to know.
+                    // An error only says that the caller is gone.
                     Some((written, _permit)) => drop(written.send(())),
                     None => mark_written(shared, correlation_id),
                 }
             }
             Ok(Err(error)) => return transport_error(&error, Phase::Request, &shared.address),
             Err(_) => {
-                let words = format!("the broker took no bytes for {} ms", timeout.as_millis());
-                return Error::new(Kind::Connection, words).address(&shared.address);
+                let message = format!("the broker accepted no bytes for {} ms", timeout.as_millis());
+                return Error::new(Kind::Connection, message).address(&shared.address);
             }
         }
     }
     shared.closed_error("closed by this client")
 }
 
-/// From here on the broker has the request, and its time runs.
+/// Starts the broker's time for a request.
 fn mark_written(shared: &ConnectionShared, correlation_id: i32) {
     if let InFlightRequests::Alive(pending) = &mut *shared.state.lock()
         && let Some(request) = pending.iter_mut().find(|request| request.correlation_id == correlation_id)
@@ -124,7 +123,7 @@ impl Buf for Segments {
     }
 }
 
-/// Reads answers until the stream fails or an answer does not belong to its request.
+/// Reads responses until the stream fails or a response does not match its request.
 async fn read_loop(
     mut stream: ReadHalf<Box<dyn Stream>>,
     mut frames: FrameReader,
@@ -152,8 +151,8 @@ async fn read_loop(
     }
 }
 
-/// Fails the fetch whose response is too large to accept: to try it again would not help, as it would after
-/// a lost connection.
+/// Fails the fetch whose response exceeds the maximum size. Without this, the fetch would be retried as
+/// after a lost connection, which does not help.
 fn fail_oversized_fetch(shared: &ConnectionShared, error: &FrameError) {
     let Some((length, max)) = error.too_large() else { return };
     let request = match &mut *shared.state.lock() {
@@ -169,24 +168,24 @@ fn fail_oversized_fetch(shared: &ConnectionShared, error: &FrameError) {
             "a response of {length} bytes is larger than receive.message.max.bytes={max}: raise it to read records of this size"
         );
         let error = Error::new(Kind::Config, message).api(request.api).address(&shared.address);
-        // Whoever gave up waiting does not need to know.
+        // An error only says that the caller is gone.
         let _ = request.response.send(Err(error));
     }
 }
 
-/// Whether the other side ended the connection.
+/// Whether the peer closed the connection.
 pub(super) fn closed_by_peer(error: &io::Error) -> bool {
     use io::ErrorKind as E;
     matches!(error.kind(), E::UnexpectedEof | E::ConnectionReset | E::BrokenPipe | E::ConnectionAborted)
 }
 
-/// Gives an answer to the request that it belongs to: the oldest in flight.
+/// Delivers a response to the oldest request in flight, which it must belong to.
 fn deliver(shared: &ConnectionShared, frame: Bytes) -> Result<()> {
-    let mut peek = frame.clone();
-    let correlation_id = if peek.len() >= 4 {
-        peek.get_i32()
+    let mut header = frame.clone();
+    let correlation_id = if header.len() >= 4 {
+        header.get_i32()
     } else {
-        return Err(protocol_error(shared, "an answer without header"));
+        return Err(protocol_error(shared, "a response without a header"));
     };
     let request = match &mut *shared.state.lock() {
         InFlightRequests::Dead(cause) => return Err(cause.clone()),
@@ -196,7 +195,7 @@ fn deliver(shared: &ConnectionShared, frame: Bytes) -> Result<()> {
         Some(request) if request.correlation_id == correlation_id => {
             let waited = request.written_at.map(|written| written.elapsed());
             shared.meter.received(LENGTH_PREFIX + frame.len(), waited, request.prompt);
-            // Whoever gave up waiting does not need the answer.
+            // An error only says that the caller is gone.
             let _ = request.response.send(Ok(frame));
             Ok(())
         }
@@ -204,14 +203,14 @@ fn deliver(shared: &ConnectionShared, frame: Bytes) -> Result<()> {
             let cause = protocol_error(
                 shared,
                 &format!(
-                    "an answer with correlation id {correlation_id} where {} was due",
+                    "a response with correlation id {correlation_id} instead of {}",
                     request.correlation_id
                 ),
             );
             let _ = request.response.send(Err(cause.clone().api(request.api)));
             Err(cause)
         }
-        None => Err(protocol_error(shared, "an answer that nobody asked for")),
+        None => Err(protocol_error(shared, "a response to no request")),
     }
 }
 

@@ -1,7 +1,7 @@
-//! Responses that do not come: a warning after seconds, the end of the connection after their timeout.
+//! Overdue responses: logs a warning after seconds, and closes the connection at the request's timeout.
 //!
-//! Invariant: the time counts from a request's last byte, however busily others are answered or bytes
-//! trickle in, and the time that the broker was itself allowed to wait is not counted.
+//! Invariant: the time starts when a request's last byte is written, whether or not other responses or
+//! single bytes arrive meanwhile. A wait that the request allows the broker does not count.
 
 use ottla_protocol::ApiKey;
 use tokio::time::{Duration, Instant, sleep_until};
@@ -9,11 +9,11 @@ use tokio::time::{Duration, Instant, sleep_until};
 use super::in_flight::{ConnectionShared, InFlightRequest, InFlightRequests};
 use crate::error::{Error, Kind};
 
-/// A response that is late by this much is reported, and again after each such time; how often that is a
-/// warning is for `PersistentFailures` to say.
+/// A response that is late by this much is reported, and again at this interval. `PersistentFailures`
+/// decides which reports become warnings.
 const LATE_AFTER: Duration = Duration::from_secs(5);
 
-/// What is to be done next about the requests in flight.
+/// What the guard does next.
 enum GuardAction {
     Idle,
     Wait(Instant),
@@ -21,9 +21,9 @@ enum GuardAction {
     Close(Error),
 }
 
-/// Waits until a response is overdue, or until somebody else has ended the connection.
+/// Waits until a response is overdue or the connection is closed, and returns the cause.
 pub(super) async fn guard(shared: &ConnectionShared) -> Error {
-    // What was reported already is looked at again later.
+    // Limits how often late responses are reported.
     let mut quiet_until = Instant::now();
     loop {
         let action = match &*shared.state.lock() {
@@ -57,10 +57,10 @@ fn next_action<'a>(
     };
     if overdue <= now {
         let (api, version, millis) = (request.api.name(), request.version, request.timeout.as_millis());
-        let message = format!("no answer to {api} v{version} within {millis} ms");
+        let message = format!("no response to {api} v{version} within {millis} ms");
         return GuardAction::Close(Error::new(Kind::Connection, message).address(&shared.address));
     }
-    // Responses come in order: the oldest request is the one that holds up the others.
+    // Responses come in order: the oldest request delays all others.
     let late = pending.clone().find_map(|request| Some((late_at(shared, request)?, request)));
     match late {
         Some((late, request)) if late <= now && quiet_until <= now => {
@@ -77,8 +77,8 @@ fn next_action<'a>(
     }
 }
 
-/// When a response is late enough to be reported; never before the broker has the request, and never if
-/// the response depends on other members of a group.
+/// When a response is late enough to be reported. Never before its request is written, and never if it
+/// depends on other members of a group.
 fn late_at(shared: &ConnectionShared, request: &InFlightRequest) -> Option<Instant> {
     if matches!(request.api, ApiKey::JoinGroup | ApiKey::SyncGroup) {
         return None;

@@ -1,8 +1,8 @@
-//! A connection on its way up, phase by phase: DNS, TCP, TLS, ApiVersions, SASL.
+//! Connection setup, phase by phase: DNS, TCP, TLS, ApiVersions, SASL.
 //!
-//! Each phase is a function of its own whose error is complete (phase, address, cause, what to do)
-//! and which sets no deadline: the caller does. `handshake.rs` runs them in order, the doctor one
-//! by one. Frames are capped small here: nobody has proven to be a broker yet.
+//! Each phase is a function. Its error is complete (phase, address, cause, fix); its deadline is up to
+//! the caller. `handshake.rs` runs the phases in order, the doctor one by one. Frames are limited to a
+//! small size: the peer has not proven to be a broker yet.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ use crate::security::{TlsFault, TlsInfo, client_certificate_missing, tls_error_i
 /// The largest frame before the connection is ready.
 const HANDSHAKE_FRAME_MAX: usize = 256 * 1024;
 
-/// The addresses of a name.
+/// Resolves an endpoint's addresses.
 pub async fn resolve(endpoint: &Endpoint, environment: &Environment) -> Result<Vec<SocketAddr>> {
     let addresses = environment.network.resolve(&endpoint.host, endpoint.port).await;
     match addresses {
@@ -40,26 +40,26 @@ pub async fn resolve(endpoint: &Endpoint, environment: &Environment) -> Result<V
     }
 }
 
-/// The error for a name without addresses.
+/// The error for a host name that has no address or cannot be resolved.
 pub(super) fn resolve_error(endpoint: &Endpoint, why: &dyn std::fmt::Display) -> Error {
     Error::new(Kind::Connection, format!("the name {:?} cannot be resolved: {why}", endpoint.host))
         .phase(Phase::Dns)
         .address(endpoint.to_string())
 }
 
-/// The name, and the address where the name does not say it.
+/// The endpoint, followed by the IP address if the host is a name.
 pub(super) fn display_address(endpoint: &Endpoint, address: SocketAddr) -> String {
     let name = endpoint.to_string();
     if address.to_string() == name { name } else { format!("{name} ({})", address.ip()) }
 }
 
-/// A stream before it is a connection: one request at a time.
+/// A connection that is being set up. Sends one request at a time.
 pub struct ConnectionSetup {
     endpoint: Endpoint,
     name: String,
     settings: Settings,
     environment: Environment,
-    /// Gone after a failed TLS handshake.
+    /// `None` after a failed TLS handshake.
     stream: Option<Box<dyn Stream>>,
     frames: FrameReader,
     next_correlation_id: i32,
@@ -73,7 +73,7 @@ impl std::fmt::Debug for ConnectionSetup {
     }
 }
 
-/// What [`ConnectionSetup`] leaves behind for the connection.
+/// The parts of a completed setup that the connection needs.
 pub(super) struct EstablishedStream {
     pub(super) endpoint: Endpoint,
     pub(super) name: String,
@@ -84,7 +84,7 @@ pub(super) struct EstablishedStream {
 }
 
 impl ConnectionSetup {
-    /// TCP: a stream to one of the endpoint's addresses.
+    /// TCP: connects to one of the endpoint's addresses.
     pub async fn tcp(
         endpoint: &Endpoint,
         address: SocketAddr,
@@ -106,13 +106,13 @@ impl ConnectionSetup {
         })
     }
 
-    /// The address in words: name, port, and IP address if the name is none.
+    /// The address for error messages: host and port, and the IP address if the host is a name.
     #[must_use]
     pub fn address(&self) -> &str {
         &self.name
     }
 
-    /// TLS: the handshake, if the configuration asks for one.
+    /// TLS: performs the handshake, if the configuration requires one.
     pub async fn tls(&mut self) -> Result<()> {
         let security = Arc::clone(&self.settings.security);
         let Some(tls) = &security.tls else { return Ok(()) };
@@ -124,7 +124,7 @@ impl ConnectionSetup {
         Ok(())
     }
 
-    /// What TLS showed, even if it failed; `None` without TLS.
+    /// What the TLS handshake revealed, even if it failed; `None` without TLS.
     #[must_use]
     pub fn tls_info(&self) -> Option<&TlsInfo> {
         self.tls.as_ref()
@@ -134,21 +134,21 @@ impl ConnectionSetup {
         if let Some(error) = tls_error_in(error, Some(info), &self.name) {
             return error;
         }
-        // A listener that read TLS as the length of a Kafka request hangs up without a word.
+        // A plaintext listener takes the first bytes of TLS for the length of a request, and hangs up.
         if closed_by_peer(error) && info.peer.is_none() {
-            let words = "the broker closed the connection where its certificate was due, as a listener does that speaks plaintext: if this one does, set security.protocol=PLAINTEXT (or SASL_PLAINTEXT)";
-            let error = Error::new(Kind::Connection, words).phase(Phase::Tls).address(&self.name);
+            let message = "the broker closed the connection instead of sending its certificate, as a plaintext listener does: if this is one, set security.protocol=PLAINTEXT (or SASL_PLAINTEXT)";
+            let error = Error::new(Kind::Connection, message).phase(Phase::Tls).address(&self.name);
             return error.with_outlook(Outlook::ProbablyPermanent);
         }
         transport_error(error, Phase::Tls, &self.name)
     }
 
     fn closed_error(&self, phase: Phase) -> Error {
-        Error::new(Kind::Connection, "the connection is gone").phase(phase).address(&self.name)
+        Error::new(Kind::Connection, "the connection is closed").phase(phase).address(&self.name)
     }
 
-    /// An error of the stream. With TLS 1.3 the broker looks at our certificate only after the
-    /// handshake, so that its refusal comes here.
+    /// Explains an error of the stream. With TLS 1.3 the broker checks our certificate only after the
+    /// handshake, so its refusal arrives here.
     fn stream_error(&self, error: &std::io::Error, phase: Phase) -> Error {
         if let Some(error) = tls_error_in(error, self.tls.as_ref(), &self.name) {
             return error;
@@ -170,8 +170,8 @@ impl ConnectionSetup {
         }
     }
 
-    /// ApiVersions: what the broker speaks. Asked in our newest version, and again in an older one
-    /// if the broker does not know that.
+    /// ApiVersions: requests the APIs that the broker supports. Uses our newest version, then an older
+    /// one if the broker does not support that.
     pub async fn api_versions(&mut self) -> Result<&[ApiRange]> {
         let newest = ApiKey::ApiVersions.versions().1;
         let mut response = self.request_api_versions(newest).await?;
@@ -191,7 +191,7 @@ impl ConnectionSetup {
         Ok(&self.apis)
     }
 
-    /// What the listener speaks; empty before `api_versions`.
+    /// The APIs that the broker supports; empty before `api_versions`.
     pub(crate) fn supported_apis(&self) -> &[ApiRange] {
         &self.apis
     }
@@ -203,15 +203,15 @@ impl ConnectionSetup {
             ..Default::default()
         };
         let mut r = self.exchange(&request, version, 0, Phase::ApiVersions).await?;
-        // A broker that does not know the version answers in version 0, whose layout starts like
-        // every other's: the error code comes first.
+        // A broker that does not support the version responds in version 0, which starts with the error
+        // code as every version does.
         let code = r.rest().first_chunk::<2>().map_or(0, |code| i16::from_be_bytes(*code));
         let version = if ErrorCode::from(code) == ErrorCode::UnsupportedVersion { 0 } else { version };
         ApiVersionsResponse::decode(&mut r, version)
             .map_err(|error| self.malformed::<ApiVersionsRequest>(error, Phase::ApiVersions))
     }
 
-    /// SASL: authenticates, if the configuration asks for it. Comes after ApiVersions.
+    /// SASL: authenticates, if the configuration requires it. Call it after `api_versions`.
     pub async fn sasl(&mut self) -> Result<Option<SaslInfo>> {
         let security = Arc::clone(&self.settings.security);
         let Some(sasl) = &security.sasl else { return Ok(None) };
@@ -219,7 +219,7 @@ impl ConnectionSetup {
         authenticate::authenticate(self, sasl, &environment).await.map(Some)
     }
 
-    /// Sends a request and waits for its answer, whose header is taken off.
+    /// Sends a request, waits for the response and decodes its header.
     async fn exchange<R: Request>(
         &mut self,
         request: &R,
@@ -236,17 +236,17 @@ impl ConnectionSetup {
             client_id: Some(self.settings.client_id.clone()),
         };
         let frame = header::request_frame(&header, R::API.request_header_version(version), request)?;
-        let answer = self.write_and_read(&frame, phase).await?;
-        let mut r = Reader::new(answer);
-        let answered = header::decode_response_header(&mut r, header_version)
+        let response = self.write_and_read(&frame, phase).await?;
+        let mut r = Reader::new(response);
+        let received_id = header::decode_response_header(&mut r, header_version)
             .map_err(|error| self.malformed::<R>(error, phase))?;
-        if answered == correlation_id {
+        if received_id == correlation_id {
             return Ok(r);
         }
-        let words = format!(
-            "this does not look like Kafka: an answer with correlation id {answered} where {correlation_id} was due"
+        let message = format!(
+            "this does not look like Kafka: a response with correlation id {received_id} instead of {correlation_id}"
         );
-        let error = Error::new(Kind::Connection, words).phase(phase).address(&self.name);
+        let error = Error::new(Kind::Connection, message).phase(phase).address(&self.name);
         Err(error.with_outlook(Outlook::ProbablyPermanent))
     }
 
@@ -257,9 +257,9 @@ impl ConnectionSetup {
             stream.flush().await
         };
         let written = written.await;
-        // What the broker said before it closed explains more than that it did.
-        let answer = match (self.frames.next(&mut stream).await, written) {
-            (Ok(answer), _) => Ok(answer),
+        // A message that the broker sent before it closed the connection explains more than the closing.
+        let response = match (self.frames.next(&mut stream).await, written) {
+            (Ok(response), _) => Ok(response),
             (Err(FrameError::Io(error)), Ok(())) => Err(self.stream_error(&error, phase)),
             (Err(FrameError::Io(read)), Err(write)) => {
                 let said = tls_error_in(&read, self.tls.as_ref(), &self.name);
@@ -268,19 +268,19 @@ impl ConnectionSetup {
             (Err(other), _) => Err(other.into_error(&self.name, phase)),
         };
         self.stream = Some(stream);
-        answer
+        response
     }
 
     fn malformed<R: Request>(&self, error: WireError, phase: Phase) -> Error {
         Error::from(error)
-            .prefixed(format_args!("this does not look like Kafka: malformed answer to {}", R::API.name()))
+            .prefixed(format_args!("this does not look like Kafka: malformed response to {}", R::API.name()))
             .as_kind(Kind::Connection)
             .phase(phase)
             .address(&self.name)
             .with_outlook(Outlook::ProbablyPermanent)
     }
 
-    /// Gives the stream to the connection.
+    /// Hands the stream to the connection.
     pub(super) fn finish(mut self) -> Result<EstablishedStream> {
         let stream = self.stream.take().ok_or_else(|| self.closed_error(Phase::Request))?;
         let Self { endpoint, name, settings, frames, apis, .. } = self;

@@ -31,7 +31,7 @@ async fn bad_servers() -> Vec<(String, &'static str, &'static str)> {
         (closed_port().to_string(), "TCP", "connection refused"),
         ("nowhere.invalid:9092".to_owned(), "DNS", "cannot be resolved"),
         (answering(HTTP).to_string(), "ApiVersions", "HTTP"),
-        (silent.to_string(), "ApiVersions", "no answer within"),
+        (silent.to_string(), "ApiVersions", "no response within"),
         (answering(TLS_ALERT).to_string(), "ApiVersions", "TLS"),
     ]
 }

@@ -109,7 +109,7 @@ async fn silence_ends_the_connection_for_everyone_who_waits() {
     let watch = Instant::now();
     let (kind, words) = end_of_two(&connection).await;
     assert_eq!(kind, Kind::Connection);
-    assert!(words.contains("no answer to Metadata v12 within 150 ms"), "{words}");
+    assert!(words.contains("no response to Metadata v12 within 150 ms"), "{words}");
     assert_took(watch, ms(140), ms(600));
 }
 
@@ -166,9 +166,9 @@ async fn a_busy_connection_still_notices_an_overdue_request() {
 async fn answers_with_ids_that_do_not_fit_end_the_connection() {
     let frame = |id: i32| [&4_u32.to_be_bytes()[..], &id.to_be_bytes()].concat();
     for (bytes, cause) in [
-        (frame(77), "correlation id 77 where 1 was due"),
-        (frame(2), "correlation id 2 where 1 was due"),
-        (frame(0), "correlation id 0 where 1 was due"),
+        (frame(77), "correlation id 77 instead of 1"),
+        (frame(2), "correlation id 2 instead of 1"),
+        (frame(0), "correlation id 0 instead of 1"),
     ] {
         let connection = open(saying(2, bytes).await, &[]).await;
         let (kind, words) = end_of_two(&connection).await;
@@ -189,7 +189,7 @@ async fn a_repeated_answer_and_one_that_nobody_asked_for_end_the_connection() {
     let connection = open(address, &[]).await;
     soon(ask(&connection)).await.unwrap().expect("the first answer");
     until(|| connection.close_reason().is_some()).await;
-    assert!(connection.close_reason().unwrap().message().contains("nobody asked for"));
+    assert!(connection.close_reason().unwrap().message().contains("a response to no request"));
 
     // One that comes along with the handshake's.
     let connection = open(saying(0, [0, 0, 0, 4, 0, 0, 0, 9].to_vec()).await, &[]).await;
@@ -204,7 +204,7 @@ async fn impossible_lengths_and_cut_frames_end_the_connection() {
         (&[0, 0, 0, 0], "announces 0 bytes"),
         (&[0, 0, 0, 3, 1, 2, 3], "announces 3 bytes"),
         (b"HTTP/1.1 200 OK\r\n\r\n", "HTTP"),
-        (&[0, 0, 0, 9, 0, 0, 0, 1, 5, 0, 0, 0, 0], "malformed answer to Metadata"),
+        (&[0, 0, 0, 9, 0, 0, 0, 1, 5, 0, 0, 0, 0], "malformed response to Metadata"),
     ];
     for (bytes, cause) in cases {
         let connection = open(saying(2, bytes.to_vec()).await, &[("request.timeout.ms", "3000")]).await;
