@@ -1,8 +1,8 @@
-//! What the client knows of the cluster: an immutable snapshot, replaced as a whole.
+//! The cluster's metadata: an immutable snapshot, replaced as a whole.
 //!
-//! `snapshot.rs`, `topic.rs` and `table.rs` are the data and how an answer is merged into it;
-//! `interest.rs` is which topics it is kept fresh for; `cache.rs` holds the current one and refreshes
-//! it; `events.rs` says what changed from one to the next.
+//! `snapshot.rs`, `topic.rs` and `topic_index.rs` hold the data and merge responses. `tracked_topics.rs`
+//! decides which topics refreshes ask for. `cache.rs` holds the current snapshot and coordinates
+//! refreshes; `events.rs` computes what changed.
 
 mod cache;
 mod events;

@@ -1,8 +1,8 @@
-//! Topics by name and by id, in shards that snapshots share: a change copies the shard that it
-//! touches, not 20,000 entries.
+//! Topics by name and by id, in shards that snapshots share: a change copies one shard and not 20,000
+//! entries.
 //!
-//! Invariant: both sides hold the same topics, each under its current id. The hash is seeded at
-//! random, since names come from the network.
+//! Invariant: both indexes hold the same topics, each under its current id. The hash has a random seed,
+//! because names come from the network.
 
 use std::hash::BuildHasher;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use ottla_protocol::wire::Uuid;
 
 use super::Topic;
 
-/// Enough that a shard of a large cluster is small, few enough that copying all of them is cheap.
+/// Enough to keep the shards of a large cluster small; few enough to copy all of them cheaply.
 const SHARDS: usize = 64;
 
 type Shard = HashTable<Arc<Topic>>;
@@ -31,7 +31,7 @@ impl Default for TopicIndex {
     }
 }
 
-/// The bits that a hash table looks at least at.
+/// Uses bits of the hash that the hash tables hardly use.
 fn shard_of(hash: u64) -> usize {
     (hash >> 32) as usize % SHARDS
 }
@@ -42,7 +42,7 @@ impl TopicIndex {
         Self { hasher, by_name: shards(), by_id: shards(), len: 0 }
     }
 
-    /// An empty table of the same seed.
+    /// An empty index with the same seed.
     pub(super) fn new_empty(&self) -> Self {
         Self::empty(self.hasher.clone())
     }
@@ -61,12 +61,12 @@ impl TopicIndex {
         self.by_id.get(shard_of(hash))?.find(hash, |topic| topic.id == id)
     }
 
-    /// In no order.
+    /// All topics, in no particular order.
     pub(super) fn iter(&self) -> impl Iterator<Item = &Arc<Topic>> {
         self.by_name.iter().flat_map(|shard| shard.iter())
     }
 
-    /// Puts a topic in the place of the one of this name.
+    /// Inserts a topic, replacing one of the same name.
     pub(super) fn insert(&mut self, topic: Arc<Topic>) {
         self.remove(&topic.name);
         self.len += 1;

@@ -1,8 +1,8 @@
-//! Which topics the metadata is kept fresh for: those that were used lately, and those that match a
-//! pattern. No I/O; the time is given.
+//! The topics that refreshes ask for: recently used ones, and those that match a pattern. No I/O; the
+//! caller passes the time.
 //!
-//! Invariant: what is used stays; what nobody has used for `metadata.max.idle.ms` leaves, and what
-//! the brokers say does not exist leaves much sooner, so that refreshes do not ask for it for ever.
+//! Invariant: a topic in use stays. One that has not been used for `metadata.max.idle.ms` is dropped,
+//! and one that does not exist much sooner, so that refreshes do not ask for it for ever.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -12,34 +12,34 @@ use tokio::time::{Duration, Instant};
 
 use super::{Snapshot, Topic};
 
-/// How long a topic that does not exist is asked for after its last use.
+/// How long a topic that does not exist is tracked after its last use.
 const MISSING_TOPIC_IDLE: Duration = Duration::from_secs(10);
 
 type Matches = dyn Fn(&str) -> bool + Send + Sync;
 
-/// All topics whose names it says yes to, those to come included, for as long as it lives.
+/// A predicate on topic names, which also covers future topics. It is tracked while it lives.
 #[derive(Clone)]
 pub struct Pattern(Arc<Matches>);
 
 impl Pattern {
-    /// The topics for whose names `matches` is true.
+    /// Creates a pattern from a predicate on names.
     pub fn new(matches: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
         Self(Arc::new(matches))
     }
 
-    /// Every topic.
+    /// A pattern that matches every topic.
     #[must_use]
     pub fn all() -> Self {
         Self::new(|_| true)
     }
 
-    /// Whether a name is one of them.
+    /// Whether the pattern matches a name.
     #[must_use]
     pub fn matches(&self, name: &str) -> bool {
         (self.0)(name)
     }
 
-    /// Those of a snapshot, in no order.
+    /// The matching topics of a snapshot, in no particular order.
     pub fn topics<'a>(&'a self, snapshot: &'a Snapshot) -> impl Iterator<Item = &'a Arc<Topic>> {
         snapshot.topics().filter(|topic| topic.exists() && self.matches(&topic.name))
     }
@@ -83,7 +83,7 @@ impl TrackedTopics {
         }
     }
 
-    /// Whether there is a pattern, so that only all topics together tell what belongs to it.
+    /// Whether there is a pattern; then refreshes must ask for all topics.
     pub(super) fn has_patterns(&mut self) -> bool {
         self.patterns.retain(|pattern| pattern.strong_count() > 0);
         !self.patterns.is_empty()
@@ -104,7 +104,7 @@ impl TrackedTopics {
         }
     }
 
-    /// Drops what has been idle for too long. What was looked up in a snapshot is noted now.
+    /// Drops topics that have been idle for too long. Counts the lookups in `snapshot` as uses.
     pub(super) fn expire(&mut self, now: Instant, max_idle: Duration, snapshot: &Snapshot) {
         self.used.retain(|name, used| {
             let topic = snapshot.peek_topic(name);
@@ -115,7 +115,7 @@ impl TrackedTopics {
             let exists = topic.is_none_or(|topic| topic.exists());
             let keep = idle < max_idle && (exists || idle < MISSING_TOPIC_IDLE);
             if !keep {
-                tracing::debug!(target: "ottla.metadata", topic = %name, exists, "forgotten: nobody uses it");
+                tracing::debug!(target: "ottla.metadata", topic = %name, exists, "topic is not used any more: no longer tracked");
             }
             keep
         });
