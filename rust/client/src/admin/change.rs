@@ -1,7 +1,7 @@
-//! Changes of topics at the controller: the one loop behind each operation of this folder.
+//! Changes of topics at the controller: the loop that all operations share.
 //!
-//! Invariant: a topic is asked for retry_cause only until the controller has given it an result, and an error
-//! says `maybe_done` unless the controller has surely changed nothing. A controller that resigns answers
+//! Invariant: a topic is sent again only until the controller has returned its result, and an error says
+//! `maybe_done` unless the controller has certainly changed nothing. A controller that resigns returns
 //! NOT_CONTROLLER although the change may be in its log, and TOPIC_ALREADY_EXISTS after a lost response
 //! may be about this call's own topic.
 
@@ -14,14 +14,14 @@ use crate::cluster::{Client, Route};
 use crate::error::{Error, Kind, Result};
 use crate::printable::printable;
 
-/// What the controller says of one topic: its name, a code and a message.
+/// The controller's result for one topic.
 pub(super) struct TopicResult {
     pub(super) topic: String,
     pub(super) code: ErrorCode,
     pub(super) message: Option<String>,
 }
 
-/// One operation: how it builds a request for some of the topics, in a version, and reads the response.
+/// An operation: how to build a request for some of the topics, and how to read the response.
 pub(super) struct TopicOperation<'a, T, R: Request> {
     pub(super) what: &'static str,
     pub(super) name: fn(&T) -> &str,
@@ -29,7 +29,7 @@ pub(super) struct TopicOperation<'a, T, R: Request> {
     pub(super) results: fn(R::Response) -> Vec<TopicResult>,
 }
 
-/// Changes all `topics`. One that fails does not keep the others from being changed; the first error is
+/// Changes all `topics`. A failure does not prevent the others from being changed; the first error is
 /// returned.
 pub(super) async fn change<T: Sync, R: Request>(
     client: &Client,
@@ -61,14 +61,14 @@ pub(super) async fn change<T: Sync, R: Request>(
     progress.failed.map_or(Ok(()), Err)
 }
 
-/// How far one call has come.
+/// The progress of one call.
 struct ChangeProgress<'t, T> {
     name: fn(&T) -> &str,
-    /// The topics without an result.
+    /// The topics without a result.
     pending: Vec<&'t T>,
-    /// Those of them that an earlier attempt may have changed.
+    /// Pending topics that an earlier attempt may have changed.
     in_doubt: HashSet<&'t str>,
-    /// The first error that is final.
+    /// The first final error.
     failed: Option<Error>,
 }
 
@@ -77,7 +77,7 @@ impl<'t, T> ChangeProgress<'t, T> {
         Self { name, pending: topics.iter().collect(), in_doubt: HashSet::new(), failed: None }
     }
 
-    /// Takes what a response says; returns why the topics that still wait have to be asked for retry_cause.
+    /// Processes a response. Returns why the pending topics must be retried, if any are left.
     fn process(&mut self, results: Vec<TopicResult>) -> Option<Error> {
         let mut retry_cause = None;
         for result in results {
@@ -99,12 +99,13 @@ impl<'t, T> ChangeProgress<'t, T> {
                 self.failed.get_or_insert(error);
             }
         }
-        let message = "the response leaves out some of the topics";
+        let message = "the response lacks some of the topics";
         let left_out = || Error::new(Kind::Protocol, message).maybe_done();
         retry_cause.or_else(|| (!self.pending.is_empty()).then(left_out))
     }
 
-    /// Takes note of a response that did not come; an error if it is of no use to try retry_cause.
+    /// Processes a failed attempt. Returns the cause of the retry, or an error if a retry would not
+    /// help.
     fn lost(&mut self, error: Error, sent: bool) -> Result<Error> {
         if sent {
             self.in_doubt.extend(self.pending.iter().map(|topic| (self.name)(topic)));
@@ -114,7 +115,8 @@ impl<'t, T> ChangeProgress<'t, T> {
     }
 }
 
-/// Whether a controller that answers this has surely changed nothing: it validates before it writes.
+/// Whether a controller that returns this code has certainly changed nothing: it validates before it
+/// writes.
 fn is_refusal(code: ErrorCode) -> bool {
     use ErrorCode as E;
     matches!(
@@ -137,7 +139,7 @@ fn is_refusal(code: ErrorCode) -> bool {
     )
 }
 
-/// A controller's verdict on one topic, with its message, which is made harmless for a terminal.
+/// Converts the controller's result for one topic. Its message is escaped for terminals.
 fn check(result: &TopicResult) -> Result<()> {
     let Err(code) = result.code.ok() else { return Ok(()) };
     let error = Error::from_code(code).topic(&result.topic);

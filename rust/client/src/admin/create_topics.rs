@@ -1,4 +1,4 @@
-//! CreateTopics: make topics, and wait until the metadata shows them.
+//! CreateTopics: creates topics and waits until the metadata has their leaders.
 
 use std::sync::Arc;
 
@@ -13,23 +13,23 @@ use crate::cluster::Client;
 use crate::cluster::IfMissing;
 use crate::error::{Error, Result};
 
-/// A topic to make.
+/// A topic to create.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewTopic {
     /// Its name.
     pub name: String,
-    /// How many partitions; the cluster's default if `None`.
+    /// The number of partitions; the cluster's default if `None`.
     pub partitions: Option<i32>,
-    /// How many replicas each; the cluster's default if `None`.
+    /// The replication factor; the cluster's default if `None`.
     pub replication: Option<i16>,
-    /// Its configuration, by Kafka's names.
+    /// The topic's configuration, under Kafka's names.
     pub configs: Vec<(String, String)>,
 }
 
 impl Client {
-    /// Makes topics, and returns when their partitions have leaders. A topic that exists already
-    /// is an error, as is any that cannot be made; the others are made all the same. The error says
-    /// `maybe_done` if the topic may have been made by this call, whose response was lost.
+    /// Creates topics and waits until their partitions have leaders. Returns the first error, such as
+    /// that a topic exists already, but creates the other topics all the same. An error says
+    /// `maybe_done` if this call may have created the topic, because a response was lost.
     pub async fn create_topics(&self, topics: &[NewTopic], timeout: Duration) -> Result<()> {
         let deadline = Instant::now() + timeout;
         let operation = TopicOperation {
@@ -43,7 +43,7 @@ impl Client {
         self.await_leaders(&names, deadline.saturating_duration_since(Instant::now())).await
     }
 
-    /// Waits until every partition of topics has a leader.
+    /// Waits until every partition of the topics has a leader.
     async fn await_leaders(&self, names: &[Arc<str>], timeout: Duration) -> Result<()> {
         let mut retry = self.retry("waiting for the new topics' leaders", timeout);
         loop {

@@ -1,4 +1,4 @@
-//! DeleteTopics: delete topics by name.
+//! DeleteTopics: deletes topics by name.
 
 use ottla_protocol::ErrorCode;
 use ottla_protocol::messages::delete_topics::{DeleteTopicState, DeleteTopicsRequest, DeleteTopicsResponse};
@@ -8,12 +8,13 @@ use super::change::{TopicOperation, TopicResult, change};
 use crate::cluster::Client;
 use crate::error::Result;
 
-/// The first version that names topics one by one, by name or id.
+/// The first version with a list of topics by name or id.
 const BY_STATE: i16 = 6;
 
 impl Client {
-    /// Deletes topics. One that does not exist is an error, with `maybe_done` if it may have been this
-    /// call that deleted it, whose response was lost.
+    /// Deletes topics. Returns the first error, such as that a topic does not exist, but deletes the
+    /// others all the same. An error says `maybe_done` if this call may have deleted the topic, because
+    /// a response was lost.
     pub async fn delete_topics(&self, names: &[String], timeout: Duration) -> Result<()> {
         let operation = TopicOperation {
             what: "deleting topics",

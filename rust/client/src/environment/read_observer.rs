@@ -1,4 +1,4 @@
-//! A stream on which somebody listens: what is read passes by a [`ReadObserver`], what is written does not.
+//! A stream whose reads are shown to an observer. Writes are not.
 
 use std::io;
 use std::pin::Pin;
@@ -8,13 +8,13 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::environment::Stream;
 
-/// Who listens.
+/// Observes the reads of a stream.
 pub(crate) trait ReadObserver: Unpin {
-    /// What a read brought: these bytes, none at the end, or an error.
+    /// Called with the result of each read: the bytes, none at the end of the stream, or an error.
     fn on_read(&mut self, read: &io::Result<&[u8]>);
 }
 
-/// A stream and who listens to it.
+/// A stream and the observer of its reads.
 pub struct ObservedStream<T> {
     stream: Box<dyn Stream>,
     pub(crate) observer: T,

@@ -1,7 +1,7 @@
-//! Asking the leaders of many partitions something: one request a broker, and again what failed.
+//! Requests to the leaders of many partitions: one request per broker.
 //!
-//! Invariant: what fails for single partitions is tried again with fresh metadata until the deadline,
-//! and no partition is left out of the result.
+//! Invariant: partitions with a transient error are retried with fresh metadata until the deadline, and
+//! no partition is missing from the result.
 
 use std::collections::{BTreeMap, HashMap};
 use std::future::Future;
@@ -18,14 +18,14 @@ use crate::metadata::no_leader::no_leader;
 use crate::metadata::{Snapshot, TopicSelector};
 use crate::topic_partition::TopicPartition;
 
-/// The partitions that one leader is response for, each with what is response.
+/// The parameters of a request to one leader, by partition.
 pub(crate) type PartitionRequests<W> = BTreeMap<TopicPartition, W>;
 
-/// What a leader answered for each.
+/// The result of each partition in a leader's response.
 pub(crate) type PartitionResults<F> = Vec<(TopicPartition, ErrorCode, F)>;
 
 impl Client {
-    /// Has `send` send each leader for its requests_of_broker of `wanted`.
+    /// Calls `send` for each leader with its partitions of `wanted`, until each has a result.
     pub(crate) async fn request_from_leaders<W, F, SendRequest, Response>(
         &self,
         what: &str,
@@ -79,7 +79,7 @@ impl Client {
     }
 }
 
-/// Who is response for what. Partitions without a leader wait for one.
+/// Groups the partitions by leader. Partitions without a leader are left for a later attempt.
 fn group_by_leader<W: Clone>(
     wanted: &PartitionRequests<W>,
     snapshot: &Snapshot,
@@ -100,7 +100,7 @@ fn group_by_leader<W: Clone>(
     Ok(parts)
 }
 
-/// Moves what was answered from `wanted` to `found`; what may succeed later stays in `wanted`.
+/// Moves partitions with a result from `wanted` to `found`; those to be retried stay in `wanted`.
 fn process_results<W, F>(
     results: PartitionResults<F>,
     broker: i32,

@@ -1,7 +1,7 @@
-//! ListOffsets: where partitions start and end, and where a timestamp lies in them.
+//! ListOffsets: the start and end of partitions, and the offsets of timestamps.
 //!
-//! Invariant: no partition is left out of the result (`leader_requests.rs`), but of what one broker says by
-//! itself.
+//! Invariant: no partition is missing from the result of [`Client::list_offsets`]
+//! (`leader_requests.rs`).
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,20 +16,20 @@ use crate::metadata::Snapshot;
 use crate::requests::{PartitionRequests, PartitionResults};
 use crate::topic_partition::TopicPartition;
 
-/// On the wire, the record with the largest timestamp, and the version that first knows it.
+/// The wire value for the record with the largest timestamp, and the first version that supports it.
 const MAX_TIMESTAMP: i64 = -3;
 const MAX_TIMESTAMP_SINCE: i16 = 7;
 
-/// Which offset is response for.
+/// The offset to look up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OffsetSpec {
-    /// The first record that is there.
+    /// The first record in the log.
     Earliest,
-    /// The end: where the next record will be.
+    /// The end of the log: the offset of the next record.
     Latest,
     /// The record with the largest timestamp (KIP-734).
     MaxTimestamp,
-    /// The first record at or after this time, in milliseconds since 1970.
+    /// The first record at or after this time, in milliseconds since the epoch.
     Timestamp(i64),
 }
 
@@ -44,19 +44,19 @@ impl OffsetSpec {
     }
 }
 
-/// An offset as the leader told it.
+/// An offset, as the leader reports it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ListedOffset {
     /// The offset; -1 if no record has such a timestamp.
     pub offset: i64,
-    /// The record's timestamp in milliseconds; -1 where none was response for.
+    /// The record's timestamp in milliseconds; -1 if the lookup was not by timestamp.
     pub timestamp: i64,
-    /// The leader epoch of the record; -1 if unknown.
+    /// The record's leader epoch; -1 if unknown.
     pub leader_epoch: i32,
 }
 
 impl Client {
-    /// The offsets of partitions. `read_committed` has `Latest` mean the last stable offset.
+    /// Looks up offsets of partitions. With `read_committed`, `Latest` is the last stable offset.
     pub async fn list_offsets(
         &self,
         wanted: impl IntoIterator<Item = (TopicPartition, OffsetSpec)>,
@@ -74,7 +74,7 @@ impl Client {
         .await
     }
 
-    /// What one broker says of what it leads: one request, and nothing is tried again.
+    /// Looks up offsets on one broker: a single request, without retries.
     pub(crate) async fn list_offsets_on(
         &self,
         broker: i32,
@@ -96,10 +96,10 @@ async fn send_request(
     let version = connection.version::<ListOffsetsRequest>(10)?;
     let mut partitions = request.topics.iter().flat_map(|topic| &topic.partitions);
     if version < MAX_TIMESTAMP_SINCE && partitions.any(|p| p.timestamp == MAX_TIMESTAMP) {
-        let words = format!(
-            "the broker speaks ListOffsets up to {version}; the largest timestamp needs {MAX_TIMESTAMP_SINCE} (Kafka 3.0)"
+        let message = format!(
+            "the broker supports ListOffsets up to version {version}; the largest timestamp needs {MAX_TIMESTAMP_SINCE} (Kafka 3.0)"
         );
-        return Err(Error::new(Kind::Broker, words).broker(broker).address(connection.address()));
+        return Err(Error::new(Kind::Broker, message).broker(broker).address(connection.address()));
     }
     let response = connection.request(request, version).await.map_err(|error| error.broker(broker))?;
     connection.throttle(response.throttle_time_ms);

@@ -1,5 +1,5 @@
-//! Requests that each partition's leader results for itself: one request per leader, repeated until each
-//! partition has its result.
+//! Requests that the leader of each partition serves: one request per leader, repeated until each
+//! partition has a result.
 
 mod leader_requests;
 mod list_offsets;

@@ -1,7 +1,8 @@
-//! OffsetForLeaderEpoch: where the epochs of leaders end in their logs, which tells whether a log was
-//! cut below a position (KIP-320).
+//! OffsetForLeaderEpoch: the end offsets of leader epochs, which reveal whether a log was truncated
+//! below a position (KIP-320).
 //!
-//! Invariant: one request, and nothing is tried again here; that is for who asks (`consumer/leaders.rs`).
+//! Invariant: a single request, without retries; the caller retries
+//! (`consumer/positions/leader_lookups.rs`).
 
 use std::sync::Arc;
 
@@ -16,26 +17,26 @@ use crate::metadata::Snapshot;
 use crate::requests::{PartitionRequests, PartitionResults};
 use crate::topic_partition::TopicPartition;
 
-/// The first version that consumers may use: before, only brokers were let.
+/// The first version that consumers may use; earlier ones are for brokers only.
 const SINCE: i16 = 3;
 
-/// Where an epoch ends.
+/// The end of an epoch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct EpochEnd {
-    /// The largest epoch that is not above the one that was response for; -1 if the leader knows none.
+    /// The largest epoch not above the requested one; -1 if the leader knows none.
     pub(crate) leader_epoch: i32,
-    /// The offset after its last record; -1 if the leader does not know.
+    /// The offset after the epoch's last record; -1 if the leader does not know it.
     pub(crate) end_offset: i64,
 }
 
 impl EpochEnd {
-    /// What a leader that cannot be response is taken to say: nothing was cut.
+    /// The result for a broker that does not support the request: no truncation.
     const NOT_TRUNCATED: Self = Self { leader_epoch: i32::MAX, end_offset: i64::MAX };
 }
 
 impl Client {
-    /// Where epochs end, as one broker says of what it leads. A broker too old to be response (before Kafka
-    /// 2.3) is taken to have lost nothing.
+    /// Looks up the ends of epochs on one broker. A broker that does not support this (before Kafka 2.3)
+    /// is assumed to have truncated nothing.
     pub(crate) async fn epoch_ends_on(
         &self,
         broker: i32,

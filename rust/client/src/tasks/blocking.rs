@@ -1,7 +1,7 @@
-//! Work that waits outside of the runtime: an application's callbacks, a KDC.
+//! Blocking work outside the runtime: the application's callbacks, a KDC.
 //!
-//! Invariant: of each kind of work so many run at once and no more, so that a callback that does not return
-//! holds up its own client, and not all others for want of threads.
+//! Invariant: each pool runs a limited number of calls at once, so that a callback that does not return
+//! blocks only its own client, and not others for lack of threads.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use tokio::task::spawn_blocking;
 
 use crate::error::{Error, Kind, Result};
 
-/// Places for one kind of work.
+/// Limits how many blocking calls of one kind run at once.
 #[derive(Debug, Clone)]
 pub struct BlockingPool {
     what: &'static str,
@@ -18,14 +18,14 @@ pub struct BlockingPool {
 }
 
 impl BlockingPool {
-    /// For `what`, so often at once.
+    /// Creates a pool for `what` with this many permits.
     #[must_use]
     pub fn new(what: &'static str, permits: usize) -> Self {
         Self { what, permits: Arc::new(Semaphore::new(permits)) }
     }
 
-    /// Runs work on a thread that may wait, when there is a permit. Whoever gives up waiting leaves the work
-    /// to its end, and its permit with it. It is an error if the work panics, or the runtime shuts down.
+    /// Runs `work` on a blocking thread when a permit is free. If the caller gives up, the work still
+    /// runs to its end and keeps its permit. Fails if the work panics or the runtime shuts down.
     pub async fn run<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
         let permit = Arc::clone(&self.permits).acquire_owned().await;
         let permit = permit.map_err(|_| Error::new(Kind::Closed, "the client is shutting down"))?;
@@ -37,13 +37,13 @@ impl BlockingPool {
     }
 }
 
-/// Runs work on a thread that may wait. It is an error if the work panics, or the runtime shuts down.
+/// Runs `work` on a blocking thread. Fails if it panics or the runtime shuts down.
 pub(crate) async fn run_blocking<T: Send + 'static>(
     what: &str,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T> {
     spawn_blocking(work).await.map_err(|error| match error.is_panic() {
-        true => Error::new(Kind::Internal, format!("{what} has panicked")),
+        true => Error::new(Kind::Internal, format!("{what} panicked")),
         false => Error::new(Kind::Closed, "the client's runtime is shutting down"),
     })
 }
@@ -73,6 +73,6 @@ mod tests {
         assert!(slow.run(|| ()).await.is_ok());
         let died = quick.run(|| panic!("on purpose")).await.map(|(): ()| ());
         assert_eq!(died.err().map(|error| error.kind()), Some(Kind::Internal));
-        assert!(quick.run(|| ()).await.is_ok(), "its permit is free again");
+        assert!(quick.run(|| ()).await.is_ok(), "the permit is free again");
     }
 }

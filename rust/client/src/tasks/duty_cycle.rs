@@ -1,26 +1,26 @@
-//! How often a task may walk over all of its partitions.
+//! Limits how often a task iterates over all of its partitions.
 //!
-//! Invariant: walks that take long (a hundred thousand partitions) take at most a third of the time, whatever
-//! wakes the task; what happens meanwhile is seen by the next walk. Short ones are not delayed.
+//! Invariant: long passes (over a hundred thousand partitions) take at most a third of the time, however
+//! often the task is woken; the next pass handles what happened meanwhile. Short passes are not delayed.
 
 use tokio::time::{Duration, Instant};
 
-/// A walk that takes no longer than this is as good as none.
+/// Passes no longer than this are not limited.
 const NEGLIGIBLE: Duration = Duration::from_millis(1);
 
-/// The times of a task's walks.
+/// The schedule of a task's passes.
 #[derive(Debug, Default)]
 pub(crate) struct DutyCycle {
     not_before: Option<Instant>,
 }
 
 impl DutyCycle {
-    /// When the next walk may begin, if that is not now.
+    /// When the next pass may begin; `None` for now.
     pub(crate) fn wait_until(&self, now: Instant) -> Option<Instant> {
         self.not_before.filter(|not_before| *not_before > now)
     }
 
-    /// Notes a walk that has just ended.
+    /// Records a pass.
     pub(crate) fn record_pass(&mut self, began: Instant, ended: Instant) {
         let took = ended.saturating_duration_since(began);
         self.not_before = (took > NEGLIGIBLE).then(|| ended + 2 * took);
