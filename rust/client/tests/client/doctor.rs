@@ -130,7 +130,7 @@ async fn all_addresses_of_a_name_are_looked_at_and_each_has_its_facts() {
     let cluster = cluster(1).await;
     let (good, closed) = (cluster.brokers()[0].address, closed_port());
     let hole: SocketAddr = "192.0.2.1:9092".parse().unwrap();
-    let network = Arc::new(Names::default());
+    let network = Arc::new(NamedNetwork::default());
     network.names.lock().insert("kafka".to_owned(), vec![hole, closed, good]);
     network.black_holes.lock().push(hole);
     let config = config("kafka:9092", &[("socket.connection.setup.timeout.ms", "300")]);

@@ -1,4 +1,4 @@
-//! All tests of the engine in one program: a module proves one thing, and says what at its top.
+//! All tests of the client in one program. Each module proves one thing, which its head names.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail")]
 
@@ -51,6 +51,7 @@ mod producer_append;
 mod producer_batch_growth;
 mod producer_faults;
 mod producer_moves;
+mod rebootstrap;
 mod recovery;
 mod scan;
 mod scan_remade;

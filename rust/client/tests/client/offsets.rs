@@ -341,7 +341,7 @@ async fn an_answer_that_leaves_something_out_is_not_taken_for_nothing_committed(
     let address = serve_at(listener, move |mut stream| {
         let (fetches, host) = (std::sync::Arc::clone(&counted), host.clone());
         async move {
-            let Some(()) = shake_hands(&mut stream).await else { return };
+            let Some(()) = handshake(&mut stream).await else { return };
             while let Some(header) = read_request(&mut stream).await {
                 let (version, id) = (header.api_version, header.correlation_id);
                 let host = host.clone();

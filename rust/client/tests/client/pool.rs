@@ -1,6 +1,6 @@
-//! Proves: at most one connection per broker and role, whoever asks and whatever fails; a broker at
-//! another address gets another connection without harm to those who use the old one; set-up
-//! times grow and idle connections go; their state and the metrics tell all of it.
+//! Proves: there is at most one connection per broker and role, however many callers and failures; a
+//! broker at a new address gets a new connection while requests finish on the old one; setup timeouts
+//! grow and idle connections close; the status and the metrics report all of this.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -36,7 +36,7 @@ async fn two_roles_never_exceed_one_connection_each() {
     let client = client(&cluster, &[]).await;
     let mut most = 0;
     for _ in 0..25 {
-        // Connections break all the time, so that many want a new one at once.
+        // Connections break all the time, so that many callers need a new one at once.
         let cut = Fault::once(Match::api(ApiKey::Metadata), Reaction::Disconnect(When::BeforeHandling));
         cluster.inject(Fault { times: Some(5), ..cut });
         let mut asked = tokio::task::JoinSet::new();
@@ -46,12 +46,12 @@ async fn two_roles_never_exceed_one_connection_each() {
             asked.spawn(async move { ask(&client, role, n % 3 + 1).await });
         }
         while let Some(outcome) = asked.join_next().await {
-            // Some are cut off, as the fault says.
+            // The fault disconnects some of them.
             let _ = outcome.unwrap();
             most = (1..=3).map(|broker| cluster.connections(broker)).max().unwrap().max(most);
         }
     }
-    // The broker may not have noticed yet that it has lost one. What the client holds is exact.
+    // The broker may not have noticed a lost connection yet; the client's count is exact.
     assert!(most <= 4, "{most} connections to one broker");
     cluster.clear_faults();
     for broker in 1..=3 {
@@ -86,17 +86,17 @@ async fn a_coordinator_s_heartbeat_does_not_wait_behind_data() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_broker_that_moved_gets_a_new_connection_while_the_old_one_lives() {
+async fn a_moved_broker_gets_a_new_connection_while_the_old_one_is_in_use() {
     let old = cluster(1).await;
     let new = MockCluster::start(ottla_mock::MockConfig { brokers: 1, ..in_memory() }).await.unwrap();
-    let network = Arc::new(Names::default());
-    // Metadata says where broker 1 is: first in one cluster, then in the other.
+    let network = Arc::new(NamedNetwork::default());
+    // The metadata locates broker 1 first in one cluster, then in the other.
     network.names.lock().insert("seed".to_owned(), vec![old.brokers()[0].address]);
     let client = Client::connect(config("seed:9092", &[]), environment(&network, 1), SOON);
     let client = soon(client).await.unwrap();
     let before = soon(client.connection(Route::Broker(1))).await.unwrap();
     assert_eq!(before.endpoint().port, old.brokers()[0].address.port());
-    // A request on the old connection is on its way while the broker moves.
+    // A request is in flight on the old connection while the broker moves.
     old.inject(Fault::once(Match::api(ApiKey::Metadata).broker(1), Reaction::Delay(ms(3000))));
     let held = Arc::clone(&before);
     let waiting = tokio::spawn(async move {
@@ -124,7 +124,7 @@ async fn a_broker_that_moved_gets_a_new_connection_while_the_old_one_lives() {
 /// KIP-601.
 #[tokio::test(start_paused = true)]
 async fn each_attempt_to_connect_gets_more_time_up_to_the_maximum() {
-    let network = Arc::new(Names::default());
+    let network = Arc::new(NamedNetwork::default());
     let pairs = [
         ("socket.connection.setup.timeout.ms", "1000"),
         ("socket.connection.setup.timeout.max.ms", "5000"),
@@ -153,7 +153,7 @@ async fn each_attempt_to_connect_gets_more_time_up_to_the_maximum() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_idle_connection_goes_and_comes_back_and_one_in_use_stays() {
+async fn an_idle_connection_closes_and_reopens_and_one_in_use_stays() {
     let cluster = cluster(1).await;
     let client = client(&cluster, &[("connections.max.idle.ms", "300")]).await;
     let leader = cluster.leader("t", 0).unwrap();
@@ -173,14 +173,14 @@ async fn an_idle_connection_goes_and_comes_back_and_one_in_use_stays() {
     assert!(told.await.contains("not used for connections.max.idle.ms (300 ms)"));
     soon(ask(&client, ConnectionRole::Coordinator, leader)).await.expect("it comes back");
     assert_eq!(client.snapshot().generation, generation, "nothing is wrong with the broker");
-    // A request that takes longer than the idle time is no idleness.
+    // A request that takes longer than the idle time is not idleness.
     cluster.inject(Fault::once(Match::api(ApiKey::Metadata).broker(leader), Reaction::Delay(ms(900))));
     soon(ask(&client, ConnectionRole::Coordinator, leader)).await.expect("its answer");
     assert!(metrics(&client)["connection-close-total"] >= 1.0);
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_state_of_a_connection_tells_where_it_is() {
+async fn the_status_reports_the_phase_of_a_connection() {
     let cluster = cluster(1).await;
     let client =
         client(&cluster, &[("reconnect.backoff.ms", "5000"), ("reconnect.backoff.max.ms", "5000")]).await;
@@ -209,7 +209,7 @@ async fn the_state_of_a_connection_tells_where_it_is() {
     .await;
     waiting.abort();
 
-    // One that is up: round trips are measured, and a throttle is told.
+    // On an open connection, round trips are measured and throttling is reported.
     cluster.inject(Fault::new(Match::api(ApiKey::Metadata).broker(used), Reaction::Delay(ms(40))));
     soon(ask(&client, ConnectionRole::Data, used)).await.unwrap();
     let connection = soon(client.connection(Route::Broker(used))).await.unwrap();
@@ -239,15 +239,15 @@ async fn metrics_count_what_happened() {
     assert!(after["incoming-byte-total"] > before["incoming-byte-total"] + 100.0);
     assert!(after["request-rate"] > 0.0 && after["request-latency-max"] >= after["request-latency-avg"]);
     assert!(after["request-size-max"] >= after["request-size-avg"]);
-    // No TLS, no SASL: nothing was authenticated.
+    // Without TLS and SASL, nothing was authenticated.
     assert_eq!(after["successful-authentication-total"] + after["failed-authentication-total"], 0.0);
     client.close();
     until(|| metrics(&client)["connection-count"] == 0.0).await;
 }
 
-/// Times that are as long as a configuration can have them: none of the sums overflows.
+/// The longest times that a configuration can have do not overflow.
 #[tokio::test(start_paused = true)]
-async fn huge_time_outs_are_only_long() {
+async fn huge_timeouts_do_not_overflow() {
     let cluster = cluster(1).await;
     let most = |max: i64| Value::Int(max);
     let int = i64::from(i32::MAX);

@@ -196,7 +196,7 @@ async fn a_port_that_speaks_something_else_is_told_so() {
     let error = try_connect(address, &[trust]).await.expect_err("plaintext");
     assert!(error.message().contains("security.protocol=PLAINTEXT"), "{error}");
     assert_eq!(error.context().phase, Some(Phase::Tls));
-    let http = answering(b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n");
+    let http = server_responding(b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n");
     let error = try_connect(http, &[trust]).await.expect_err("HTTP");
     assert!(error.message().contains("HTTP"), "{error}");
     let silent = tcp_server(|stream| async move {

@@ -94,7 +94,7 @@ impl Member {
 }
 
 /// Polls all members until together they have what is wanted, each its share and none twice.
-pub(crate) async fn settled(members: &mut [&mut Member], wanted: &[(&str, i32)]) {
+pub(crate) async fn poll_until_assigned(members: &mut [&mut Member], wanted: &[(&str, i32)]) {
     let wanted: BTreeSet<TopicPartition> = wanted
         .iter()
         .flat_map(|(topic, partitions)| (0..*partitions).map(|index| (Arc::from(*topic), index)))
