@@ -255,8 +255,8 @@ async fn canonical_names_replace_the_bootstrap_servers() {
     soon(connected).await.expect("a client");
     assert!(network.resolved.lock().contains(&"broker-1".to_owned()));
     // No server is left: the error names every canonical name with its cause.
-    let nobody = closed_port();
-    network.names.lock().insert("broker-1".to_owned(), vec![nobody]);
+    let unreachable = closed_port();
+    network.names.lock().insert("broker-1".to_owned(), vec![unreachable]);
     let connected = Client::connect(config(&servers, &pairs), environment(&network, 1), SOON);
     let error = soon(connected).await.expect_err("unreachable");
     let tried: Vec<String> =

@@ -10,7 +10,7 @@ use ottla_protocol::messages::describe_cluster::DescribeClusterRequest;
 
 async fn ask(client: &Client, broker: i32) {
     let request = DescribeClusterRequest::default();
-    soon(client.send(Route::Broker(broker), &request, 2)).await.expect("an answer");
+    soon(client.send(Route::Broker(broker), &request, 2)).await.expect("a response");
 }
 
 async fn coordinator(client: &Client) -> i32 {

@@ -1,5 +1,5 @@
 //! Proves: the events between any two snapshots are complete and without duplicates; a slow subscriber
-//! learns how many events it missed, and delays nobody.
+//! learns how many events it missed, and delays no other.
 
 use std::collections::{BTreeMap, BTreeSet};
 

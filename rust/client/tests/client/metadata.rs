@@ -127,7 +127,7 @@ fn implausibly_high_partition_numbers_are_ignored() {
 fn only_a_new_id_resets_the_epochs() {
     let (cache, _all) = cache();
     merge(&cache, vec![topic("t", T, 1, 5)]);
-    assert_eq!(leader(&merge(&cache, vec![topic("t", Uuid::ZERO, 2, 3)])), (1, 5), "no id is told");
+    assert_eq!(leader(&merge(&cache, vec![topic("t", Uuid::ZERO, 2, 3)])), (1, 5), "without an id");
     assert_eq!(cache.snapshot().topic("t").unwrap().id, T);
     let other = Uuid([2; 16]);
     assert_eq!(leader(&merge(&cache, vec![topic("t", other, 2, 0)])), (2, 0), "made again");
@@ -161,9 +161,9 @@ fn a_partial_response_keeps_other_topics_and_a_full_one_removes_missing_topics()
         cache.process_response(response(vec![topic("u", Uuid([3; 16]), 2, 1)]), true, TopicSelector::Tracked);
     assert!(snapshot.topic("t").is_none() && snapshot.topic("u").is_some());
     let before = cache.snapshot().generation;
-    let nobody = MetadataResponse { brokers: Vec::new(), ..response(Vec::new()) };
-    let snapshot = cache.process_response(nobody, false, TopicSelector::Tracked);
-    assert_eq!(snapshot.brokers.len(), 2, "a broker that is starting knows nobody");
+    let no_brokers = MetadataResponse { brokers: Vec::new(), ..response(Vec::new()) };
+    let snapshot = cache.process_response(no_brokers, false, TopicSelector::Tracked);
+    assert_eq!(snapshot.brokers.len(), 2, "a starting broker knows no brokers");
     assert!(snapshot.generation > before);
 }
 
@@ -248,7 +248,7 @@ async fn a_missing_topic_is_no_longer_tracked() {
     assert!(client.snapshot().topic("misspelt").is_none());
     cluster.create_topic(TopicSpec::new("misspelt")).unwrap();
     soon(client.refresh(client.snapshot().generation, TopicSelector::Tracked)).await.expect("metadata");
-    assert!(client.snapshot().topic("misspelt").is_none(), "nobody asks for it");
+    assert!(client.snapshot().topic("misspelt").is_none(), "it is not requested");
     soon(client.topics(&[name], IfMissing::Wait, SOON)).await.expect("now it is there");
 }
 
@@ -339,16 +339,16 @@ async fn a_pattern_tracks_matching_and_future_topics_while_it_lives() {
     assert_eq!(refresh(TopicSelector::Tracked).await.unwrap().topics().count(), 3);
     mock.delete_topic("orders-eu").unwrap();
     assert_eq!(refresh(TopicSelector::Tracked).await.unwrap().topics().count(), 2);
-    let mut told = Vec::new();
+    let mut events_seen = Vec::new();
     while let Ok(event) = events.try_recv() {
-        told.push(event.to_string());
+        events_seen.push(event.to_string());
     }
     let expected = [
         "topic orders-eu appeared, with 1 partitions",
         "topic orders-us appeared, with 2 partitions",
         "topic orders-eu is gone",
     ];
-    assert_eq!(told, expected);
+    assert_eq!(events_seen, expected);
     drop(orders);
     assert_eq!(refresh(TopicSelector::Tracked).await.unwrap().topics().count(), 1);
     assert!(events.try_recv().is_err(), "what is not of interest any more is not gone");
@@ -375,7 +375,7 @@ async fn a_deleted_topic_is_soon_no_longer_requested_unless_waited_for() {
     };
     tokio::time::advance(ms(9_000)).await;
     assert_eq!(asked(&cache), ["gone", "t"]);
-    assert!(cache.snapshot().topic("gone").is_some(), "somebody looked it up");
+    assert!(cache.snapshot().topic("gone").is_some(), "it was looked up");
     tokio::time::advance(ms(9_000)).await;
     assert_eq!(asked(&cache), ["gone", "t"]);
     tokio::time::advance(ms(10_000)).await;

@@ -80,7 +80,7 @@ async fn a_coordinator_s_heartbeat_does_not_wait_behind_data() {
     });
     until(|| status(&client, leader, ConnectionRole::Data).is_some_and(|status| status.in_flight > 0)).await;
     let started = Instant::now();
-    soon(ask(&client, ConnectionRole::Coordinator, leader)).await.expect("an answer");
+    soon(ask(&client, ConnectionRole::Coordinator, leader)).await.expect("a response");
     assert!(started.elapsed() < ms(1500), "{:?}", started.elapsed());
     soon(slow).await.unwrap().expect("offsets");
 }
@@ -115,7 +115,7 @@ async fn a_moved_broker_gets_a_new_connection_while_the_old_one_is_in_use() {
     let after = soon(client.connection(Route::Broker(1))).await.unwrap();
     assert_eq!(after.endpoint().port, new.brokers()[0].address.port());
     assert!(before.close_reason().is_none(), "who uses the old connection keeps it");
-    soon(waiting).await.unwrap().expect("its answer came");
+    soon(waiting).await.unwrap().expect("its response arrives");
     drop(before);
     until(|| old.connections(1) == 0).await;
     assert_eq!(client.connections().len(), 1);
@@ -161,7 +161,7 @@ async fn an_idle_connection_closes_and_reopens_and_one_in_use_stays() {
     soon(ask(&client, ConnectionRole::Coordinator, leader)).await.unwrap();
     let generation = client.snapshot().generation;
     until(|| cluster.connections(leader) == 0).await;
-    let told = soon(async {
+    let cause = soon(async {
         loop {
             if let Event::ConnectionLost { broker, cause, .. } = events.recv().await.unwrap()
                 && broker == leader
@@ -170,12 +170,12 @@ async fn an_idle_connection_closes_and_reopens_and_one_in_use_stays() {
             }
         }
     });
-    assert!(told.await.contains("not used for connections.max.idle.ms (300 ms)"));
+    assert!(cause.await.contains("not used for connections.max.idle.ms (300 ms)"));
     soon(ask(&client, ConnectionRole::Coordinator, leader)).await.expect("it comes back");
     assert_eq!(client.snapshot().generation, generation, "nothing is wrong with the broker");
     // A request that takes longer than the idle time is not idleness.
     cluster.inject(Fault::once(Match::api(ApiKey::Metadata).broker(leader), Reaction::Delay(ms(900))));
-    soon(ask(&client, ConnectionRole::Coordinator, leader)).await.expect("its answer");
+    soon(ask(&client, ConnectionRole::Coordinator, leader)).await.expect("its response");
     assert!(metrics(&client)["connection-close-total"] >= 1.0);
 }
 

@@ -33,7 +33,7 @@ async fn hanging_request(cluster: &MockCluster, connection: Arc<Connection>) -> 
     let waiting = tokio::spawn(async move {
         let request = DescribeClusterRequest::default();
         let version = user.version::<DescribeClusterRequest>(2).expect("a version");
-        user.request(&request, version).await.expect_err("no answer");
+        user.request(&request, version).await.expect_err("no response");
     });
     until(|| connection.in_flight() == before + 1).await;
     waiting

@@ -102,7 +102,7 @@ pub(crate) async fn handshake(stream: &mut (impl Peer + ?Sized)) -> Option<()> {
         min_version: api.versions().0,
         max_version: api.versions().1,
     });
-    let answer = ApiVersionsResponse { api_keys: api_keys.collect(), ..Default::default() };
-    respond(stream, ApiKey::ApiVersions, header.api_version, header.correlation_id, &answer).await;
+    let response = ApiVersionsResponse { api_keys: api_keys.collect(), ..Default::default() };
+    respond(stream, ApiKey::ApiVersions, header.api_version, header.correlation_id, &response).await;
     Some(())
 }
