@@ -10,7 +10,7 @@
 //! - [`admin`]: creates and deletes topics.
 //! - [`security`]: TLS and SASL.
 //! - [`doctor`]: checks each step of each connection and reports what is wrong.
-//! - [`config`], [`metrics`], [`error`]: one row per configuration key, the Java client's metrics, one error type.
+//! - [`config`], [`metrics`], [`error`]: a row per key, the Java client's metrics, one error type.
 //! - [`environment`]: DNS, sockets, randomness and tokens, injected.
 //! - [`tasks`]: panics as errors, blocking work, limits on long passes.
 //!
