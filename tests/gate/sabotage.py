@@ -79,7 +79,7 @@ MUTATIONS = [
         "retries-pass-their-deadline",
         "rust/client/src/retry/mod.rs",
         "if Instant::now() + wait >= self.deadline {",
-        "if Instant::now() + wait >= self.deadline + LONGEST {",
+        "if Instant::now() + wait >= self.deadline + MAX_TIMEOUT {",
     ),
     Mutation(
         "retries-do-not-pause",
@@ -90,8 +90,8 @@ MUTATIONS = [
     Mutation(
         "older-metadata-overwrites-newer",
         "rust/client/src/metadata/topic.rs",
-        "answer.leader_epoch < 0 || answer.leader_epoch >= epoch",
-        "answer.leader_epoch < 0 || answer.leader_epoch >= epoch.min(0)",
+        "update.leader_epoch < 0 || update.leader_epoch >= epoch",
+        "update.leader_epoch < 0 || update.leader_epoch >= epoch.min(0)",
     ),
     Mutation(
         "correlation-ids-are-not-compared",
@@ -156,7 +156,7 @@ MUTATIONS = [
     ),
     Mutation(
         "secrets-are-shown",
-        "rust/client/src/security/secret.rs",
+        "rust/client/src/secret.rs",
         'f.write_str(if self.is_empty() { "<none>" } else { "<hidden>" })',
         'f.write_str(if self.is_empty() { "<none>" } else { self.expose() })',
     ),

@@ -65,7 +65,7 @@ EXPECTED = {
     ("README.md", 0): Expected(r'RecordMetadata\(topic="orders", partition=0, offset=3'),
     ("README.md", 1): Expected("None b'three'", endless=True),
     ("README.md", 3): Expected(r"\d\n\[ConnectionStatus"),
-    ("README.md", 4): Expected("orders-0 is led by", endless=True, nudge=_move_leader),
+    ("README.md", 4): Expected("the leader of orders-0 changed", endless=True, nudge=_move_leader),
     ("docs/consumer.md", 0): Expected("None b'three'", endless=True),
     ("docs/consumer.md", 1): Expected("^3$"),
     ("docs/consumer.md", 2): Expected(

@@ -56,7 +56,7 @@ def test_half_open_connections_are_found_by_the_request_timeout(
     assert lost["before"] == ["connected", None]
     state, why = lost["after"]
     assert state != "connected"
-    assert "no answer to Produce" in why, lost
+    assert "no response to Produce" in why, lost
     # Not by TCP, which would take minutes.
     assert REQUEST_TIMEOUT - 0.1 < lost["seconds"] < REQUEST_TIMEOUT + 25
     network.heal()

@@ -1,21 +1,20 @@
 //! A topology-aware Kafka client.
 //!
-//! - [`cluster`]: the [`Client`]: finding the cluster, routes, coordinators, and the one path that every
-//!   request takes.
-//! - [`metadata`]: which broker leads what, as an immutable snapshot.
-//! - [`connection`]: one pipelined connection per broker and role, and the pool of them.
-//! - [`requests`]: requests that go to the leaders of many partitions.
-//! - [`retry`]: what to do about each error code, how long to wait, within which deadline.
-//! - [`producer`]: records into batches, batches to leaders.
-//! - [`consumer`]: reading from many leaders, alone or as a member of a group.
-//! - [`admin`]: changing the cluster.
+//! - [`cluster`]: the [`Client`]: bootstrapping, routing, coordinators, and the path of every request.
+//! - [`metadata`]: brokers, topics and leaders, as an immutable snapshot.
+//! - [`connection`]: pipelined connections, and the pool of them, one per broker and role.
+//! - [`requests`]: requests to the leaders of many partitions.
+//! - [`retry`]: the recovery from each error code, backoff and deadlines.
+//! - [`producer`]: accumulates records in batches and sends them to partition leaders.
+//! - [`consumer`]: reads from partition leaders, alone or as a group member.
+//! - [`admin`]: creates and deletes topics.
 //! - [`security`]: TLS and SASL.
-//! - [`doctor`]: checking each step of each connection, to find what is wrong.
+//! - [`doctor`]: checks each step of each connection and reports what is wrong.
 //! - [`config`], [`metrics`], [`error`]: a row per key, the Java client's metrics, one error type.
-//! - [`environment`]: DNS, sockets and randomness, injected.
-//! - [`tasks`]: panics as errors, blocking work, pacing.
+//! - [`environment`]: DNS, sockets, randomness and tokens, injected.
+//! - [`tasks`]: panics as errors, blocking work, limits on long passes.
 //!
-//! The engine runs on the tokio runtime that it is called on, and starts nothing by itself before.
+//! The client runs on the tokio runtime of its caller and starts no thread or task before it is used.
 
 pub mod admin;
 pub mod cluster;
@@ -31,11 +30,12 @@ mod printable;
 pub mod producer;
 pub mod requests;
 pub mod retry;
+mod secret;
 pub mod security;
 pub mod tasks;
 mod topic_partition;
 
-pub use cluster::{Client, Coordinator, CoordinatorKind, IfMissing, Listening, Route};
+pub use cluster::{Client, Coordinator, CoordinatorKind, EventSubscription, IfMissing, Route};
 pub use config::Config;
 pub use error::{Error, Kind, Result};
 pub use requests::{ListedOffset, OffsetSpec};

@@ -1,7 +1,7 @@
-//! What a client counts and measures, by the Java client's names.
+//! The client's metrics, under the Java client's names.
 //!
-//! Rates, averages and maxima are over a sliding window, as Java has it: `metrics.num.samples`
-//! samples of `metrics.sample.window.ms` each. Recording is one short lock; nothing runs on its own.
+//! As in Java, rates, averages and maxima cover a sliding window of `metrics.num.samples` samples of
+//! `metrics.sample.window.ms` each. Recording takes a short lock; no task is needed.
 
 use std::collections::VecDeque;
 
@@ -10,18 +10,18 @@ use tokio::time::{Duration, Instant};
 
 use crate::config::Config;
 
-/// One value.
+/// A metric and its value.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Metric {
     /// The Java client's name.
     pub name: &'static str,
-    /// Its value; not a number where nothing was measured yet.
+    /// The value; NaN before the first measurement.
     pub value: f64,
-    /// What it means, and its unit.
+    /// Its meaning and unit.
     pub doc: &'static str,
 }
 
-/// What one client counts.
+/// The sensors of one client.
 #[derive(Debug)]
 pub(crate) struct Metrics {
     pub(crate) opened: Sensor,
@@ -30,11 +30,11 @@ pub(crate) struct Metrics {
     pub(crate) authentication_failed: Sensor,
     pub(crate) reauthenticated: Sensor,
     pub(crate) reauthentication_failed: Sensor,
-    /// Requests, by their bytes.
+    /// Requests and their size in bytes.
     pub(crate) sent: Sensor,
-    /// Answers, by their bytes.
+    /// Responses and their size in bytes.
     pub(crate) received: Sensor,
-    /// Milliseconds from a request's last byte to its answer.
+    /// Milliseconds from the last byte of a request to its response.
     pub(crate) latency: Sensor,
 }
 
@@ -56,7 +56,7 @@ impl From<&Config> for Metrics {
 }
 
 impl Metrics {
-    /// All values now. `age` is how old the metadata is.
+    /// The values of all metrics. `age` is the age of the metadata.
     pub(crate) fn snapshot(&self, age: Option<Duration>) -> Vec<Metric> {
         let now = Instant::now();
         let read = |sensor: &Sensor| sensor.read(now);
@@ -64,46 +64,50 @@ impl Metrics {
         let (sent, received, latency) = (read(&self.sent), read(&self.received), read(&self.latency));
         let authenticated = read(&self.authenticated);
         let failed = read(&self.authentication_failed);
-        let again = read(&self.reauthenticated);
-        let not_again = read(&self.reauthentication_failed);
+        let reauthenticated = read(&self.reauthenticated);
+        let reauthentication_failed = read(&self.reauthentication_failed);
         let age = age.map_or(f64::NAN, |age| age.as_secs_f64());
         let metric = |(name, value, doc)| Metric { name, value, doc };
         [
-            ("connection-count", opened.count - closed.count, "Connections that are open."),
-            ("connection-creation-rate", opened.rate, "Connections made per second."),
-            ("connection-creation-total", opened.count, "Connections made."),
-            ("connection-close-rate", closed.rate, "Connections ended per second."),
-            ("connection-close-total", closed.count, "Connections ended."),
+            ("connection-count", opened.count - closed.count, "Open connections."),
+            ("connection-creation-rate", opened.rate, "Connections opened per second."),
+            ("connection-creation-total", opened.count, "Connections opened."),
+            ("connection-close-rate", closed.rate, "Connections closed per second."),
+            ("connection-close-total", closed.count, "Connections closed."),
             (
                 "successful-authentication-rate",
                 authenticated.rate,
-                "Connections that TLS or SASL let through, per second.",
+                "Successful authentications by TLS or SASL, per second.",
             ),
             (
                 "successful-authentication-total",
                 authenticated.count,
-                "Connections that TLS or SASL let through.",
+                "Successful authentications by TLS or SASL.",
             ),
-            ("failed-authentication-rate", failed.rate, "Connections that TLS or SASL refused, per second."),
-            ("failed-authentication-total", failed.count, "Connections that TLS or SASL refused."),
-            ("successful-reauthentication-rate", again.rate, "Sessions renewed per second."),
-            ("successful-reauthentication-total", again.count, "Sessions renewed."),
+            ("failed-authentication-rate", failed.rate, "Failed authentications by TLS or SASL, per second."),
+            ("failed-authentication-total", failed.count, "Failed authentications by TLS or SASL."),
+            (
+                "successful-reauthentication-rate",
+                reauthenticated.rate,
+                "Successful reauthentications per second.",
+            ),
+            ("successful-reauthentication-total", reauthenticated.count, "Successful reauthentications."),
             (
                 "failed-reauthentication-rate",
-                not_again.rate,
-                "Sessions that could not be renewed, per second.",
+                reauthentication_failed.rate,
+                "Failed reauthentications per second.",
             ),
-            ("failed-reauthentication-total", not_again.count, "Sessions that could not be renewed."),
-            ("network-io-rate", sent.rate + received.rate, "Requests and answers per second."),
-            ("network-io-total", sent.count + received.count, "Requests and answers."),
+            ("failed-reauthentication-total", reauthentication_failed.count, "Failed reauthentications."),
+            ("network-io-rate", sent.rate + received.rate, "Requests and responses per second."),
+            ("network-io-total", sent.count + received.count, "Requests and responses."),
             ("request-rate", sent.rate, "Requests per second."),
             ("request-total", sent.count, "Requests."),
-            ("request-size-avg", sent.average, "Bytes of a request, on average."),
-            ("request-size-max", sent.max, "Bytes of the largest request."),
-            ("request-latency-avg", latency.average, "Milliseconds until an answer came, on average."),
-            ("request-latency-max", latency.max, "Milliseconds until an answer came, at most."),
-            ("response-rate", received.rate, "Answers per second."),
-            ("response-total", received.count, "Answers."),
+            ("request-size-avg", sent.average, "Average size of a request in bytes."),
+            ("request-size-max", sent.max, "Maximum size of a request in bytes."),
+            ("request-latency-avg", latency.average, "Average time until a response, in milliseconds."),
+            ("request-latency-max", latency.max, "Maximum time until a response, in milliseconds."),
+            ("response-rate", received.rate, "Responses per second."),
+            ("response-total", received.count, "Responses."),
             ("outgoing-byte-rate", sent.sum_rate, "Bytes sent per second."),
             ("outgoing-byte-total", sent.sum, "Bytes sent."),
             ("incoming-byte-rate", received.sum_rate, "Bytes received per second."),
@@ -115,7 +119,7 @@ impl Metrics {
     }
 }
 
-/// What a sensor shows. The totals are since the beginning, the others within the window.
+/// The values of a sensor. The totals cover its whole life, the other values the window.
 pub(crate) struct Reading {
     pub(crate) count: f64,
     pub(crate) sum: f64,
@@ -125,7 +129,7 @@ pub(crate) struct Reading {
     pub(crate) max: f64,
 }
 
-/// Events that have a size.
+/// Counts events and aggregates their sizes.
 #[derive(Debug)]
 pub(crate) struct Sensor {
     samples: usize,
@@ -156,7 +160,7 @@ impl Sample {
 
 impl Sensor {
     pub(crate) fn new(samples: usize, window: Duration) -> Self {
-        // Not a division by zero, whatever the configuration allows.
+        // Prevents a division by zero, whatever the configuration allows.
         Self {
             samples: samples.max(1),
             window: window.max(Duration::from_millis(1)),
@@ -164,12 +168,12 @@ impl Sensor {
         }
     }
 
-    /// One more, without a size.
+    /// Records an event without a size.
     pub(crate) fn count(&self) {
         self.record(0.0);
     }
 
-    /// One more of this size.
+    /// Records an event of this size.
     pub(crate) fn record(&self, size: f64) {
         self.record_at(size, Instant::now());
     }
@@ -198,7 +202,7 @@ impl Sensor {
         let recent = state.recent.iter().filter(|(started, _)| age(*started) < span);
         let mut within = Sample::default();
         recent.clone().for_each(|(_, sample)| within.add(*sample));
-        // A window that has only begun counts as if the ones before it had been empty.
+        // A window that has just begun counts as if the windows before it had been empty.
         let oldest = recent.clone().map(|(started, _)| age(*started)).max().unwrap_or_default();
         let least = span.saturating_sub(self.window);
         let full = self.window.saturating_mul((oldest.as_nanos() / self.window.as_nanos()) as u32);

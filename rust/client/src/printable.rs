@@ -1,24 +1,24 @@
-//! Text from peers, made fit for logs and terminals.
+//! Text from peers, escaped for logs and terminals.
 //!
-//! Invariant: printable text is one line of bounded length, and shows its characters in the order they have:
-//! no control, bidirectional or invisible character is left in it.
+//! Invariant: printable text is one line of bounded length that shows its characters in their order: it
+//! has no control, bidirectional or invisible characters.
 
-/// Longer text is cut, in characters.
-const LONGEST: usize = 500;
+/// Longer text is truncated to this many characters.
+const MAX_CHARS: usize = 500;
 
-/// `text` with control, bidirectional and invisible characters escaped, cut to 500 characters.
+/// Escapes control, bidirectional and invisible characters, and truncates to 500 characters.
 pub(crate) fn printable(text: &str) -> String {
-    let mut printable = String::with_capacity(text.len().min(LONGEST));
-    for c in text.chars().take(LONGEST) {
+    let mut printable = String::with_capacity(text.len().min(MAX_CHARS));
+    for c in text.chars().take(MAX_CHARS) {
         if is_deceptive(c) { printable.extend(c.escape_default()) } else { printable.push(c) }
     }
-    if text.chars().nth(LONGEST).is_some() {
+    if text.chars().nth(MAX_CHARS).is_some() {
         printable.push('…');
     }
     printable
 }
 
-/// Whether a character moves the cursor, changes the direction of writing, or cannot be seen.
+/// Whether a character moves the cursor, changes the direction of text or is invisible.
 fn is_deceptive(c: char) -> bool {
     c.is_control()
         || matches!(c,

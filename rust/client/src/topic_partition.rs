@@ -1,5 +1,5 @@
-//! A partition of a topic, as requests and results name it.
+//! A topic's name and a partition's number, as requests and results identify a partition.
 
 use std::sync::Arc;
-/// A partition of a topic.
+/// A topic's name and a partition's number.
 pub type TopicPartition = (Arc<str>, i32);

@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use ottla_client::environment::BoxFuture;
 use ottla_client::security::{Secret, Token, TokenProvider};
-use ottla_client::tasks::blocking::Aside;
+use ottla_client::tasks::blocking::BlockingPool;
 use ottla_client::{Error, Kind, Result};
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
@@ -25,7 +25,7 @@ struct Callback {
     key: &'static str,
     callable: Arc<Py<PyAny>>,
     /// One call at a time: one that does not return holds up this client alone.
-    thread: Aside,
+    thread: BlockingPool,
 }
 
 impl fmt::Debug for Callback {
@@ -86,7 +86,7 @@ pub(crate) fn named_provider(py: Python<'_>, name: &str) -> PyResult<Arc<dyn Tok
 
 fn callback(key: &'static str, callable: &Bound<'_, PyAny>) -> Arc<dyn TokenProvider> {
     let callable = Arc::new(callable.clone().unbind());
-    Arc::new(Callback { key, callable, thread: Aside::new("the token callback", 1) })
+    Arc::new(Callback { key, callable, thread: BlockingPool::new("the token callback", 1) })
 }
 
 fn refused(key: &str, why: impl fmt::Display) -> Error {

@@ -1,4 +1,4 @@
-//! CreateTopics: make topics, and wait until the metadata shows them.
+//! CreateTopics: creates topics and waits until the metadata has their leaders.
 
 use std::sync::Arc;
 
@@ -8,42 +8,42 @@ use ottla_protocol::messages::create_topics::{
 };
 use tokio::time::{Duration, Instant};
 
-use super::change::{Outcome, Verb, change};
+use super::change::{TopicOperation, TopicResult, change};
 use crate::cluster::Client;
 use crate::cluster::IfMissing;
 use crate::error::{Error, Result};
 
-/// A topic to make.
+/// A topic to create.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewTopic {
     /// Its name.
     pub name: String,
-    /// How many partitions; the cluster's default if `None`.
+    /// The number of partitions; the cluster's default if `None`.
     pub partitions: Option<i32>,
-    /// How many replicas each; the cluster's default if `None`.
+    /// The replication factor; the cluster's default if `None`.
     pub replication: Option<i16>,
-    /// Its configuration, by Kafka's names.
+    /// The topic's configuration, under Kafka's names.
     pub configs: Vec<(String, String)>,
 }
 
 impl Client {
-    /// Makes topics, and returns when their partitions have leaders. A topic that exists already
-    /// is an error, as is any that cannot be made; the others are made all the same. The error says
-    /// `maybe_done` if the topic may have been made by this call, whose response was lost.
+    /// Creates topics and waits until their partitions have leaders. Returns the first error, such as
+    /// that a topic exists already, but creates the other topics all the same. An error says
+    /// `maybe_done` if this call may have created the topic, because a response was lost.
     pub async fn create_topics(&self, topics: &[NewTopic], timeout: Duration) -> Result<()> {
         let deadline = Instant::now() + timeout;
-        let verb = Verb {
+        let operation = TopicOperation {
             what: "creating topics",
             name: |topic: &NewTopic| &topic.name,
             build: &|topics, _| build_request(topics, timeout),
-            outcomes,
+            results,
         };
-        change(self, &verb, topics, timeout).await?;
+        change(self, &operation, topics, timeout).await?;
         let names: Vec<Arc<str>> = topics.iter().map(|topic| topic.name.as_str().into()).collect();
         self.await_leaders(&names, deadline.saturating_duration_since(Instant::now())).await
     }
 
-    /// Waits until every partition of topics has a leader.
+    /// Waits until every partition of the topics has a leader.
     async fn await_leaders(&self, names: &[Arc<str>], timeout: Duration) -> Result<()> {
         let mut retry = self.retry("waiting for the new topics' leaders", timeout);
         loop {
@@ -56,8 +56,8 @@ impl Client {
                 None => return Ok(()),
                 Some(error) => retry.pause(error).await?,
             }
-            let want = crate::metadata::Want::Topics(names);
-            retry.attempt(self.refresh(self.snapshot().generation, want)).await?;
+            let selector = crate::metadata::TopicSelector::Topics(names);
+            retry.attempt(self.refresh(self.snapshot().generation, selector)).await?;
         }
     }
 }
@@ -81,11 +81,11 @@ fn build_request(topics: &[&NewTopic], timeout: Duration) -> CreateTopicsRequest
     }
 }
 
-fn outcomes(response: CreateTopicsResponse) -> Vec<Outcome> {
-    let outcome = |topic: CreatableTopicResult| Outcome {
+fn results(response: CreateTopicsResponse) -> Vec<TopicResult> {
+    let result = |topic: CreatableTopicResult| TopicResult {
         topic: topic.name,
         code: ErrorCode::from(topic.error_code),
         message: topic.error_message,
     };
-    response.topics.into_iter().map(outcome).collect()
+    response.topics.into_iter().map(result).collect()
 }

@@ -1,27 +1,28 @@
-//! DeleteTopics: delete topics by name.
+//! DeleteTopics: deletes topics by name.
 
 use ottla_protocol::ErrorCode;
 use ottla_protocol::messages::delete_topics::{DeleteTopicState, DeleteTopicsRequest, DeleteTopicsResponse};
 use tokio::time::Duration;
 
-use super::change::{Outcome, Verb, change};
+use super::change::{TopicOperation, TopicResult, change};
 use crate::cluster::Client;
 use crate::error::Result;
 
-/// The first version that names topics one by one, by name or id.
+/// The first version with a list of topics by name or id.
 const BY_STATE: i16 = 6;
 
 impl Client {
-    /// Deletes topics. One that does not exist is an error, with `maybe_done` if it may have been this
-    /// call that deleted it, whose response was lost.
+    /// Deletes topics. Returns the first error, such as that a topic does not exist, but deletes the
+    /// others all the same. An error says `maybe_done` if this call may have deleted the topic, because
+    /// a response was lost.
     pub async fn delete_topics(&self, names: &[String], timeout: Duration) -> Result<()> {
-        let verb = Verb {
+        let operation = TopicOperation {
             what: "deleting topics",
             name: |name: &String| name,
             build: &|names, version| build_request(names, version, timeout),
-            outcomes,
+            results,
         };
-        change(self, &verb, names, timeout).await
+        change(self, &operation, names, timeout).await
     }
 }
 
@@ -40,11 +41,11 @@ fn build_request(names: &[&String], version: i16, timeout: Duration) -> DeleteTo
     request
 }
 
-fn outcomes(response: DeleteTopicsResponse) -> Vec<Outcome> {
-    let outcomes = response.responses.into_iter().map(|topic| Outcome {
+fn results(response: DeleteTopicsResponse) -> Vec<TopicResult> {
+    let results = response.responses.into_iter().map(|topic| TopicResult {
         topic: topic.name.unwrap_or_default(),
         code: ErrorCode::from(topic.error_code),
         message: topic.error_message,
     });
-    outcomes.collect()
+    results.collect()
 }

@@ -1,4 +1,4 @@
-//! Changing the cluster: one file a verb. For now what a producer's or a test's set-up needs.
+//! Administrative operations, one per file: so far what producers and tests need for their setup.
 
 mod change;
 mod create_topics;

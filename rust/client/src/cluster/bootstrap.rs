@@ -1,7 +1,8 @@
-//! Finding the cluster: a shuffled list of addresses, of which one answer is enough.
+//! Bootstrapping: contacts the servers of `bootstrap.servers` in random order until one returns the
+//! metadata.
 //!
-//! Bootstrap is discovery, not traffic: from the first metadata on, the brokers in it are used and
-//! the list rests until none of them can be reached (KIP-899).
+//! `refresh.rs` calls it. Bootstrap servers are for discovery only: once the metadata is known, requests
+//! go to the brokers in it, and the list is used again only when none of them can be reached (KIP-899).
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -11,13 +12,13 @@ use ottla_protocol::{ErrorCode, Request};
 use tokio::time::{Instant, timeout_at};
 
 use crate::config::DnsLookup;
-use crate::connection::opening::resolve;
+use crate::connection::setup::resolve;
 use crate::connection::{Connection, Endpoint, Settings, connect};
 use crate::environment::Environment;
-use crate::environment::happy_eyeballs::{patience, race};
+use crate::environment::happy_eyeballs::{attempt_delay, first_success};
 use crate::error::{Error, Kind, Phase, Result};
 
-/// Reads the list of `bootstrap.servers`.
+/// Parses `bootstrap.servers`.
 pub(crate) fn parse(servers: &[String]) -> Result<Vec<Endpoint>> {
     if servers.is_empty() {
         return Err(Error::new(
@@ -28,8 +29,8 @@ pub(crate) fn parse(servers: &[String]) -> Result<Vec<Endpoint>> {
     servers.iter().map(|server| server.parse()).collect()
 }
 
-/// Asks the servers in random order until one gives its metadata, by `deadline` if there is one.
-/// All of them get their chance in that time, even if each says nothing.
+/// Requests the metadata from the servers in random order and returns the first response. Within
+/// `deadline`, if there is one, every server is tried even if none responds.
 pub(crate) async fn bootstrap(
     servers: &[Endpoint],
     request: &MetadataRequest,
@@ -40,22 +41,23 @@ pub(crate) async fn bootstrap(
     let (mut order, unresolved) = match settings.dns_lookup {
         DnsLookup::UseAllDnsIps => (servers.to_vec(), Vec::new()),
         DnsLookup::ResolveCanonicalBootstrapServersOnly => {
-            canonical(servers, settings, environment, deadline).await
+            canonical_endpoints(servers, settings, environment, deadline).await
         }
     };
     environment.shuffle(&mut order);
-    let patience = patience(order.len(), deadline);
-    let answered = race(order, patience, |server| async move {
-        let answer = ask_server(&server, request, settings, environment, deadline).await;
-        answer.inspect_err(|error| {
+    let attempt_delay = attempt_delay(order.len(), deadline);
+    let connecting = first_success(order, attempt_delay, |server| async move {
+        let response = bootstrap_from(&server, request, settings, environment, deadline).await;
+        response.inspect_err(|error| {
             tracing::info!(target: "ottla.connection", %server, %error, "bootstrap server failed");
         })
     });
-    answered.await.map_err(|failures| summary(unresolved.into_iter().chain(failures).collect()))
+    connecting.await.map_err(|failures| bootstrap_error(unresolved.into_iter().chain(failures).collect()))
 }
 
-/// The servers by the names that their addresses are known by, and what could not be resolved.
-async fn canonical(
+/// Resolves each server to the canonical names of its addresses. Returns them with the resolution
+/// errors.
+async fn canonical_endpoints(
     servers: &[Endpoint],
     settings: &Settings,
     environment: &Environment,
@@ -71,14 +73,14 @@ async fn canonical(
                 let mut names = Vec::new();
                 for address in resolve(&server, &environment).await? {
                     let name = environment.network.canonical_name(address.ip()).await;
-                    // An address without a name is called by its number, as Java does.
+                    // As in Java, an address without a name is used as its own host name.
                     let host = name.unwrap_or_else(|_| address.ip().to_string());
                     names.push(Endpoint { host, port: server.port });
                 }
                 Ok(names)
             };
             timeout_at(by, names).await.unwrap_or_else(|_| {
-                let error = Error::new(Kind::Connection, "its names were not resolved in time");
+                let error = Error::new(Kind::Connection, "name resolution timed out");
                 Err(error.phase(Phase::Dns).address(server.to_string()))
             })
         });
@@ -96,7 +98,7 @@ async fn canonical(
     (found, failures)
 }
 
-async fn ask_server(
+async fn bootstrap_from(
     server: &Endpoint,
     request: &MetadataRequest,
     settings: &Settings,
@@ -104,23 +106,26 @@ async fn ask_server(
     deadline: Option<Instant>,
 ) -> Result<(Endpoint, Arc<Connection>, MetadataResponse)> {
     let connection = connect(server, settings, environment, deadline).await?;
-    let asked = ask(&connection, request);
+    let requesting = request_metadata(&connection, request);
     let response = match deadline {
-        None => asked.await?,
-        Some(deadline) => timeout_at(deadline, asked).await.unwrap_or_else(|_| {
-            let error = Error::new(Kind::Connection, "no answer in time");
+        None => requesting.await?,
+        Some(deadline) => timeout_at(deadline, requesting).await.unwrap_or_else(|_| {
+            let error = Error::new(Kind::Connection, "no response in time");
             Err(error.phase(Phase::Metadata).address(connection.address()))
         })?,
     };
     if response.brokers.is_empty() {
-        let words = "the broker knows of no brokers yet: it is starting, or not part of a cluster";
-        return Err(Error::new(Kind::Connection, words).phase(Phase::Metadata).address(server.to_string()));
+        let message = "the broker knows of no brokers yet: it is starting, or not part of a cluster";
+        return Err(Error::new(Kind::Connection, message).phase(Phase::Metadata).address(server.to_string()));
     }
     Ok((server.clone(), connection, response))
 }
 
-/// Asks one broker for metadata.
-pub(crate) async fn ask(connection: &Connection, request: &MetadataRequest) -> Result<MetadataResponse> {
+/// Requests the metadata from one broker.
+pub(crate) async fn request_metadata(
+    connection: &Connection,
+    request: &MetadataRequest,
+) -> Result<MetadataResponse> {
     let version = connection.version::<MetadataRequest>(i16::MAX)?;
     let response =
         connection.request(request, version).await.map_err(|error| error.phase(Phase::Metadata))?;
@@ -131,10 +136,11 @@ pub(crate) async fn ask(connection: &Connection, request: &MetadataRequest) -> R
     }
 }
 
-/// The message with what to do next; refused credentials need no look at the network.
-fn with_doctor(message: &str, kind: Kind, server: Option<&str>) -> String {
+/// Appends a hint to run the doctor, unless the credentials were refused: the network is fine then.
+fn with_doctor_hint(message: &str, kind: Kind, server: Option<&str>) -> String {
     match server {
-        // An address in words has its IP address behind it, which the command does not take.
+        // The address may have an IP address behind it in parentheses, which the command does not
+        // accept.
         Some(server) if kind == Kind::Bootstrap => {
             let server = server.split_whitespace().next().unwrap_or(server);
             format!("{message}; `ottla doctor {server}` checks each step")
@@ -143,9 +149,9 @@ fn with_doctor(message: &str, kind: Kind, server: Option<&str>) -> String {
     }
 }
 
-/// One error of all failures: what was tried, where it ended, and why.
-fn summary(failures: Vec<Error>) -> Error {
-    // Who is refused everywhere has a problem that no other address and no patience solves.
+/// Combines all failures into one error, with each attempt in `attempts`.
+fn bootstrap_error(failures: Vec<Error>) -> Error {
+    // Refused credentials are refused by every server: trying again does not help.
     let refused = failures.iter().all(|failure| failure.kind() == Kind::Authentication);
     let kind = if refused && !failures.is_empty() { Kind::Authentication } else { Kind::Bootstrap };
     let attempts = |failure: &Error| match failure.attempts() {
@@ -154,18 +160,18 @@ fn summary(failures: Vec<Error>) -> Error {
     };
     let attempts: Vec<Error> = failures.iter().flat_map(attempts).collect();
     if let [only] = &failures[..] {
-        let error = only.clone().because("the bootstrap server cannot be used").as_kind(kind);
+        let error = only.clone().prefixed("the bootstrap server cannot be used").as_kind(kind);
         let server = attempts.iter().find_map(|attempt| attempt.context().address.clone());
-        let message = with_doctor(error.message(), kind, server.as_deref());
-        return error.saying(message).with_attempts(attempts);
+        let message = with_doctor_hint(error.message(), kind, server.as_deref());
+        return error.with_message(message).with_attempts(attempts);
     }
-    let mut words = String::from("none of the bootstrap servers can be used");
+    let mut message = String::from("none of the bootstrap servers can be used");
     for (n, failure) in failures.iter().enumerate() {
-        let _ = write!(words, "{}{failure}", if n == 0 { ": " } else { "; " });
+        let _ = write!(message, "{}{failure}", if n == 0 { ": " } else { "; " });
     }
     let server = attempts.iter().find_map(|attempt| attempt.context().address.clone());
-    let words = with_doctor(&words, kind, server.as_deref());
-    let error = Error::new(kind, words).with_attempts(attempts);
+    let message = with_doctor_hint(&message, kind, server.as_deref());
+    let error = Error::new(kind, message).with_attempts(attempts);
     match failures.first().and_then(|failure| failure.context().phase) {
         Some(phase) => error.phase(phase),
         None => error,

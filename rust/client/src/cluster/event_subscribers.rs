@@ -1,5 +1,5 @@
-//! Who listens to a client's events: while somebody does, the metadata is refreshed often enough that
-//! changes are known soon, on an idle client too.
+//! Subscribers of a client's events: while there are any, metadata is refreshed often enough to report
+//! changes soon, even on an idle client.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,37 +8,38 @@ use tokio::sync::Notify;
 
 use crate::cluster::Client;
 
-/// The listeners of one client.
+/// The number of subscribers of one client.
 #[derive(Debug, Default)]
-pub(crate) struct Listeners {
+pub(crate) struct EventSubscribers {
     count: AtomicUsize,
-    /// The first one has come.
-    pub(crate) came: Notify,
+    /// Notified when the first one subscribes.
+    pub(crate) first_added: Notify,
 }
 
-impl Listeners {
-    pub(crate) fn are_there(&self) -> bool {
+impl EventSubscribers {
+    pub(crate) fn any(&self) -> bool {
         self.count.load(Ordering::Acquire) > 0
     }
 }
 
-/// Keeps the metadata no older than `events.metadata.max.age.ms` until it is dropped.
+/// Keeps the metadata no older than `events.metadata.max.age.ms` until dropped.
 #[derive(Debug)]
-pub struct Listening(Arc<Listeners>);
+pub struct EventSubscription(Arc<EventSubscribers>);
 
 impl Client {
-    /// Has changes in the cluster noticed soon, for somebody who listens to [`Client::events`].
+    /// Has changes in the cluster detected soon, for as long as the subscription lives. Receive the
+    /// events with [`Client::events`].
     #[must_use]
-    pub fn listen(&self) -> Listening {
-        let listeners = Arc::clone(&self.inner.listeners);
-        if listeners.count.fetch_add(1, Ordering::AcqRel) == 0 {
-            listeners.came.notify_one();
+    pub fn subscribe_events(&self) -> EventSubscription {
+        let event_subscribers = Arc::clone(&self.inner.event_subscribers);
+        if event_subscribers.count.fetch_add(1, Ordering::AcqRel) == 0 {
+            event_subscribers.first_added.notify_one();
         }
-        Listening(listeners)
+        EventSubscription(event_subscribers)
     }
 }
 
-impl Drop for Listening {
+impl Drop for EventSubscription {
     fn drop(&mut self) {
         self.0.count.fetch_sub(1, Ordering::AcqRel);
     }

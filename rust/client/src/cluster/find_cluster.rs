@@ -1,9 +1,9 @@
-//! First contact: the bootstrap servers are tried again and again until one gives the cluster's metadata.
+//! First contact: retries the bootstrap servers until one returns the cluster's metadata.
 //!
-//! Invariants: a cause that cannot go away by itself ends it at once (refused credentials, no such name,
-//! nothing listens there, not Kafka); any other is tried again, with pauses, until the caller's time is
-//! over, and is logged within seconds. One that looks like a setting that does not fit the server (it
-//! hangs up on the first request) has to show three times in a row.
+//! Invariants: a permanent cause (refused credentials, unknown host, connection refused, not Kafka)
+//! fails at once. Any other cause is retried with backoff until the caller's timeout, and is logged
+//! within seconds. A cause that is probably a setting that does not match the server (the server hangs
+//! up on the first request) must occur three times in a row before it counts as permanent.
 
 use tokio::time::{Duration, Instant, sleep};
 
@@ -11,51 +11,53 @@ use crate::cluster::Client;
 use crate::config::Config;
 use crate::environment::Environment;
 use crate::error::{Error, Outlook, Result};
-use crate::metadata::Want;
+use crate::metadata::TopicSelector;
 use crate::retry;
 
-/// So often in a row a cause that probably lasts is seen before it is taken for one that does.
-const CONFIRMED: u32 = 3;
-/// The time between two warnings about one wait.
+/// Consecutive failures after which a probably permanent cause counts as permanent.
+const CONFIRMATIONS: u32 = 3;
+/// Minimum time between two warnings.
 const WARN_EVERY: Duration = Duration::from_secs(10);
 
 impl Client {
-    /// A client that has found its cluster, as [`Client::find_cluster`] does.
+    /// Creates a client and finds its cluster, as [`Client::find_cluster`] does.
     pub async fn connect(config: Config, environment: Environment, timeout: Duration) -> Result<Self> {
         let client = Self::new(config, environment)?;
         client.find_cluster(timeout).await?;
         Ok(client)
     }
 
-    /// Finds the cluster, unless it was found before. The bootstrap servers are tried again until one
-    /// answers, the time is over, or all have failed for causes that do not pass; the error then lists
-    /// them all.
+    /// Finds the cluster, unless it is known already. Retries the bootstrap servers until one responds,
+    /// `timeout` passes, or all have failed for permanent causes. The error lists the failure of each
+    /// server.
     pub async fn find_cluster(&self, timeout: Duration) -> Result<()> {
         let deadline = retry::deadline(timeout);
         let backoff = self.config().connect_backoff();
-        let (mut failures, mut in_a_row) = (0, 0);
-        let mut warned: Option<Instant> = None;
-        let mut before: Option<Error> = None;
+        let (mut failures, mut consecutive) = (0, 0);
+        let mut last_warning: Option<Instant> = None;
+        let mut previous: Option<Error> = None;
         loop {
-            let Err(error) = self.refresh_by(0, Want::Known, Some(deadline)).await else { return Ok(()) };
-            // An attempt that was cut short says less than the one before it.
-            if let Some(before) = before.filter(|_| Instant::now() >= deadline) {
-                return Err(before);
+            let Err(error) = self.refresh_by(0, TopicSelector::Tracked, Some(deadline)).await else {
+                return Ok(());
+            };
+            // An attempt that the deadline cut short says less than the one before it.
+            if let Some(previous) = previous.filter(|_| Instant::now() >= deadline) {
+                return Err(previous);
             }
             failures += 1;
-            in_a_row = if error.outlook() == Outlook::ProbablyLasts { in_a_row + 1 } else { 0 };
-            if error.outlook() == Outlook::Lasts || in_a_row >= CONFIRMED {
+            consecutive = if error.outlook() == Outlook::ProbablyPermanent { consecutive + 1 } else { 0 };
+            if error.outlook() == Outlook::Permanent || consecutive >= CONFIRMATIONS {
                 return Err(error);
             }
             let wait = backoff.after(failures, self.inner.environment.random());
             if Instant::now() + wait >= deadline {
                 return Err(error);
             }
-            if warned.is_none_or(|warned| warned.elapsed() >= WARN_EVERY) {
-                warned = Some(Instant::now());
+            if last_warning.is_none_or(|last_warning| last_warning.elapsed() >= WARN_EVERY) {
+                last_warning = Some(Instant::now());
                 warn(&error, deadline);
             }
-            before = Some(error);
+            previous = Some(error);
             sleep(wait).await;
         }
     }

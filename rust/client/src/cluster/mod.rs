@@ -1,8 +1,7 @@
-//! The client: one handle to the cluster, and the one path that every request takes.
+//! The client: a handle to one cluster, and the path that every request takes.
 //!
-//! A request is routed (any broker, the controller, a broker by id, a partition's leader), sent on
-//! the pool's connection, and what comes back is judged by `recovery.rs`. Who calls here brings a
-//! deadline.
+//! A request is routed ([`Route`]) and sent on a pooled connection; `retry/recovery.rs` decides what its
+//! error code means. Callers supply the timeout.
 
 pub(crate) mod bootstrap;
 mod coordinator;
@@ -10,6 +9,7 @@ mod event_subscribers;
 mod find_cluster;
 mod nearest_names;
 mod refresh;
+mod route;
 mod topics;
 
 use std::future::Future;
@@ -22,52 +22,40 @@ use tokio::task::AbortHandle;
 use tokio::time::{Duration, Instant};
 
 pub use coordinator::{Coordinator, CoordinatorKind};
-pub use event_subscribers::Listening;
+pub use event_subscribers::EventSubscription;
+pub use route::Route;
 pub use topics::IfMissing;
 
 use crate::cluster::bootstrap::parse;
 use crate::cluster::coordinator::Coordinators;
-use crate::cluster::event_subscribers::Listeners;
+use crate::cluster::event_subscribers::EventSubscribers;
 use crate::config::Config;
-use crate::connection::{self, Connection, Endpoint, Lane, Owner, Pool, Settings};
+use crate::connection::{self, Connection, ConnectionRole, Endpoint, Owner, Pool, Settings};
 use crate::environment::Environment;
 use crate::error::{Error, Kind, Result};
 use crate::metadata::no_leader::no_leader;
-use crate::metadata::{Cache, Event, Snapshot, Want};
+use crate::metadata::{Cache, Event, Snapshot, TopicSelector};
 use crate::metrics::Metric;
 use crate::retry::Retry;
 
-/// Where a request goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Route<'a> {
-    /// Any broker.
-    Any,
-    /// The controller, or any broker, which forwards.
-    Controller,
-    /// A broker by its id.
-    Broker(i32),
-    /// The leader of a partition.
-    Leader(&'a str, i32),
-}
-
-/// A client of one cluster. Cheap to clone; the last clone closes the connections.
+/// A client of one cluster. Cheap to clone; dropping the last clone closes the connections.
 #[derive(Debug, Clone)]
 pub struct Client {
     pub(crate) inner: Arc<Inner>,
-    own: Option<Arc<Own>>,
+    dedicated: Option<Arc<DedicatedConnections>>,
 }
 
-/// Connections that only some clones of a client use.
+/// Connections that only some clones of a client use; dropped with the last of these clones.
 #[derive(Debug)]
-struct Own {
+struct DedicatedConnections {
     owner: Owner,
     inner: Weak<Inner>,
 }
 
-impl Drop for Own {
+impl Drop for DedicatedConnections {
     fn drop(&mut self) {
         if let Some(inner) = self.inner.upgrade() {
-            inner.pool.forget_owner(self.owner);
+            inner.pool.remove_owner(self.owner);
         }
     }
 }
@@ -81,7 +69,7 @@ pub(crate) struct Inner {
     pub(crate) coordinators: Coordinators,
     pub(crate) servers: Vec<Endpoint>,
     pub(crate) settings: Settings,
-    pub(crate) listeners: Arc<Listeners>,
+    pub(crate) event_subscribers: Arc<EventSubscribers>,
     pub(crate) refresher: parking_lot::Mutex<Option<AbortHandle>>,
     closed: AtomicBool,
 }
@@ -95,7 +83,7 @@ impl Drop for Inner {
 }
 
 impl Client {
-    /// A client that has not connected yet.
+    /// Creates a client without connecting.
     pub fn new(config: Config, environment: Environment) -> Result<Self> {
         let settings = Settings::try_from(&config)?;
         settings.security.check(&environment)?;
@@ -109,7 +97,7 @@ impl Client {
             settings,
             environment,
             config,
-            listeners: Arc::default(),
+            event_subscribers: Arc::default(),
             refresher: parking_lot::Mutex::default(),
             closed: AtomicBool::new(false),
         };
@@ -117,21 +105,22 @@ impl Client {
     }
 
     pub(crate) fn of(inner: Arc<Inner>) -> Self {
-        Self { inner, own: None }
+        Self { inner, dedicated: None }
     }
 
-    /// The same client, but for its connections to leaders and coordinators: those are for this one
-    /// and its clones alone, and go with the last of them. For who has brokers wait (a consumer that
-    /// fetches and joins its group) on a client that others use, too: brokers work off one request
-    /// of a connection at a time.
+    /// Returns the same client with connections to leaders and coordinators of its own, shared only with
+    /// its clones and closed with the last of them. Use it where brokers delay responses (a consumer's
+    /// fetches and JoinGroup requests) on a client that others share: brokers process one request of a
+    /// connection at a time.
     #[must_use]
-    pub fn with_own_connections(&self) -> Self {
-        let own = Own { owner: self.inner.pool.new_owner(), inner: Arc::downgrade(&self.inner) };
-        Self { inner: Arc::clone(&self.inner), own: Some(Arc::new(own)) }
+    pub fn with_dedicated_connections(&self) -> Self {
+        let dedicated =
+            DedicatedConnections { owner: self.inner.pool.new_owner(), inner: Arc::downgrade(&self.inner) };
+        Self { inner: Arc::clone(&self.inner), dedicated: Some(Arc::new(dedicated)) }
     }
 
     pub(crate) fn owner(&self) -> Owner {
-        self.own.as_ref().map_or(Owner::CLIENT, |own| own.owner)
+        self.dedicated.as_ref().map_or(Owner::CLIENT, |dedicated| dedicated.owner)
     }
 
     /// The configuration.
@@ -140,51 +129,50 @@ impl Client {
         &self.inner.config
     }
 
-    /// What is known of the cluster.
+    /// The current metadata.
     #[must_use]
     pub fn snapshot(&self) -> Arc<Snapshot> {
         self.inner.metadata.snapshot()
     }
 
-    /// The id of the broker that leads a partition, as far as is known: one atomic load and two
-    /// look-ups.
+    /// The id of a partition's leader, if known. Costs one atomic load and two lookups.
     #[must_use]
     pub fn leader(&self, topic: &str, partition: i32) -> Option<i32> {
         let leader = self.inner.metadata.peek().partition(topic, partition)?.leader;
         (leader >= 0).then_some(leader)
     }
 
-    /// What changes from now on: brokers, topics, leaders, connections.
+    /// Subscribes to changes from now on: of brokers, topics, leaders and connections.
     #[must_use]
     pub fn events(&self) -> broadcast::Receiver<Event> {
         self.inner.metadata.events().subscribe()
     }
 
-    /// What was counted and measured so far, by the Java client's names.
+    /// The client's metrics, under the Java client's names.
     #[must_use]
     pub fn metrics(&self) -> Vec<Metric> {
         let refreshed = self.inner.metadata.refreshed();
         self.inner.settings.metrics.snapshot(refreshed.map(|refreshed| refreshed.elapsed()))
     }
 
-    /// The state of the connections.
+    /// The state of each connection.
     #[must_use]
     pub fn connections(&self) -> Vec<connection::Status> {
         self.inner.pool.status()
     }
 
-    /// Ends all connections; what waits on them gets that as the cause.
+    /// Closes all connections. Requests in flight fail with that as the cause.
     pub fn close(&self) {
         self.inner.closed.store(true, Ordering::Release);
         if let Some(refresher) = self.inner.refresher.lock().take() {
             refresher.abort();
         }
         self.inner.pool.close();
-        // Who has stopped listening does not miss it.
+        // An error only says that there is no subscriber.
         let _ = self.inner.metadata.events().send(Event::Closed);
     }
 
-    /// Whether it was closed.
+    /// Whether the client was closed.
     #[must_use]
     pub fn is_closed(&self) -> bool {
         self.inner.closed.load(Ordering::Acquire)
@@ -202,23 +190,23 @@ impl Client {
         Retry::new(what, timeout, self.inner.config.backoff(), &self.inner.environment, failures)
     }
 
-    /// Records that `what` has been failing since `since`; warns if it has been for long enough.
+    /// Records that `what` has been failing since `since`, and logs a warning if that is long enough.
     pub(crate) fn record_failure(&self, what: impl std::fmt::Display, error: &Error, since: Instant) {
         self.inner.settings.failures.record(what, error, since);
     }
 
-    /// How long to wait before the next attempt at something that has failed so often in a row.
+    /// The wait after `failures` consecutive failures.
     pub(crate) fn backoff(&self, failures: u32) -> Duration {
         self.inner.config.backoff().after(failures, self.inner.environment.random())
     }
 
-    /// The connection that a route leads to.
+    /// The connection for a route.
     pub async fn connection(&self, route: Route<'_>) -> Result<Arc<Connection>> {
-        self.connection_on(Lane::Data, route).await
+        self.connection_as(ConnectionRole::Data, route).await
     }
 
-    /// The connection that a route leads to, on a lane of its broker.
-    pub async fn connection_on(&self, lane: Lane, route: Route<'_>) -> Result<Arc<Connection>> {
+    /// The connection for a route, of the given role.
+    pub async fn connection_as(&self, role: ConnectionRole, route: Route<'_>) -> Result<Arc<Connection>> {
         self.check_open()?;
         let snapshot = self.inner.metadata.snapshot();
         let id = match route {
@@ -229,13 +217,13 @@ impl Client {
             },
             Route::Controller if snapshot.brokers.contains_key(&snapshot.controller) => snapshot.controller,
             Route::Any | Route::Controller => {
-                if lane == Lane::Data
+                if role == ConnectionRole::Data
                     && let Some((_, connection)) = self.inner.pool.least_busy()
                 {
                     return Ok(connection);
                 }
                 let ids: Vec<i32> = snapshot.brokers.keys().copied().collect();
-                match ids.get(self.inner.environment.below(ids.len())) {
+                match ids.get(self.inner.environment.random_below(ids.len())) {
                     Some(id) => *id,
                     None => return Err(Error::new(Kind::Connection, "no broker is known: connect first")),
                 }
@@ -246,11 +234,11 @@ impl Client {
             Route::Broker(_) | Route::Leader(..) => self.owner(),
             Route::Any | Route::Controller => Owner::CLIENT,
         };
-        self.inner.pool.get(id, (lane, owner), &broker.endpoint).await
+        self.inner.pool.get(id, (role, owner), &broker.endpoint).await
     }
 
-    /// Sends one request along a route, in the highest version in common that is not above `max`.
-    /// One attempt; the caller recovers, since only it knows what each part of the answer means.
+    /// Sends one request along a route, in the highest version that both sides support, at most `max`.
+    /// Makes one attempt: the caller retries, because only it can interpret the response.
     pub async fn send<R: Request>(&self, route: Route<'_>, request: &R, max: i16) -> Result<R::Response> {
         let connection = self.connection(route).await?;
         let version = connection.version::<R>(max)?;
@@ -260,7 +248,7 @@ impl Client {
         })
     }
 
-    /// Runs `call` again after failures that pass by themselves, refreshing metadata in between.
+    /// Retries `call` after transient failures and refreshes the metadata before each retry.
     pub async fn retrying<T, F: Future<Output = Result<T>>>(
         &self,
         what: &str,
@@ -272,7 +260,7 @@ impl Client {
             let generation = self.inner.metadata.peek().generation;
             match retry.attempt(call()).await {
                 Ok(value) => return Ok(value),
-                Err(error) if error.may_pass() => {
+                Err(error) if error.is_transient() => {
                     self.pause_and_refresh(&mut retry, generation, error).await?
                 }
                 Err(error) => return Err(error),
@@ -280,7 +268,7 @@ impl Client {
         }
     }
 
-    /// Waits after a failure, and refreshes the metadata of `generation` for the next attempt.
+    /// Waits after a failure, then refreshes the metadata unless it is newer than `generation`.
     pub(crate) async fn pause_and_refresh(
         &self,
         retry: &mut Retry,
@@ -288,9 +276,9 @@ impl Client {
         error: Error,
     ) -> Result<()> {
         retry.pause(error).await?;
-        let refreshed = self.refresh_by(generation, Want::Known, Some(retry.deadline()));
+        let refreshed = self.refresh_by(generation, TopicSelector::Tracked, Some(retry.deadline()));
         match retry.attempt(refreshed).await {
-            // Credentials that are refused now are refused later.
+            // Credentials that are refused now will be refused again.
             Err(error) if error.kind() == Kind::Authentication => Err(error),
             Err(error) => retry.pause(error).await,
             Ok(_) => Ok(()),

@@ -1,10 +1,10 @@
-//! Topics with names like one that does not exist, for error messages.
+//! Suggestions for a topic name that does not exist, for error messages.
 
-/// Names less alike than this are not suggested; 1 is the same name.
+/// Names with a lower similarity are not suggested; 1 is the same name.
 const LEAST_SIMILARITY: f64 = 0.6;
 const MOST_SUGGESTIONS: usize = 3;
 
-/// The `existing` names that are most like `name`, the most similar first.
+/// The `existing` names most similar to `name`, best first.
 pub(crate) fn nearest_names<'a>(name: &str, existing: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     let wanted = name.to_lowercase();
     let similar = existing.into_iter().filter_map(|other| {

@@ -1,7 +1,7 @@
-//! Refreshing the metadata: who is asked, in which order, and when it gets too old.
+//! Metadata refreshes: which broker they go to, and when they are due.
 //!
-//! Invariants: one refresh at a time; a broker that keeps silent delays it only a little; the
-//! bootstrap list is used again only when no known broker answers (KIP-899, KIP-1102).
+//! Invariants: one refresh at a time; an unresponsive broker delays it only a little; the bootstrap
+//! servers are used again only when no known broker responds (KIP-899, KIP-1102).
 
 use std::future::Future;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,60 +12,60 @@ use ottla_protocol::messages::metadata::{MetadataRequest, MetadataResponse};
 use tokio::sync::Notify;
 use tokio::time::{Duration, Instant, sleep, timeout};
 
-use crate::cluster::bootstrap::{ask, bootstrap};
-use crate::cluster::event_subscribers::Listeners;
+use crate::cluster::bootstrap::{bootstrap, request_metadata};
+use crate::cluster::event_subscribers::EventSubscribers;
 use crate::cluster::{Client, Inner};
 use crate::config::{Config, MetadataRecovery};
-use crate::connection::{Lane, Owner};
-use crate::environment::happy_eyeballs::race;
+use crate::connection::{ConnectionRole, Owner};
+use crate::environment::happy_eyeballs::first_success;
 use crate::error::{Error, Kind, Phase, Result};
-use crate::metadata::{Snapshot, Turn, Want};
+use crate::metadata::{RefreshPermit, Snapshot, TopicSelector};
 use crate::tasks::panics::try_catch;
 
-/// The least time between two refreshes that nobody asked for.
-const PAUSE: Duration = Duration::from_millis(100);
-/// How long a broker may keep the next one waiting to be asked for metadata. Its answer comes
-/// behind those to earlier requests, which may be long polls.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// Minimum time between two background refreshes.
+const MIN_REFRESH_INTERVAL: Duration = Duration::from_millis(100);
+/// How long to wait for a broker's metadata before asking the next one too. The response comes after
+/// those to earlier requests on the connection, which may be long polls.
+const ATTEMPT_DELAY: Duration = Duration::from_secs(1);
 
 impl Client {
-    /// Refreshes the metadata, unless somebody has since the caller saw generation `stale`.
-    pub async fn refresh(&self, stale: u64, want: Want<'_>) -> Result<Arc<Snapshot>> {
-        self.refresh_by(stale, want, None).await
+    /// Refreshes the metadata, unless it is newer than generation `stale` already.
+    pub async fn refresh(&self, stale: u64, selector: TopicSelector<'_>) -> Result<Arc<Snapshot>> {
+        self.refresh_by(stale, selector, None).await
     }
 
-    /// As [`Client::refresh`]; what has not answered by `deadline` is told with its phase.
+    /// As [`Client::refresh`], with a deadline; the error of a late server names the phase it was in.
     pub(crate) async fn refresh_by(
         &self,
         stale: u64,
-        want: Want<'_>,
+        selector: TopicSelector<'_>,
         deadline: Option<Instant>,
     ) -> Result<Arc<Snapshot>> {
         self.check_open()?;
         let metadata = &self.inner.metadata;
-        let _turn = match metadata.turn(stale, want).await {
-            Turn::Mine(turn) => turn,
-            Turn::Done => return Ok(metadata.snapshot()),
-            Turn::Failed(error) => return Err(error),
+        let _permit = match metadata.refresh_permit(stale, selector).await {
+            RefreshPermit::Granted(permit) => permit,
+            RefreshPermit::AlreadyRefreshed => return Ok(metadata.snapshot()),
+            RefreshPermit::Failed(error) => return Err(error),
         };
-        let request = metadata.build_request(want);
-        let response = match self.ask_anyone(&request, deadline).await {
+        let request = metadata.build_request(selector);
+        let response = match self.fetch_metadata(&request, deadline).await {
             Ok(response) => response,
             Err(error) => {
                 metadata.process_failure(error.clone());
                 return Err(error);
             }
         };
-        let snapshot = metadata.process_response(response, request.topics.is_none(), want);
+        let snapshot = metadata.process_response(response, request.topics.is_none(), selector);
         tracing::debug!(target: "ottla.metadata", generation = snapshot.generation, brokers = snapshot.brokers.len(), "refreshed");
         self.inner.pool.retain(|broker| snapshot.brokers.contains_key(&broker));
         self.start_refresher();
         Ok(snapshot)
     }
 
-    /// Asks the connected broker with the least to do, then the others that are known, then the
-    /// bootstrap servers again (KIP-899). A broker that keeps silent delays this only a little.
-    async fn ask_anyone(
+    /// Requests the metadata from the least busy connected broker, then from the other known brokers,
+    /// then from the bootstrap servers (KIP-899).
+    async fn fetch_metadata(
         &self,
         request: &MetadataRequest,
         deadline: Option<Instant>,
@@ -78,37 +78,37 @@ impl Client {
         brokers.sort_by_key(|broker| Some(broker.id) != idle);
         let rebootstrap = AtomicBool::new(false);
         let rebootstrap = &rebootstrap;
-        let answered = race(brokers, PATIENCE, |broker| async move {
+        let fetching = first_success(brokers, ATTEMPT_DELAY, |broker| async move {
             if rebootstrap.load(Ordering::Relaxed) {
                 return Err(Error::from_code(ErrorCode::RebootstrapRequired));
             }
-            let asked = async {
-                let shared = (Lane::Data, Owner::CLIENT);
-                ask(&*inner.pool.get(broker.id, shared, &broker.endpoint).await?, request).await
+            let requesting = async {
+                let shared = (ConnectionRole::Data, Owner::CLIENT);
+                request_metadata(&*inner.pool.get(broker.id, shared, &broker.endpoint).await?, request).await
             };
-            asked.await.inspect_err(|error| {
+            requesting.await.inspect_err(|error| {
                 if error.code() == Some(ErrorCode::RebootstrapRequired) {
                     rebootstrap.store(true, Ordering::Relaxed);
                 }
                 tracing::debug!(target: "ottla.metadata", broker = broker.id, %error, "no metadata from this broker");
             })
         });
-        let failures = match timeout(inner.config.metadata_rebootstrap_trigger, answered).await {
+        let failures = match timeout(inner.config.metadata_rebootstrap_trigger, fetching).await {
             Ok(Ok(response)) => return Ok(response),
             Ok(Err(failures)) => failures,
             Err(_) => Vec::new(),
         };
         self.check_open()?;
         if inner.config.metadata_recovery == MetadataRecovery::None && !snapshot.brokers.is_empty() {
-            let words = "none of the known brokers gives metadata, and metadata.recovery.strategy is none";
+            let message = "none of the known brokers gives metadata, and metadata.recovery.strategy is none";
             return Err(match failures.into_iter().next() {
-                Some(failure) => failure.because(words),
-                None => Error::new(Kind::Connection, words).phase(Phase::Metadata),
+                Some(failure) => failure.prefixed(message),
+                None => Error::new(Kind::Connection, message).phase(Phase::Metadata),
             });
         }
         let (server, connection, response) =
             bootstrap(&inner.servers, request, &inner.settings, &inner.environment, deadline).await?;
-        // The connection is of use if the server advertises the address that was given.
+        // The pool can keep the connection if the server advertises the address that we connected to.
         let same =
             response.brokers.iter().find(|b| b.host == server.host && b.port == i32::from(server.port));
         if let Some(broker) = same {
@@ -117,35 +117,37 @@ impl Client {
         Ok(response)
     }
 
-    /// Starts the task that refreshes metadata when it gets old. It does not keep the client alive.
+    /// Starts the background refresher, which does not keep the client alive.
     fn start_refresher(&self) {
         let mut refresher = self.inner.refresher.lock();
-        // Looked at under the lock, so that closing cannot miss the task.
+        // Checked under the lock, so that `close` cannot miss the task.
         if refresher.is_none() && self.check_open().is_ok() {
             let lost = self.inner.pool.lost();
-            let listeners = Arc::clone(&self.inner.listeners);
-            let task = refresh_by_age(Arc::downgrade(&self.inner), lost, listeners, &self.inner.config);
+            let event_subscribers = Arc::clone(&self.inner.event_subscribers);
+            let task =
+                refresh_by_age(Arc::downgrade(&self.inner), lost, event_subscribers, &self.inner.config);
             *refresher = Some(tokio::spawn(task).abort_handle());
         }
     }
 }
 
-/// Refreshes what is too old, and what a lost connection has put in doubt.
+/// Refreshes metadata that is too old, or doubtful because a connection was lost.
 fn refresh_by_age(
     inner: Weak<Inner>,
     lost: Arc<Notify>,
-    listeners: Arc<Listeners>,
+    event_subscribers: Arc<EventSubscribers>,
     config: &Config,
 ) -> impl Future<Output = ()> + use<> {
-    // Not a busy loop even when metadata is to be refreshed always, or connections come and go.
-    let (age, pause) = (config.metadata_max_age.max(PAUSE), config.retry_backoff.max(PAUSE));
-    let age_for_listeners = age.min(config.events_metadata_max_age.max(PAUSE));
+    // Prevents a busy loop when the maximum age is zero or connections are lost again and again.
+    let (age, pause) =
+        (config.metadata_max_age.max(MIN_REFRESH_INTERVAL), config.retry_backoff.max(MIN_REFRESH_INTERVAL));
+    let age_with_subscribers = age.min(config.events_metadata_max_age.max(MIN_REFRESH_INTERVAL));
     async move {
         loop {
-            let age = if listeners.are_there() { age_for_listeners } else { age };
+            let age = if event_subscribers.any() { age_with_subscribers } else { age };
             tokio::select! {
                 () = lost.notified() => sleep(pause).await,
-                () = listeners.came.notified() => continue,
+                () = event_subscribers.first_added.notified() => continue,
                 () = sleep(age) => {}
             }
             let Some(inner) = inner.upgrade() else { return };
@@ -154,9 +156,10 @@ fn refresh_by_age(
                 return;
             }
             let generation = client.inner.metadata.peek().generation;
-            let refresh = try_catch("a refresh of the metadata", client.refresh(generation, Want::Known));
+            let refresh =
+                try_catch("a refresh of the metadata", client.refresh(generation, TopicSelector::Tracked));
             if let Err(error) = refresh.await {
-                tracing::warn!(target: "ottla.metadata", %error, "metadata cannot be refreshed");
+                tracing::warn!(target: "ottla.metadata", %error, "metadata refresh failed");
             }
         }
     }

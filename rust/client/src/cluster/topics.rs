@@ -1,4 +1,4 @@
-//! Looking topics up by name, and saying why a partition has nobody to talk to.
+//! Topic lookup by name: waits for missing topics and suggests similar names.
 
 use std::sync::Arc;
 
@@ -9,25 +9,25 @@ use crate::cluster::Client;
 use crate::cluster::nearest_names::nearest_names;
 use crate::error::{Error, Result};
 use crate::metadata::no_leader::missing_topic;
-use crate::metadata::{Cache, Topic, Want};
+use crate::metadata::{Cache, Topic, TopicSelector};
 use crate::retry::Retry;
 
-/// What to do about a topic that the cluster does not have.
+/// What to do about a topic that does not exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IfMissing {
-    /// Let a broker create it, if brokers may, and wait for it: for producers, as in Java.
+    /// Let the broker create it, if it allows that, and wait for it: as Java's producers do.
     Create,
     /// Wait for it until the timeout.
     Wait,
-    /// Fail, once the brokers have not known it for long enough that it cannot have been created just before.
+    /// Fail once it has been unknown for longer than a newly created topic takes to reach all brokers.
     Fail,
 }
 
-/// How long brokers may take to learn of a topic that was created.
-const LEARNED_WITHIN: Duration = Duration::from_secs(3);
+/// How long a newly created topic may take to reach all brokers.
+const PROPAGATION_TIME: Duration = Duration::from_secs(3);
 
 impl Client {
-    /// Waits until topics exist and the metadata has them; partitions may still lack leaders.
+    /// Waits until all topics exist in the metadata; their partitions may still lack leaders.
     pub async fn topics(
         &self,
         names: &[Arc<str>],
@@ -35,25 +35,25 @@ impl Client {
         timeout: Duration,
     ) -> Result<Vec<Arc<Topic>>> {
         self.inner.metadata.touch(names);
-        let mut forget = Forget { metadata: &self.inner.metadata, names };
-        let found = self.look_up(names, if_missing, timeout).await;
+        let mut forget = ForgetUnlessFound { metadata: &self.inner.metadata, names };
+        let found = self.wait_for_topics(names, if_missing, timeout).await;
         if found.is_ok() {
             forget.names = &[];
         }
         found
     }
 
-    async fn look_up(
+    async fn wait_for_topics(
         &self,
         names: &[Arc<str>],
         if_missing: IfMissing,
         timeout: Duration,
     ) -> Result<Vec<Arc<Topic>>> {
-        let want = match if_missing {
-            IfMissing::Create => Want::Create(names),
-            IfMissing::Wait | IfMissing::Fail => Want::Topics(names),
+        let selector = match if_missing {
+            IfMissing::Create => TopicSelector::Create(names),
+            IfMissing::Wait | IfMissing::Fail => TopicSelector::Topics(names),
         };
-        let give_up = Instant::now() + LEARNED_WITHIN;
+        let fail_after = Instant::now() + PROPAGATION_TIME;
         let mut retry = self.retry(format!("looking up {}", names.join(", ")), timeout);
         let mut snapshot = self.snapshot();
         loop {
@@ -66,7 +66,7 @@ impl Client {
             });
             match missing {
                 None => return Ok(names.iter().filter_map(|name| snapshot.topic(name).cloned()).collect()),
-                // The first look has not been had yet, unless there is an error on record.
+                // Without an entry for each topic, there has been no lookup yet.
                 Some(error)
                     if snapshot.generation > 0 && names.iter().all(|name| snapshot.topic(name).is_some()) =>
                 {
@@ -74,16 +74,16 @@ impl Client {
                         return Err(error);
                     }
                     let missing = error.code() == Some(ErrorCode::UnknownTopicOrPartition);
-                    if missing && if_missing == IfMissing::Fail && Instant::now() >= give_up {
+                    if missing && if_missing == IfMissing::Fail && Instant::now() >= fail_after {
                         return Err(self.suggest_names(error, &retry).await);
                     }
                     retry.pause(error).await?;
                 }
                 Some(_) => {}
             }
-            snapshot = match retry.attempt(self.refresh(snapshot.generation, want)).await {
+            snapshot = match retry.attempt(self.refresh(snapshot.generation, selector)).await {
                 Ok(snapshot) => snapshot,
-                Err(error) if error.may_pass() => {
+                Err(error) if error.is_transient() => {
                     retry.pause(error).await?;
                     self.snapshot()
                 }
@@ -94,30 +94,31 @@ impl Client {
 }
 
 impl Client {
-    /// Adds the topics that may have been meant to the error for a topic that does not exist.
+    /// Adds existing topics with similar names to the error for a missing topic.
     async fn suggest_names(&self, error: Error, retry: &Retry) -> Error {
         let generation = self.snapshot().generation;
-        let Ok(snapshot) = retry.attempt(self.refresh(generation, Want::All)).await else { return error };
+        let Ok(snapshot) = retry.attempt(self.refresh(generation, TopicSelector::All)).await else {
+            return error;
+        };
         let existing = snapshot.topics().filter(|topic| topic.exists()).map(|topic| &*topic.name);
         let name = error.context().topic.clone().unwrap_or_default();
         match nearest_names(&name, existing).join(", ") {
             similar if similar.is_empty() => error,
             similar => {
                 let message = format!("{}; did you mean {similar}?", error.message());
-                error.saying(message)
+                error.with_message(message)
             }
         }
     }
 }
 
-/// Takes names that turned out to be of no use out of the metadata again, or a misspelt topic would
-/// be asked for in every refresh from then on.
-struct Forget<'a> {
+/// Stops tracking topics whose lookup failed; otherwise every refresh would ask for a misspelt topic.
+struct ForgetUnlessFound<'a> {
     metadata: &'a Cache,
     names: &'a [Arc<str>],
 }
 
-impl Drop for Forget<'_> {
+impl Drop for ForgetUnlessFound<'_> {
     fn drop(&mut self) {
         self.metadata.forget(self.names);
     }

@@ -1,7 +1,7 @@
 //! The types of the rows about security.
 
 use super::value::{Setting, Value};
-use crate::security::Secret;
+use crate::secret::Secret;
 
 /// What a listener speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

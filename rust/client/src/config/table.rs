@@ -9,7 +9,7 @@ use super::value::{Setting, Value};
 use super::{
     AssignmentStrategy, AutoOffsetReset, GroupProtocol, IsolationLevel, Partitioner, SecurityProtocol,
 };
-use crate::security::Secret;
+use crate::secret::Secret;
 
 /// How many replicas must have a record before the broker answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,7 +1,7 @@
-//! SASL on a connection: choose the mechanism, carry the conversation, learn how long it counts.
+//! SASL authentication: negotiates the mechanism, runs the exchange and returns the session's lifetime.
 //!
-//! The same exchange serves a connection that comes up and one that authenticates again (KIP-368).
-//! Invariant: a refusal is an authentication error with the broker's own words, escaped.
+//! Used by a new connection (`setup.rs`) and for reauthentication (KIP-368). Invariant: a refusal is an
+//! authentication error that quotes the broker's message, escaped.
 
 use std::future::Future;
 
@@ -17,84 +17,89 @@ use crate::error::{Error, Kind, Phase, Result};
 use crate::printable::printable;
 use crate::security::Sasl;
 
-/// More messages than any mechanism needs.
+/// Upper bound on an exchange's messages; no mechanism needs as many.
 const MAX_STEPS: usize = 16;
 
-/// Whom to ask: a connection on its way up, or one that is up and held still.
-pub(super) trait Ask {
-    /// Where the broker is, in words.
+/// A connection that SASL requests are sent on: one being set up, or an open one reserved for the
+/// exchange.
+pub(super) trait SaslChannel {
+    /// The broker's address, for error messages.
     fn address(&self) -> &str;
-    /// The host that it is known by.
+    /// The broker's host name, as configured or advertised.
     fn host(&self) -> &str;
-    /// What it speaks.
+    /// The APIs that the broker supports.
     fn apis(&self) -> &[ApiRange];
-    /// Sends a request, waits for the answer.
-    fn ask<R: Request + Sync>(&mut self, request: &R) -> impl Future<Output = Result<R::Response>> + Send;
+    /// Sends a request and waits for the response.
+    fn send<R: Request + Sync>(&mut self, request: &R) -> impl Future<Output = Result<R::Response>> + Send;
 }
 
-/// What came of authenticating.
+/// The result of an authentication.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SaslInfo {
-    /// The mechanism that was used.
+    /// The mechanism in use.
     pub mechanism: &'static str,
     /// The mechanisms that the broker offers.
     pub offered: Vec<String>,
-    /// How long the session lives; `None` if it does not end.
+    /// The session's lifetime; `None` if it does not expire.
     pub lifetime: Option<Duration>,
 }
 
-/// Authenticates.
+/// Authenticates with the configured mechanism.
 pub(super) async fn authenticate(
-    broker: &mut (impl Ask + Send),
+    broker: &mut (impl SaslChannel + Send),
     sasl: &Sasl,
     environment: &Environment,
 ) -> Result<SaslInfo> {
     let mechanism = sasl.mechanism();
-    let (place, host) = (broker.address().to_owned(), broker.host().to_owned());
+    let (address, host) = (broker.address().to_owned(), broker.host().to_owned());
     let at = |error: Error| match error.context().phase {
         Some(_) => error,
-        None => error.phase(Phase::Sasl).address(&place),
+        None => error.phase(Phase::Sasl).address(&address),
     };
-    let offered = choose(broker, mechanism).await.map_err(at)?;
+    let offered = handshake(broker, mechanism).await.map_err(at)?;
     let (mut conversation, mut message) = sasl.begin(&host, environment).await.map_err(at)?;
     for _ in 0..MAX_STEPS {
-        let answer = broker.ask(&SaslAuthenticateRequest { auth_bytes: message }).await.map_err(at)?;
-        if let Err(code) = ErrorCode::from(answer.error_code).ok() {
+        let response = broker.send(&SaslAuthenticateRequest { auth_bytes: message }).await.map_err(at)?;
+        if let Err(code) = ErrorCode::from(response.error_code).ok() {
             sasl.process_refusal().await;
-            return Err(at(refusal(code, mechanism, answer.error_message.as_deref())));
+            return Err(at(sasl_error(code, mechanism, response.error_message.as_deref())));
         }
-        let challenge: Bytes = answer.auth_bytes.0;
+        let challenge: Bytes = response.auth_bytes.0;
         match conversation.reply(challenge).await.map_err(at)? {
             Some(next) => message = next,
             None => {
-                let lifetime = u64::try_from(answer.session_lifetime_ms).ok().filter(|millis| *millis > 0);
+                let lifetime = u64::try_from(response.session_lifetime_ms).ok().filter(|millis| *millis > 0);
                 return Ok(SaslInfo { mechanism, offered, lifetime: lifetime.map(Duration::from_millis) });
             }
         }
     }
-    Err(at(Error::new(Kind::Authentication, format!("{mechanism}: the broker never comes to an end"))))
+    Err(at(Error::new(
+        Kind::Authentication,
+        format!("{mechanism}: the exchange did not end within {MAX_STEPS} messages"),
+    )))
 }
 
-/// Tells the broker which mechanism is to come; the mechanisms that it offers.
-async fn choose(broker: &mut impl Ask, mechanism: &str) -> Result<Vec<String>> {
+/// Selects the mechanism with a SaslHandshake request, and returns the mechanisms that the broker
+/// offers.
+async fn handshake(broker: &mut impl SaslChannel, mechanism: &str) -> Result<Vec<String>> {
     let needed = [SaslHandshakeRequest::API, SaslAuthenticateRequest::API];
     let spoken = needed.iter().all(|api| broker.apis().iter().any(|range| range.api == *api));
     if !spoken {
-        let words = "this broker does not speak SASL as Kafka has it since 1.0: set security.protocol to what the listener speaks";
-        return Err(Error::new(Kind::Authentication, words));
+        let message = "this broker does not support SaslAuthenticate (Kafka 1.0): set security.protocol to what the listener speaks";
+        return Err(Error::new(Kind::Authentication, message));
     }
-    let answer = broker.ask(&SaslHandshakeRequest { mechanism: mechanism.to_owned() }).await?;
-    let offered: Vec<String> = answer.mechanisms.iter().take(32).map(|name| printable(name)).collect();
-    match ErrorCode::from(answer.error_code) {
+    let response = broker.send(&SaslHandshakeRequest { mechanism: mechanism.to_owned() }).await?;
+    let offered: Vec<String> = response.mechanisms.iter().take(32).map(|name| printable(name)).collect();
+    match ErrorCode::from(response.error_code) {
         ErrorCode::None => Ok(offered),
         code @ ErrorCode::UnsupportedSaslMechanism => {
-            let words = format!(
+            let message = format!(
                 "the broker does not offer sasl.mechanism={mechanism}; it offers {}",
                 if offered.is_empty() { "none".to_owned() } else { offered.join(", ") }
             );
-            Err(Error::told(code, words))
+            Err(Error::with_code(code, message))
         }
-        code @ ErrorCode::IllegalSaslState => Err(Error::told(
+        code @ ErrorCode::IllegalSaslState => Err(Error::with_code(
             code,
             "this listener does not use SASL: set security.protocol=PLAINTEXT, or SSL if it speaks TLS",
         )),
@@ -102,18 +107,20 @@ async fn choose(broker: &mut impl Ask, mechanism: &str) -> Result<Vec<String>> {
     }
 }
 
-fn refusal(code: ErrorCode, mechanism: &str, message: Option<&str>) -> Error {
-    let said = message.map(|words| format!(": the broker says \"{}\"", printable(words))).unwrap_or_default();
+fn sasl_error(code: ErrorCode, mechanism: &str, message: Option<&str>) -> Error {
+    let said =
+        message.map(|message| format!(": the broker says \"{}\"", printable(message))).unwrap_or_default();
     match code {
-        ErrorCode::SaslAuthenticationFailed => Error::told(
+        ErrorCode::SaslAuthenticationFailed => Error::with_code(
             code,
             format!(
                 "the credentials for {mechanism} were refused{said}; check the user name and the password, or the token"
             ),
         ),
-        code => {
-            Error::told(code, format!("authenticating with {mechanism} failed with {}{said}", code.name()))
-                .as_kind(Kind::Authentication)
-        }
+        code => Error::with_code(
+            code,
+            format!("authenticating with {mechanism} failed with {}{said}", code.name()),
+        )
+        .as_kind(Kind::Authentication),
     }
 }

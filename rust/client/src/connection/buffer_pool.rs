@@ -1,95 +1,95 @@
-//! Memory of large frames that waits for the next ones.
+//! A pool of the buffers of large frames, which `frames.rs` reuses.
 //!
-//! Invariants: no more of it waits than [`KEPT`], and none once it is closed, until the next large frame
-//! is lent. A frame never holds more than twice what it needs, so that who counts the bytes of frames
-//! knows what they take.
+//! Invariants: at most [`MAX_IDLE_BYTES`] are idle, and none after `close` until the next large frame. A
+//! buffer's capacity is at most twice its frame's length, so that the length of frames bounds their
+//! memory.
 
 use std::sync::{Arc, Weak};
 
 use bytes::Bytes;
 use parking_lot::Mutex;
 
-/// Bytes that wait at most.
-const KEPT: usize = 8 << 20;
+/// Maximum capacity of all idle buffers, in bytes.
+const MAX_IDLE_BYTES: usize = 8 << 20;
 
-/// What waits.
+/// The idle buffers, oldest first.
 #[derive(Debug, Default)]
-pub(super) struct Spare(Mutex<Waiting>);
+pub(super) struct BufferPool(Mutex<IdleBuffers>);
 
 #[derive(Debug, Default)]
-struct Waiting {
+struct IdleBuffers {
     buffers: Vec<Vec<u8>>,
     bytes: usize,
-    /// The largest frame that came whole.
+    /// The length of the largest frame received so far.
     largest: usize,
     open: bool,
 }
 
-impl Spare {
-    /// Empty memory for a frame that announces so many bytes: what waits, or, fresh, no more than a
-    /// frame was that came, or `least`.
+impl BufferPool {
+    /// Returns an empty buffer for a frame with `announced` bytes: an idle one of a fitting size, or a
+    /// new one. The capacity of a new one is at most that of the largest frame received, or `least`.
     pub(super) fn take(&self, announced: usize, least: usize) -> Vec<u8> {
-        let mut waiting = self.0.lock();
+        let mut idle = self.0.lock();
         let fits = |buffer: &Vec<u8>| (announced..=announced.saturating_mul(2)).contains(&buffer.capacity());
-        if let Some(at) = waiting.buffers.iter().rposition(fits) {
-            let buffer = waiting.buffers.remove(at);
-            waiting.bytes -= buffer.capacity();
+        if let Some(at) = idle.buffers.iter().rposition(fits) {
+            let buffer = idle.buffers.remove(at);
+            idle.bytes -= buffer.capacity();
             return buffer;
         }
-        let fresh = announced.min(waiting.largest.max(least));
-        drop(waiting);
+        let fresh = announced.min(idle.largest.max(least));
+        drop(idle);
         Vec::with_capacity(fresh)
     }
 
-    /// The frame; its memory comes back when nobody holds it any more.
-    pub(super) fn lend(this: &Arc<Self>, bytes: Vec<u8>) -> Bytes {
-        let mut waiting = this.0.lock();
-        waiting.open = true;
-        waiting.largest = waiting.largest.max(bytes.len());
-        drop(waiting);
-        Bytes::from_owner(Lent { bytes, home: Arc::downgrade(this) })
+    /// Turns `bytes` into a frame whose buffer returns to the pool when its last reference is dropped.
+    pub(super) fn into_pooled(this: &Arc<Self>, bytes: Vec<u8>) -> Bytes {
+        let mut idle = this.0.lock();
+        idle.open = true;
+        idle.largest = idle.largest.max(bytes.len());
+        drop(idle);
+        Bytes::from_owner(PooledBuffer { bytes, pool: Arc::downgrade(this) })
     }
 
-    /// Gives back what waits, and what is lent when it comes.
+    /// Frees the idle buffers. Buffers in use are freed, too, when they return.
     pub(super) fn close(&self) {
-        *self.0.lock() = Waiting::default();
+        *self.0.lock() = IdleBuffers::default();
     }
 
-    /// The oldest make room: frames may have become larger or smaller.
-    fn put(&self, mut buffer: Vec<u8>) {
+    /// Evicts the oldest buffers to make room: the size of frames may have changed.
+    fn put_back(&self, mut buffer: Vec<u8>) {
         buffer.clear();
-        let mut given_up = Vec::new();
-        let mut waiting = self.0.lock();
-        if !waiting.open || buffer.capacity() > KEPT {
+        let mut evicted = Vec::new();
+        let mut idle = self.0.lock();
+        if !idle.open || buffer.capacity() > MAX_IDLE_BYTES {
             return;
         }
-        waiting.bytes += buffer.capacity();
-        waiting.buffers.push(buffer);
-        while waiting.bytes > KEPT {
-            let oldest = waiting.buffers.remove(0);
-            waiting.bytes -= oldest.capacity();
-            given_up.push(oldest);
+        idle.bytes += buffer.capacity();
+        idle.buffers.push(buffer);
+        while idle.bytes > MAX_IDLE_BYTES {
+            let oldest = idle.buffers.remove(0);
+            idle.bytes -= oldest.capacity();
+            evicted.push(oldest);
         }
-        drop(waiting);
+        drop(idle);
     }
 }
 
-/// A frame that is held by somebody.
-struct Lent {
+/// A frame in use.
+struct PooledBuffer {
     bytes: Vec<u8>,
-    home: Weak<Spare>,
+    pool: Weak<BufferPool>,
 }
 
-impl AsRef<[u8]> for Lent {
+impl AsRef<[u8]> for PooledBuffer {
     fn as_ref(&self) -> &[u8] {
         &self.bytes
     }
 }
 
-impl Drop for Lent {
+impl Drop for PooledBuffer {
     fn drop(&mut self) {
-        if let Some(home) = self.home.upgrade() {
-            home.put(std::mem::take(&mut self.bytes));
+        if let Some(pool) = self.pool.upgrade() {
+            pool.put_back(std::mem::take(&mut self.bytes));
         }
     }
 }

@@ -1,20 +1,20 @@
-//! Where a broker is: its host and port, as configurations and metadata write them.
+//! A broker's host and port, as configured or advertised.
 
 use crate::error::{Error, Kind, Result};
 use crate::printable::printable;
 
-/// Where a broker is.
+/// A broker's host and port.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Endpoint {
-    /// Its host name or address.
+    /// Host name or IP address.
     pub host: String,
-    /// Its port.
+    /// Port.
     pub port: u16,
 }
 
 impl std::fmt::Display for Endpoint {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // The host may be what a broker advertises.
+        // The host may come from a broker.
         let host = printable(&self.host);
         if host.contains(':') {
             write!(f, "[{host}]:{}", self.port)
@@ -27,7 +27,7 @@ impl std::fmt::Display for Endpoint {
 impl std::str::FromStr for Endpoint {
     type Err = Error;
 
-    /// `host:port`, `[v6]:port`, with an optional listener name in front (`PLAINTEXT://`).
+    /// Parses `host:port` or `[v6]:port`, with an optional listener name in front (`PLAINTEXT://`).
     fn from_str(text: &str) -> Result<Self> {
         let bare = text.split_once("://").map_or(text, |(_, rest)| rest);
         let wrong = |why: &str| {

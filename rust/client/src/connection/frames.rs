@@ -1,12 +1,11 @@
-//! Cuts a stream into frames.
+//! Splits a stream into frames.
 //!
-//! A small frame is cut out of what was read; a large one is read straight into memory of its own,
-//! which comes back for the next one once nobody holds it any more (`spare.rs`): fresh memory would
-//! cost a page fault for every 4 KiB, and a place outside of the processor's caches.
+//! Small frames are slices of the read buffer. A large frame is read straight into a buffer of its own,
+//! which is reused for later frames (`buffer_pool.rs`): a new allocation would cost a page fault for
+//! every 4 KiB, and is not in the processor's caches.
 //!
-//! Invariants: the memory for a frame grows with the bytes that have come, and with what earlier
-//! frames of this connection took; not with the announced length. What was read stays when a call is
-//! cancelled.
+//! Invariants: memory for a frame grows with the bytes received and with the size of earlier frames of
+//! this connection, never with the announced length. Reading is cancel-safe.
 
 use std::io;
 use std::sync::Arc;
@@ -17,26 +16,26 @@ use tokio::io::AsyncReadExt;
 use tokio::time::{Duration, Instant, timeout_at};
 
 use super::transport_error::transport_error;
-use crate::connection::buffer_pool::Spare;
+use crate::connection::buffer_pool::BufferPool;
 use crate::error::{Error, Kind, Outlook, Phase};
 
-/// So much is read when it is not known what comes.
+/// Bytes to read when the length of the next frame is unknown.
 const READ_AHEAD: usize = 16 * 1024;
-/// Frames longer than this have memory of their own. The first takes so much, which doubles as bytes
-/// come in.
-const LARGE: usize = 64 * 1024;
-/// Memory that no large frame has needed for so long is given back.
-const IDLE: Duration = Duration::from_secs(1);
+/// Frames longer than this get a buffer of their own. It starts with this capacity, which doubles as
+/// bytes arrive.
+const LARGE_FRAME: usize = 64 * 1024;
+/// Idle buffers are freed when no large frame has arrived for this long.
+const IDLE_BUFFERS_FREED_AFTER: Duration = Duration::from_secs(1);
 
-/// Why a frame could not be read.
+/// The reason why a frame could not be read.
 pub(super) enum FrameError {
     Io(io::Error),
-    /// The length prefix is impossible; these are its bytes.
+    /// The length prefix is invalid: its bytes, and the maximum length.
     NotKafka([u8; LENGTH_PREFIX], usize),
 }
 
 impl FrameError {
-    /// The length that is announced and the limit, if this may well be a response that is too large.
+    /// The announced length and the maximum, if this is probably a response that is too large.
     pub(super) fn too_large(&self) -> Option<(i32, usize)> {
         let Self::NotKafka(prefix, max) = *self else { return None };
         let length = i32::from_be_bytes(prefix);
@@ -44,27 +43,27 @@ impl FrameError {
         (large && other_protocol(prefix).is_none()).then_some((length, max))
     }
 
-    /// The error in words; the bytes where a length should be often say what answered.
-    pub(super) fn at(self, address: &str, phase: Phase) -> Error {
+    /// Converts it into an error. The bytes of an invalid length often identify another protocol.
+    pub(super) fn into_error(self, address: &str, phase: Phase) -> Error {
         let (prefix, max) = match self {
             Self::Io(error) => return transport_error(&error, phase, address),
             Self::NotKafka(prefix, max) => (prefix, max),
         };
-        let (words, outlook) = match other_protocol(prefix) {
-            Some(words) => (words.to_owned(), Outlook::Lasts),
+        let (message, outlook) = match other_protocol(prefix) {
+            Some(message) => (message.to_owned(), Outlook::Permanent),
             None => {
-                let words = format!(
-                    "the answer announces {} bytes; at most {max} are accepted (receive.message.max.bytes). Is this a Kafka listener?",
+                let message = format!(
+                    "the response announces {} bytes; at most {max} are accepted (receive.message.max.bytes). Is this a Kafka listener?",
                     i32::from_be_bytes(prefix)
                 );
-                (words, Outlook::ProbablyLasts)
+                (message, Outlook::ProbablyPermanent)
             }
         };
-        Error::new(Kind::Connection, words).phase(phase).address(address).with_outlook(outlook)
+        Error::new(Kind::Connection, message).phase(phase).address(address).with_outlook(outlook)
     }
 }
 
-/// What to say of the first bytes of another protocol.
+/// The message for the first bytes of another protocol.
 fn other_protocol(prefix: [u8; LENGTH_PREFIX]) -> Option<&'static str> {
     match &prefix {
         [0x15 | 0x16, 0x03, ..] => Some(
@@ -76,43 +75,43 @@ fn other_protocol(prefix: [u8; LENGTH_PREFIX]) -> Option<&'static str> {
     }
 }
 
-/// Cuts a stream into frames. Cancel-safe: what was read stays here.
+/// Splits a stream into frames. Cancel-safe: the reader keeps the bytes read so far.
 pub(super) struct FrameReader {
-    /// What was read and belongs to no large frame.
+    /// Bytes that do not belong to a large frame.
     buffer: BytesMut,
     max: usize,
-    /// A large frame that is being read.
-    large: Option<Large>,
-    spare: Arc<Spare>,
-    /// When the last large frame came, if memory may wait for the next.
-    kept_since: Option<Instant>,
+    /// The large frame that is being read.
+    large: Option<LargeFrame>,
+    buffers: Arc<BufferPool>,
+    /// When the last large frame arrived, unless the idle buffers were freed since.
+    last_large_frame: Option<Instant>,
 }
 
 /// A large frame that is being read.
-struct Large {
+struct LargeFrame {
     bytes: Vec<u8>,
     length: usize,
 }
 
 impl FrameReader {
     pub(super) fn new(max: usize) -> Self {
-        Self { buffer: BytesMut::new(), max, large: None, spare: Arc::default(), kept_since: None }
+        Self { buffer: BytesMut::new(), max, large: None, buffers: Arc::default(), last_large_frame: None }
     }
 
-    /// The same stream from here on, with another limit. What was read too far stays.
+    /// Changes the maximum length. Bytes that were read ahead are kept.
     pub(super) fn with_max(mut self, max: usize) -> Self {
         self.max = max;
         self
     }
 
-    /// The next frame, without its length.
+    /// Reads the next frame, without its length prefix.
     pub(super) async fn next<S: AsyncReadExt + Unpin>(
         &mut self,
         stream: &mut S,
     ) -> Result<Bytes, FrameError> {
         if self.large.is_none() {
             let length = self.length(stream).await?;
-            if length <= LARGE {
+            if length <= LARGE_FRAME {
                 while self.buffer.len() < LENGTH_PREFIX + length {
                     let missing = LENGTH_PREFIX + length - self.buffer.len();
                     fill(stream, &mut self.buffer, missing.max(READ_AHEAD)).await?;
@@ -127,12 +126,12 @@ impl FrameReader {
                 large.fill(stream).await?;
             }
         }
-        self.kept_since = Some(Instant::now());
+        self.last_large_frame = Some(Instant::now());
         let bytes = self.large.take().map(|large| large.bytes).unwrap_or_default();
-        Ok(Spare::lend(&self.spare, bytes))
+        Ok(BufferPool::into_pooled(&self.buffers, bytes))
     }
 
-    /// The next frame's length, which stays in the buffer.
+    /// Reads the next frame's length and leaves the prefix in the buffer.
     async fn length<S: AsyncReadExt + Unpin>(&mut self, stream: &mut S) -> Result<usize, FrameError> {
         loop {
             if let Some(prefix) = self.buffer.first_chunk::<LENGTH_PREFIX>() {
@@ -140,13 +139,13 @@ impl FrameReader {
                     .map_err(|_| FrameError::NotKafka(*prefix, self.max));
             }
             let more = fill(stream, &mut self.buffer, READ_AHEAD);
-            match self.kept_since {
+            match self.last_large_frame {
                 None => more.await?,
-                Some(since) => match timeout_at(since + IDLE, more).await {
+                Some(since) => match timeout_at(since + IDLE_BUFFERS_FREED_AFTER, more).await {
                     Ok(more) => more?,
                     Err(_) => {
-                        self.spare.close();
-                        self.kept_since = None;
+                        self.buffers.close();
+                        self.last_large_frame = None;
                     }
                 },
             }
@@ -155,22 +154,22 @@ impl FrameReader {
 
     fn begin_large(&mut self, length: usize) {
         self.buffer.advance(LENGTH_PREFIX);
-        let mut bytes = self.spare.take(length, LARGE);
+        let mut bytes = self.buffers.take(length, LARGE_FRAME);
         let here = self.buffer.split_to(length.min(self.buffer.len()));
         bytes.extend_from_slice(&here);
-        self.large = Some(Large { bytes, length });
+        self.large = Some(LargeFrame { bytes, length });
     }
 }
 
-impl Large {
+impl LargeFrame {
     async fn fill<S: AsyncReadExt + Unpin>(&mut self, stream: &mut S) -> Result<(), FrameError> {
         let missing = self.length - self.bytes.len();
         if self.bytes.capacity() == self.bytes.len() {
-            self.bytes.reserve_exact(missing.min(self.bytes.len().max(LARGE)));
+            self.bytes.reserve_exact(missing.min(self.bytes.len().max(LARGE_FRAME)));
         }
-        // Not a byte of the next frame.
+        // Reads no byte of the next frame.
         let read = stream.read_buf(&mut (&mut self.bytes).limit(missing)).await;
-        came(read)
+        check_eof(read)
     }
 }
 
@@ -182,10 +181,10 @@ async fn fill<S: AsyncReadExt + Unpin>(
     if buffer.capacity() - buffer.len() < room.min(READ_AHEAD / 4) {
         buffer.reserve(room);
     }
-    came(stream.read_buf(buffer).await)
+    check_eof(stream.read_buf(buffer).await)
 }
 
-fn came(read: io::Result<usize>) -> Result<(), FrameError> {
+fn check_eof(read: io::Result<usize>) -> Result<(), FrameError> {
     match read {
         Ok(0) => Err(FrameError::Io(io::ErrorKind::UnexpectedEof.into())),
         Ok(_) => Ok(()),

@@ -1,7 +1,7 @@
-//! How a connection comes up: DNS → TCP → TLS → ApiVersions → SASL → ready.
+//! Opens a connection: DNS → TCP → TLS → ApiVersions → SASL → ready.
 //!
-//! The phases are in `opening.rs`; here each address of the name gets its share of the time, and
-//! every failure says which phase, which address and why.
+//! The phases themselves are in `setup.rs`. This file tries each address of the host within its share of
+//! the time. Every error names the phase, the address and the cause.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -12,43 +12,46 @@ use tokio::sync::{Notify, Semaphore, mpsc, watch};
 use tokio::time::{Duration, Instant, timeout, timeout_at};
 
 use super::authenticate::SaslInfo;
-use super::in_flight::{Shared, State};
+use super::in_flight::{ConnectionShared, InFlightRequests};
 use super::io::drive;
 use super::meter::Meter;
-use super::opening::{Opened, Opening, resolve, shown, unresolved};
+use super::setup::{ConnectionSetup, EstablishedStream, display_address, resolve, resolve_error};
 use super::{Connection, Endpoint, Settings, reauthenticate};
 use crate::environment::Environment;
-use crate::environment::happy_eyeballs::{patience, race};
+use crate::environment::happy_eyeballs::{attempt_delay, first_success};
 use crate::error::{Error, Kind, Outlook, Phase, Result};
 
-/// How long all addresses of a name may take together, in times of `socket.connection.setup.timeout.ms`.
-const WHOLE: u32 = 3;
-/// Failures of other addresses that an error's message names; `attempts` has all.
-const SHOWN: usize = 8;
+/// Timeout for all addresses of a host together, as a multiple of `socket.connection.setup.timeout.ms`.
+const TOTAL_TIMEOUT_FACTOR: u32 = 3;
+/// Maximum number of other addresses' failures in an error message; `attempts` lists all.
+const MAX_FAILURES_SHOWN: usize = 8;
 
-/// Brings up a connection to `endpoint`, by `deadline`, or within three times
-/// `socket.connection.setup.timeout.ms`. Its addresses are tried in turn: the next one starts when the one
-/// before has failed or has taken its time; if none works, the error names what failed.
+/// Connects to `endpoint` by `deadline`, or within three times `socket.connection.setup.timeout.ms`.
+/// Tries the addresses in turn: the next one starts when the one before has failed or used up its share
+/// of the time. If none works, the error lists the failures.
 pub async fn connect(
     endpoint: &Endpoint,
     settings: &Settings,
     environment: &Environment,
     deadline: Option<Instant>,
 ) -> Result<Arc<Connection>> {
-    let deadline = deadline.unwrap_or_else(|| Instant::now() + WHOLE * settings.setup_timeout);
+    let deadline = deadline.unwrap_or_else(|| Instant::now() + TOTAL_TIMEOUT_FACTOR * settings.setup_timeout);
     let within = settings.setup_timeout.min(deadline.saturating_duration_since(Instant::now()));
     settings.progress.enter(Phase::Dns);
     let addresses = match timeout(within, resolve(endpoint, environment)).await {
         Ok(resolved) => resolved?,
         Err(_) => {
-            return Err(unresolved(endpoint, &format_args!("no answer within {} ms", within.as_millis())));
+            return Err(resolve_error(
+                endpoint,
+                &format_args!("no response within {} ms", within.as_millis()),
+            ));
         }
     };
-    let patience = patience(addresses.len(), Some(deadline));
-    let connecting = race(addresses, patience, |address| async move {
+    let attempt_delay = attempt_delay(addresses.len(), Some(deadline));
+    let connecting = first_success(addresses, attempt_delay, |address| async move {
         let within = settings.setup_timeout.min(deadline.saturating_duration_since(Instant::now()));
         match connect_address(endpoint, address, settings, environment, within).await {
-            // Whoever was refused at one address is refused at the others.
+            // Credentials that one address refuses are refused by the others too.
             Err(error) if error.kind() == Kind::Authentication => Ok(Err(error)),
             connected => connected.map(Ok),
         }
@@ -62,15 +65,15 @@ pub async fn connect(
         Err(failures) => failures,
     };
     let Some(last) = failures.pop() else {
-        return Err(unresolved(endpoint, &"it has no address").with_outlook(Outlook::Lasts));
+        return Err(resolve_error(endpoint, &"it has no address").with_outlook(Outlook::Permanent));
     };
-    // The last one's place is shown by itself; of hundreds, the first few say enough.
+    // The last failure's address follows the message; of many others, the first few are enough.
     let mut before: Vec<String> =
-        failures.iter().take(SHOWN).map(|failure| format!("{failure}; then")).collect();
-    if failures.len() > SHOWN {
-        before.push(format!("{} more addresses; then", failures.len() - SHOWN));
+        failures.iter().take(MAX_FAILURES_SHOWN).map(|failure| format!("{failure}; then")).collect();
+    if failures.len() > MAX_FAILURES_SHOWN {
+        before.push(format!("{} more addresses; then", failures.len() - MAX_FAILURES_SHOWN));
     }
-    let error = if before.is_empty() { last.clone() } else { last.clone().because(before.join(" ")) };
+    let error = if before.is_empty() { last.clone() } else { last.clone().prefixed(before.join(" ")) };
     failures.push(last);
     Err(error.with_attempts(failures))
 }
@@ -82,70 +85,73 @@ async fn connect_address(
     environment: &Environment,
     within: Duration,
 ) -> Result<Arc<Connection>> {
-    let name = shown(endpoint, address);
+    let name = display_address(endpoint, address);
     let deadline = Instant::now() + within;
-    let late = |phase: Phase| {
+    let timeout_error = |phase: Phase| {
         let millis = (within + Duration::from_micros(500)).as_millis();
-        let words = match within == settings.setup_timeout {
-            true => format!("no answer within socket.connection.setup.timeout.ms ({millis} ms)"),
-            false => format!("no answer within {millis} ms"),
+        let message = match within == settings.setup_timeout {
+            true => format!("no response within socket.connection.setup.timeout.ms ({millis} ms)"),
+            false => format!("no response within {millis} ms"),
         };
-        Error::new(Kind::Connection, words).phase(phase).address(&name)
+        Error::new(Kind::Connection, message).phase(phase).address(&name)
     };
     let progress = &settings.progress;
     progress.enter(Phase::Tcp);
-    let connecting = Opening::tcp(endpoint, address, settings, environment);
-    let mut opening = timeout_at(deadline, connecting).await.unwrap_or_else(|_| Err(late(Phase::Tcp)))?;
+    let connecting = ConnectionSetup::tcp(endpoint, address, settings, environment);
+    let mut setup =
+        timeout_at(deadline, connecting).await.unwrap_or_else(|_| Err(timeout_error(Phase::Tcp)))?;
     progress.enter(Phase::Tls);
-    timeout_at(deadline, opening.tls()).await.unwrap_or_else(|_| Err(late(Phase::Tls)))?;
+    timeout_at(deadline, setup.tls()).await.unwrap_or_else(|_| Err(timeout_error(Phase::Tls)))?;
     progress.enter(Phase::ApiVersions);
-    let asked = timeout_at(deadline, opening.api_versions()).await;
-    let apis = asked.unwrap_or_else(|_| Err(late(Phase::ApiVersions)))?.len();
+    let apis = timeout_at(deadline, setup.api_versions()).await;
+    let apis = apis.unwrap_or_else(|_| Err(timeout_error(Phase::ApiVersions)))?.len();
     progress.enter(Phase::Sasl);
-    let sasl = timeout_at(deadline, opening.sasl()).await.unwrap_or_else(|_| Err(late(Phase::Sasl)))?;
+    let sasl =
+        timeout_at(deadline, setup.sasl()).await.unwrap_or_else(|_| Err(timeout_error(Phase::Sasl)))?;
     tracing::debug!(target: "ottla.connection", address = %name, apis, mechanism = sasl.as_ref().map(|s| s.mechanism), "connected");
-    establish(opening, sasl, environment)
+    establish(setup, sasl, environment)
 }
 
-/// The connection that has come through all phases.
+/// Creates the connection after all phases of the setup.
 pub(crate) fn establish(
-    opening: Opening,
+    setup: ConnectionSetup,
     sasl: Option<SaslInfo>,
     environment: &Environment,
 ) -> Result<Arc<Connection>> {
-    Ok(start(opening.finish()?, sasl.unwrap_or_default(), environment))
+    Ok(start(setup.finish()?, sasl.unwrap_or_default(), environment))
 }
 
-/// From here on the stream belongs to a task.
-fn start(opened: Opened, sasl: SaslInfo, environment: &Environment) -> Arc<Connection> {
-    let Opened { endpoint, name, settings, stream, frames, apis } = opened;
-    let state = Mutex::new(State::Alive(Default::default()));
+/// Hands the stream to a task.
+fn start(opened: EstablishedStream, sasl: SaslInfo, environment: &Environment) -> Arc<Connection> {
+    let EstablishedStream { endpoint, name, settings, stream, frames, apis } = opened;
+    let state = Mutex::new(InFlightRequests::Alive(Default::default()));
     let meter = Meter::start(&settings.metrics);
     if settings.security.tls.is_some() || settings.security.sasl.is_some() {
         settings.metrics.authenticated.count();
     }
-    let shared = Arc::new(Shared {
+    let shared = Arc::new(ConnectionShared {
         state,
         address: name,
         changed: Notify::new(),
         meter,
-        trailing: AtomicBool::new(false),
-        retired: Mutex::default(),
+        trailing_bytes_reported: AtomicBool::new(false),
+        retire_reason: Mutex::default(),
         request_timeout: settings.request_timeout,
         failures: Arc::clone(&settings.failures),
         bootstrap: Arc::clone(&settings.bootstrap),
     });
     let (outgoing, queue) = mpsc::unbounded_channel();
-    // Bytes that came along with the handshake's answer are for the reader to judge.
+    // Bytes that followed the handshake's last response are left to the reader.
     let frames = frames.with_max(settings.frame_max);
-    // A listener with SASL tells its API versions to anyone, and hangs up on the next request.
+    // A SASL listener sends its API versions to any client, and closes the connection on the next
+    // request.
     let hint = match (&settings.security.sasl, &settings.security.tls) {
         (Some(_), _) => "",
         (None, Some(_)) => {
-            " on the first request, as a listener with SASL does: if this one has it, set security.protocol=SASL_SSL and sasl.mechanism"
+            " on the first request, as a SASL listener does: if this is one, set security.protocol=SASL_SSL and sasl.mechanism"
         }
         (None, None) => {
-            " on the first request, as a listener with SASL does: if this one has it, set security.protocol=SASL_PLAINTEXT and sasl.mechanism"
+            " on the first request, as a SASL listener does: if this is one, set security.protocol=SASL_PLAINTEXT and sasl.mechanism"
         }
     };
     let task = tokio::spawn(drive(stream, frames, queue, Arc::clone(&shared), hint)).abort_handle();

@@ -1,6 +1,7 @@
-//! What a connection's handle and its task share: the requests in flight, or what ended it.
+//! State shared by a connection's handle and its task: the requests in flight, or why the connection
+//! closed.
 //!
-//! Invariant: the first cause of the end is kept, and given to everyone who waits.
+//! Invariant: the first cause is kept, and every waiter gets it.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -13,7 +14,7 @@ use parking_lot::Mutex;
 use tokio::sync::{Notify, oneshot};
 use tokio::time::{Duration, Instant};
 
-use super::Turn;
+use super::InFlightPermit;
 use super::meter::Meter;
 use crate::error::{Error, Kind, Result};
 use crate::retry::persistent_failures::PersistentFailures;
@@ -22,92 +23,94 @@ use crate::retry::persistent_failures::PersistentFailures;
 pub(super) struct Outgoing {
     pub(super) correlation_id: i32,
     pub(super) frame: Frame,
-    /// How long the socket may take to accept it.
+    /// How long the socket may take to accept the frame.
     pub(super) timeout: Duration,
-    /// Told when the socket has it, where no answer will come; keeps its turn until then.
-    pub(super) unanswered: Option<(oneshot::Sender<()>, Turn)>,
+    /// For a request without a response: notified when the frame is written. The permit is held until
+    /// then.
+    pub(super) on_written: Option<(oneshot::Sender<()>, InFlightPermit)>,
 }
 
-/// A request in flight.
-pub(super) struct Pending {
+/// A request that waits for its response.
+pub(super) struct InFlightRequest {
     pub(super) correlation_id: i32,
     pub(super) api: ApiKey,
     pub(super) version: i16,
     pub(super) timeout: Duration,
-    /// Before this is set, the broker cannot be blamed.
-    pub(super) written: Option<Instant>,
-    /// Whether the broker was not told to wait for anything.
+    /// When the request was written; the broker's time starts then.
+    pub(super) written_at: Option<Instant>,
+    /// Whether the broker should respond at once, without a wait that the request allows.
     pub(super) prompt: bool,
-    pub(super) answer: oneshot::Sender<Result<Bytes>>,
-    /// Held until the answer is here, even if the caller has gone: the broker still works on it.
-    pub(super) _turn: Turn,
+    pub(super) response: oneshot::Sender<Result<Bytes>>,
+    /// Held until the response arrives, even if the caller is gone: the broker still processes the
+    /// request.
+    pub(super) _permit: InFlightPermit,
 }
 
-impl Pending {
-    /// When the answer is overdue.
+impl InFlightRequest {
+    /// When the response is overdue.
     pub(super) fn overdue(&self) -> Option<Instant> {
-        self.written.map(|written| written + self.timeout)
+        self.written_at.map(|written_at| written_at + self.timeout)
     }
 }
 
-/// The requests in flight, or what ended the connection.
-pub(super) enum State {
-    Alive(VecDeque<Pending>),
+/// The requests in flight, or why the connection closed.
+pub(super) enum InFlightRequests {
+    Alive(VecDeque<InFlightRequest>),
     Dead(Error),
 }
 
-pub(super) struct Shared {
-    pub(super) state: Mutex<State>,
+pub(super) struct ConnectionShared {
+    pub(super) state: Mutex<InFlightRequests>,
     pub(super) address: String,
-    /// Something for the guard to look at: a request was written, or the connection ended.
+    /// Notifies the guard that a request was written or the connection closed.
     pub(super) changed: Notify,
     pub(super) meter: Meter,
-    /// Whether it was reported that a response had more bytes than it should.
-    pub(super) trailing: AtomicBool,
-    /// Why this client will close it, if it will.
-    pub(super) retired: Mutex<Option<String>>,
-    /// How long a response may take; what a request allows on top is the broker's.
+    /// Whether a warning about trailing bytes was logged.
+    pub(super) trailing_bytes_reported: AtomicBool,
+    /// Why this client is going to close the connection, if it is.
+    pub(super) retire_reason: Mutex<Option<String>>,
+    /// `request.timeout.ms`; a request may allow the broker more.
     pub(super) request_timeout: Duration,
     /// Where late responses are reported.
     pub(super) failures: Arc<PersistentFailures>,
-    /// The first bootstrap server, which `ottla doctor` is best started with.
+    /// The first bootstrap server, to suggest as the argument of `ottla doctor`.
     pub(super) bootstrap: Arc<str>,
 }
 
-impl Shared {
-    /// Ends the connection: the first cause is kept and given to everyone who waits.
+impl ConnectionShared {
+    /// Closes the connection: keeps the first cause and gives it to every waiter.
     pub(super) fn poison(&self, cause: Error) {
         let mut state = self.state.lock();
-        if let State::Alive(pending) = &mut *state {
+        if let InFlightRequests::Alive(pending) = &mut *state {
             tracing::debug!(target: "ottla.connection", address = %self.address, in_flight = pending.len(), %cause, "connection ended");
-            self.meter.ended();
+            self.meter.closed();
             let waiting = std::mem::take(pending);
-            *state = State::Dead(cause.clone());
+            *state = InFlightRequests::Dead(cause.clone());
             drop(state);
             for request in waiting {
-                // Whoever gave up waiting does not need to know.
-                let _ = request.answer.send(Err(cause.clone().api(request.api)));
+                // An error only says that the caller is gone.
+                let _ = request.response.send(Err(cause.clone().api(request.api)));
             }
             self.changed.notify_one();
         }
     }
 
-    /// Whether an answer to one of these is still to come.
-    pub(super) fn awaits(&self, apis: &[ApiKey]) -> bool {
+    /// Whether a request of one of these APIs is in flight.
+    pub(super) fn has_in_flight(&self, apis: &[ApiKey]) -> bool {
         match &*self.state.lock() {
-            State::Alive(pending) => pending.iter().any(|request| apis.contains(&request.api)),
-            State::Dead(_) => false,
+            InFlightRequests::Alive(pending) => pending.iter().any(|request| apis.contains(&request.api)),
+            InFlightRequests::Dead(_) => false,
         }
     }
 
-    pub(super) fn cause_of_death(&self) -> Option<Error> {
+    pub(super) fn close_reason(&self) -> Option<Error> {
         match &*self.state.lock() {
-            State::Alive(_) => None,
-            State::Dead(cause) => Some(cause.clone()),
+            InFlightRequests::Alive(_) => None,
+            InFlightRequests::Dead(cause) => Some(cause.clone()),
         }
     }
 
-    pub(super) fn lost(&self, why: &str) -> Error {
+    pub(super) fn closed_error(&self, why: &str) -> Error {
         Error::new(Kind::Connection, format!("connection lost: {why}")).address(&self.address)
     }
 }

@@ -1,8 +1,7 @@
-//! The task that owns a connection's stream: the writer sends frames, the reader matches answers,
-//! the guard (`overdue.rs`) watches the time.
+//! The task that owns a connection's stream: the writer sends frames, the reader matches responses to
+//! requests, the guard (`overdue_responses.rs`) enforces timeouts.
 //!
-//! Invariant: whichever of the three ends, its cause reaches the shared state, and the socket is
-//! closed.
+//! Invariant: when any of the three ends, its cause reaches the shared state and the socket is closed.
 
 use std::io;
 use std::sync::Arc;
@@ -15,20 +14,20 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout_at};
 
 use super::frames::{FrameError, FrameReader};
-use super::in_flight::{Outgoing, Shared, State};
+use super::in_flight::{ConnectionShared, InFlightRequests, Outgoing};
 use super::transport_error::transport_error;
 use crate::connection::overdue_responses::guard;
 use crate::environment::Stream;
 use crate::error::{Error, Kind, Outlook, Phase, Result};
 use crate::tasks::panics::catch;
 
-/// Serves a connection until something ends it. `hint` is what to try if it ends before the first
-/// answer.
+/// Serves a connection until it closes. `hint` is advice for a connection that closes before the first
+/// response.
 pub(super) async fn drive(
     stream: Box<dyn Stream>,
     frames: FrameReader,
     queue: mpsc::UnboundedReceiver<Outgoing>,
-    shared: Arc<Shared>,
+    shared: Arc<ConnectionShared>,
     hint: &'static str,
 ) {
     let (reader, writer) = tokio::io::split(stream);
@@ -39,9 +38,9 @@ pub(super) async fn drive(
             cause = guard(&shared) => cause,
         }
     };
-    let cause = catch("the task of a connection", serve).await.unwrap_or_else(|died| {
-        // Another connection may be luckier.
-        died.as_kind(Kind::Connection).address(&shared.address)
+    let cause = catch("the task of a connection", serve).await.unwrap_or_else(|panicked| {
+        // A new connection may work.
+        panicked.as_kind(Kind::Connection).address(&shared.address)
     });
     shared.poison(cause);
 }
@@ -50,35 +49,35 @@ pub(super) async fn drive(
 async fn write_loop(
     mut stream: WriteHalf<Box<dyn Stream>>,
     mut queue: mpsc::UnboundedReceiver<Outgoing>,
-    shared: &Shared,
+    shared: &ConnectionShared,
 ) -> Error {
-    while let Some(Outgoing { correlation_id, frame, timeout, unanswered }) = queue.recv().await {
+    while let Some(Outgoing { correlation_id, frame, timeout, on_written }) = queue.recv().await {
         let (deadline, bytes) = (Instant::now() + timeout, frame.len());
         match timeout_at(deadline, write_frame(&mut stream, frame.into_segments())).await {
             Ok(Ok(())) => {
                 shared.meter.sent(bytes);
-                match unanswered {
-                    // Whoever gave up waiting does not need to know.
-                    Some((written, _turn)) => drop(written.send(())),
+                match on_written {
+                    // An error only says that the caller is gone.
+                    Some((written, _permit)) => drop(written.send(())),
                     None => mark_written(shared, correlation_id),
                 }
             }
             Ok(Err(error)) => return transport_error(&error, Phase::Request, &shared.address),
             Err(_) => {
-                let words = format!("the broker took no bytes for {} ms", timeout.as_millis());
-                return Error::new(Kind::Connection, words).address(&shared.address);
+                let message = format!("the broker accepted no bytes for {} ms", timeout.as_millis());
+                return Error::new(Kind::Connection, message).address(&shared.address);
             }
         }
     }
-    shared.lost("closed by this client")
+    shared.closed_error("closed by this client")
 }
 
-/// From here on the broker has the request, and its time runs.
-fn mark_written(shared: &Shared, correlation_id: i32) {
-    if let State::Alive(pending) = &mut *shared.state.lock()
+/// Starts the broker's time for a request.
+fn mark_written(shared: &ConnectionShared, correlation_id: i32) {
+    if let InFlightRequests::Alive(pending) = &mut *shared.state.lock()
         && let Some(request) = pending.iter_mut().find(|request| request.correlation_id == correlation_id)
     {
-        request.written = Some(Instant::now());
+        request.written_at = Some(Instant::now());
     }
     shared.changed.notify_one();
 }
@@ -124,26 +123,26 @@ impl Buf for Segments {
     }
 }
 
-/// Reads answers until the stream fails or an answer does not belong to its request.
+/// Reads responses until the stream fails or a response does not match its request.
 async fn read_loop(
     mut stream: ReadHalf<Box<dyn Stream>>,
     mut frames: FrameReader,
-    shared: &Shared,
+    shared: &ConnectionShared,
     hint: &str,
 ) -> Error {
     let mut hint = Some(hint);
     loop {
         let frame = frames.next(&mut stream).await;
         if let Err(error) = &frame {
-            refuse_fetch(shared, error);
+            fail_oversized_fetch(shared, error);
         }
         let frame = frame.map_err(|error| match (&error, hint) {
-            (FrameError::Io(closed), Some(hint)) if is_closed(closed) => {
-                let error = error.at(&shared.address, Phase::Request);
-                let outlook = if hint.is_empty() { error.outlook() } else { Outlook::ProbablyLasts };
-                error.clone().saying(format!("{}{hint}", error.message())).with_outlook(outlook)
+            (FrameError::Io(closed), Some(hint)) if closed_by_peer(closed) => {
+                let error = error.into_error(&shared.address, Phase::Request);
+                let outlook = if hint.is_empty() { error.outlook() } else { Outlook::ProbablyPermanent };
+                error.clone().with_message(format!("{}{hint}", error.message())).with_outlook(outlook)
             }
-            _ => error.at(&shared.address, Phase::Request),
+            _ => error.into_error(&shared.address, Phase::Request),
         });
         if let Err(cause) = frame.and_then(|frame| deliver(shared, frame)) {
             return cause;
@@ -152,12 +151,14 @@ async fn read_loop(
     }
 }
 
-/// Fails the fetch whose response is too large to accept: to try it again would not help, as it would after
-/// a lost connection.
-fn refuse_fetch(shared: &Shared, error: &FrameError) {
+/// Fails the fetch whose response exceeds the maximum size. Without this, the fetch would be retried as
+/// after a lost connection, which does not help.
+fn fail_oversized_fetch(shared: &ConnectionShared, error: &FrameError) {
     let Some((length, max)) = error.too_large() else { return };
     let request = match &mut *shared.state.lock() {
-        State::Alive(pending) if pending.front().is_some_and(|request| request.api == ApiKey::Fetch) => {
+        InFlightRequests::Alive(pending)
+            if pending.front().is_some_and(|request| request.api == ApiKey::Fetch) =>
+        {
             pending.pop_front()
         }
         _ => None,
@@ -167,52 +168,52 @@ fn refuse_fetch(shared: &Shared, error: &FrameError) {
             "a response of {length} bytes is larger than receive.message.max.bytes={max}: raise it to read records of this size"
         );
         let error = Error::new(Kind::Config, message).api(request.api).address(&shared.address);
-        // Whoever gave up waiting does not need to know.
-        let _ = request.answer.send(Err(error));
+        // An error only says that the caller is gone.
+        let _ = request.response.send(Err(error));
     }
 }
 
-/// Whether the other side ended the connection.
-pub(super) fn is_closed(error: &io::Error) -> bool {
+/// Whether the peer closed the connection.
+pub(super) fn closed_by_peer(error: &io::Error) -> bool {
     use io::ErrorKind as E;
     matches!(error.kind(), E::UnexpectedEof | E::ConnectionReset | E::BrokenPipe | E::ConnectionAborted)
 }
 
-/// Gives an answer to the request that it belongs to: the oldest in flight.
-fn deliver(shared: &Shared, frame: Bytes) -> Result<()> {
-    let mut peek = frame.clone();
-    let correlation_id = if peek.len() >= 4 {
-        peek.get_i32()
+/// Delivers a response to the oldest request in flight, which it must belong to.
+fn deliver(shared: &ConnectionShared, frame: Bytes) -> Result<()> {
+    let mut header = frame.clone();
+    let correlation_id = if header.len() >= 4 {
+        header.get_i32()
     } else {
-        return Err(broken(shared, "an answer without header"));
+        return Err(protocol_error(shared, "a response without a header"));
     };
     let request = match &mut *shared.state.lock() {
-        State::Dead(cause) => return Err(cause.clone()),
-        State::Alive(pending) => pending.pop_front(),
+        InFlightRequests::Dead(cause) => return Err(cause.clone()),
+        InFlightRequests::Alive(pending) => pending.pop_front(),
     };
     match request {
         Some(request) if request.correlation_id == correlation_id => {
-            let waited = request.written.map(|written| written.elapsed());
+            let waited = request.written_at.map(|written| written.elapsed());
             shared.meter.received(LENGTH_PREFIX + frame.len(), waited, request.prompt);
-            // Whoever gave up waiting does not need the answer.
-            let _ = request.answer.send(Ok(frame));
+            // An error only says that the caller is gone.
+            let _ = request.response.send(Ok(frame));
             Ok(())
         }
         Some(request) => {
-            let cause = broken(
+            let cause = protocol_error(
                 shared,
                 &format!(
-                    "an answer with correlation id {correlation_id} where {} was due",
+                    "a response with correlation id {correlation_id} instead of {}",
                     request.correlation_id
                 ),
             );
-            let _ = request.answer.send(Err(cause.clone().api(request.api)));
+            let _ = request.response.send(Err(cause.clone().api(request.api)));
             Err(cause)
         }
-        None => Err(broken(shared, "an answer that nobody asked for")),
+        None => Err(protocol_error(shared, "a response to no request")),
     }
 }
 
-fn broken(shared: &Shared, what: &str) -> Error {
+fn protocol_error(shared: &ConnectionShared, what: &str) -> Error {
     Error::new(Kind::Protocol, format!("the broker sent {what}")).address(&shared.address)
 }

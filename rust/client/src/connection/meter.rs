@@ -1,5 +1,5 @@
-//! What a connection measures: its round-trip time, when it was last used, and its share of the
-//! client's metrics.
+//! Measurements of a connection: its round-trip time, its last use, and its share of the client's
+//! metrics.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,21 +11,21 @@ use crate::metrics::Metrics;
 pub(super) struct Meter {
     metrics: Arc<Metrics>,
     started: Instant,
-    /// Milliseconds since `started`.
+    /// Last use, in milliseconds since `started`.
     used: AtomicU64,
-    /// Microseconds, smoothed; 0 before the first.
+    /// Smoothed round-trip time in microseconds; 0 before the first measurement.
     round_trip: AtomicU64,
 }
 
 impl Meter {
-    /// Of a connection that has just come up.
+    /// Starts with a new connection.
     pub(super) fn start(metrics: &Arc<Metrics>) -> Self {
         metrics.opened.count();
         let (started, used, round_trip) = (Instant::now(), AtomicU64::new(0), AtomicU64::new(0));
         Self { metrics: Arc::clone(metrics), started, used, round_trip }
     }
 
-    pub(super) fn ended(&self) {
+    pub(super) fn closed(&self) {
         self.metrics.closed.count();
     }
 
@@ -39,8 +39,8 @@ impl Meter {
         self.metrics.sent.record(bytes as f64);
     }
 
-    /// An answer came. `waited` is since its request was written; `prompt` says that the broker was
-    /// not told to wait for anything, so that this is what a round trip takes.
+    /// Records a response. `waited` is the time since its request was written. If `prompt`, the broker
+    /// had no reason to wait, and `waited` counts as a round-trip time.
     pub(super) fn received(&self, bytes: usize, waited: Option<Duration>, prompt: bool) {
         self.touch();
         self.metrics.received.record(bytes as f64);
@@ -50,7 +50,7 @@ impl Meter {
             let micros = u64::try_from(waited.as_micros()).unwrap_or(u64::MAX).max(1);
             let smoothed = match self.round_trip.load(Ordering::Relaxed) {
                 0 => micros,
-                // As TCP does it: each measurement counts for an eighth.
+                // As in TCP, each measurement has a weight of one eighth.
                 known => known - known / 8 + micros / 8,
             };
             self.round_trip.store(smoothed.max(1), Ordering::Relaxed);
@@ -64,7 +64,7 @@ impl Meter {
         }
     }
 
-    pub(super) fn idle(&self) -> Duration {
+    pub(super) fn idle_time(&self) -> Duration {
         self.started.elapsed().saturating_sub(Duration::from_millis(self.used.load(Ordering::Relaxed)))
     }
 }

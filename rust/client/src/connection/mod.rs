@@ -1,11 +1,11 @@
-//! One connection to one broker: requests go in, answers come out, many at a time.
+//! A pipelined connection to one broker.
 //!
-//! One task owns the stream (`io.rs`); this handle shares with it the queue of requests (`in_flight.rs`).
-//! Kafka answers in order, so the queue is first in, first out.
+//! One task owns the stream (`io.rs`) and shares the queue of requests in flight with this handle
+//! (`in_flight.rs`). Brokers respond in order, so the queue is first in, first out.
 //!
-//! Invariants: a dead connection keeps its cause, and everyone who waited, waits or will ask gets
-//! that cause. A request's bytes are held by reference count until the socket has taken them.
-//! Dropping the future of a request gives up its answer and nothing else.
+//! Invariants: a closed connection keeps its cause, and all past and future waiters get it. A request's
+//! bytes are held by reference count until the socket has accepted them. Dropping a request's future
+//! gives up the response and affects no other request.
 
 mod authenticate;
 mod buffer_pool;
@@ -15,12 +15,12 @@ mod handshake;
 mod in_flight;
 mod io;
 mod meter;
-pub mod opening;
 mod overdue_responses;
 mod pool;
 mod pool_slot;
 mod reauthenticate;
 mod settings;
+pub mod setup;
 mod status;
 mod transport_error;
 mod unreachable_brokers;
@@ -46,35 +46,37 @@ pub use handshake::connect;
 pub(crate) use handshake::establish;
 pub use pool::{Pool, unknown_broker};
 pub use settings::Settings;
-pub use status::{ConnectionState, Lane, Owner, Status};
+pub use status::{ConnectionRole, ConnectionState, Owner, Status};
 pub use versions::ApiRange;
 pub(crate) use versions::is_controller;
 
 use crate::error::{Error, Result};
-use in_flight::{Outgoing, Pending, Shared, State};
+use in_flight::{ConnectionShared, InFlightRequest, InFlightRequests, Outgoing};
 
-/// A broker that is silent for this long may be gone, although its connection stays.
-const HUNG: Duration = Duration::from_secs(2);
+/// A broker that has sent nothing for this long may be gone although its connection stays open.
+const HUNG_AFTER: Duration = Duration::from_secs(2);
 
-/// Leave to have one more request in flight.
+/// Permission to have one more request in flight.
 #[derive(Debug)]
-pub struct Turn(#[allow(dead_code, reason = "what counts is that it is held")] OwnedSemaphorePermit);
+pub struct InFlightPermit(
+    #[allow(dead_code, reason = "what counts is that it is held")] OwnedSemaphorePermit,
+);
 
-/// An answer that is to come.
-pub(crate) struct Answer(oneshot::Receiver<Result<Bytes>>);
+/// A response that has not arrived yet.
+pub(crate) struct PendingResponse(oneshot::Receiver<Result<Bytes>>);
 
-/// A connection that is up. Dropping the last handle closes it.
+/// An open connection. Dropping the last handle closes it.
 pub struct Connection {
-    shared: Arc<Shared>,
+    shared: Arc<ConnectionShared>,
     endpoint: Endpoint,
     outgoing: mpsc::UnboundedSender<Outgoing>,
     in_flight: Arc<Semaphore>,
     next_correlation_id: AtomicI32,
     apis: Vec<ApiRange>,
     settings: Settings,
-    /// Until then the broker wants no requests (KIP-219).
+    /// The broker asked for no requests before this time (KIP-219).
     throttled: Mutex<Option<Instant>>,
-    /// From then on nothing is sent before the session is renewed; `None`: it does not end.
+    /// No request is sent from this time until the session is renewed; `None` if it does not expire.
     renewal: watch::Sender<Option<Instant>>,
     task: AbortHandle,
 }
@@ -98,98 +100,98 @@ impl Connection {
         &self.shared.address
     }
 
-    /// The name and port that were connected to.
+    /// The host and port that the connection was opened to.
     #[must_use]
     pub fn endpoint(&self) -> &Endpoint {
         &self.endpoint
     }
 
-    /// What ended the connection, if anything did.
+    /// The error that closed the connection, if it is closed.
     #[must_use]
-    pub fn cause_of_death(&self) -> Option<Error> {
-        self.shared.cause_of_death()
+    pub fn close_reason(&self) -> Option<Error> {
+        self.shared.close_reason()
     }
 
-    /// Resolves when the connection has ended, with what ended it. It does not keep it open.
-    pub fn ended(&self) -> impl Future<Output = Error> + Send + 'static {
+    /// Resolves with the cause when the connection closes. Does not keep it open.
+    pub fn closed(&self) -> impl Future<Output = Error> + Send + 'static {
         let (outgoing, shared) = (self.outgoing.clone(), Arc::clone(&self.shared));
         async move {
             outgoing.closed().await;
-            shared.cause_of_death().unwrap_or_else(|| shared.lost("closed"))
+            shared.close_reason().unwrap_or_else(|| shared.closed_error("closed"))
         }
     }
 
-    /// What the broker speaks.
+    /// The APIs that the broker supports.
     #[must_use]
     pub fn apis(&self) -> &[ApiRange] {
         &self.apis
     }
 
-    /// How many requests wait for their answers.
+    /// The number of requests that wait for responses.
     #[must_use]
     pub fn in_flight(&self) -> usize {
         match &*self.shared.state.lock() {
-            State::Alive(pending) => pending.len(),
-            State::Dead(_) => 0,
+            InFlightRequests::Alive(pending) => pending.len(),
+            InFlightRequests::Dead(_) => 0,
         }
     }
 
-    /// Whether the broker still owes an answer to one of these.
-    pub(crate) fn awaits(&self, apis: &[ApiKey]) -> bool {
-        self.shared.awaits(apis)
+    /// Whether a request of one of these APIs is in flight.
+    pub(crate) fn has_in_flight(&self, apis: &[ApiKey]) -> bool {
+        self.shared.has_in_flight(apis)
     }
 
-    /// Whether the broker owes a response for [`HUNG`] longer than it was told that it may take.
+    /// Whether the oldest response is late by [`HUNG_AFTER`], beyond any wait that its request allows.
     pub(crate) fn is_hung(&self) -> bool {
-        let State::Alive(pending) = &*self.shared.state.lock() else { return false };
-        // What the broker may take by itself, as for the wait of a fetch, is on top of the time-out.
-        let due = |request: &Pending| {
+        let InFlightRequests::Alive(pending) = &*self.shared.state.lock() else { return false };
+        // A timeout above `request.timeout.ms` is a wait that the request allows, as a fetch does.
+        let due = |request: &InFlightRequest| {
             let own = request.timeout.saturating_sub(self.settings.request_timeout);
-            Some(request.written? + own + HUNG)
+            Some(request.written_at? + own + HUNG_AFTER)
         };
         pending.front().and_then(due).is_some_and(|due| due <= Instant::now())
     }
 
-    /// How long an answer takes, as far as is known.
+    /// The smoothed round-trip time, once one was measured.
     #[must_use]
     pub fn round_trip(&self) -> Option<Duration> {
         self.shared.meter.round_trip()
     }
 
-    /// For how long the broker still wants no requests.
+    /// How long the broker still wants no requests.
     #[must_use]
     pub fn throttled_for(&self) -> Option<Duration> {
         let left = (*self.throttled.lock())?.saturating_duration_since(Instant::now());
         (!left.is_zero()).then_some(left)
     }
 
-    /// For how long nothing was sent or received, and nothing is waited for.
-    fn idle(&self) -> Duration {
-        if self.in_flight() > 0 { Duration::ZERO } else { self.shared.meter.idle() }
+    /// How long the connection has been idle; zero while requests are in flight.
+    fn idle_time(&self) -> Duration {
+        if self.in_flight() > 0 { Duration::ZERO } else { self.shared.meter.idle_time() }
     }
 
-    /// Says why it will be closed when the last one who uses it lets go of it.
+    /// Notes why the connection closes when its last user drops it.
     fn retire(&self, why: String) {
-        *self.shared.retired.lock() = Some(why);
+        *self.shared.retire_reason.lock() = Some(why);
     }
 
     fn is_retired(&self) -> bool {
-        self.shared.retired.lock().is_some()
+        self.shared.retire_reason.lock().is_some()
     }
 
-    /// Ends the connection; everyone who waits on it is told so.
+    /// Closes the connection. All waiters get that as the cause.
     pub fn close(&self) {
-        let why = self.shared.retired.lock().take();
+        let why = self.shared.retire_reason.lock().take();
         let why = why.map_or_else(
             || "closed by this client".to_owned(),
             |why| format!("closed by this client: {why}"),
         );
-        self.shared.poison(self.shared.lost(&why));
+        self.shared.poison(self.shared.closed_error(&why));
         self.task.abort();
     }
 
-    /// Holds back requests for as long as the broker asked, but no longer than a request may take:
-    /// the number comes from the network.
+    /// Delays later requests for as long as the broker asked, at most for `request.timeout.ms`: the
+    /// value comes from the network.
     pub fn throttle(&self, millis: i32) {
         if let Ok(millis @ 1..) = u64::try_from(millis) {
             let wait = Duration::from_millis(millis).min(self.settings.request_timeout);
@@ -197,97 +199,101 @@ impl Connection {
         }
     }
 
-    /// The version of `R` to use with this broker: the highest that both know and that a client
-    /// may use, but not above `max`.
+    /// The version of `R` to use with this broker: the highest stable one that both sides support, at
+    /// most `max`.
     pub fn version<R: Request>(&self, max: i16) -> Result<i16> {
-        versions::choose::<R>(&self.apis, max, self.address())
+        versions::negotiate::<R>(&self.apis, max, self.address())
     }
 
-    /// Sends a request in `version` and waits for its answer.
+    /// Sends a request in `version` and waits for the response.
     ///
-    /// The answer is due `request.timeout.ms` after the request was written. If it does not come,
-    /// the connection ends: answers come in order, so those behind it would not come either.
+    /// Times out `request.timeout.ms` after the request was written. That closes the connection:
+    /// responses come in order, so later ones would not come either.
     pub async fn request<R: Request>(&self, request: &R, version: i16) -> Result<R::Response> {
         self.request_within(request, version, self.settings.request_timeout).await
     }
 
-    /// As [`Connection::request`], with the time that the broker was itself told it may take on
-    /// top (the wait of a fetch).
+    /// As [`Connection::request`], with a timeout that includes the wait that the request allows the
+    /// broker (as a fetch does).
     pub async fn request_within<R: Request>(
         &self,
         request: &R,
         version: i16,
         timeout: Duration,
     ) -> Result<R::Response> {
-        let turn = self.turn().await?;
-        self.request_in(turn, request, version, timeout).await
+        let permit = self.permit().await?;
+        self.request_with_permit(permit, request, version, timeout).await
     }
 
-    /// Waits until one more request may be in flight. An error means that nothing was sent.
-    pub async fn turn(&self) -> Result<Turn> {
+    /// Waits until one more request may be in flight. After an error, nothing was sent.
+    pub async fn permit(&self) -> Result<InFlightPermit> {
         let throttled = *self.throttled.lock();
         if let Some(until) = throttled {
             sleep_until(until).await;
         }
         loop {
-            let turn = Arc::clone(&self.in_flight).acquire_owned().await;
-            let turn = turn.map_err(|_| self.shared.lost("closed"))?;
-            if let Some(cause) = self.cause_of_death() {
+            let permit = Arc::clone(&self.in_flight).acquire_owned().await;
+            let permit = permit.map_err(|_| self.shared.closed_error("closed"))?;
+            if let Some(cause) = self.close_reason() {
                 return Err(cause);
             }
             if !reauthenticate::is_due(self) {
-                return Ok(Turn(turn));
+                return Ok(InFlightPermit(permit));
             }
-            drop(turn);
-            reauthenticate::renewed(self).await;
+            drop(permit);
+            reauthenticate::wait_until_renewed(self).await;
         }
     }
 
-    /// As [`Connection::request_within`], for a caller who has waited for its turn.
-    pub async fn request_in<R: Request>(
+    /// As [`Connection::request_within`], with a permit that the caller has acquired.
+    pub async fn request_with_permit<R: Request>(
         &self,
-        turn: Turn,
+        permit: InFlightPermit,
         request: &R,
         version: i16,
         timeout: Duration,
     ) -> Result<R::Response> {
-        let answer = self.start(turn, request, version, timeout)?;
-        self.answer::<R>(answer, version).await
+        let pending = self.enqueue(permit, request, version, timeout)?;
+        self.response::<R>(pending, version).await
     }
 
-    /// Hands a request to the writer, after those that were handed to it before; the answer is for
-    /// [`Connection::answer`] to wait for.
-    pub(crate) fn start<R: Request>(
+    /// Queues a request for the writer, behind earlier ones. Pass the result to
+    /// [`Connection::response`].
+    pub(crate) fn enqueue<R: Request>(
         &self,
-        turn: Turn,
+        permit: InFlightPermit,
         request: &R,
         version: i16,
         timeout: Duration,
-    ) -> Result<Answer> {
-        let (answer, response) = oneshot::channel();
+    ) -> Result<PendingResponse> {
+        let (response, receiver) = oneshot::channel();
         self.submit(request, version, timeout, |outgoing, pending| {
             let Outgoing { correlation_id, timeout, .. } = outgoing;
             let (correlation_id, timeout) = (*correlation_id, *timeout);
-            let (api, written, prompt) = (R::API, None, timeout <= self.settings.request_timeout);
-            pending.push_back(Pending {
+            let (api, written_at, prompt) = (R::API, None, timeout <= self.settings.request_timeout);
+            pending.push_back(InFlightRequest {
                 correlation_id,
                 api,
                 version,
                 timeout,
-                written,
+                written_at,
                 prompt,
-                answer,
-                _turn: turn,
+                response,
+                _permit: permit,
             });
         })?;
-        Ok(Answer(response))
+        Ok(PendingResponse(receiver))
     }
 
-    /// Waits for the answer to a request of type `R` that was sent in `version`.
-    pub(crate) async fn answer<R: Request>(&self, answer: Answer, version: i16) -> Result<R::Response> {
-        let bytes = answer.0.await.unwrap_or_else(|_| Err(self.gone()))?;
+    /// Waits for the response to a request of type `R` that was sent in `version`.
+    pub(crate) async fn response<R: Request>(
+        &self,
+        pending: PendingResponse,
+        version: i16,
+    ) -> Result<R::Response> {
+        let bytes = pending.0.await.unwrap_or_else(|_| Err(self.close_error()))?;
         let malformed = |error: WireError| {
-            let error = Error::from(error).because(format_args!("malformed answer to {}", R::API.name()));
+            let error = Error::from(error).prefixed(format_args!("malformed response to {}", R::API.name()));
             let error = error.api(R::API).address(self.address());
             self.shared.poison(error.clone());
             error
@@ -297,35 +303,40 @@ impl Connection {
         let response =
             <R::Response as ottla_protocol::Message>::decode(&mut r, version).map_err(malformed)?;
         let left = r.remaining();
-        if left > 0 && !self.shared.trailing.swap(true, Ordering::AcqRel) {
-            // The message is whole; librdkafka's mock cluster, for one, sends a byte too many.
-            tracing::warn!(target: "ottla.connection", address = %self.address(), api = R::API.name(), version, left, "the broker sends more bytes than the response has: they are ignored, in this response and those to come");
+        if left > 0 && !self.shared.trailing_bytes_reported.swap(true, Ordering::AcqRel) {
+            // The message is complete; librdkafka's mock cluster, for one, sends a byte too many.
+            tracing::warn!(target: "ottla.connection", address = %self.address(), api = R::API.name(), version, left, "the broker sent trailing bytes after a response; they are ignored, in later responses too");
         }
         Ok(response)
     }
 
-    /// Sends a request that the broker does not answer (produce with `acks=0`), and waits until
-    /// the socket has taken it.
-    pub async fn send_unanswered<R: Request>(&self, turn: Turn, request: &R, version: i16) -> Result<()> {
+    /// Sends a request that has no response (produce with `acks=0`), and waits until the socket has
+    /// accepted it.
+    pub async fn send_without_response<R: Request>(
+        &self,
+        permit: InFlightPermit,
+        request: &R,
+        version: i16,
+    ) -> Result<()> {
         let (written, wait) = oneshot::channel();
         self.submit(request, version, self.settings.request_timeout, |outgoing, _| {
-            outgoing.unanswered = Some((written, turn));
+            outgoing.on_written = Some((written, permit));
         })?;
-        wait.await.map_err(|_| self.gone().api(R::API))
+        wait.await.map_err(|_| self.close_error().api(R::API))
     }
 
-    fn gone(&self) -> Error {
-        self.cause_of_death().unwrap_or_else(|| self.shared.lost("closed"))
+    fn close_error(&self) -> Error {
+        self.close_reason().unwrap_or_else(|| self.shared.closed_error("closed"))
     }
 
-    /// Puts a request into the writer's queue. Registering and queueing are one step, so that the
-    /// order in which requests are registered and the order in which they are written are the same.
+    /// Queues a request for the writer. Registers and queues it under one lock, so that requests are
+    /// written in the order in which they are registered.
     fn submit<R: Request>(
         &self,
         request: &R,
         version: i16,
         timeout: Duration,
-        register: impl FnOnce(&mut Outgoing, &mut VecDeque<Pending>),
+        register: impl FnOnce(&mut Outgoing, &mut VecDeque<InFlightRequest>),
     ) -> Result<()> {
         let correlation_id = self.next_correlation_id.fetch_add(1, Ordering::Relaxed);
         let header = RequestHeader {
@@ -336,13 +347,13 @@ impl Connection {
         };
         let frame = header::request_frame(&header, R::API.request_header_version(version), request)
             .map_err(|e| Error::from(e).api(R::API).address(self.address()))?;
-        let mut outgoing = Outgoing { correlation_id, frame, timeout, unanswered: None };
+        let mut outgoing = Outgoing { correlation_id, frame, timeout, on_written: None };
         let mut state = self.shared.state.lock();
         match &mut *state {
-            State::Dead(cause) => return Err(cause.clone().api(R::API)),
-            State::Alive(pending) => register(&mut outgoing, pending),
+            InFlightRequests::Dead(cause) => return Err(cause.clone().api(R::API)),
+            InFlightRequests::Alive(pending) => register(&mut outgoing, pending),
         }
-        // A queue without a reader belongs to a connection that is ending: who waits is told then.
+        // Without a reader, the connection is closing: `poison` fails the request then.
         let _ = self.outgoing.send(outgoing);
         drop(state);
         tracing::trace!(target: "ottla.connection", address = %self.address(), api = R::API.name(), version, correlation_id, "request");

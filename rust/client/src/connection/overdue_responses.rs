@@ -1,64 +1,66 @@
-//! Responses that do not come: a warning after seconds, the end of the connection after their timeout.
+//! Overdue responses: logs a warning after seconds, and closes the connection at the request's timeout.
 //!
-//! Invariant: the time counts from a request's last byte, however busily others are answered or bytes
-//! trickle in, and the time that the broker was itself allowed to wait is not counted.
+//! Invariant: the time starts when a request's last byte is written, whether or not other responses or
+//! single bytes arrive meanwhile. A wait that the request allows the broker does not count.
 
 use ottla_protocol::ApiKey;
 use tokio::time::{Duration, Instant, sleep_until};
 
-use super::in_flight::{Pending, Shared, State};
+use super::in_flight::{ConnectionShared, InFlightRequest, InFlightRequests};
 use crate::error::{Error, Kind};
 
-/// A response that is late by this much is reported, and again after each such time; how often that is a
-/// warning is for `PersistentFailures` to say.
+/// A response that is late by this much is reported, and again at this interval. `PersistentFailures`
+/// decides which reports become warnings.
 const LATE_AFTER: Duration = Duration::from_secs(5);
 
-/// What is to be done next about the requests in flight.
-enum Next {
-    Nothing,
+/// What the guard does next.
+enum GuardAction {
+    Idle,
     Wait(Instant),
     Report(Error, Instant),
-    End(Error),
+    Close(Error),
 }
 
-/// Waits until a response is overdue, or until somebody else has ended the connection.
-pub(super) async fn guard(shared: &Shared) -> Error {
-    // What was reported already is looked at again later.
+/// Waits until a response is overdue or the connection is closed, and returns the cause.
+pub(super) async fn guard(shared: &ConnectionShared) -> Error {
+    // Limits how often late responses are reported.
     let mut quiet_until = Instant::now();
     loop {
-        let next = match &*shared.state.lock() {
-            State::Dead(cause) => return cause.clone(),
-            State::Alive(pending) => next(shared, pending.iter(), quiet_until),
+        let action = match &*shared.state.lock() {
+            InFlightRequests::Dead(cause) => return cause.clone(),
+            InFlightRequests::Alive(pending) => next_action(shared, pending.iter(), quiet_until),
         };
-        match next {
-            Next::Nothing => shared.changed.notified().await,
-            Next::Wait(until) => tokio::select! {
+        match action {
+            GuardAction::Idle => shared.changed.notified().await,
+            GuardAction::Wait(until) => tokio::select! {
                 () = shared.changed.notified() => {}
                 () = sleep_until(until) => {}
             },
-            Next::Report(error, since) => {
+            GuardAction::Report(error, since) => {
                 shared.failures.record_waiting("a response", &error, since);
                 quiet_until = Instant::now() + LATE_AFTER;
             }
-            Next::End(error) => return error,
+            GuardAction::Close(error) => return error,
         }
     }
 }
 
-fn next<'a>(
-    shared: &Shared,
-    pending: impl Iterator<Item = &'a Pending> + Clone,
+fn next_action<'a>(
+    shared: &ConnectionShared,
+    pending: impl Iterator<Item = &'a InFlightRequest> + Clone,
     quiet_until: Instant,
-) -> Next {
+) -> GuardAction {
     let now = Instant::now();
     let overdue = pending.clone().filter_map(|request| Some((request.overdue()?, request)));
-    let Some((overdue, request)) = overdue.min_by_key(|(overdue, _)| *overdue) else { return Next::Nothing };
+    let Some((overdue, request)) = overdue.min_by_key(|(overdue, _)| *overdue) else {
+        return GuardAction::Idle;
+    };
     if overdue <= now {
         let (api, version, millis) = (request.api.name(), request.version, request.timeout.as_millis());
-        let message = format!("no answer to {api} v{version} within {millis} ms");
-        return Next::End(Error::new(Kind::Connection, message).address(&shared.address));
+        let message = format!("no response to {api} v{version} within {millis} ms");
+        return GuardAction::Close(Error::new(Kind::Connection, message).address(&shared.address));
     }
-    // Responses come in order: the oldest request is the one that holds up the others.
+    // Responses come in order: the oldest request delays all others.
     let late = pending.clone().find_map(|request| Some((late_at(shared, request)?, request)));
     match late {
         Some((late, request)) if late <= now && quiet_until <= now => {
@@ -68,19 +70,19 @@ fn next<'a>(
                 shared.bootstrap
             );
             let error = Error::new(Kind::Timeout, message).address(&shared.address);
-            Next::Report(error, late - LATE_AFTER)
+            GuardAction::Report(error, late - LATE_AFTER)
         }
-        Some((late, _)) => Next::Wait(overdue.min(late.max(quiet_until))),
-        None => Next::Wait(overdue),
+        Some((late, _)) => GuardAction::Wait(overdue.min(late.max(quiet_until))),
+        None => GuardAction::Wait(overdue),
     }
 }
 
-/// When a response is late enough to be reported; never before the broker has the request, and never if
-/// the response depends on other members of a group.
-fn late_at(shared: &Shared, request: &Pending) -> Option<Instant> {
+/// When a response is late enough to be reported. Never before its request is written, and never if it
+/// depends on other members of a group.
+fn late_at(shared: &ConnectionShared, request: &InFlightRequest) -> Option<Instant> {
     if matches!(request.api, ApiKey::JoinGroup | ApiKey::SyncGroup) {
         return None;
     }
     let allowed = request.timeout.saturating_sub(shared.request_timeout);
-    Some(request.written? + allowed + LATE_AFTER)
+    Some(request.written_at? + allowed + LATE_AFTER)
 }

@@ -1,9 +1,9 @@
-//! The connections: at most one per broker, lane and owner; beside it, one to each other address that
-//! the broker had, while earlier requests use it (`slot.rs`).
+//! The connection pool: at most one connection per broker, role and owner, and besides it one per former
+//! address of the broker while requests still use it (`pool_slot.rs`).
 //!
-//! Invariants: connecting is single-flight for each of them, in a task of its own: who gives up waiting
-//! does not undo what others wait for, and all who wait get the same outcome. A broker that could
-//! not be reached is left alone for its backoff. After `close` no connection is made.
+//! Invariants: connecting is single-flight per slot and runs in a task of its own: a caller that gives
+//! up does not cancel it for others, and all waiters get the same result. After a failure, the next
+//! attempt waits for the backoff. No connection is opened after `close`.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -16,9 +16,9 @@ use tokio::sync::{Notify, broadcast, watch};
 use tokio::time::{Duration, Instant, sleep, sleep_until};
 
 use super::status::Progress;
-use super::{Connection, Endpoint, Lane, Owner, Settings, Status, connect};
-use crate::connection::pool_slot::{Key, Outcome, Running, Slot};
-use crate::connection::unreachable_brokers::Unreachable;
+use super::{Connection, ConnectionRole, Endpoint, Owner, Settings, Status, connect};
+use crate::connection::pool_slot::{ConnectOutcome, PoolKey, PoolSlot, RunningAttempt};
+use crate::connection::unreachable_brokers::UnreachableBroker;
 use crate::environment::Environment;
 use crate::error::{Error, Kind, Result};
 use crate::metadata::Event;
@@ -28,7 +28,7 @@ use crate::tasks::panics::try_catch;
 /// The connections of one client.
 #[derive(Debug)]
 pub struct Pool {
-    slots: RwLock<HashMap<Key, Arc<Slot>>>,
+    slots: RwLock<HashMap<PoolKey, Arc<PoolSlot>>>,
     owners: AtomicU32,
     settings: Settings,
     backoff: Backoff,
@@ -39,7 +39,7 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// An empty pool, which announces in `events` what becomes of its connections.
+    /// Creates an empty pool, which publishes opened and lost connections in `events`.
     pub fn new(
         settings: Settings,
         backoff: Backoff,
@@ -59,42 +59,41 @@ impl Pool {
         }
     }
 
-    /// Told when a connection was lost: its broker may not lead any more what it led.
+    /// Notified when a connection is lost: its broker may not lead its partitions any more.
     pub fn lost(&self) -> Arc<Notify> {
         Arc::clone(&self.lost)
     }
 
-    /// Somebody who has connections to himself.
+    /// Creates an owner of connections that no other owner shares.
     pub fn new_owner(&self) -> Owner {
         Owner(self.owners.fetch_add(1, Ordering::Relaxed).wrapping_add(1))
     }
 
-    /// Drops the connections of somebody who needs them no more. Who is using one keeps it until its
-    /// answers are there.
-    pub fn forget_owner(&self, owner: Owner) {
+    /// Drops the connections of an owner. Requests in flight still get their responses.
+    pub fn remove_owner(&self, owner: Owner) {
         self.slots.write().retain(|(_, _, other), _| *other != owner);
     }
 
-    fn slot(&self, key: Key) -> Result<Arc<Slot>> {
+    fn slot(&self, key: PoolKey) -> Result<Arc<PoolSlot>> {
         if let Some(slot) = self.slots.read().get(&key) {
             return Ok(Arc::clone(slot));
         }
         let mut slots = self.slots.write();
-        // Looked at under the lock, so that closing cannot miss a slot.
+        // Checked under the lock, so that `close` cannot miss a slot.
         if self.closed.load(Ordering::Acquire) {
-            return Err(closed());
+            return Err(closed_error());
         }
         Ok(Arc::clone(slots.entry(key).or_default()))
     }
 
-    /// The connection to a broker, made if there is none. The caller bounds the time.
+    /// Returns the connection to a broker, and opens it if necessary. The caller limits the time.
     pub async fn get(
         &self,
         broker: i32,
-        (lane, owner): (Lane, Owner),
+        (role, owner): (ConnectionRole, Owner),
         endpoint: &Endpoint,
     ) -> Result<Arc<Connection>> {
-        let slot = self.slot((broker, lane, owner))?;
+        let slot = self.slot((broker, role, owner))?;
         if let Some(connection) = slot.alive().filter(|connection| connection.endpoint() == endpoint) {
             return Ok(connection);
         }
@@ -105,25 +104,25 @@ impl Pool {
             return outcome.clone();
         }
         if self.closed.load(Ordering::Acquire) {
-            return Err(closed());
+            return Err(closed_error());
         }
-        let words = "the broker moved to another address while it was connected to";
-        Err(Error::new(Kind::Connection, words).broker(broker).address(endpoint.to_string()))
+        let message = "the broker's address changed during the attempt to connect";
+        Err(Error::new(Kind::Connection, message).broker(broker).address(endpoint.to_string()))
     }
 
-    /// The attempt that is under way, or a new one.
+    /// Joins the attempt that is running, or starts one.
     fn attempt(
         &self,
         broker: i32,
-        slot: &Arc<Slot>,
+        slot: &Arc<PoolSlot>,
         endpoint: &Endpoint,
-    ) -> Result<watch::Receiver<Outcome>> {
+    ) -> Result<watch::Receiver<ConnectOutcome>> {
         let mut attempts = slot.attempts.lock();
         if self.closed.load(Ordering::Acquire) {
-            return Err(closed());
+            return Err(closed_error());
         }
-        slot.turn_to(&mut attempts, endpoint);
-        // Under the lock, because an attempt stores its connection before it says that it is over.
+        slot.set_endpoint(&mut attempts, endpoint);
+        // Checked under the lock, because an attempt stores its connection before it ends.
         if let Some(connection) = slot.established(&mut attempts) {
             return Ok(watch::channel(Some(Ok(connection))).1);
         }
@@ -131,7 +130,7 @@ impl Pool {
             return Ok(running.outcome.clone());
         }
         let (sender, receiver) = watch::channel(None);
-        // Weakly, so that an attempt does not keep its slot alive.
+        // Weak, so that an attempt does not keep its slot alive.
         let weak = Arc::downgrade(slot);
         let settings = self.settings_after(attempts.failures);
         let progress = settings.progress.clone();
@@ -143,21 +142,22 @@ impl Pool {
             if let Some(not_before) = not_before {
                 sleep_until(not_before).await;
             }
-            let unreachable = Unreachable { broker, endpoint: &endpoint, settings: &settings };
+            let unreachable = UnreachableBroker { broker, endpoint: &endpoint, settings: &settings };
             let connecting = connect(&endpoint, &settings, &environment, None);
             let connecting = unreachable.report_while(connecting, failing_since);
-            // Whoever waits for the attempt would wait for ever, and no other would be made.
+            // Without this, a panic would leave the waiters without a result and prevent further
+            // attempts.
             let connected = try_catch("an attempt to connect", connecting).await;
             let Some(slot) = weak.upgrade() else { return };
             let mut attempts = slot.attempts.lock();
-            // Who stops an attempt that has just ended comes too late to abort it.
-            if !attempts.are_mine() {
+            // An attempt that is cancelled just as it ends can no longer be aborted.
+            if !attempts.is_current_task() {
                 return;
             }
             let outcome = match connected {
                 Ok(connection) => {
-                    slot.put(&mut attempts, &connection);
-                    watch_over(broker, &slot, &connection, events, lost);
+                    slot.store(&mut attempts, &connection);
+                    monitor(broker, &slot, &connection, events, lost);
                     Ok(connection)
                 }
                 Err(error) => {
@@ -169,7 +169,7 @@ impl Pool {
                     tracing::debug!(target: "ottla.connection", broker, failures = attempts.failures, %error, "cannot connect");
                     *slot.last_error.lock() = Some(error.clone());
                     let address = endpoint.to_string();
-                    // Who has stopped listening does not miss it.
+                    // An error only says that there is no subscriber.
                     let _ = events.send(Event::ConnectionLost { broker, address, cause: error.clone() });
                     Err(error)
                 }
@@ -178,12 +178,13 @@ impl Pool {
             drop(attempts);
             sender.send_replace(Some(outcome));
         });
-        attempts.running = Some(Running { outcome: receiver.clone(), progress, task: task.abort_handle() });
+        attempts.running =
+            Some(RunningAttempt { outcome: receiver.clone(), progress, task: task.abort_handle() });
         Ok(receiver)
     }
 
-    /// The settings of an attempt after so many failures in a row: each gets more time than the one
-    /// before (KIP-601), so that a slow network is not taken for a dead one for ever.
+    /// The settings for an attempt after `failures` consecutive failures: each attempt has more time
+    /// than the one before (KIP-601), so that a slow network does not fail for ever.
     fn settings_after(&self, failures: u32) -> Settings {
         let mut settings = Settings { progress: Progress::default(), ..self.settings.clone() };
         if failures > 0 {
@@ -194,46 +195,47 @@ impl Pool {
         settings
     }
 
-    /// Takes over a connection that was made before the broker's id was known.
+    /// Adds a connection that was opened before the broker's id was known.
     pub fn adopt(&self, broker: i32, connection: Arc<Connection>) {
-        let Ok(slot) = self.slot((broker, Lane::Data, Owner::CLIENT)) else { return };
-        // Under the lock that attempts end under, so that there is one connection and not two.
+        let Ok(slot) = self.slot((broker, ConnectionRole::Data, Owner::CLIENT)) else { return };
+        // Under the same lock as the end of an attempt, so that a broker gets one connection and not
+        // two.
         let mut attempts = slot.attempts.lock();
         if slot.alive().is_some() || attempts.running.is_some() {
             return;
         }
-        slot.turn_to(&mut attempts, connection.endpoint());
+        slot.set_endpoint(&mut attempts, connection.endpoint());
         if slot.established(&mut attempts).is_none() {
-            slot.put(&mut attempts, &connection);
-            watch_over(broker, &slot, &connection, self.events.clone(), Arc::clone(&self.lost));
+            slot.store(&mut attempts, &connection);
+            monitor(broker, &slot, &connection, self.events.clone(), Arc::clone(&self.lost));
         }
     }
 
-    /// A broker with a live connection that all share, preferring the one with the fewest requests in
-    /// flight.
+    /// A broker with a live shared connection, preferring the one with the fewest requests in flight.
     #[must_use]
     pub fn least_busy(&self) -> Option<(i32, Arc<Connection>)> {
         let slots = self.slots.read();
-        let shared =
-            slots.iter().filter(|((_, lane, owner), _)| (*lane, *owner) == (Lane::Data, Owner::CLIENT));
+        let shared = slots
+            .iter()
+            .filter(|((_, role, owner), _)| (*role, *owner) == (ConnectionRole::Data, Owner::CLIENT));
         let live = shared.filter_map(|((broker, ..), slot)| Some((*broker, slot.alive()?)));
         live.min_by_key(|(broker, connection)| (connection.in_flight(), *broker))
     }
 
-    /// Drops the connections to brokers that are not in the cluster any more. Who is using one
-    /// keeps it until its answers are there; it serves all again if its broker is back before.
+    /// Drops the connections to brokers that left the cluster. Requests in flight still get their
+    /// responses; a broker that returns before then gets its connection back.
     ///
-    /// A broker that does not answer and that the others have given up (KRaft calls it fenced) will not
-    /// answer before its clients have moved on: its connections end, and with them the wait.
+    /// An unresponsive broker that the cluster has fenced (KRaft) does not respond before its clients
+    /// have moved to other brokers: its connections are closed at once.
     pub fn retain(&self, is_member: impl Fn(i32) -> bool) {
         let mut slots = self.slots.write();
         for ((broker, ..), slot) in slots.iter().filter(|((broker, ..), _)| !is_member(*broker)) {
-            slot.give_up_hung(*broker);
+            slot.close_hung(*broker);
         }
-        slots.retain(|(broker, ..), slot| is_member(*broker) || slot.leave());
+        slots.retain(|(broker, ..), slot| is_member(*broker) || slot.mark_left());
     }
 
-    /// Ends all connections.
+    /// Closes all connections.
     pub fn close(&self) {
         let slots = {
             let mut slots = self.slots.write();
@@ -245,36 +247,36 @@ impl Pool {
         }
     }
 
-    /// The state of all connections to brokers in the cluster, by broker, lane and owner.
+    /// The state of all connections to brokers in the cluster, by broker, role and owner.
     #[must_use]
     pub fn status(&self) -> Vec<Status> {
         let slots = self.slots.read();
         let members = slots.iter().filter(|(_, slot)| !slot.has_left());
         let mut all: Vec<Status> = members.map(|(key, slot)| slot.status(*key)).collect();
-        all.sort_by_key(|status| (status.broker, status.lane, status.owner));
+        all.sort_by_key(|status| (status.broker, status.role, status.owner));
         all
     }
 }
 
-/// Says that a connection is up, lets go of it when nobody uses it, and says when it has ended.
-fn watch_over(
+/// Publishes that a connection is open, closes it when it is idle, and publishes when it is closed.
+fn monitor(
     broker: i32,
-    slot: &Arc<Slot>,
+    slot: &Arc<PoolSlot>,
     connection: &Arc<Connection>,
     events: broadcast::Sender<Event>,
     lost: Arc<Notify>,
 ) {
     let address = connection.address().to_owned();
     let _ = events.send(Event::ConnectionOpened { broker, address: address.clone() });
-    let (ended, max_idle) = (connection.ended(), connection.settings.max_idle);
+    let (ended, max_idle) = (connection.closed(), connection.settings.max_idle);
     let (slot, connection) = (Arc::downgrade(slot), Arc::downgrade(connection));
     tokio::spawn(async move {
         let mut ended = std::pin::pin!(ended);
         let (cause, idle) = tokio::select! {
             biased;
             cause = &mut ended => (cause, false),
-            () = let_go_when_idle(&slot, &connection, max_idle) => (ended.await, true),
-            never = report_when_hung(&connection, &lost) => match never {},
+            () = release_when_idle(&slot, &connection, max_idle) => (ended.await, true),
+            never = request_refresh_while_hung(&connection, &lost) => match never {},
         };
         let _ = events.send(Event::ConnectionLost { broker, address, cause: cause.broker(broker) });
         if !idle {
@@ -283,11 +285,11 @@ fn watch_over(
     });
 }
 
-/// Puts the metadata in doubt, again and again, while a broker does not answer: the others know whether it
-/// is still one of them, and who leads in its place.
-async fn report_when_hung(connection: &Weak<Connection>, lost: &Notify) -> Infallible {
+/// Requests metadata refreshes while a broker does not respond: the other brokers know whether it is
+/// still in the cluster, and which broker leads its partitions now.
+async fn request_refresh_while_hung(connection: &Weak<Connection>, lost: &Notify) -> Infallible {
     loop {
-        sleep(LOOK).await;
+        sleep(HUNG_CHECK_INTERVAL).await;
         match connection.upgrade() {
             Some(connection) if connection.is_hung() => lost.notify_one(),
             Some(_) => {}
@@ -296,18 +298,18 @@ async fn report_when_hung(connection: &Weak<Connection>, lost: &Notify) -> Infal
     }
 }
 
-/// Takes a connection out of its slot when it has been idle for too long. Who has just got hold of
-/// it can still use it: it ends when they are done.
-async fn let_go_when_idle(slot: &Weak<Slot>, connection: &Weak<Connection>, max_idle: Duration) {
+/// Takes a connection out of its slot when it has been idle for too long. Callers that have just got it
+/// can still use it; it closes when they drop it.
+async fn release_when_idle(slot: &Weak<PoolSlot>, connection: &Weak<Connection>, max_idle: Duration) {
     let mut wait = max_idle;
     loop {
         sleep(wait).await;
         let Some(connection) = connection.upgrade() else { return };
-        let idle = connection.idle();
+        let idle = connection.idle_time();
         if idle >= max_idle {
             connection.retire(format!("not used for connections.max.idle.ms ({} ms)", max_idle.as_millis()));
             if let Some(slot) = slot.upgrade() {
-                // Only this one: another may have been stored meanwhile.
+                // Only this connection: a newer one may have been stored.
                 slot.current.compare_and_swap(&connection, None);
             }
             return;
@@ -316,14 +318,14 @@ async fn let_go_when_idle(slot: &Weak<Slot>, connection: &Weak<Connection>, max_
     }
 }
 
-/// How often a connection is looked at whose broker may have gone.
-const LOOK: Duration = Duration::from_secs(1);
+/// How often a connection is checked for an unresponsive broker.
+const HUNG_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
-fn closed() -> Error {
+fn closed_error() -> Error {
     Error::new(Kind::Closed, "this client was closed")
 }
 
-/// The error for a broker that the metadata does not know.
+/// The error for a broker that is not in the metadata.
 #[must_use]
 pub fn unknown_broker(broker: i32) -> Error {
     Error::new(Kind::Connection, format!("broker {broker} is not in the cluster's metadata")).broker(broker)

@@ -1,10 +1,10 @@
-//! A connection's place in the pool: the one that new requests take, those that earlier ones still
-//! use, and the attempt under way.
+//! A slot of the connection pool: the current connection, former ones that requests still use, and the
+//! attempt to connect.
 //!
-//! Invariants: what is current is replaced under the lock of the attempts alone, and leads where they
-//! go. A connection that the metadata has gone past, because its broker left the cluster or lives
-//! elsewhere, ends with those who use it; if its broker is there again before, it is taken up again and
-//! no other is made.
+//! Invariants: the current connection is replaced only under the lock of `attempts`, and leads to its
+//! endpoint. A connection whose broker left the cluster or changed its address closes when its last user
+//! drops it. If the broker returns before that, the connection becomes current again and no other is
+//! opened.
 
 use std::sync::{Arc, Weak};
 
@@ -15,43 +15,43 @@ use tokio::task::AbortHandle;
 use tokio::time::{Duration, Instant};
 
 use super::status::Progress;
-use super::{Connection, ConnectionState, Endpoint, Lane, Owner, Status};
+use super::{Connection, ConnectionRole, ConnectionState, Endpoint, Owner, Status};
 use crate::error::{Error, Kind, Result};
 
-/// What came of an attempt to connect; nothing yet while it lasts.
-pub(super) type Outcome = Option<Result<Arc<Connection>>>;
+/// The result of an attempt to connect; `None` while it runs.
+pub(super) type ConnectOutcome = Option<Result<Arc<Connection>>>;
 
-/// Which connection: to which broker, on which lane, and whose.
-pub(super) type Key = (i32, Lane, Owner);
+/// Identifies a connection: its broker, role and owner.
+pub(super) type PoolKey = (i32, ConnectionRole, Owner);
 
 #[derive(Debug, Default)]
-pub(super) struct Slot {
+pub(super) struct PoolSlot {
     pub(super) current: ArcSwapOption<Connection>,
-    pub(super) attempts: Mutex<Attempts>,
+    pub(super) attempts: Mutex<ConnectAttempts>,
     pub(super) last_error: Mutex<Option<Error>>,
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Attempts {
+pub(super) struct ConnectAttempts {
     pub(super) failures: u32,
-    /// When the first attempt began that failed since the last connection came up.
+    /// When the first of the failed attempts since the last connection began.
     failing_since: Option<Instant>,
     pub(super) not_before: Option<Instant>,
     pub(super) endpoint: Option<Endpoint>,
-    pub(super) running: Option<Running>,
-    /// Whether the broker is in the cluster no more.
+    pub(super) running: Option<RunningAttempt>,
+    /// Whether the broker left the cluster.
     left: bool,
-    /// Connections that new requests do not take, while somebody uses them.
+    /// Connections that are still in use but not given to new requests.
     former: Vec<Weak<Connection>>,
 }
 
-/// Without an attempt for this long nobody has needed the connection, and earlier failures do not count.
-const UNUSED: Duration = Duration::from_secs(60);
+/// After this long without an attempt, earlier failures no longer count.
+const FAILURES_FORGOTTEN_AFTER: Duration = Duration::from_secs(60);
 
-impl Attempts {
-    /// When the first attempt began that failed since the last connection came up; now, if none did.
+impl ConnectAttempts {
+    /// When the first of the failed attempts since the last connection began; `now` if none failed.
     pub(super) fn failing_since(&mut self, now: Instant) -> Instant {
-        if self.not_before.is_some_and(|due| now.saturating_duration_since(due) > UNUSED) {
+        if self.not_before.is_some_and(|due| now.saturating_duration_since(due) > FAILURES_FORGOTTEN_AFTER) {
             self.failing_since = None;
         }
         *self.failing_since.get_or_insert(now)
@@ -62,28 +62,28 @@ impl Attempts {
     }
 }
 
-/// The attempt under way.
+/// The attempt that is running.
 #[derive(Debug)]
-pub(super) struct Running {
-    pub(super) outcome: watch::Receiver<Outcome>,
+pub(super) struct RunningAttempt {
+    pub(super) outcome: watch::Receiver<ConnectOutcome>,
     pub(super) progress: Progress,
     pub(super) task: AbortHandle,
 }
 
-impl Drop for Slot {
+impl Drop for PoolSlot {
     fn drop(&mut self) {
         self.stop_connecting();
     }
 }
 
-impl Slot {
+impl PoolSlot {
     fn stop_connecting(&self) {
         if let Some(running) = self.attempts.lock().running.take() {
             running.task.abort();
         }
     }
 
-    /// Ends the attempt under way and all connections.
+    /// Cancels the attempt and closes all connections.
     pub(super) fn close(&self) {
         self.stop_connecting();
         let former: Vec<_> = self.attempts.lock().former.iter().filter_map(Weak::upgrade).collect();
@@ -92,49 +92,50 @@ impl Slot {
         }
     }
 
-    /// The current connection if it lives; a dead one is dropped and its cause kept.
+    /// The current connection if it is alive. A closed one is removed and its cause kept.
     pub(super) fn alive(&self) -> Option<Arc<Connection>> {
         let connection = self.current.load_full()?;
-        match connection.cause_of_death() {
+        match connection.close_reason() {
             None => Some(connection),
             Some(cause) => {
                 *self.last_error.lock() = Some(cause);
-                // Only this one: another may have been stored meanwhile.
+                // Only this connection: a newer one may have been stored.
                 self.current.compare_and_swap(&connection, None);
                 None
             }
         }
     }
 
-    /// The broker is in the cluster, and here.
-    pub(super) fn turn_to(&self, attempts: &mut Attempts, endpoint: &Endpoint) {
+    /// Records that the broker is in the cluster, at `endpoint`.
+    pub(super) fn set_endpoint(&self, attempts: &mut ConnectAttempts, endpoint: &Endpoint) {
         attempts.left = false;
         if attempts.endpoint.as_ref() != Some(endpoint) {
             if let Some(running) = attempts.running.take() {
                 running.task.abort();
             }
-            self.let_go(attempts);
-            // A broker at another address is another chance.
+            self.release_current(attempts);
+            // A new address deserves an attempt without backoff.
             attempts.forget_failures();
             attempts.endpoint = Some(endpoint.clone());
         }
     }
 
-    /// The broker has left the cluster. Says whether somebody uses its connections, or waits for one.
-    pub(super) fn leave(self: &Arc<Self>) -> bool {
+    /// Records that the broker left the cluster. Returns whether its connections or an attempt are in
+    /// use.
+    pub(super) fn mark_left(self: &Arc<Self>) -> bool {
         let mut attempts = self.attempts.lock();
         attempts.left = true;
-        self.let_go(&mut attempts);
-        // Who waits for an attempt holds the slot.
+        self.release_current(&mut attempts);
+        // Waiters for an attempt hold the slot.
         Arc::strong_count(self) > 1 || !attempts.former.is_empty()
     }
 
-    /// Ends connections on which a response is overdue: their broker is not in the cluster any more.
-    pub(super) fn give_up_hung(&self, broker: i32) {
+    /// Closes connections with an overdue response, whose broker left the cluster.
+    pub(super) fn close_hung(&self, broker: i32) {
         let former: Vec<_> = self.attempts.lock().former.iter().filter_map(Weak::upgrade).collect();
         for connection in former.into_iter().chain(self.current.load_full()).filter(|it| it.is_hung()) {
-            let words = "the broker does not answer, and the others have taken it out of the cluster";
-            let cause = Error::new(Kind::Connection, words).broker(broker);
+            let message = "the broker does not respond, and the cluster has removed it";
+            let cause = Error::new(Kind::Connection, message).broker(broker);
             connection.shared.poison(cause.address(connection.address()));
         }
     }
@@ -143,14 +144,14 @@ impl Slot {
         self.attempts.lock().left
     }
 
-    /// Leaves the current connection to those who use it.
-    fn let_go(&self, attempts: &mut Attempts) {
+    /// Makes the current connection a former one.
+    fn release_current(&self, attempts: &mut ConnectAttempts) {
         attempts.former.extend(self.current.swap(None).as_ref().map(Arc::downgrade));
         attempts.former.retain(|former| usable(former).is_some());
     }
 
-    /// A connection has come up.
-    pub(super) fn put(&self, attempts: &mut Attempts, connection: &Arc<Connection>) {
+    /// Stores a new connection.
+    pub(super) fn store(&self, attempts: &mut ConnectAttempts, connection: &Arc<Connection>) {
         attempts.forget_failures();
         match attempts.left {
             true => attempts.former.push(Arc::downgrade(connection)),
@@ -158,13 +159,13 @@ impl Slot {
         }
     }
 
-    /// The connection to where the attempts go, if there is one: the current one, or an earlier one
+    /// The connection to the current endpoint, if there is one: the current connection, or a former one
     /// that is in use.
-    pub(super) fn established(&self, attempts: &mut Attempts) -> Option<Arc<Connection>> {
+    pub(super) fn established(&self, attempts: &mut ConnectAttempts) -> Option<Arc<Connection>> {
         if let Some(connection) = self.alive() {
             return Some(connection);
         }
-        let Attempts { endpoint, former, .. } = attempts;
+        let ConnectAttempts { endpoint, former, .. } = attempts;
         let mut found = None;
         former.retain(|former| match usable(former) {
             Some(connection) if Some(connection.endpoint()) == endpoint.as_ref() => {
@@ -179,7 +180,7 @@ impl Slot {
         found
     }
 
-    pub(super) fn status(&self, (broker, lane, owner): Key) -> Status {
+    pub(super) fn status(&self, (broker, role, owner): PoolKey) -> Status {
         let connection = self.alive();
         let attempts = self.attempts.lock();
         let phase = attempts.running.as_ref().map(|running| running.progress.phase());
@@ -196,7 +197,7 @@ impl Slot {
         };
         Status {
             broker,
-            lane,
+            role,
             owner,
             address,
             state,
@@ -209,14 +210,14 @@ impl Slot {
     }
 }
 
-impl Attempts {
-    /// Whether the attempt that this task makes was not given up.
-    pub(super) fn are_mine(&self) -> bool {
+impl ConnectAttempts {
+    /// Whether the current task runs the attempt, rather than one that was cancelled.
+    pub(super) fn is_current_task(&self) -> bool {
         self.running.as_ref().is_some_and(|running| Some(running.task.id()) == tokio::task::try_id())
     }
 }
 
-/// An earlier connection that somebody uses, if others may use it too.
+/// A former connection that is in use and may be given to new requests.
 fn usable(former: &Weak<Connection>) -> Option<Arc<Connection>> {
-    former.upgrade().filter(|connection| connection.cause_of_death().is_none() && !connection.is_retired())
+    former.upgrade().filter(|connection| connection.close_reason().is_none() && !connection.is_retired())
 }

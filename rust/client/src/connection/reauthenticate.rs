@@ -1,11 +1,11 @@
-//! Authenticating again before the session ends (KIP-368), on the same connection.
+//! Reauthentication before the session expires (KIP-368), on the same connection.
 //!
-//! Invariant: no request is lost or refused by it. New requests wait while those in flight are
-//! answered and the exchange runs, then go on; the broker works off one request of a connection at
-//! a time anyway, so this costs them little more than the exchange itself. Nothing is sent between
-//! the moment when the exchange is due and its end, however late its task gets to run: a broker ends
-//! a connection whose session is over at the first request that is no exchange. A refusal ends the
-//! connection with its cause.
+//! Invariant: no request is lost or refused because of it. New requests wait until those in flight have
+//! their responses and the exchange has ended; brokers process one request of a connection at a time
+//! anyway, so this costs little more than the exchange. No other request is sent from the time the
+//! exchange is due until it ends, even if its task runs late: brokers close a connection whose session
+//! has expired at the first request that does not reauthenticate. A refusal closes the connection with
+//! its cause.
 
 use std::sync::{Arc, Weak};
 
@@ -13,41 +13,41 @@ use ottla_protocol::Request;
 use tokio::sync::Semaphore;
 use tokio::time::{Duration, Instant, sleep_until, timeout};
 
-use super::authenticate::{Ask, SaslInfo, authenticate};
-use super::{ApiRange, Connection, Turn};
+use super::authenticate::{SaslChannel, SaslInfo, authenticate};
+use super::{ApiRange, Connection, InFlightPermit};
 use crate::environment::Environment;
 use crate::error::{Error, Kind, Phase, Result};
 use crate::tasks::panics::catch;
 
-/// A session shorter than this would keep a client busy with authenticating.
-const SHORTEST: Duration = Duration::from_millis(100);
+/// Minimum time between two exchanges, for sessions with a very short lifetime.
+const MIN_RENEWAL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Starts the task that watches over the session, if it ends at all.
+/// Starts the task that renews the session, if it expires.
 pub(super) fn start(connection: &Arc<Connection>, sasl: &SaslInfo, environment: &Environment) {
     let due = due(sasl, environment);
     if due.is_some() {
         connection.renewal.send_replace(due);
-        // Ends with the connection: see `watch`.
+        // The task ends with the connection: see `renew_until_closed`.
         let (weak, environment) = (Arc::downgrade(connection), environment.clone());
         tokio::spawn(async move {
-            let watching = watch(weak.clone(), environment);
-            if let Err(died) = catch("the task that renews a session", watching).await
+            let renewing = renew_until_closed(weak.clone(), environment);
+            if let Err(panicked) = catch("the task that renews a session", renewing).await
                 && let Some(connection) = weak.upgrade()
             {
-                // Requests would wait for a renewal that never comes.
-                connection.shared.poison(died.as_kind(Kind::Connection));
+                // Requests would wait for ever for the session to be renewed.
+                connection.shared.poison(panicked.as_kind(Kind::Connection));
             }
         });
     }
 }
 
-/// Whether the session has to be renewed before anything else is sent.
+/// Whether the session must be renewed before the next request.
 pub(super) fn is_due(connection: &Connection) -> bool {
     connection.renewal.borrow().is_some_and(|due| due <= Instant::now())
 }
 
-/// Waits until the session is renewed, or the connection has ended.
-pub(super) async fn renewed(connection: &Connection) {
+/// Waits until the session is renewed or the connection is closed.
+pub(super) async fn wait_until_renewed(connection: &Connection) {
     let mut renewal = connection.renewal.subscribe();
     tokio::select! {
         _ = renewal.wait_for(|due| due.is_none_or(|due| due > Instant::now())) => {}
@@ -55,29 +55,30 @@ pub(super) async fn renewed(connection: &Connection) {
     }
 }
 
-/// At a random time between 85 and 95 % of the session's, so that not all connections come at once.
+/// When to renew: at a random 85 to 95 % of the session's lifetime, to spread the load of many
+/// connections.
 fn due(sasl: &SaslInfo, environment: &Environment) -> Option<Instant> {
     let lifetime = sasl.lifetime?;
-    Some(Instant::now() + lifetime.mul_f64(0.85 + 0.1 * environment.random()).max(SHORTEST))
+    Some(Instant::now() + lifetime.mul_f64(0.85 + 0.1 * environment.random()).max(MIN_RENEWAL_INTERVAL))
 }
 
-/// Renews the session whenever that is due, until it does not end any more.
-async fn watch(connection: Weak<Connection>, environment: Environment) {
+/// Renews the session whenever it is due, until it does not expire or the connection is closed.
+async fn renew_until_closed(connection: Weak<Connection>, environment: Environment) {
     while let Some(due) = connection.upgrade().and_then(|connection| *connection.renewal.borrow()) {
         tokio::select! {
             () = sleep_until(due) => {}
-            () = gone(&connection) => return,
+            () = wait_until_closed(&connection) => return,
         }
         let Some(connection) = connection.upgrade() else { return };
-        match again(&connection, &environment).await {
+        match reauthenticate(&connection, &environment).await {
             Ok(sasl) => {
                 connection.settings.metrics.reauthenticated.count();
-                tracing::debug!(target: "ottla.connection", address = %connection.address(), "authenticated again");
+                tracing::debug!(target: "ottla.connection", address = %connection.address(), "reauthenticated");
                 connection.renewal.send_replace(self::due(&sasl, &environment));
             }
             Err(error) => {
                 connection.settings.metrics.reauthentication_failed.count();
-                tracing::warn!(target: "ottla.connection", address = %connection.address(), %error, "cannot authenticate again");
+                tracing::warn!(target: "ottla.connection", address = %connection.address(), %error, "reauthentication failed");
                 connection.shared.poison(error);
                 return;
             }
@@ -85,39 +86,39 @@ async fn watch(connection: Weak<Connection>, environment: Environment) {
     }
 }
 
-/// Ends when the connection has.
-async fn gone(connection: &Weak<Connection>) {
+/// Waits until the connection is closed.
+async fn wait_until_closed(connection: &Weak<Connection>) {
     if let Some(outgoing) = connection.upgrade().map(|connection| connection.outgoing.clone()) {
         outgoing.closed().await;
     }
 }
 
-/// One more exchange, with the connection to itself.
-async fn again(connection: &Arc<Connection>, environment: &Environment) -> Result<SaslInfo> {
+/// Runs one exchange while no other request is in flight.
+async fn reauthenticate(connection: &Arc<Connection>, environment: &Environment) -> Result<SaslInfo> {
     let Some(sasl) = &connection.settings.security.sasl else { return Ok(SaslInfo::default()) };
     let all = u32::try_from(connection.settings.max_in_flight).unwrap_or(u32::MAX);
-    // Requests in flight have their own deadlines, so this ends.
-    let turns = Arc::clone(&connection.in_flight).acquire_many_owned(all).await;
-    let _turns = turns.map_err(|_| connection.gone())?;
-    if let Some(cause) = connection.cause_of_death() {
+    // Terminates, because requests in flight have timeouts.
+    let permits = Arc::clone(&connection.in_flight).acquire_many_owned(all).await;
+    let _permits = permits.map_err(|_| connection.close_error())?;
+    if let Some(cause) = connection.close_reason() {
         return Err(cause);
     }
     let within = connection.settings.request_timeout;
-    let mut held = Held { connection, own: Arc::new(Semaphore::new(1)) };
-    timeout(within, authenticate(&mut held, sasl, environment)).await.unwrap_or_else(|_| {
-        let words = format!("authenticating again took more than {} ms", within.as_millis());
-        Err(Error::new(Kind::Connection, words).phase(Phase::Sasl).address(connection.address()))
+    let mut exclusive = ExclusiveConnection { connection, permits: Arc::new(Semaphore::new(1)) };
+    timeout(within, authenticate(&mut exclusive, sasl, environment)).await.unwrap_or_else(|_| {
+        let message = format!("reauthentication took more than {} ms", within.as_millis());
+        Err(Error::new(Kind::Connection, message).phase(Phase::Sasl).address(connection.address()))
     })
 }
 
-/// A connection on which nobody else may send.
-struct Held<'a> {
+/// A connection on which no other request may be sent.
+struct ExclusiveConnection<'a> {
     connection: &'a Arc<Connection>,
-    /// Its turns: the connection's own are all taken and must stay so until the end.
-    own: Arc<Semaphore>,
+    /// Permits for the exchange: it holds all of the connection's own until it ends.
+    permits: Arc<Semaphore>,
 }
 
-impl Ask for Held<'_> {
+impl SaslChannel for ExclusiveConnection<'_> {
     fn address(&self) -> &str {
         self.connection.address()
     }
@@ -130,11 +131,13 @@ impl Ask for Held<'_> {
         &self.connection.apis
     }
 
-    async fn ask<R: Request + Sync>(&mut self, request: &R) -> Result<R::Response> {
+    async fn send<R: Request + Sync>(&mut self, request: &R) -> Result<R::Response> {
         let version = self.connection.version::<R>(i16::MAX)?;
-        let turn = Arc::clone(&self.own).acquire_owned().await.map_err(|_| self.connection.gone())?;
+        let permit =
+            Arc::clone(&self.permits).acquire_owned().await.map_err(|_| self.connection.close_error())?;
         let within = self.connection.settings.request_timeout;
-        let asked = self.connection.request_in(Turn(turn), request, version, within).await;
-        asked.map_err(|error| error.phase(Phase::Sasl))
+        let response =
+            self.connection.request_with_permit(InFlightPermit(permit), request, version, within).await;
+        response.map_err(|error| error.phase(Phase::Sasl))
     }
 }

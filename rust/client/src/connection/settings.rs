@@ -1,4 +1,4 @@
-//! What a connection needs to know of the configuration.
+//! The settings of a connection, derived from the configuration.
 
 use std::sync::Arc;
 
@@ -12,12 +12,12 @@ use crate::metrics::Metrics;
 use crate::retry::persistent_failures::PersistentFailures;
 use crate::security::Security;
 
-/// What a connection needs to know of the configuration.
+/// The settings of a connection.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// Sent in each request's header.
+    /// `client.id`, sent in each request's header.
     pub client_id: String,
-    /// How long an answer may take.
+    /// How long a response may take.
     pub request_timeout: Duration,
     /// TLS and SASL.
     pub security: Arc<Security>,
@@ -31,14 +31,14 @@ pub struct Settings {
     pub(super) progress: Progress,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) failures: Arc<PersistentFailures>,
-    /// The first bootstrap server, which `ottla doctor` is best started with.
+    /// The first bootstrap server, to suggest as the argument of `ottla doctor`.
     pub(super) bootstrap: Arc<str>,
 }
 
 impl TryFrom<&Config> for Settings {
     type Error = Error;
 
-    /// Reads the certificates and keys that the configuration names, too.
+    /// Also reads the certificates and keys that the configuration names.
     fn try_from(config: &Config) -> Result<Self> {
         Ok(Self {
             client_id: config.client_id.clone(),

@@ -1,4 +1,4 @@
-//! The state of connections, for people.
+//! The state of connections, as reported to the application.
 
 use std::sync::Arc;
 
@@ -7,64 +7,65 @@ use tokio::time::Duration;
 
 use crate::error::{Error, Phase};
 
-/// Which of its connections to a broker a client uses.
+/// What a connection is for; a client has one per broker and role.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Lane {
-    /// For its partitions, and everything that any broker can answer.
+pub enum ConnectionRole {
+    /// Partitions, and everything that any broker can serve.
     Data,
-    /// For its groups and transactions: a heartbeat never waits behind a fetch's long poll.
+    /// Groups and transactions, so that a heartbeat never waits behind a fetch's long poll.
     Coordinator,
 }
 
-/// Whose connections they are: the client's, which all its users share, or those of one user. Brokers
-/// work off one request of a connection at a time, so whoever lets them wait should wait alone.
+/// The owner of a connection: the client, whose connections all users share, or one user. Brokers
+/// process one request of a connection at a time, so a user whose requests make brokers wait has
+/// connections of its own.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Owner(pub(crate) u32);
 
 impl Owner {
-    /// The client itself.
+    /// The client, whose connections all users share.
     pub const CLIENT: Self = Self(0);
 }
 
-/// What a connection is doing.
+/// The state of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ConnectionState {
-    /// It is up.
+    /// The connection is open.
     Connected,
-    /// It comes up.
+    /// An attempt to connect is running.
     Connecting,
-    /// It failed, and is left alone for its backoff before the next attempt.
+    /// The last attempt failed; the next one waits for the backoff.
     BackingOff,
-    /// It is down, and nobody needs it now.
+    /// The connection is closed, and not needed at present.
     Disconnected,
 }
 
-/// A connection's state.
+/// A connection and its state.
 #[derive(Debug, Clone)]
 pub struct Status {
-    /// The broker.
+    /// The broker's id.
     pub broker: i32,
-    /// Which of its connections.
-    pub lane: Lane,
-    /// Whose it is.
+    /// The connection's role.
+    pub role: ConnectionRole,
+    /// The connection's owner.
     pub owner: Owner,
-    /// Its address, as `host:port`.
+    /// The address, as `host:port`.
     pub address: String,
-    /// What it is doing.
+    /// The state.
     pub state: ConnectionState,
-    /// Where it is on its way up.
+    /// The phase of the setup, while connecting.
     pub phase: Option<Phase>,
-    /// Requests that wait for an answer.
+    /// The number of requests in flight.
     pub in_flight: usize,
-    /// How long an answer takes, smoothed; fetches do not count, since a broker lets them wait.
+    /// The smoothed round-trip time; without fetches, which a broker may delay.
     pub round_trip: Option<Duration>,
-    /// For how long the broker still wants no requests.
+    /// How long the broker still wants no requests (KIP-219).
     pub throttled_for: Option<Duration>,
-    /// The last failure.
+    /// The last error.
     pub last_error: Option<Error>,
 }
 
-/// Where an attempt to connect is, told by who makes it.
+/// The phase of an attempt to connect, updated by the task that runs it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Progress(Arc<Mutex<Option<Phase>>>);
 

@@ -1,4 +1,4 @@
-//! What is said of a broker that cannot be reached at the address that the cluster advertises for it.
+//! Errors and warnings about a broker that is unreachable at the address that the cluster advertises.
 //!
 //! Invariant: an attempt that hangs is reported within seconds, long before it times out.
 
@@ -11,18 +11,18 @@ use super::{Endpoint, Settings};
 use crate::error::{Error, Kind};
 use crate::retry::persistent_failures::REPORTED_AFTER;
 
-/// How often an attempt that hangs is looked at.
+/// How often an attempt that hangs is reported.
 const CHECK_INTERVAL: Duration = REPORTED_AFTER;
 
-/// A broker that is being connected to.
-pub(super) struct Unreachable<'a> {
+/// A broker that a connection is being opened to.
+pub(super) struct UnreachableBroker<'a> {
     pub(super) broker: i32,
     pub(super) endpoint: &'a Endpoint,
     pub(super) settings: &'a Settings,
 }
 
-impl Unreachable<'_> {
-    /// Awaits an attempt; reports it while it hangs.
+impl UnreachableBroker<'_> {
+    /// Awaits an attempt to connect, and reports it while it hangs.
     pub(super) async fn report_while<T>(&self, attempt: impl Future<Output = T>, since: Instant) -> T {
         let mut attempt = pin!(attempt);
         loop {
@@ -40,7 +40,7 @@ impl Unreachable<'_> {
         }
     }
 
-    /// Adds to an error which broker it is, where its address comes from, and how to find out more.
+    /// Adds the broker's id, the origin of its address and a hint to run the doctor.
     pub(super) fn explain(&self, error: Error) -> Error {
         let Self { broker, endpoint, settings } = self;
         let message = format!(
@@ -48,11 +48,11 @@ impl Unreachable<'_> {
             error.message(),
             settings.bootstrap
         );
-        let error = error.saying(message).broker(*broker);
+        let error = error.with_message(message).broker(*broker);
         if error.context().address.is_some() { error } else { error.address(endpoint.to_string()) }
     }
 
-    /// Warns if the broker has been unreachable for long enough.
+    /// Logs a warning if the broker has been unreachable for long enough.
     pub(super) fn report(&self, error: &Error, since: Instant) {
         let what = format_args!("connecting to broker {}", self.broker);
         self.settings.failures.record(what, error, since);

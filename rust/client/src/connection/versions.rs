@@ -1,10 +1,10 @@
-//! The versions that a broker speaks, as it said when the connection came up.
+//! Version negotiation with the API versions that a broker supports.
 
 use ottla_protocol::{ApiKey, Request};
 
 use crate::error::{Error, Kind, Result};
 
-/// The versions of an API that a broker speaks.
+/// The versions of an API that a broker supports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ApiRange {
     /// The API.
@@ -15,9 +15,8 @@ pub struct ApiRange {
     pub max: i16,
 }
 
-/// The version of `R` to use: the highest that both sides know and that a client may use, but not
-/// above `max`.
-pub(super) fn choose<R: Request>(apis: &[ApiRange], max: i16, address: &str) -> Result<i16> {
+/// The version of `R` to use: the highest stable one that both sides support, at most `max`.
+pub(super) fn negotiate<R: Request>(apis: &[ApiRange], max: i16, address: &str) -> Result<i16> {
     let range = apis.iter().find(|range| range.api == R::API);
     let version = range.and_then(|range| R::API.negotiate(range.min, range.max.min(max)));
     version.ok_or_else(|| {
@@ -32,13 +31,13 @@ pub(super) fn choose<R: Request>(apis: &[ApiRange], max: i16, address: &str) -> 
         };
         Error::new(
             Kind::Broker,
-            format!("the broker speaks {broker} of {}, this client {low} to {high}", R::API.name()),
+            format!("the broker supports {broker} of {}, this client {low} to {high}", R::API.name()),
         )
         .address(address)
     })
 }
 
-/// Whether these are the APIs of a KRaft controller's listener, which serves the quorum and no client.
+/// Whether these are the APIs of a KRaft controller's listener, which serves the quorum and not clients.
 pub(crate) fn is_controller(apis: &[ApiRange]) -> bool {
     let serves = |api| apis.iter().any(|range| range.api == api);
     serves(ApiKey::DescribeQuorum) && !serves(ApiKey::Metadata) && !serves(ApiKey::Produce)

@@ -15,8 +15,8 @@ use super::identity::{self, Expected};
 use super::large_request;
 use super::release::oldest_release;
 use super::steps::{failure, of_error, of_io, step};
-use crate::cluster::bootstrap::ask;
-use crate::connection::opening::Opening;
+use crate::cluster::bootstrap::request_metadata;
+use crate::connection::setup::ConnectionSetup;
 use crate::connection::{ApiRange, Connection, Endpoint, establish, is_controller};
 use crate::doctor::recording_network::Watched;
 use crate::security::TlsInfo;
@@ -110,7 +110,7 @@ async fn bring_up(
     let (environment, seen) = Watched::environment(&probe.environment, address);
     let settings = &probe.settings;
     let (looked, opening) = step(probe, Check::Tcp, async {
-        let opened = Opening::tcp(endpoint, address, settings, &environment).await;
+        let opened = ConnectionSetup::tcp(endpoint, address, settings, &environment).await;
         opened.map_err(|error| of_io(seen.refused(), &error))
     })
     .await;
@@ -132,7 +132,7 @@ async fn bring_up(
     });
     facts.apis = asked?;
     facts.release = oldest_release(&facts.apis);
-    if is_controller(opening.spoken_apis()) {
+    if is_controller(opening.supported_apis()) {
         let controller = failure(Reason::ControllerPort, "the listener is a KRaft controller's");
         facts.steps.push(Step { check: Check::Metadata, took: Duration::ZERO, failure: Some(controller) });
         return None;
@@ -152,8 +152,8 @@ async fn bring_up(
     let (mut looked, response) = step(probe, Check::Metadata, async {
         let nothing = MetadataRequest { topics: Some(Vec::new()), ..Default::default() };
         // A write may notice the end before a read does; a peer that told its versions is a broker.
-        let ended = |error| of_error(&error, seen.ended() || connection.cause_of_death().is_some());
-        ask(&connection, &nothing).await.map_err(ended)
+        let ended = |error| of_error(&error, seen.ended() || connection.close_reason().is_some());
+        request_metadata(&connection, &nothing).await.map_err(ended)
     })
     .await;
     if let Some(Failure { reason: reason @ Reason::Closed, message, .. }) = &mut looked.failure

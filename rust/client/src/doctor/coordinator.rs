@@ -108,6 +108,6 @@ async fn exchange<R: Request>(
     request: &R,
     version: i16,
 ) -> Result<R::Response, Failure> {
-    let ended = |error| of_error(&error, connection.cause_of_death().is_some());
+    let ended = |error| of_error(&error, connection.close_reason().is_some());
     connection.request(request, version).await.map_err(ended)
 }

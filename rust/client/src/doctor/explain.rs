@@ -11,7 +11,7 @@ use tokio::time::{Instant, timeout_at};
 use super::Probe;
 use super::check::{Check, Reason};
 use super::facts::Step;
-use crate::connection::opening::Opening;
+use crate::connection::setup::ConnectionSetup;
 use crate::connection::{Endpoint, establish};
 use crate::doctor::protocol_probe::second_look;
 use crate::doctor::recording_network::Seen;
@@ -79,7 +79,7 @@ async fn speaks_plaintext(probe: &Probe, address: SocketAddr) -> bool {
     settings.security = Arc::default();
     let endpoint = Endpoint { host: address.ip().to_string(), port: address.port() };
     let asked = async {
-        let mut opening = Opening::tcp(&endpoint, address, &settings, &probe.environment).await?;
+        let mut opening = ConnectionSetup::tcp(&endpoint, address, &settings, &probe.environment).await?;
         opening.api_versions().await.map(drop)
     };
     matches!(timeout_at(probe.phase_end(), asked).await, Ok(Ok(())))
@@ -94,7 +94,7 @@ pub(super) async fn offered_mechanisms(
 ) -> Option<Vec<String>> {
     let asked = async {
         let (settings, environment) = (&probe.settings, &probe.environment);
-        let mut opening = Opening::tcp(endpoint, address, settings, environment).await.ok()?;
+        let mut opening = ConnectionSetup::tcp(endpoint, address, settings, environment).await.ok()?;
         opening.tls().await.ok()?;
         opening.api_versions().await.ok()?;
         let connection = establish(opening, None, environment).ok()?;

@@ -15,7 +15,7 @@ use super::check::{Check, Reason};
 use super::facts::{Failure, Step};
 use super::own_connection;
 use super::steps::{failure, of_error, step};
-use crate::cluster::bootstrap::ask;
+use crate::cluster::bootstrap::request_metadata;
 use crate::connection::Endpoint;
 use crate::error::Result;
 
@@ -41,5 +41,5 @@ async fn exchange(probe: &Probe, endpoint: &Endpoint, address: SocketAddr) -> Re
     let topic = MetadataRequestTopic { name: Some("~".repeat(NAME_BYTES)), ..Default::default() };
     let request =
         MetadataRequest { topics: Some(vec![topic]), allow_auto_topic_creation: false, ..Default::default() };
-    ask(&connection, &request).await.map(drop)
+    request_metadata(&connection, &request).await.map(drop)
 }

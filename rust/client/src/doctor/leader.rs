@@ -12,7 +12,7 @@ use super::check::{Check, Reason};
 use super::facts::{Failure, PartitionFacts};
 use super::steps::{failure, of_code, of_error, step};
 use super::topics::Led;
-use crate::cluster::bootstrap::ask;
+use crate::cluster::bootstrap::request_metadata;
 use crate::connection::Connection;
 
 const EARLIEST: i64 = -2;
@@ -96,7 +96,7 @@ async fn fetch(connection: &Connection, led: &Led, offset: i64) -> Result<(), Fa
 async fn leader_now(connection: &Connection, led: &Led) -> Result<Option<i32>, Failure> {
     let topic = MetadataRequestTopic { name: Some(led.topic.to_string()), ..Default::default() };
     let request = MetadataRequest { topics: Some(vec![topic]), ..Default::default() };
-    let response = ask(connection, &request).await.map_err(|error| of_error(&error, false))?;
+    let response = request_metadata(connection, &request).await.map_err(|error| of_error(&error, false))?;
     let mut partitions = response.topics.iter().flat_map(|topic| &topic.partitions);
     let found = partitions.find(|partition| partition.partition_index == led.partition);
     Ok(found.map(|partition| partition.leader_id).filter(|leader| *leader >= 0))
@@ -107,7 +107,7 @@ async fn exchange<R: ottla_protocol::Request>(
     request: &R,
     max: i16,
 ) -> Result<R::Response, Failure> {
-    let ended = |error| of_error(&error, connection.cause_of_death().is_some());
+    let ended = |error| of_error(&error, connection.close_reason().is_some());
     let version = connection.version::<R>(max).map_err(|error| of_error(&error, false))?;
     connection.request(request, version).await.map_err(ended)
 }

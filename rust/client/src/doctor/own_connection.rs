@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use super::Probe;
-use crate::connection::opening::Opening;
+use crate::connection::setup::ConnectionSetup;
 use crate::connection::{Connection, Endpoint, establish};
 use crate::error::Result;
 
@@ -14,7 +14,7 @@ pub(super) async fn connect(
     endpoint: &Endpoint,
     address: SocketAddr,
 ) -> Result<Arc<Connection>> {
-    let mut opening = Opening::tcp(endpoint, address, &probe.settings, &probe.environment).await?;
+    let mut opening = ConnectionSetup::tcp(endpoint, address, &probe.settings, &probe.environment).await?;
     opening.tls().await?;
     opening.api_versions().await?;
     let sasl = opening.sasl().await?;

@@ -55,7 +55,7 @@ async fn describe(
     let partitions = vec![PartitionData { partition_index: 0 }];
     let topics = vec![TopicData { topic_name: METADATA_TOPIC.to_owned(), partitions }];
     let request = DescribeQuorumRequest { topics };
-    let ended = |error| of_error(&error, connection.cause_of_death().is_some());
+    let ended = |error| of_error(&error, connection.close_reason().is_some());
     let response = connection.request(&request, version).await.map_err(ended)?;
     ErrorCode::from(response.error_code).ok().map_err(of_code)?;
     let found = response.topics.into_iter().flat_map(|topic| topic.partitions).next();

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use super::check::Reason;
-use crate::environment::read_observer::{Tap, Tapped};
+use crate::environment::read_observer::{ObservedStream, ReadObserver};
 use crate::environment::{BoxFuture, Environment, Network, SocketOptions, Stream};
 
 /// So many bytes tell all that is told here.
@@ -78,7 +78,7 @@ impl Network for Watched {
         }
         Box::pin(async move {
             match self.network.connect(address, options).await {
-                Ok(stream) => Ok(Box::new(Tapped::new(stream, self.seen.clone())) as Box<dyn Stream>),
+                Ok(stream) => Ok(Box::new(ObservedStream::new(stream, self.seen.clone())) as Box<dyn Stream>),
                 Err(error) => {
                     self.seen.0.lock().refused = Some(error.kind());
                     Err(error)
@@ -99,8 +99,8 @@ pub(super) fn speaks(head: &[u8]) -> Option<Reason> {
     }
 }
 
-impl Tap for Seen {
-    fn heard(&mut self, read: &io::Result<&[u8]>) {
+impl ReadObserver for Seen {
+    fn on_read(&mut self, read: &io::Result<&[u8]>) {
         let new = *read.as_ref().unwrap_or(&&[][..]);
         let mut note = self.0.lock();
         let room = HEAD.saturating_sub(note.head.len());

@@ -13,7 +13,7 @@ use super::Probe;
 use super::check::Check;
 use super::facts::TopicFacts;
 use super::steps::{of_error, step};
-use crate::cluster::bootstrap::ask;
+use crate::cluster::bootstrap::request_metadata;
 use crate::connection::Connection;
 
 /// Partitions without leader that are named; the others are counted.
@@ -43,8 +43,8 @@ pub(super) async fn look_up(probe: &Probe, connection: &Connection, name: Option
         name.map(|name| vec![MetadataRequestTopic { name: Some(name.to_owned()), ..Default::default() }]);
     let request = MetadataRequest { topics: wanted, allow_auto_topic_creation: false, ..Default::default() };
     let (looked, response) = step(probe, Check::Metadata, async {
-        let ended = |error| of_error(&error, connection.cause_of_death().is_some());
-        ask(connection, &request).await.map_err(ended)
+        let ended = |error| of_error(&error, connection.close_reason().is_some());
+        request_metadata(connection, &request).await.map_err(ended)
     })
     .await;
     let mut facts = TopicFacts {

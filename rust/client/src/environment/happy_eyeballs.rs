@@ -1,7 +1,8 @@
-//! Trying several candidates without waiting for each in full: the next one starts when the one
-//! before has failed, or has kept everyone waiting for a while. The first success wins.
+//! Staggered attempts (as Happy Eyeballs, RFC 8305): the next candidate starts when the one before has
+//! failed, or has not finished within the attempt delay. The first success wins.
 //!
-//! One silent server among many must not cost its whole time-out.
+//! Used for the addresses of a host, for bootstrap servers and for brokers: one that does not respond
+//! does not cost its whole timeout.
 
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
@@ -11,27 +12,27 @@ use tokio::time::{Duration, Instant, sleep};
 
 use crate::error::{Error, Result};
 
-/// What happens next.
+/// The next event.
 enum Step<T> {
     Done(usize, Result<T>),
     Next,
 }
 
-/// How long a candidate may keep the next one waiting for its turn.
-const PATIENCE: Duration = Duration::from_millis(500);
+/// Default time between the starts of two attempts.
+const ATTEMPT_DELAY: Duration = Duration::from_millis(500);
 
-/// The patience with which so many candidates all get their chance by `deadline`, even if each is silent.
-pub(crate) fn patience(candidates: usize, deadline: Option<Instant>) -> Duration {
+/// The attempt delay that lets all candidates start before `deadline`, even if none responds.
+pub(crate) fn attempt_delay(candidates: usize, deadline: Option<Instant>) -> Duration {
     let turns = u32::try_from(candidates).unwrap_or(u32::MAX).saturating_mul(2).max(1);
     let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
-    left.map_or(PATIENCE, |left| PATIENCE.min(left / turns))
+    left.map_or(ATTEMPT_DELAY, |left| ATTEMPT_DELAY.min(left / turns))
 }
 
-/// The first success; or all failures, in the order of the candidates. What has not ended by then
-/// is dropped.
-pub(crate) async fn race<C, T, F: Future<Output = Result<T>>>(
+/// Returns the first success, or all failures in the order of the candidates. Drops attempts that are
+/// still running.
+pub(crate) async fn first_success<C, T, F: Future<Output = Result<T>>>(
     candidates: impl IntoIterator<Item = C>,
-    patience: Duration,
+    attempt_delay: Duration,
     attempt: impl Fn(C) -> F,
 ) -> Result<T, Vec<Error>> {
     let mut waiting = candidates.into_iter().enumerate().peekable();
@@ -44,7 +45,7 @@ pub(crate) async fn race<C, T, F: Future<Output = Result<T>>>(
             failures.sort_by_key(|(number, _)| *number);
             return Err(failures.into_iter().map(|(_, error)| error).collect());
         }
-        let mut patience = pin!(sleep(patience));
+        let mut attempt_delay = pin!(sleep(attempt_delay));
         let step = poll_fn(|cx| {
             for (at, (_, attempt)) in running.iter_mut().enumerate() {
                 if let Poll::Ready(result) = attempt.as_mut().poll(cx) {
@@ -52,7 +53,7 @@ pub(crate) async fn race<C, T, F: Future<Output = Result<T>>>(
                 }
             }
             match waiting.peek() {
-                Some(_) => patience.as_mut().poll(cx).map(|()| Step::Next),
+                Some(_) => attempt_delay.as_mut().poll(cx).map(|()| Step::Next),
                 None => Poll::Pending,
             }
         });

@@ -1,10 +1,11 @@
-//! What the client takes from the world: name resolution, sockets, randomness. All injected, so
-//! that a test can replace any of them and one seed replays a run; the clock is tokio's, which a
-//! test can pause.
+//! The client's dependencies on the outside world: name resolution, sockets, randomness and OAUTHBEARER
+//! tokens. All are injected, so that tests can replace them and replay a run from a seed. The clock is
+//! tokio's, which tests can pause.
 
 pub(crate) mod happy_eyeballs;
 pub(crate) mod read_observer;
 mod resolver;
+mod token_provider;
 
 use std::fmt;
 use std::future::Future;
@@ -18,34 +19,35 @@ use ottla_protocol::wire::Uuid;
 use parking_lot::Mutex;
 use tokio::io::{AsyncRead, AsyncWrite};
 
-use crate::environment::resolver::{Resolver, canonical_name};
-use crate::security::TokenProvider;
+pub use token_provider::{Token, TokenProvider};
 
-/// A future in a box, as trait objects need it.
+use crate::environment::resolver::{Resolver, canonical_name};
+
+/// A boxed future, for trait objects.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// A connected stream of bytes.
+/// A connected byte stream.
 pub trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
 /// Options of a new socket.
 #[derive(Debug, Clone, Copy)]
 pub struct SocketOptions {
-    /// `SO_SNDBUF` in bytes; -1 leaves it to the system.
+    /// `SO_SNDBUF` in bytes; -1 keeps the system's default.
     pub send_buffer: i32,
-    /// `SO_RCVBUF` in bytes; -1 leaves it to the system.
+    /// `SO_RCVBUF` in bytes; -1 keeps the system's default.
     pub receive_buffer: i32,
 }
 
-/// Names and sockets.
+/// Name resolution and connections.
 pub trait Network: Send + Sync + fmt::Debug {
-    /// All addresses of a host.
+    /// Resolves all addresses of a host.
     fn resolve<'a>(&'a self, host: &'a str, port: u16) -> BoxFuture<'a, io::Result<Vec<SocketAddr>>>;
-    /// The name that an address is known by; the address itself if it has none.
+    /// Returns the canonical name of an address; the address itself if it has none.
     fn canonical_name(&self, address: IpAddr) -> BoxFuture<'_, io::Result<String>> {
         Box::pin(async move { Ok(address.to_string()) })
     }
-    /// A connected stream to an address.
+    /// Connects to an address.
     fn connect(
         &self,
         address: SocketAddr,
@@ -55,9 +57,9 @@ pub trait Network: Send + Sync + fmt::Debug {
 
 /// The operating system's resolver and TCP.
 #[derive(Debug, Default)]
-pub struct System(Resolver);
+pub struct SystemNetwork(Resolver);
 
-impl Network for System {
+impl Network for SystemNetwork {
     fn resolve<'a>(&'a self, host: &'a str, port: u16) -> BoxFuture<'a, io::Result<Vec<SocketAddr>>> {
         Box::pin(self.0.resolve(host, port))
     }
@@ -85,7 +87,7 @@ impl Network for System {
             }
             let stream = socket.connect(address).await?;
             stream.set_nodelay(true)?;
-            // A peer that vanished without a word is found even on a connection that only waits.
+            // Detects a peer that vanished, even on a connection that only waits.
             let keepalive = socket2::TcpKeepalive::new()
                 .with_time(std::time::Duration::from_secs(60))
                 .with_interval(std::time::Duration::from_secs(10));
@@ -95,65 +97,65 @@ impl Network for System {
     }
 }
 
-/// The world as one client sees it.
+/// The outside world as one client sees it.
 #[derive(Debug, Clone)]
 pub struct Environment {
-    /// Names and sockets.
+    /// Name resolution and connections.
     pub network: Arc<dyn Network>,
-    /// The application's way to tokens for OAUTHBEARER.
+    /// The application's source of OAUTHBEARER tokens.
     pub token_provider: Option<Arc<dyn TokenProvider>>,
     random: Arc<Mutex<fastrand::Rng>>,
 }
 
 impl Default for Environment {
     fn default() -> Self {
-        Self::new(Arc::new(System::default()), fastrand::Rng::new())
+        Self::new(Arc::new(SystemNetwork::default()), fastrand::Rng::new())
     }
 }
 
 impl Environment {
-    /// An environment of the given parts.
+    /// Creates an environment without a token provider.
     pub fn new(network: Arc<dyn Network>, random: fastrand::Rng) -> Self {
         Self { network, token_provider: None, random: Arc::new(Mutex::new(random)) }
     }
 
-    /// The same with a way to tokens.
+    /// Returns the same environment with a token provider.
     #[must_use]
-    pub fn with_tokens(self, provider: Arc<dyn TokenProvider>) -> Self {
+    pub fn with_token_provider(self, provider: Arc<dyn TokenProvider>) -> Self {
         Self { token_provider: Some(provider), ..self }
     }
 
-    /// The time of day, by which tokens expire.
+    /// The wall-clock time, for the expiry of tokens.
     #[must_use]
     pub fn now(&self) -> SystemTime {
         SystemTime::now()
     }
 
-    /// The same with another network.
+    /// Returns the same environment with another network.
     #[must_use]
     pub fn with_network(&self, network: Arc<dyn Network>) -> Self {
         Self { network, ..self.clone() }
     }
 
-    /// A number in `0.0..1.0`.
+    /// A random number in `0.0..1.0`.
     #[must_use]
     pub fn random(&self) -> f64 {
         self.random.lock().f64()
     }
 
-    /// A number below `bound`; 0 if the bound is 0.
+    /// A random number below `bound`; 0 if the bound is 0.
     #[must_use]
-    pub fn below(&self, bound: usize) -> usize {
+    pub fn random_below(&self, bound: usize) -> usize {
         if bound == 0 { 0 } else { self.random.lock().usize(..bound) }
     }
 
-    /// A new id.
+    /// A random id.
     #[must_use]
     pub fn uuid(&self) -> Uuid {
         Uuid(self.random.lock().u128(..).to_be_bytes())
     }
 
-    /// Puts items into a random order.
+    /// Shuffles items.
     pub fn shuffle<T>(&self, items: &mut [T]) {
         self.random.lock().shuffle(items);
     }

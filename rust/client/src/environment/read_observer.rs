@@ -1,4 +1,4 @@
-//! A stream on which somebody listens: what is read passes by a [`Tap`], what is written does not.
+//! A stream whose reads are shown to an observer. Writes are not.
 
 use std::io;
 use std::pin::Pin;
@@ -8,25 +8,25 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::environment::Stream;
 
-/// Who listens.
-pub(crate) trait Tap: Unpin {
-    /// What a read brought: these bytes, none at the end, or an error.
-    fn heard(&mut self, read: &io::Result<&[u8]>);
+/// Observes the reads of a stream.
+pub(crate) trait ReadObserver: Unpin {
+    /// Called with the result of each read: the bytes, none at the end of the stream, or an error.
+    fn on_read(&mut self, read: &io::Result<&[u8]>);
 }
 
-/// A stream and who listens to it.
-pub struct Tapped<T> {
+/// A stream and the observer of its reads.
+pub struct ObservedStream<T> {
     stream: Box<dyn Stream>,
-    pub(crate) tap: T,
+    pub(crate) observer: T,
 }
 
-impl<T> Tapped<T> {
-    pub(crate) fn new(stream: Box<dyn Stream>, tap: T) -> Self {
-        Self { stream, tap }
+impl<T> ObservedStream<T> {
+    pub(crate) fn new(stream: Box<dyn Stream>, observer: T) -> Self {
+        Self { stream, observer }
     }
 }
 
-impl<T: Tap> AsyncRead for Tapped<T> {
+impl<T: ReadObserver> AsyncRead for ObservedStream<T> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -35,15 +35,17 @@ impl<T: Tap> AsyncRead for Tapped<T> {
         let before = buffer.filled().len();
         let polled = Pin::new(&mut self.stream).poll_read(cx, buffer);
         match &polled {
-            Poll::Ready(Ok(())) => self.tap.heard(&Ok(buffer.filled().get(before..).unwrap_or_default())),
-            Poll::Ready(Err(error)) => self.tap.heard(&Err(error.kind().into())),
+            Poll::Ready(Ok(())) => {
+                self.observer.on_read(&Ok(buffer.filled().get(before..).unwrap_or_default()))
+            }
+            Poll::Ready(Err(error)) => self.observer.on_read(&Err(error.kind().into())),
             Poll::Pending => {}
         }
         polled
     }
 }
 
-impl<T: Tap> AsyncWrite for Tapped<T> {
+impl<T: ReadObserver> AsyncWrite for ObservedStream<T> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         Pin::new(&mut self.stream).poll_write(cx, bytes)
     }

@@ -1,8 +1,8 @@
-//! The operating system's resolver: one look-up of a name at a time, however many wait for it.
+//! The operating system's resolver, with one lookup of a name at a time.
 //!
-//! Invariants: a name server that does not answer holds a thread for each name that is looked up, not for
-//! each attempt. The threads are the resolver's own: whatever else waits, names are looked up. Nothing is
-//! shared between clients, so that a forked child does not wait for a look-up of its parent's.
+//! Invariants: a name server that does not respond blocks one thread per name, not one per attempt.
+//! Lookups have threads of their own, so that no other work delays them. Clients share nothing, so that
+//! a forked child does not wait for a lookup of its parent.
 
 use std::collections::HashMap;
 use std::io;
@@ -13,23 +13,23 @@ use dns_lookup::{AddrInfoHints, LookupErrorKind, SockType};
 use parking_lot::Mutex;
 use tokio::sync::{oneshot, watch};
 
-/// Names that one client looks up at once.
-const NAMES: usize = 256;
+/// Maximum number of names that one client looks up at once.
+const MAX_LOOKUPS: usize = 256;
 
-type Found = Option<Result<Vec<SocketAddr>, Arc<io::Error>>>;
+type LookupResult = Option<Result<Vec<SocketAddr>, Arc<io::Error>>>;
 
-/// The look-ups of one client.
+/// The running lookups of one client.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Resolver(Arc<Mutex<HashMap<String, watch::Receiver<Found>>>>);
+pub(crate) struct Resolver(Arc<Mutex<HashMap<String, watch::Receiver<LookupResult>>>>);
 
 impl Resolver {
-    /// All addresses of a host. The look-up goes on if the wait for it is given up.
+    /// Resolves all addresses of a host. The lookup continues if the caller gives up.
     pub(crate) async fn resolve(&self, host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
         if let Ok(address) = host.parse() {
             return Ok(vec![SocketAddr::new(address, port)]);
         }
-        let mut found = self.join(host)?;
-        let ended = || io::Error::other("the look-up has ended without a result");
+        let mut found = self.look_up(host)?;
+        let ended = || io::Error::other("the lookup ended without a result");
         let found = found.wait_for(Option::is_some).await.map_err(|_| ended())?;
         match found.as_ref().ok_or_else(ended)? {
             Ok(addresses) => Ok(addresses.iter().map(|found| SocketAddr::new(found.ip(), port)).collect()),
@@ -37,18 +37,18 @@ impl Resolver {
         }
     }
 
-    /// The look-up of a name that is under way, or a new one.
-    fn join(&self, host: &str) -> io::Result<watch::Receiver<Found>> {
+    /// Joins the lookup of a name that is running, or starts one.
+    fn look_up(&self, host: &str) -> io::Result<watch::Receiver<LookupResult>> {
         let mut running = self.0.lock();
         if let Some(known) = running.get(host) {
             return Ok(known.clone());
         }
-        if running.len() >= NAMES {
-            return Err(io::Error::other(format!("{NAMES} other names are being looked up")));
+        if running.len() >= MAX_LOOKUPS {
+            return Err(io::Error::other(format!("{MAX_LOOKUPS} other lookups are running")));
         }
         let (sender, receiver) = watch::channel(None);
         let (name, resolver) = (host.to_owned(), self.clone());
-        on_a_thread(move || {
+        spawn_thread(move || {
             let found = addresses(&name);
             resolver.0.lock().remove(&name);
             sender.send_replace(Some(found.map_err(Arc::new)));
@@ -58,8 +58,7 @@ impl Resolver {
     }
 }
 
-/// All addresses of a name. That there is no such name is an error of the kind `NotFound`; a name server
-/// that cannot be reached is one of another kind.
+/// Looks up all addresses of a name. Only a name that does not exist gives an error of kind `NotFound`.
 fn addresses(name: &str) -> io::Result<Vec<SocketAddr>> {
     let hints = AddrInfoHints { socktype: SockType::Stream.into(), ..AddrInfoHints::default() };
     match dns_lookup::getaddrinfo(Some(name), None, Some(hints)) {
@@ -73,18 +72,18 @@ fn addresses(name: &str) -> io::Result<Vec<SocketAddr>> {
     }
 }
 
-/// The name that an address is known by.
+/// Looks up the canonical name of an address.
 pub(crate) async fn canonical_name(address: IpAddr) -> io::Result<String> {
     let (sender, found) = oneshot::channel();
-    on_a_thread(move || {
-        // Whoever asked may have gone.
+    spawn_thread(move || {
+        // An error only says that the caller is gone.
         let _ = sender.send(dns_lookup::lookup_addr(&address));
     })?;
-    found.await.unwrap_or_else(|_| Err(io::Error::other("the look-up has ended without a result")))
+    found.await.unwrap_or_else(|_| Err(io::Error::other("the lookup ended without a result")))
 }
 
-/// Calls the system's resolver, which waits, where nothing else does.
-fn on_a_thread(call: impl FnOnce() + Send + 'static) -> io::Result<()> {
+/// Runs a blocking call of the system's resolver on a thread of its own.
+fn spawn_thread(call: impl FnOnce() + Send + 'static) -> io::Result<()> {
     std::thread::Builder::new().name("ottla-dns".to_owned()).spawn(call).map(drop)
 }
 
@@ -95,7 +94,7 @@ mod tests {
 
     use super::*;
 
-    /// Regression: eight calls that waited for something else held all threads that names are looked up on.
+    /// Regression: eight blocking calls occupied all threads that names were looked up on.
     #[test]
     fn names_are_looked_up_while_all_threads_of_the_runtime_wait() {
         let mut runtime = tokio::runtime::Builder::new_current_thread();

@@ -1,8 +1,8 @@
-//! The current snapshot and its refreshing: single-flight, generation-checked.
+//! The metadata cache: the current snapshot, and its single-flight, generation-checked refreshes.
 //!
-//! Invariants: reading is one atomic load. A caller who saw an old generation and asks for a
-//! refresh gets the newer snapshot that is there already. An answer is merged into the snapshot
-//! that is current when it comes, never into the one that was current when it was asked for.
+//! Invariants: reading costs one atomic load. A caller that asks for a refresh of an old generation gets
+//! the newer snapshot that exists already. A response is merged into the snapshot that is current when
+//! it arrives, not into the one that was current when the request was sent.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,23 +14,23 @@ use parking_lot::Mutex;
 use tokio::sync::broadcast;
 use tokio::time::{Duration, Instant};
 
-use super::events::{Event, changes};
+use super::events::{Event, diff};
 use super::{Broker, NewLeader, Pattern, Snapshot};
 use crate::error::Error;
-use crate::metadata::tracked_topics::Interest;
+use crate::metadata::tracked_topics::TrackedTopics;
 
-/// Which topics a caller wants to know about.
+/// The topics that a caller needs metadata of.
 #[derive(Debug, Clone, Copy)]
-pub enum Want<'a> {
-    /// Those that the client uses anyway.
-    Known,
-    /// These, from now on too.
+pub enum TopicSelector<'a> {
+    /// The topics that the client tracks anyway.
+    Tracked,
+    /// These topics, which are tracked from now on.
     Topics(&'a [Arc<str>]),
-    /// These, which the broker may make if it makes topics on its own: for producers, as in Java.
+    /// These topics, which the broker creates if it allows that: for producers, as in Java.
     Create(&'a [Arc<str>]),
-    /// Those that match, from now on too and until the pattern is dropped.
+    /// The topics that match, which are tracked until the pattern is dropped.
     Matching(&'a Pattern),
-    /// All that there are, this once: what is not used is gone with the next refresh.
+    /// All topics, once: those that are not tracked are dropped by the next refresh.
     All,
 }
 
@@ -38,54 +38,54 @@ pub enum Want<'a> {
 #[derive(Debug)]
 pub struct Cache {
     current: ArcSwap<Snapshot>,
-    /// Held while the snapshot is replaced, so that events come in the order of the changes.
-    changing: Mutex<()>,
-    /// How often it was replaced; told after it was, so that who has looked since knows what is current.
-    changes: AtomicU64,
+    /// Held while the snapshot is replaced, so that events are in the order of the changes.
+    replacing: Mutex<()>,
+    /// Incremented after each replacement of the snapshot.
+    version: AtomicU64,
     events: broadcast::Sender<Event>,
-    /// What belongs into each refresh.
-    interest: Mutex<Interest>,
+    /// The topics that each refresh asks for.
+    tracked: Mutex<TrackedTopics>,
     max_idle: Duration,
     refreshed: Mutex<Option<Instant>>,
-    /// Held while a refresh is under way.
-    turn: tokio::sync::Mutex<()>,
-    /// How many refreshes have failed, and how the last one did.
+    /// Held during a refresh.
+    refreshing: tokio::sync::Mutex<()>,
+    /// How many refreshes have failed, and the error of the last one.
     failed: Mutex<(u64, Option<Error>)>,
 }
 
-/// Events that wait for a subscriber; of more, the oldest are lost and counted.
-const EVENTS: usize = 1024;
+/// Maximum number of unread events per subscriber; beyond that, the oldest are dropped and counted.
+const EVENT_CAPACITY: usize = 1024;
 
 impl Default for Cache {
-    /// With the default of `metadata.max.idle.ms`.
+    /// Uses the default of `metadata.max.idle.ms`.
     fn default() -> Self {
         Self::new(Duration::from_secs(300))
     }
 }
 
-/// Whose turn it is to refresh.
-pub(crate) enum Turn<'a> {
-    /// The caller's.
-    Mine(tokio::sync::MutexGuard<'a, ()>),
-    /// Somebody else has refreshed since, and what is wanted is there.
-    Done,
-    /// Somebody else has tried while the caller waited, and failed.
+/// The result of waiting for permission to refresh.
+pub(crate) enum RefreshPermit<'a> {
+    /// The caller refreshes.
+    Granted(tokio::sync::MutexGuard<'a, ()>),
+    /// Another caller has refreshed meanwhile, and the needed topics are known.
+    AlreadyRefreshed,
+    /// Another caller's refresh failed while this one waited.
     Failed(Error),
 }
 
 impl Cache {
-    /// A cache that knows nothing yet and forgets topics that nobody has used for `max_idle`.
+    /// Creates an empty cache, which drops topics that have been idle for `max_idle`.
     #[must_use]
     pub fn new(max_idle: Duration) -> Self {
         Self {
             current: ArcSwap::default(),
-            changing: Mutex::default(),
-            changes: AtomicU64::new(0),
-            events: broadcast::Sender::new(EVENTS),
-            interest: Mutex::default(),
+            replacing: Mutex::default(),
+            version: AtomicU64::new(0),
+            events: broadcast::Sender::new(EVENT_CAPACITY),
+            tracked: Mutex::default(),
             max_idle,
             refreshed: Mutex::default(),
-            turn: tokio::sync::Mutex::default(),
+            refreshing: tokio::sync::Mutex::default(),
             failed: Mutex::default(),
         }
     }
@@ -102,48 +102,48 @@ impl Cache {
         self.current.load()
     }
 
-    /// A number that changes with the snapshot: what was looked up after it was asked for holds for as
-    /// long as it stays.
+    /// A number that changes with the snapshot. A lookup made after reading it is valid until the number
+    /// changes.
     #[must_use]
-    pub fn changes(&self) -> u64 {
-        self.changes.load(Ordering::Acquire)
+    pub fn update_version(&self) -> u64 {
+        self.version.load(Ordering::Acquire)
     }
 
-    /// Where changes are announced; also those of connections.
+    /// The channel for changes of the metadata and of connections.
     #[must_use]
     pub fn events(&self) -> &broadcast::Sender<Event> {
         &self.events
     }
 
-    /// Replaces the snapshot by what `next` makes of it, if anything, and announces the changes to
-    /// the brokers and to the topics of interest.
-    fn change(&self, next: impl FnOnce(&Snapshot) -> Option<Snapshot>) -> Option<Arc<Snapshot>> {
-        let _changing = self.changing.lock();
+    /// Replaces the snapshot with the result of `next`, if any, and publishes the changes to brokers and
+    /// to tracked topics.
+    fn replace(&self, next: impl FnOnce(&Snapshot) -> Option<Snapshot>) -> Option<Arc<Snapshot>> {
+        let _replacing = self.replacing.lock();
         let before = self.snapshot();
         let after = Arc::new(next(&before)?);
         self.current.store(Arc::clone(&after));
-        self.changes.fetch_add(1, Ordering::Release);
+        self.version.fetch_add(1, Ordering::Release);
         if self.events.receiver_count() > 0 {
-            let interest = self.interest.lock();
-            let mut news = changes(&before, &after);
-            news.retain(|event| event.topic().is_none_or(|topic| interest.keeps(topic)));
-            drop(interest);
+            let tracked = self.tracked.lock();
+            let mut news = diff(&before, &after);
+            news.retain(|event| event.topic().is_none_or(|topic| tracked.contains(topic)));
+            drop(tracked);
             for event in news {
-                // Who has stopped listening does not miss it.
+                // An error only says that there is no subscriber.
                 let _ = self.events.send(event);
             }
         }
         Some(after)
     }
 
-    /// Notes that topics are in use, so that refreshes ask for them.
+    /// Marks topics as used now, so that refreshes ask for them.
     pub fn touch<'a>(&self, topics: impl IntoIterator<Item = &'a Arc<str>>) {
-        self.interest.lock().touch(topics, Instant::now());
+        self.tracked.lock().touch(topics, Instant::now());
     }
 
-    /// Has refreshes ask for all topics, and keeps those that match.
-    pub fn watch(&self, pattern: &Pattern) {
-        self.interest.lock().watch(pattern);
+    /// Tracks the topics that match, which makes refreshes ask for all topics.
+    pub fn track_pattern(&self, pattern: &Pattern) {
+        self.tracked.lock().track_pattern(pattern);
     }
 
     /// When the metadata was last refreshed.
@@ -152,79 +152,86 @@ impl Cache {
         *self.refreshed.lock()
     }
 
-    /// Waits for this caller's turn to refresh, if a refresh is still needed then.
-    pub(crate) async fn turn(&self, stale: u64, want: Want<'_>) -> Turn<'_> {
+    /// Waits until no other refresh is running, and checks whether this one is still necessary.
+    pub(crate) async fn refresh_permit(&self, stale: u64, selector: TopicSelector<'_>) -> RefreshPermit<'_> {
         let failures = self.failed.lock().0;
-        match want {
-            Want::Topics(topics) | Want::Create(topics) => self.touch(topics),
-            Want::Matching(pattern) => self.watch(pattern),
-            Want::Known | Want::All => {}
+        match selector {
+            TopicSelector::Topics(topics) | TopicSelector::Create(topics) => self.touch(topics),
+            TopicSelector::Matching(pattern) => self.track_pattern(pattern),
+            TopicSelector::Tracked | TopicSelector::All => {}
         }
-        let turn = self.turn.lock().await;
+        let permit = self.refreshing.lock().await;
         let snapshot = self.peek();
-        let satisfied = match want {
-            Want::Known => true,
-            Want::Topics(topics) | Want::Create(topics) => {
-                topics.iter().all(|topic| snapshot.known(topic).is_some())
+        let satisfied = match selector {
+            TopicSelector::Tracked => true,
+            TopicSelector::Topics(topics) | TopicSelector::Create(topics) => {
+                topics.iter().all(|topic| snapshot.peek_topic(topic).is_some())
             }
-            Want::Matching(_) | Want::All => false,
+            TopicSelector::Matching(_) | TopicSelector::All => false,
         };
         if snapshot.generation > stale && satisfied {
-            return Turn::Done;
+            return RefreshPermit::AlreadyRefreshed;
         }
         match &*self.failed.lock() {
-            // Nobody would be better off if each who waited tried in turn.
-            (now, Some(error)) if *now > failures => Turn::Failed(error.clone()),
-            _ => Turn::Mine(turn),
+            // Another attempt right after the failure would only delay the waiters.
+            (now, Some(error)) if *now > failures => RefreshPermit::Failed(error.clone()),
+            _ => RefreshPermit::Granted(permit),
         }
     }
 
-    /// A refresh has failed.
+    /// Records that a refresh failed.
     pub(crate) fn process_failure(&self, error: Error) {
         let mut failed = self.failed.lock();
         *failed = (failed.0 + 1, Some(error));
     }
 
-    /// Asks no more for those of `names` that are not known to exist.
+    /// Stops tracking those of `names` that are not known to exist.
     pub(crate) fn forget(&self, names: &[Arc<str>]) {
         let snapshot = self.peek();
-        let unknown = |name: &&Arc<str>| snapshot.known(name).is_none_or(|known| known.partitions.is_empty());
+        let unknown =
+            |name: &&Arc<str>| snapshot.peek_topic(name).is_none_or(|known| known.partitions.is_empty());
         let unknown: Vec<&Arc<str>> = names.iter().filter(unknown).collect();
         if !unknown.is_empty() {
-            self.interest.lock().drop_names(&unknown);
-            self.change(|current| Some(current.without(unknown)));
+            self.tracked.lock().drop_names(&unknown);
+            self.replace(|current| Some(current.without(unknown)));
         }
     }
 
-    /// The request that a refresh sends; without topics it asks for all. What has been idle for too
-    /// long is not in it any more.
+    /// Builds the request of a refresh, without topics that have been idle for too long. A request for
+    /// all topics has no list of topics.
     #[must_use]
-    pub fn build_request(&self, want: Want<'_>) -> MetadataRequest {
+    pub fn build_request(&self, selector: TopicSelector<'_>) -> MetadataRequest {
         let snapshot = self.snapshot();
-        let mut interest = self.interest.lock();
-        interest.expire(Instant::now(), self.max_idle, &snapshot);
-        let all = matches!(want, Want::All | Want::Matching(_)) || interest.has_patterns();
+        let mut tracked = self.tracked.lock();
+        tracked.expire(Instant::now(), self.max_idle, &snapshot);
+        let all =
+            matches!(selector, TopicSelector::All | TopicSelector::Matching(_)) || tracked.has_patterns();
         let named =
             |name: &Arc<str>| MetadataRequestTopic { name: Some(name.to_string()), ..Default::default() };
         MetadataRequest {
-            topics: (!all).then(|| interest.names().map(named).collect()),
-            allow_auto_topic_creation: matches!(want, Want::Create(_)),
+            topics: (!all).then(|| tracked.names().map(named).collect()),
+            allow_auto_topic_creation: matches!(selector, TopicSelector::Create(_)),
             ..Default::default()
         }
     }
 
-    /// Takes in the answer to a refresh.
+    /// Merges the response to a refresh.
     ///
-    /// `whole` says that all topics were asked for: those that are missing are gone. Topics that
-    /// nobody has an interest in stay only with `Want::All`, until the next refresh.
-    pub fn process_response(&self, response: MetadataResponse, whole: bool, want: Want<'_>) -> Arc<Snapshot> {
-        let changed = self.change(|current| {
-            let next = current.updated(response, whole);
-            if matches!(want, Want::All) {
+    /// `full` means that all topics were requested: missing ones are removed. Topics that are not
+    /// tracked are kept only with `TopicSelector::All`, until the next refresh.
+    pub fn process_response(
+        &self,
+        response: MetadataResponse,
+        full: bool,
+        selector: TopicSelector<'_>,
+    ) -> Arc<Snapshot> {
+        let changed = self.replace(|current| {
+            let next = current.updated(response, full);
+            if matches!(selector, TopicSelector::All) {
                 return Some(next);
             }
-            let interest = self.interest.lock();
-            let idle = next.topics().filter(|topic| !interest.keeps(&topic.name));
+            let tracked = self.tracked.lock();
+            let idle = next.topics().filter(|topic| !tracked.contains(&topic.name));
             let idle: Vec<Arc<str>> = idle.map(|topic| Arc::clone(&topic.name)).collect();
             Some(if idle.is_empty() { next } else { next.without(&idle) })
         });
@@ -232,12 +239,11 @@ impl Cache {
         changed.unwrap_or_else(|| self.snapshot())
     }
 
-    /// Takes in the new leaders that a response names (KIP-951), all of them in one step. Returns how many
-    /// are news.
+    /// Merges new leaders that a response contains (KIP-951), in one step. Returns how many were new.
     pub fn process_leaders(&self, leaders: &[NewLeader], brokers: &BTreeMap<i32, Broker>) -> usize {
         let mut news = 0;
         if !leaders.is_empty() {
-            self.change(|current| {
+            self.replace(|current| {
                 let (next, count) = current.with_leaders(leaders, brokers)?;
                 news = count;
                 Some(next)

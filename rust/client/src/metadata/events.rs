@@ -1,7 +1,7 @@
-//! What changed between two snapshots, as events; no I/O and no state.
+//! Events: the differences between two snapshots. No I/O and no state.
 //!
-//! Invariant: applying what [`changes`] says to the topology before gives the topology after: each
-//! broker, topic, partition and leader that differs is named once.
+//! Invariant: applying [`diff`] to the old topology gives the new one. Each broker, topic, partition and
+//! leader that differs has exactly one event.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,85 +9,85 @@ use std::sync::Arc;
 use super::{Broker, Snapshot, Topic};
 use crate::error::Error;
 
-/// Something about the cluster, or about the way to it, has changed.
+/// A change in the cluster or in the connections to it.
 #[derive(Debug, Clone)]
 pub enum Event {
-    /// A broker is new.
+    /// A broker was added.
     BrokerAdded(Broker),
-    /// A broker is gone.
+    /// A broker was removed.
     BrokerLost(Broker),
-    /// A broker is at another address, or in another rack.
+    /// A broker's address or rack changed.
     BrokerMoved {
-        /// As it was.
+        /// The broker before the change.
         from: Broker,
-        /// As it is.
+        /// The broker after the change.
         to: Broker,
     },
-    /// A topic is new to this client.
+    /// A topic was created, or became known to this client.
     TopicAppeared {
         /// Its name.
         topic: Arc<str>,
-        /// How many partitions it has.
+        /// Its number of partitions.
         partitions: usize,
     },
-    /// A topic is gone.
+    /// A topic was deleted.
     TopicGone {
         /// Its name.
         topic: Arc<str>,
     },
-    /// A topic was deleted, and made again with the same name.
+    /// A topic was deleted and created again under the same name.
     TopicRecreated {
         /// Its name.
         topic: Arc<str>,
-        /// How many partitions it has.
+        /// Its number of partitions.
         partitions: usize,
     },
-    /// A topic has more partitions.
+    /// A topic's number of partitions increased.
     PartitionsAdded {
         /// Its name.
         topic: Arc<str>,
-        /// How many it had.
+        /// The number before.
         from: usize,
-        /// How many it has.
+        /// The number after.
         to: usize,
     },
-    /// A partition has another leader; -1 is none.
+    /// A partition's leader changed; -1 stands for no leader.
     LeaderChanged {
         /// The topic.
         topic: Arc<str>,
         /// The partition.
         partition: i32,
-        /// Which broker led it.
+        /// The previous leader's id.
         from: i32,
-        /// Which broker leads it.
+        /// The new leader's id.
         to: i32,
-        /// The new leader's epoch; -1 if the brokers do not tell.
+        /// The new leader's epoch; -1 if unknown.
         epoch: i32,
     },
-    /// A connection came up.
+    /// A connection was opened.
     ConnectionOpened {
-        /// The broker.
+        /// The broker's id.
         broker: i32,
         /// Its address.
         address: String,
     },
-    /// A connection ended, or did not come up.
+    /// A connection was lost or could not be opened.
     ConnectionLost {
-        /// The broker.
+        /// The broker's id.
         broker: i32,
         /// Its address.
         address: String,
-        /// Why.
+        /// The cause.
         cause: Error,
     },
-    /// So many events came faster than they were taken, and are lost.
+    /// The number of events that were dropped because they were not read in time.
     Missed(u64),
-    /// The client was closed: nothing follows.
+    /// The client was closed. No event follows.
     Closed,
 }
 
 impl Event {
-    /// The topic that it is about.
+    /// The topic that the event is about.
     #[must_use]
     pub fn topic(&self) -> Option<&Arc<str>> {
         match self {
@@ -124,13 +124,13 @@ impl fmt::Display for Event {
             }
             Self::TopicGone { topic } => write!(f, "topic {topic} is gone"),
             Self::TopicRecreated { topic, partitions } => {
-                write!(f, "topic {topic} was made anew, with {partitions} partitions")
+                write!(f, "topic {topic} was recreated, with {partitions} partitions")
             }
             Self::PartitionsAdded { topic, from, to } => {
-                write!(f, "topic {topic} went from {from} partitions to {to}")
+                write!(f, "topic {topic} grew from {from} partitions to {to}")
             }
             Self::LeaderChanged { topic, partition, from, to, epoch } => {
-                write!(f, "{topic}-{partition} is led by {to}, not by {from} any more (epoch {epoch})")
+                write!(f, "the leader of {topic}-{partition} changed from {from} to {to} (epoch {epoch})")
             }
             Self::ConnectionOpened { broker, address } => {
                 write!(f, "connected to broker {broker} at {address}")
@@ -144,9 +144,9 @@ impl fmt::Display for Event {
     }
 }
 
-/// What changed from one snapshot to the next: brokers first, then topics by name.
+/// The events that lead from one snapshot to the next: brokers first, then topics by name.
 #[must_use]
-pub fn changes(before: &Snapshot, after: &Snapshot) -> Vec<Event> {
+pub fn diff(before: &Snapshot, after: &Snapshot) -> Vec<Event> {
     let mut events = Vec::new();
     for (id, broker) in after.brokers.iter() {
         match before.brokers.get(id) {
@@ -157,17 +157,17 @@ pub fn changes(before: &Snapshot, after: &Snapshot) -> Vec<Event> {
     }
     let lost = before.brokers.values().filter(|broker| !after.brokers.contains_key(&broker.id));
     events.extend(lost.cloned().map(Event::BrokerLost));
-    // No event for the controller: with KRaft, brokers name one of themselves at random.
+    // There is no event for the controller: with KRaft, brokers report one of themselves at random.
     let mut topics: Vec<&Arc<Topic>> = after.topics().collect();
     topics.sort_by(|a, b| a.name.cmp(&b.name));
     for topic in topics {
-        let known = before.known(&topic.name);
+        let known = before.peek_topic(&topic.name);
         if known.is_none_or(|known| !Arc::ptr_eq(known, topic)) {
             topic_changes(known.map(Arc::as_ref).filter(|known| known.exists()), topic, &mut events);
         }
     }
     let mut gone: Vec<&Arc<Topic>> = before.topics().filter(|topic| topic.exists()).collect();
-    gone.retain(|topic| after.known(&topic.name).is_none());
+    gone.retain(|topic| after.peek_topic(&topic.name).is_none());
     gone.sort_by(|a, b| a.name.cmp(&b.name));
     events.extend(gone.into_iter().map(|topic| Event::TopicGone { topic: Arc::clone(&topic.name) }));
     events

@@ -1,17 +1,17 @@
-//! Errors about topics that the metadata lacks, and partitions without a leader.
+//! Errors for missing topics and for partitions without a leader.
 
 use ottla_protocol::ErrorCode;
 
 use crate::error::Error;
 use crate::metadata::Snapshot;
 
-/// The error for a topic that the cluster does not have.
+/// The error for a topic that does not exist.
 pub(crate) fn missing_topic() -> Error {
     Error::from_code(ErrorCode::UnknownTopicOrPartition)
-        .because("the cluster has no topic of this name: create it, or correct the name")
+        .prefixed("the cluster has no topic of this name: create it, or correct the name")
 }
 
-/// Why a partition has no leader to send requests to.
+/// The error for a partition without a leader to send requests to.
 pub(crate) fn no_leader(snapshot: &Snapshot, topic: &str, partition: i32) -> Error {
     use ottla_protocol::ErrorCode as E;
     let error = match snapshot.topic(topic) {
@@ -22,7 +22,7 @@ pub(crate) fn no_leader(snapshot: &Snapshot, topic: &str, partition: i32) -> Err
             None => {
                 let count = known.partitions.len();
                 let message = format!("the topic's partitions are 0 to {}", count.saturating_sub(1));
-                Error::from_code(E::UnknownTopicOrPartition).because(message)
+                Error::from_code(E::UnknownTopicOrPartition).prefixed(message)
             }
             Some(found) if found.error != E::None => Error::from_code(found.error),
             Some(_) => Error::from_code(E::LeaderNotAvailable),

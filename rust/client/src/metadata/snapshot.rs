@@ -1,7 +1,8 @@
-//! The snapshot: brokers, topics, leaders. Immutable; a new answer makes a new one.
+//! An immutable snapshot of the cluster: its brokers, topics and leaders. Each response creates a new
+//! one.
 //!
-//! Invariant: what an answer does not change is shared with the snapshot before, so that a refresh
-//! costs what it changes and a topic that stayed as it was is the same object.
+//! Invariant: a new snapshot shares the unchanged parts of the previous one, so that a refresh costs
+//! only what it changes, and an unchanged topic is the same object.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,7 +10,7 @@ use std::sync::Arc;
 use ottla_protocol::messages::metadata::MetadataResponse;
 use ottla_protocol::wire::Uuid;
 
-use super::table::Table;
+use super::topic_index::TopicIndex;
 use super::{Partition, Topic};
 use crate::connection::Endpoint;
 
@@ -18,30 +19,30 @@ use crate::connection::Endpoint;
 pub struct Broker {
     /// Its id.
     pub id: i32,
-    /// Where it is.
+    /// Its address.
     pub endpoint: Endpoint,
     /// Its rack, if it has one.
     pub rack: Option<String>,
 }
 
 impl Broker {
-    /// A broker as an answer names it; `None` if its port is none.
-    fn named(id: i32, host: String, port: i32, rack: Option<String>) -> Option<Self> {
+    /// Creates a broker from the fields of a response; `None` if the port is invalid.
+    fn from_parts(id: i32, host: String, port: i32, rack: Option<String>) -> Option<Self> {
         let port = u16::try_from(port).ok()?;
         Some(Self { id, endpoint: Endpoint { host, port }, rack })
     }
 }
 
-/// The brokers that an answer names, by id.
+/// The brokers in a response, by id.
 pub(crate) fn brokers(
     named: impl IntoIterator<Item = (i32, String, i32, Option<String>)>,
 ) -> BTreeMap<i32, Broker> {
     let named = named.into_iter();
-    let brokers = named.filter_map(|(id, host, port, rack)| Broker::named(id, host, port, rack));
+    let brokers = named.filter_map(|(id, host, port, rack)| Broker::from_parts(id, host, port, rack));
     brokers.map(|broker| (broker.id, broker)).collect()
 }
 
-/// A partition's new leader, as a response names it.
+/// A partition's new leader, as a response reports it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewLeader {
     /// The topic.
@@ -50,22 +51,22 @@ pub struct NewLeader {
     pub partition: i32,
     /// The leader's id.
     pub leader: i32,
-    /// Since which epoch it leads.
+    /// The leader's epoch.
     pub leader_epoch: i32,
 }
 
-/// The cluster as one moment's answers showed it.
+/// The state of the cluster as of the latest responses.
 #[derive(Debug, Clone)]
 pub struct Snapshot {
-    /// Grows with each snapshot; 0 is the empty one before the first answer.
+    /// Increases with each snapshot; 0 is the empty one before the first response.
     pub generation: u64,
     /// The cluster's id.
     pub cluster_id: Option<String>,
-    /// The controller; -1 if unknown.
+    /// The controller's id; -1 if unknown.
     pub controller: i32,
     /// The brokers by id.
     pub brokers: Arc<BTreeMap<i32, Broker>>,
-    topics: Table,
+    topics: TopicIndex,
 }
 
 impl Default for Snapshot {
@@ -75,30 +76,30 @@ impl Default for Snapshot {
             cluster_id: None,
             controller: -1,
             brokers: Arc::default(),
-            topics: Table::default(),
+            topics: TopicIndex::default(),
         }
     }
 }
 
 impl Snapshot {
-    /// A topic by its name.
+    /// The topic of this name. Counts as a use of it.
     #[must_use]
     pub fn topic(&self, name: &str) -> Option<&Arc<Topic>> {
-        self.known(name).inspect(|topic| topic.used.note())
+        self.peek_topic(name).inspect(|topic| topic.used.set())
     }
 
-    /// As [`Snapshot::topic`], for who only looks on: it does not count as use.
-    pub(super) fn known(&self, name: &str) -> Option<&Arc<Topic>> {
+    /// As [`Snapshot::topic`], without counting as a use.
+    pub(super) fn peek_topic(&self, name: &str) -> Option<&Arc<Topic>> {
         self.topics.get(name)
     }
 
-    /// A topic's name by its id.
+    /// The name of the topic with this id.
     #[must_use]
-    pub fn name_of(&self, id: Uuid) -> Option<&Arc<str>> {
+    pub fn topic_name(&self, id: Uuid) -> Option<&Arc<str>> {
         self.topics.get_by_id(id).map(|topic| &topic.name)
     }
 
-    /// All topics that are known, in no order.
+    /// All topics, in no particular order.
     pub fn topics(&self) -> impl Iterator<Item = &Arc<Topic>> {
         self.topics.iter()
     }
@@ -115,24 +116,24 @@ impl Snapshot {
         self.partition(topic, index).map_or(-1, |partition| partition.leader_epoch)
     }
 
-    /// The leader of a partition, if it has one that is in the cluster.
+    /// The leader of a partition, if it has one and it is in the cluster.
     #[must_use]
     pub fn leader(&self, topic: &str, index: i32) -> Option<&Broker> {
         self.brokers.get(&self.partition(topic, index)?.leader)
     }
 
-    /// The snapshot after `response`. `whole` says that every topic was asked for, so that those
-    /// which are missing are gone.
+    /// The snapshot after `response`. `full` means that all topics were requested: missing ones are
+    /// removed.
     #[must_use]
-    pub fn updated(&self, response: MetadataResponse, whole: bool) -> Self {
+    pub fn updated(&self, response: MetadataResponse, full: bool) -> Self {
         let named = response.brokers.into_iter().map(|b| (b.node_id, b.host, b.port, b.rack));
         let brokers = brokers(named);
-        let mut topics = if whole { self.topics.emptied() } else { self.topics.clone() };
-        for answer in response.topics {
-            let known = answer.name.as_deref().and_then(|name| self.topics.get(name));
-            let Some(topic) = Topic::merged(answer, known.map(Arc::as_ref)) else { continue };
+        let mut topics = if full { self.topics.new_empty() } else { self.topics.clone() };
+        for topic_response in response.topics {
+            let known = topic_response.name.as_deref().and_then(|name| self.topics.get(name));
+            let Some(topic) = Topic::merged(topic_response, known.map(Arc::as_ref)) else { continue };
             match known {
-                Some(known) if **known == topic && !whole => {}
+                Some(known) if **known == topic && !full => {}
                 Some(known) if **known == topic => topics.insert(Arc::clone(known)),
                 _ => topics.insert(Arc::new(topic)),
             }
@@ -141,7 +142,7 @@ impl Snapshot {
             generation: self.generation + 1,
             cluster_id: response.cluster_id.or_else(|| self.cluster_id.clone()),
             controller: response.controller_id,
-            // An answer without brokers comes from a broker that is only starting.
+            // A response without brokers comes from a broker that is starting.
             brokers: match brokers.is_empty() || brokers == *self.brokers {
                 true => Arc::clone(&self.brokers),
                 false => Arc::new(brokers),
@@ -150,13 +151,14 @@ impl Snapshot {
         }
     }
 
-    /// How many topics are known.
+    /// The number of topics.
     #[must_use]
     pub fn topic_count(&self) -> usize {
         self.topics.len()
     }
 
-    /// The snapshot without these topics. The generation stays: nobody learns anything from it.
+    /// The snapshot without these topics. It keeps the generation, because it contains no new
+    /// information.
     #[must_use]
     pub(super) fn without<'a>(&self, names: impl IntoIterator<Item = &'a Arc<str>>) -> Self {
         let mut next = self.clone();
@@ -164,8 +166,8 @@ impl Snapshot {
         next
     }
 
-    /// The snapshot with other leaders, and how many of those given are news; `None` if none is. Older
-    /// epochs and leaders without a known address are none.
+    /// The snapshot with these leaders, and how many of them are new; `None` if none is. Leaders of an
+    /// older epoch or without a known address are ignored.
     #[must_use]
     pub fn with_leaders(
         &self,
@@ -180,7 +182,7 @@ impl Snapshot {
             let Some(known) = self.topics.get(&new.topic).filter(|_| reachable && new.leader >= 0) else {
                 continue;
             };
-            // Each topic is copied once, however many of its partitions have moved.
+            // Each topic is copied once, however many of its leaders changed.
             let topic = topics.entry(&new.topic).or_insert_with(|| Topic::clone(known));
             if !topic.move_leader(new.partition, new.leader, new.leader_epoch) {
                 continue;

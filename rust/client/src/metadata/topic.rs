@@ -1,10 +1,10 @@
-//! A topic and its partitions, laid out so that a cluster of 200,000 partitions fits in little
-//! memory: a partition is 40 bytes, and the broker ids of all its lists lie in one array of its topic.
+//! A topic and its partitions, in a compact layout: a cluster of 200,000 partitions must fit in little
+//! memory. A partition takes 40 bytes, and all broker ids of a topic are in one array.
 //!
-//! Invariants: a partition's leader epoch never goes back while the topic keeps its id, nor does the
-//! number of its partitions, so an answer from a broker that lags behind cannot undo what is known.
-//! Partitions are numbered by their places, without gaps. Equal content has equal layout, so that
-//! comparing topics compares what they say.
+//! Invariants: while a topic keeps its id, neither a partition's leader epoch nor the number of
+//! partitions decreases, so that a response from a broker that lags behind cannot undo newer
+//! information. A partition's index is its position, without gaps. Equal content has an equal layout, so
+//! that topics can be compared field by field.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,7 +13,7 @@ use ottla_protocol::ErrorCode;
 use ottla_protocol::messages::metadata::{MetadataResponsePartition, MetadataResponseTopic};
 use ottla_protocol::wire::Uuid;
 
-/// Part of a topic's array of broker ids. A frame is far shorter than what 32 bits count.
+/// A range of a topic's array of broker ids. 32 bits are enough for anything that fits in a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Span {
     start: u32,
@@ -23,13 +23,13 @@ struct Span {
 /// A partition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Partition {
-    /// Its number.
+    /// The partition's number.
     pub index: i32,
-    /// The broker that leads it; -1 if none does.
+    /// The leader's id; -1 without a leader.
     pub leader: i32,
-    /// Counts the leaders it has had; -1 if the broker does not tell.
+    /// The leader's epoch; -1 if the broker does not report it.
     pub leader_epoch: i32,
-    /// What the broker says about it.
+    /// The error that the broker reports for it.
     pub error: ErrorCode,
     replicas: Span,
     isr: Span,
@@ -41,26 +41,26 @@ pub struct Partition {
 pub struct Topic {
     /// Its name.
     pub name: Arc<str>,
-    /// Its id; zero if the broker does not tell.
+    /// Its id; zero if the broker does not report ids.
     pub id: Uuid,
-    /// Whether Kafka uses it for itself.
+    /// Whether it is internal to Kafka.
     pub is_internal: bool,
-    /// What the broker says about it.
+    /// The error that the broker reports for it.
     pub error: ErrorCode,
     /// Its partitions, by number.
     pub partitions: Box<[Partition]>,
-    /// Broker ids, to which the partitions' spans point.
+    /// Broker ids, which the partitions' spans refer to.
     nodes: Box<[i32]>,
-    pub(super) used: Used,
+    pub(super) used: UsageFlag,
 }
 
-/// Whether somebody has looked something up since this was last asked: what nobody uses is forgotten.
+/// Whether the topic was looked up since the last check. Unused topics are dropped from the metadata.
 #[derive(Debug, Default)]
-pub(super) struct Used(AtomicBool);
+pub(super) struct UsageFlag(AtomicBool);
 
-impl Used {
-    pub(super) fn note(&self) {
-        // Nearly always it is set already, and then no other processor's cache is disturbed.
+impl UsageFlag {
+    pub(super) fn set(&self) {
+        // It is nearly always set already; reading it leaves other processors' caches alone.
         if !self.0.load(Ordering::Relaxed) {
             self.0.store(true, Ordering::Relaxed);
         }
@@ -71,20 +71,20 @@ impl Used {
     }
 }
 
-impl Clone for Used {
+impl Clone for UsageFlag {
     fn clone(&self) -> Self {
         Self(AtomicBool::new(self.0.load(Ordering::Relaxed)))
     }
 }
 
-/// It says nothing about the topic.
-impl PartialEq for Used {
+/// The flag is not part of the topic's content.
+impl PartialEq for UsageFlag {
     fn eq(&self, _: &Self) -> bool {
         true
     }
 }
 
-impl Eq for Used {}
+impl Eq for UsageFlag {}
 
 impl Topic {
     /// A partition by its number.
@@ -93,19 +93,19 @@ impl Topic {
         self.partitions.get(usize::try_from(index).ok()?)
     }
 
-    /// The brokers that have a replica of one of its partitions, the preferred leader first.
+    /// The ids of the brokers with a replica of a partition, the preferred leader first.
     #[must_use]
     pub fn replicas(&self, partition: &Partition) -> &[i32] {
         self.span(partition.replicas)
     }
 
-    /// Those whose replica is in sync.
+    /// The ids of the brokers whose replica is in sync.
     #[must_use]
     pub fn isr(&self, partition: &Partition) -> &[i32] {
         self.span(partition.isr)
     }
 
-    /// Those whose replica is offline.
+    /// The ids of the brokers whose replica is offline.
     #[must_use]
     pub fn offline(&self, partition: &Partition) -> &[i32] {
         self.span(partition.offline)
@@ -116,16 +116,18 @@ impl Topic {
         self.nodes.get(start..start + len).unwrap_or_default()
     }
 
-    /// Whether it is one: a name that was asked for may turn out to belong to no topic.
+    /// Whether the topic exists: the metadata also has entries for requested names without a topic.
     #[must_use]
     pub fn exists(&self) -> bool {
         !self.partitions.is_empty() && self.error != ErrorCode::UnknownTopicOrPartition
     }
 
-    /// Notes another leader of a partition, if its epoch is news.
+    /// Changes the leader of a partition if the epoch is newer. Returns whether it was.
     pub(super) fn move_leader(&mut self, index: i32, leader: i32, leader_epoch: i32) -> bool {
-        let place = usize::try_from(index).ok();
-        let Some(partition) = place.and_then(|place| self.partitions.get_mut(place)) else { return false };
+        let position = usize::try_from(index).ok();
+        let Some(partition) = position.and_then(|position| self.partitions.get_mut(position)) else {
+            return false;
+        };
         let is_news = partition.index == index && leader_epoch > partition.leader_epoch;
         if is_news {
             *partition = Partition { leader, leader_epoch, error: ErrorCode::None, ..*partition };
@@ -133,117 +135,120 @@ impl Topic {
         is_news
     }
 
-    /// A topic of an answer, with what is known where that is newer. `None` without a name.
-    pub(super) fn merged(answer: MetadataResponseTopic, known: Option<&Self>) -> Option<Self> {
-        let error = ErrorCode::from(answer.error_code);
+    /// Merges a topic of a response with what is known, where that is newer. `None` without a name.
+    pub(super) fn merged(response: MetadataResponseTopic, known: Option<&Self>) -> Option<Self> {
+        let error = ErrorCode::from(response.error_code);
         let name: Arc<str> = match known {
             Some(known) => Arc::clone(&known.name),
-            None => answer.name.as_deref()?.into(),
+            None => response.name.as_deref()?.into(),
         };
-        // A topic that cannot be described now keeps its leader epochs: it may come back as it was.
-        if let Some(known) = known.filter(|_| error != ErrorCode::None && answer.partitions.is_empty()) {
+        // A topic with an error keeps its leader epochs: it may come back unchanged.
+        if let Some(known) = known.filter(|_| error != ErrorCode::None && response.partitions.is_empty()) {
             let mut topic = Self { error, ..known.clone() };
             for partition in &mut topic.partitions {
                 (partition.leader, partition.error) = (-1, error);
             }
             return Some(topic);
         }
-        // A topic that was deleted and made again has another id, and its epochs start over.
-        // A broker that is too old to tell ids says nothing about that.
+        // A topic that was deleted and created again has a new id, and its epochs start again. A
+        // response without ids comes from an old broker and says nothing about that.
         let id = match known {
-            Some(known) if answer.topic_id.is_zero() => known.id,
-            _ => answer.topic_id,
+            Some(known) if response.topic_id.is_zero() => known.id,
+            _ => response.topic_id,
         };
         let same = known.filter(|known| known.id == id || known.id.is_zero());
-        // Partitions are never taken away under one id.
-        let least = known.filter(|known| known.id == id && !id.is_zero()).map_or(0, |k| k.partitions.len());
-        let answers = in_order(answer.partitions, least, &name);
-        let count = answers.last().map_or(0, |last| place(last) + 1).max(least);
-        let mut layout = Layout::with_room_for(count, &answers);
-        let mut answers = answers.iter().peekable();
+        // Under one id, a topic never loses partitions.
+        let min_count =
+            known.filter(|known| known.id == id && !id.is_zero()).map_or(0, |k| k.partitions.len());
+        let updates = in_index_order(response.partitions, min_count, &name);
+        let count = updates.last().map_or(0, |last| position(last) + 1).max(min_count);
+        let mut builder = TopicBuilder::with_room_for(count, &updates);
+        let mut updates = updates.iter().peekable();
         for index in (0..).take(count) {
-            let answer = answers.next_if(|answer| answer.partition_index == index);
+            let update = updates.next_if(|update| update.partition_index == index);
             let known = same.and_then(|known| Some((known, known.partition(index)?)));
-            let is_newer = |answer: &MetadataResponsePartition| {
+            let is_newer = |update: &MetadataResponsePartition| {
                 let epoch = known.map_or(-1, |(_, partition)| partition.leader_epoch);
-                answer.leader_epoch < 0 || answer.leader_epoch >= epoch
+                update.leader_epoch < 0 || update.leader_epoch >= epoch
             };
-            match (answer.filter(|answer| is_newer(answer)), known) {
-                (Some(answer), _) => layout.push_answer(answer),
-                (None, Some((topic, partition))) => layout.push_known(topic, partition),
-                (None, None) => layout.push_unknown(index),
+            match (update.filter(|update| is_newer(update)), known) {
+                (Some(update), _) => builder.push_update(update),
+                (None, Some((topic, partition))) => builder.push_known(topic, partition),
+                (None, None) => builder.push_unknown(index),
             }
         }
-        let Layout { partitions, nodes } = layout;
+        let TopicBuilder { partitions, nodes } = builder;
         Some(Self {
             name,
             id,
-            is_internal: answer.is_internal,
+            is_internal: response.is_internal,
             error,
             partitions: partitions.into_boxed_slice(),
             nodes: nodes.into_boxed_slice(),
-            used: Used::default(),
+            used: UsageFlag::default(),
         })
     }
 }
 
-/// The place of a partition whose number is not below 0.
-fn place(answer: &MetadataResponsePartition) -> usize {
-    usize::try_from(answer.partition_index).unwrap_or_default()
+/// The position of a partition; its number must not be negative.
+fn position(update: &MetadataResponsePartition) -> usize {
+    usize::try_from(update.partition_index).unwrap_or_default()
 }
 
-/// A topic's partitions by number. Those that a broker leaves out (older ones do so while a partition
-/// has never had a live replica) get places, so numbers must be in proportion: what is far beyond is no
-/// partition of this topic. The bound is generous, since keys are spread over the partitions by their
-/// count: with most brokers gone, most partitions of a topic may be left out.
-fn in_order(
-    mut answers: Vec<MetadataResponsePartition>,
-    least: usize,
+/// Sorts a topic's partitions by number and removes duplicates and implausibly high numbers. Brokers may
+/// omit partitions (older ones do while a partition has never had a live replica), and these get
+/// entries, too, so a single number could demand much memory. The bound is generous, because the
+/// partitioner depends on the number of partitions, and with most brokers down, most of a topic's
+/// partitions may be missing.
+fn in_index_order(
+    mut updates: Vec<MetadataResponsePartition>,
+    min_count: usize,
     topic: &str,
 ) -> Vec<MetadataResponsePartition> {
-    let most = (16 * answers.len() + 1_000).max(least);
-    let count = answers.len();
-    answers.retain(|answer| usize::try_from(answer.partition_index).is_ok_and(|place| place < most));
-    answers.sort_by_key(|answer| answer.partition_index);
-    answers.dedup_by_key(|answer| answer.partition_index);
-    if answers.len() < count {
-        let refused = count - answers.len();
-        tracing::warn!(target: "ottla.metadata", topic, refused, "a broker numbers partitions twice, or far too high");
+    let max_count = (16 * updates.len() + 1_000).max(min_count);
+    let count = updates.len();
+    updates
+        .retain(|update| usize::try_from(update.partition_index).is_ok_and(|position| position < max_count));
+    updates.sort_by_key(|update| update.partition_index);
+    updates.dedup_by_key(|update| update.partition_index);
+    if updates.len() < count {
+        let refused = count - updates.len();
+        tracing::warn!(target: "ottla.metadata", topic, refused, "ignored partitions with duplicate or implausibly high numbers");
     }
-    answers
+    updates
 }
 
-/// Partitions as they are put together.
-struct Layout {
+/// The partitions of a topic under construction.
+struct TopicBuilder {
     partitions: Vec<Partition>,
     nodes: Vec<i32>,
 }
 
-impl Layout {
-    fn with_room_for(count: usize, answers: &[MetadataResponsePartition]) -> Self {
-        let nodes = answers.iter().map(|answer| answer.replica_nodes.len()).sum();
+impl TopicBuilder {
+    fn with_room_for(count: usize, updates: &[MetadataResponsePartition]) -> Self {
+        let nodes = updates.iter().map(|update| update.replica_nodes.len()).sum();
         Self { partitions: Vec::with_capacity(count), nodes: Vec::with_capacity(nodes) }
     }
 
-    /// A partition that the broker leaves out: nobody leads it, as far as is known.
+    /// Adds a partition that the response omits: it has no known leader.
     fn push_unknown(&mut self, index: i32) {
         let (leader, leader_epoch, error) = (-1, -1, ErrorCode::LeaderNotAvailable);
-        let nobody = Span::default();
-        let [replicas, isr, offline] = [nobody; 3];
+        let no_brokers = Span::default();
+        let [replicas, isr, offline] = [no_brokers; 3];
         self.partitions.push(Partition { index, leader, leader_epoch, error, replicas, isr, offline });
     }
 
-    fn push_answer(&mut self, answer: &MetadataResponsePartition) {
+    fn push_update(&mut self, update: &MetadataResponsePartition) {
         let partition = Partition {
-            index: answer.partition_index,
-            leader: answer.leader_id,
-            leader_epoch: answer.leader_epoch,
-            error: ErrorCode::from(answer.error_code),
+            index: update.partition_index,
+            leader: update.leader_id,
+            leader_epoch: update.leader_epoch,
+            error: ErrorCode::from(update.error_code),
             replicas: Span::default(),
             isr: Span::default(),
             offline: Span::default(),
         };
-        self.push(partition, [&answer.replica_nodes, &answer.isr_nodes, &answer.offline_replicas]);
+        self.push(partition, [&update.replica_nodes, &update.isr_nodes, &update.offline_replicas]);
     }
 
     fn push_known(&mut self, topic: &Topic, partition: &Partition) {
@@ -252,7 +257,7 @@ impl Layout {
 
     fn push(&mut self, partition: Partition, [replicas, isr, offline]: [&[i32]; 3]) {
         let all = self.add(replicas);
-        // Mostly every replica is in sync, and one list serves as both.
+        // Usually all replicas are in sync, and the two share a span.
         let in_sync = if isr == replicas { all } else { self.add(isr) };
         let offline = self.add(offline);
         self.partitions.push(Partition { replicas: all, isr: in_sync, offline, ..partition });

@@ -1,8 +1,8 @@
-//! Which topics the metadata is kept fresh for: those that were used lately, and those that match a
-//! pattern. No I/O; the time is given.
+//! The topics that refreshes ask for: recently used ones, and those that match a pattern. No I/O; the
+//! caller passes the time.
 //!
-//! Invariant: what is used stays; what nobody has used for `metadata.max.idle.ms` leaves, and what
-//! the brokers say does not exist leaves much sooner, so that refreshes do not ask for it for ever.
+//! Invariant: a topic in use stays. One that has not been used for `metadata.max.idle.ms` is dropped,
+//! and one that does not exist much sooner, so that refreshes do not ask for it for ever.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -12,34 +12,34 @@ use tokio::time::{Duration, Instant};
 
 use super::{Snapshot, Topic};
 
-/// How long a topic that does not exist is asked for after its last use.
-const GONE: Duration = Duration::from_secs(10);
+/// How long a topic that does not exist is tracked after its last use.
+const MISSING_TOPIC_IDLE: Duration = Duration::from_secs(10);
 
 type Matches = dyn Fn(&str) -> bool + Send + Sync;
 
-/// All topics whose names it says yes to, those to come included, for as long as it lives.
+/// A predicate on topic names, which also covers future topics. It is tracked while it lives.
 #[derive(Clone)]
 pub struct Pattern(Arc<Matches>);
 
 impl Pattern {
-    /// The topics for whose names `matches` is true.
+    /// Creates a pattern from a predicate on names.
     pub fn new(matches: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
         Self(Arc::new(matches))
     }
 
-    /// Every topic.
+    /// A pattern that matches every topic.
     #[must_use]
     pub fn all() -> Self {
         Self::new(|_| true)
     }
 
-    /// Whether a name is one of them.
+    /// Whether the pattern matches a name.
     #[must_use]
     pub fn matches(&self, name: &str) -> bool {
         (self.0)(name)
     }
 
-    /// Those of a snapshot, in no order.
+    /// The matching topics of a snapshot, in no particular order.
     pub fn topics<'a>(&'a self, snapshot: &'a Snapshot) -> impl Iterator<Item = &'a Arc<Topic>> {
         snapshot.topics().filter(|topic| topic.exists() && self.matches(&topic.name))
     }
@@ -52,19 +52,19 @@ impl fmt::Debug for Pattern {
 }
 
 #[derive(Default)]
-pub(super) struct Interest {
+pub(super) struct TrackedTopics {
     /// When each topic was last used.
     used: HashMap<Arc<str>, Instant>,
     patterns: Vec<Weak<Matches>>,
 }
 
-impl fmt::Debug for Interest {
+impl fmt::Debug for TrackedTopics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Interest").field("used", &self.used.len()).finish_non_exhaustive()
+        f.debug_struct("TrackedTopics").field("used", &self.used.len()).finish_non_exhaustive()
     }
 }
 
-impl Interest {
+impl TrackedTopics {
     pub(super) fn touch<'a>(&mut self, topics: impl IntoIterator<Item = &'a Arc<str>>, now: Instant) {
         for topic in topics {
             match self.used.get_mut(topic) {
@@ -76,14 +76,14 @@ impl Interest {
         }
     }
 
-    pub(super) fn watch(&mut self, pattern: &Pattern) {
+    pub(super) fn track_pattern(&mut self, pattern: &Pattern) {
         let watched = Arc::downgrade(&pattern.0);
         if !self.patterns.iter().any(|known| known.ptr_eq(&watched)) {
             self.patterns.push(watched);
         }
     }
 
-    /// Whether there is a pattern, so that only all topics together tell what belongs to it.
+    /// Whether there is a pattern; then refreshes must ask for all topics.
     pub(super) fn has_patterns(&mut self) -> bool {
         self.patterns.retain(|pattern| pattern.strong_count() > 0);
         !self.patterns.is_empty()
@@ -93,7 +93,7 @@ impl Interest {
         self.used.keys()
     }
 
-    pub(super) fn keeps(&self, name: &str) -> bool {
+    pub(super) fn contains(&self, name: &str) -> bool {
         let matches = |pattern: &Weak<Matches>| pattern.upgrade().is_some_and(|matches| matches(name));
         self.used.contains_key(name) || self.patterns.iter().any(matches)
     }
@@ -104,18 +104,18 @@ impl Interest {
         }
     }
 
-    /// Drops what has been idle for too long. What was looked up in a snapshot is noted now.
+    /// Drops topics that have been idle for too long. Counts the lookups in `snapshot` as uses.
     pub(super) fn expire(&mut self, now: Instant, max_idle: Duration, snapshot: &Snapshot) {
         self.used.retain(|name, used| {
-            let topic = snapshot.known(name);
+            let topic = snapshot.peek_topic(name);
             if topic.is_some_and(|topic| topic.used.take()) {
                 *used = now;
             }
             let idle = now.saturating_duration_since(*used);
             let exists = topic.is_none_or(|topic| topic.exists());
-            let keep = idle < max_idle && (exists || idle < GONE);
+            let keep = idle < max_idle && (exists || idle < MISSING_TOPIC_IDLE);
             if !keep {
-                tracing::debug!(target: "ottla.metadata", topic = %name, exists, "forgotten: nobody uses it");
+                tracing::debug!(target: "ottla.metadata", topic = %name, exists, "topic is not used any more: no longer tracked");
             }
             keep
         });

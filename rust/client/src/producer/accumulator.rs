@@ -296,7 +296,7 @@ impl Accumulator {
             drop(state);
             let error = match self.died.get() {
                 Some(died) => died.clone(),
-                None => error.because("not acknowledged before the producer was closed"),
+                None => error.prefixed("not acknowledged before the producer was closed"),
             };
             return self.finish(batch, Err(error));
         }
@@ -324,7 +324,7 @@ impl Accumulator {
         let millis = self.delivery_timeout.as_millis();
         let words = format!("not acknowledged within delivery.timeout.ms ({millis} ms)");
         match last {
-            Some(last) => last.clone().because(words).as_kind(Kind::Timeout),
+            Some(last) => last.clone().prefixed(words).as_kind(Kind::Timeout),
             None => Error::new(Kind::Timeout, words),
         }
     }

@@ -46,7 +46,7 @@ use crate::cluster::Client;
 use crate::cluster::IfMissing;
 use crate::config::Config;
 use crate::error::{Error, Kind, Result};
-use crate::metadata::{Topic, Want};
+use crate::metadata::{Topic, TopicSelector};
 use crate::metrics::Metric;
 use crate::retry::deadline;
 use crate::tasks::panics::catch;
@@ -186,7 +186,7 @@ impl Producer {
     #[must_use]
     pub fn known_target(&self, topic: &str) -> Option<Arc<Target>> {
         let metadata = &self.client().inner.metadata;
-        let changes = metadata.changes();
+        let changes = metadata.update_version();
         let target = Arc::clone(self.shared.targets.read().get(topic)?);
         if target.seen.load(Ordering::Acquire) == changes {
             return Some(target);
@@ -244,7 +244,8 @@ impl Producer {
             return Ok(target);
         }
         let (client, name) = (self.client(), Arc::clone(&target.topic.name));
-        let refresh = client.refresh(client.snapshot().generation, Want::Topics(std::slice::from_ref(&name)));
+        let refresh =
+            client.refresh(client.snapshot().generation, TopicSelector::Topics(std::slice::from_ref(&name)));
         if let Ok(Err(error)) = timeout_at(deadline, refresh).await {
             tracing::debug!(target: "ottla.producer", %error, "cannot look for a partition");
         }
@@ -312,7 +313,7 @@ impl Producer {
                     config.max_block.as_millis()
                 );
                 Err(match self.shared.failure_since(began) {
-                    Some(error) => error.because(message).as_kind(Kind::Timeout),
+                    Some(error) => error.prefixed(message).as_kind(Kind::Timeout),
                     None => {
                         let why = "records come faster than the brokers take them";
                         Error::new(Kind::Timeout, format!("{message}: {why}"))
@@ -415,7 +416,7 @@ impl Producer {
     fn stop(&self) {
         self.sender.abort();
         for batch in self.shared.accumulator.finish_all() {
-            self.shared.accumulator.fail_unsent(batch, closed().because("not sent"));
+            self.shared.accumulator.fail_unsent(batch, closed().prefixed("not sent"));
         }
     }
 }

@@ -20,7 +20,7 @@ use super::sender::Shared;
 use super::split::split;
 use crate::cluster::Route;
 use crate::config::Acks;
-use crate::connection::{Answer, Connection, Turn};
+use crate::connection::{Connection, InFlightPermit, PendingResponse};
 use crate::error::{Error, Kind, Result};
 use crate::metadata::{NewLeader, brokers};
 use crate::printable::printable;
@@ -80,7 +80,7 @@ async fn send_batches(
         // An error says that it will not be written any more, which is as good.
         let _ = before.await;
     }
-    let turn = connection.turn().await?;
+    let permit = connection.permit().await?;
     let mut request = build_request(config.acks, config.request_timeout);
     // Its senders have been told that it was not written.
     take_out(batches, broken, |batch| (!batch.sending()).then(|| shared.accumulator.too_late(None)));
@@ -90,14 +90,14 @@ async fn send_batches(
     }
     shared.accumulator.metrics.sent(batches, Instant::now());
     let began = Instant::now();
-    let sent = start(shared, &connection, turn, &mut request).await;
+    let sent = start(shared, &connection, permit, &mut request).await;
     if sent.is_err() && config.acks != Acks::None {
         batches.iter_mut().for_each(Batch::refused);
     }
     let (answer, version) = sent?;
     drop(turns.written);
     let Some(answer) = answer else { return Ok(ProduceResponse::default()) };
-    let mut response = connection.answer::<ProduceRequest>(answer, version).await?;
+    let mut response = connection.response::<ProduceRequest>(answer, version).await?;
     connection.throttle(response.throttle_time_ms);
     let throttle = Duration::from_millis(u64::try_from(response.throttle_time_ms).unwrap_or(0));
     shared.accumulator.metrics.answered(began.elapsed(), throttle);
@@ -119,9 +119,9 @@ async fn send_batches(
 async fn start(
     shared: &Shared,
     connection: &Connection,
-    turn: Turn,
+    permit: InFlightPermit,
     request: &mut ProduceRequest,
-) -> Result<(Option<Answer>, i16)> {
+) -> Result<(Option<PendingResponse>, i16)> {
     let config = shared.client.config();
     let snapshot = shared.client.snapshot();
     // Versions from 13 on name topics by id, so each must have one.
@@ -137,10 +137,10 @@ async fn start(
         }
     }
     if config.acks == Acks::None {
-        connection.send_unanswered(turn, request, version).await?;
+        connection.send_without_response(permit, request, version).await?;
         return Ok((None, version));
     }
-    Ok((Some(connection.start(turn, request, version, config.request_timeout)?), version))
+    Ok((Some(connection.enqueue(permit, request, version, config.request_timeout)?), version))
 }
 
 /// Closes the batches. One that cannot be closed harms no other.
@@ -260,7 +260,7 @@ fn process_answer(shared: &Shared, broker: i32, mut batch: Batch, answer: Partit
     let code = ErrorCode::from(answer.error_code);
     let mut error = Error::from_code(code).broker(broker);
     if let Some(words) = answer.error_message.filter(|words| !words.is_empty()) {
-        error = error.because(printable(&words));
+        error = error.prefixed(printable(&words));
     }
     if is_refusal(code, shared.client.config().acks) {
         batch.refused();
@@ -273,7 +273,7 @@ fn process_answer(shared: &Shared, broker: i32, mut batch: Batch, answer: Partit
         // Part of a larger one that may be in the log under the numbers of all its parts.
         Recovery::ProducerEpoch if batch.was_doubtful => {
             let why = "it was too large, and an attempt before it was split may have been written";
-            accumulator.complete(batch, Err(error.because(why)));
+            accumulator.complete(batch, Err(error.prefixed(why)));
         }
         // With numbers a batch waits for its turn or for others; never is that the application's matter.
         Recovery::ProducerEpoch if batch.sequence.is_some() => {
@@ -284,7 +284,7 @@ fn process_answer(shared: &Shared, broker: i32, mut batch: Batch, answer: Partit
         }
         Recovery::Split if batch.count() > 1 && !batch.part.is_settled() => match split(&batch) {
             Ok(parts) => accumulator.replace(batch, parts, error),
-            Err(why) => accumulator.complete(batch, Err(error.because(why))),
+            Err(why) => accumulator.complete(batch, Err(error.prefixed(why))),
         },
         recovery if recovery.retries() => fail_or_retry(shared, batch, error),
         _ => accumulator.complete(batch, Err(error)),
@@ -295,12 +295,12 @@ fn process_answer(shared: &Shared, broker: i32, mut batch: Batch, answer: Partit
 /// may pass.
 fn fail_or_retry(shared: &Shared, batch: Batch, error: Error) {
     let retries = shared.client.config().retries;
-    if !error.may_pass() {
+    if !error.is_transient() {
         return shared.accumulator.complete(batch, Err(error));
     }
     if batch.failures >= retries {
         let error =
-            error.because(format_args!("given up after {} attempts (retries={retries})", retries + 1));
+            error.prefixed(format_args!("given up after {} attempts (retries={retries})", retries + 1));
         return shared.accumulator.complete(batch, Err(error));
     }
     let wait = pause(shared, &batch);

@@ -234,7 +234,7 @@ pub(super) struct Part {
 impl Drop for Part {
     fn drop(&mut self) {
         if !self.is_settled() {
-            self.settle(Err(super::accumulator::closed().because("not acknowledged")));
+            self.settle(Err(super::accumulator::closed().prefixed("not acknowledged")));
         }
     }
 }

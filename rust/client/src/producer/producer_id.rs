@@ -71,7 +71,7 @@ impl Identity {
                 (self.current, self.error, self.failing_since) = (Some(producer), None, None);
                 Some(Ok(false))
             }
-            Err(error) if error.may_pass() => {
+            Err(error) if error.is_transient() => {
                 tracing::debug!(target: "ottla.producer", %error, "no producer id yet");
                 let stale = error.kind() == Kind::Connection;
                 self.error = Some(error);
@@ -80,7 +80,7 @@ impl Identity {
             }
             Err(error) => {
                 let words = "the cluster gives no producer id, which enable.idempotence=true needs";
-                Some(Err(error.because(words)))
+                Some(Err(error.prefixed(words)))
             }
         }
     }

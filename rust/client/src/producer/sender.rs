@@ -23,10 +23,10 @@ use super::produce::{Outcome, Turns, process_outcome, send_request};
 use crate::cluster::Client;
 use crate::error::{Error, Result};
 use crate::metadata::no_leader::no_leader;
-use crate::metadata::{Snapshot, Want};
+use crate::metadata::{Snapshot, TopicSelector};
 use crate::producer::producer_id::Identity;
 use crate::producer::unobserved_failures::{PATIENCE, UnseenFailure};
-use crate::tasks::duty_cycle::Pace;
+use crate::tasks::duty_cycle::DutyCycle;
 use crate::topic_partition::TopicPartition;
 
 /// Even an idle sender looks after its batches this often.
@@ -80,7 +80,7 @@ impl Refresher {
         let shared = Arc::clone(shared);
         self.task.spawn(async move {
             // If it fails it is wanted again, for as long as batches have nowhere to go.
-            if let Err(error) = shared.client.refresh(stale, Want::Known).await {
+            if let Err(error) = shared.client.refresh(stale, TopicSelector::Tracked).await {
                 tracing::debug!(target: "ottla.producer", %error, "metadata cannot be refreshed");
             }
         });
@@ -167,18 +167,18 @@ pub(super) async fn run(shared: Arc<Shared>) {
     let mut requests = Requests::default();
     let mut identity = Identity::new(pause);
     let mut balance = Balance::default();
-    let mut pace = Pace::default();
+    let mut duty_cycle = DutyCycle::default();
     let mut report_at = Instant::now() + REPORT;
     let mut leaderless_since: Option<Instant> = None;
     let mut refresher = Refresher { task: JoinSet::new(), stale: None, not_before: Instant::now() };
     loop {
         let now = Instant::now();
         let snapshot = shared.client.snapshot();
-        let Step { leaderless, needs_producer_id, next } = match pace.wait_until(now) {
+        let Step { leaderless, needs_producer_id, next } = match duty_cycle.wait_until(now) {
             Some(later) => Step { next: Some(later), ..Step::default() },
             None => {
                 let step = send_due(&shared, &snapshot, &identity, &mut requests, now);
-                pace.walked(now, Instant::now());
+                duty_cycle.record_pass(now, Instant::now());
                 leaderless_since = step.leaderless.as_ref().map(|_| leaderless_since.unwrap_or(now));
                 step
             }

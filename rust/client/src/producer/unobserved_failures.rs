@@ -53,7 +53,7 @@ impl UnseenFailure {
             1 => "1 record was not written, and nobody has asked for its result".to_owned(),
             count => format!("{count} records were not written, and nobody has asked for their results"),
         };
-        self.error.because(what)
+        self.error.prefixed(what)
     }
 
     /// Logs it.

@@ -1,7 +1,7 @@
-//! Asking the leaders of many partitions something: one request a broker, and again what failed.
+//! Requests to the leaders of many partitions: one request per broker.
 //!
-//! Invariant: what fails for single partitions is tried again with fresh metadata until the deadline,
-//! and no partition is left out of the result.
+//! Invariant: partitions with a transient error are retried with fresh metadata until the deadline, and
+//! no partition is missing from the result.
 
 use std::collections::{BTreeMap, HashMap};
 use std::future::Future;
@@ -15,31 +15,31 @@ use crate::cluster::Client;
 use crate::cluster::IfMissing;
 use crate::error::{Error, Result};
 use crate::metadata::no_leader::no_leader;
-use crate::metadata::{Snapshot, Want};
+use crate::metadata::{Snapshot, TopicSelector};
 use crate::topic_partition::TopicPartition;
 
-/// The partitions that one leader is asked for, each with what is asked.
-pub(crate) type Part<W> = BTreeMap<TopicPartition, W>;
+/// The parameters of a request to one leader, by partition.
+pub(crate) type PartitionRequests<W> = BTreeMap<TopicPartition, W>;
 
-/// What a leader answered for each.
-pub(crate) type Answers<F> = Vec<(TopicPartition, ErrorCode, F)>;
+/// The result of each partition in a leader's response.
+pub(crate) type PartitionResults<F> = Vec<(TopicPartition, ErrorCode, F)>;
 
 impl Client {
-    /// Has `ask` ask each leader for its part of `wanted`.
-    pub(crate) async fn ask_leaders<W, F, A, Asked>(
+    /// Calls `send` for each leader with its partitions of `wanted`, until each has a result.
+    pub(crate) async fn request_from_leaders<W, F, SendRequest, Response>(
         &self,
         what: &str,
         wanted: impl IntoIterator<Item = (TopicPartition, W)>,
         timeout: Duration,
-        ask: A,
+        send: SendRequest,
     ) -> Result<HashMap<TopicPartition, F>>
     where
         W: Clone,
         F: Send + 'static,
-        A: Fn(Self, i32, Part<W>, Arc<Snapshot>) -> Asked,
-        Asked: Future<Output = Result<Answers<F>>> + Send + 'static,
+        SendRequest: Fn(Self, i32, PartitionRequests<W>, Arc<Snapshot>) -> Response,
+        Response: Future<Output = Result<PartitionResults<F>>> + Send + 'static,
     {
-        let mut wanted: Part<W> = wanted.into_iter().collect();
+        let mut wanted: PartitionRequests<W> = wanted.into_iter().collect();
         let mut found = HashMap::with_capacity(wanted.len());
         let mut retry = self.retry(what, timeout);
         let topics: Vec<Arc<str>> = {
@@ -54,15 +54,15 @@ impl Client {
             let snapshot = self.snapshot();
             let mut last = None;
             let mut requests = JoinSet::new();
-            for (broker, part) in by_leader(&wanted, &snapshot, &mut last)? {
-                let asked = ask(self.clone(), broker, part, Arc::clone(&snapshot));
-                requests.spawn(async move { (broker, asked.await) });
+            for (broker, requests_of_broker) in group_by_leader(&wanted, &snapshot, &mut last)? {
+                let response = send(self.clone(), broker, requests_of_broker, Arc::clone(&snapshot));
+                requests.spawn(async move { (broker, response.await) });
             }
             while let Some(joined) = retry.attempt(async { Ok(requests.join_next().await) }).await? {
-                let Ok((broker, answers)) = joined else { continue };
-                match answers {
-                    Ok(answers) => take_in(answers, broker, &mut wanted, &mut found, &mut last)?,
-                    Err(error) if error.may_pass() => last = Some(error),
+                let Ok((broker, results)) = joined else { continue };
+                match results {
+                    Ok(results) => process_results(results, broker, &mut wanted, &mut found, &mut last)?,
+                    Err(error) if error.is_transient() => last = Some(error),
                     Err(error) => return Err(error),
                 }
             }
@@ -71,27 +71,28 @@ impl Client {
             }
             let error = last.unwrap_or_else(|| Error::from_code(ErrorCode::LeaderNotAvailable));
             retry.pause(error).await?;
-            if let Err(error) = retry.attempt(self.refresh(snapshot.generation, Want::Known)).await {
+            if let Err(error) = retry.attempt(self.refresh(snapshot.generation, TopicSelector::Tracked)).await
+            {
                 retry.pause(error).await?;
             }
         }
     }
 }
 
-/// Who is asked for what. Partitions without a leader wait for one.
-fn by_leader<W: Clone>(
-    wanted: &Part<W>,
+/// Groups the partitions by leader. Partitions without a leader are left for a later attempt.
+fn group_by_leader<W: Clone>(
+    wanted: &PartitionRequests<W>,
     snapshot: &Snapshot,
     last: &mut Option<Error>,
-) -> Result<BTreeMap<i32, Part<W>>> {
-    let mut parts: BTreeMap<i32, Part<W>> = BTreeMap::new();
+) -> Result<BTreeMap<i32, PartitionRequests<W>>> {
+    let mut parts: BTreeMap<i32, PartitionRequests<W>> = BTreeMap::new();
     for (partition, what) in wanted {
         match snapshot.leader(&partition.0, partition.1) {
             Some(leader) => {
                 parts.entry(leader.id).or_default().insert(partition.clone(), what.clone());
             }
             None => match no_leader(snapshot, &partition.0, partition.1) {
-                error if error.may_pass() => *last = Some(error),
+                error if error.is_transient() => *last = Some(error),
                 error => return Err(error),
             },
         }
@@ -99,23 +100,23 @@ fn by_leader<W: Clone>(
     Ok(parts)
 }
 
-/// Moves what was answered from `wanted` to `found`; what may succeed later stays in `wanted`.
-fn take_in<W, F>(
-    answers: Answers<F>,
+/// Moves partitions with a result from `wanted` to `found`; those to be retried stay in `wanted`.
+fn process_results<W, F>(
+    results: PartitionResults<F>,
     broker: i32,
-    wanted: &mut Part<W>,
+    wanted: &mut PartitionRequests<W>,
     found: &mut HashMap<TopicPartition, F>,
     last: &mut Option<Error>,
 ) -> Result<()> {
-    for (partition, code, answer) in answers {
+    for (partition, code, value) in results {
         if code == ErrorCode::None {
             if wanted.remove(&partition).is_some() {
-                found.insert(partition, answer);
+                found.insert(partition, value);
             }
             continue;
         }
         let error = Error::from_code(code).at(&partition.0, partition.1).broker(broker);
-        if !error.may_pass() {
+        if !error.is_transient() {
             return Err(error);
         }
         *last = Some(error);

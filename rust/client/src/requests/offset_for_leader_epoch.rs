@@ -1,7 +1,8 @@
-//! OffsetForLeaderEpoch: where the epochs of leaders end in their logs, which tells whether a log was
-//! cut below a position (KIP-320).
+//! OffsetForLeaderEpoch: the end offsets of leader epochs, which reveal whether a log was truncated
+//! below a position (KIP-320).
 //!
-//! Invariant: one request, and nothing is tried again here; that is for who asks (`consumer/leaders.rs`).
+//! Invariant: a single request, without retries; the caller retries
+//! (`consumer/positions/leader_lookups.rs`).
 
 use std::sync::Arc;
 
@@ -13,58 +14,62 @@ use ottla_protocol::messages::offset_for_leader_epoch::{
 use crate::cluster::{Client, Route};
 use crate::error::Result;
 use crate::metadata::Snapshot;
-use crate::requests::{Answers, Part};
+use crate::requests::{PartitionRequests, PartitionResults};
 use crate::topic_partition::TopicPartition;
 
-/// The first version that consumers may use: before, only brokers were let.
+/// The first version that consumers may use; earlier ones are for brokers only.
 const SINCE: i16 = 3;
 
-/// Where an epoch ends.
+/// The end of an epoch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct EpochEnd {
-    /// The largest epoch that is not above the one that was asked for; -1 if the leader knows none.
+    /// The largest epoch not above the requested one; -1 if the leader knows none.
     pub(crate) leader_epoch: i32,
-    /// The offset after its last record; -1 if the leader does not know.
+    /// The offset after the epoch's last record; -1 if the leader does not know it.
     pub(crate) end_offset: i64,
 }
 
 impl EpochEnd {
-    /// What a leader that cannot be asked is taken to say: nothing was cut.
-    const UNCUT: Self = Self { leader_epoch: i32::MAX, end_offset: i64::MAX };
+    /// The result for a broker that does not support the request: no truncation.
+    const NOT_TRUNCATED: Self = Self { leader_epoch: i32::MAX, end_offset: i64::MAX };
 }
 
 impl Client {
-    /// Where epochs end, as one broker says of what it leads. A broker too old to be asked (before Kafka
-    /// 2.3) is taken to have lost nothing.
-    pub(crate) async fn epoch_ends_of(
+    /// Looks up the ends of epochs on one broker. A broker that does not support this (before Kafka 2.3)
+    /// is assumed to have truncated nothing.
+    pub(crate) async fn epoch_ends_on(
         &self,
         broker: i32,
-        part: &Part<i32>,
+        part: &PartitionRequests<i32>,
         snapshot: &Snapshot,
-    ) -> Result<Answers<EpochEnd>> {
+    ) -> Result<PartitionResults<EpochEnd>> {
         let connection = self.connection(Route::Broker(broker)).await?;
         let usable = connection.version::<OffsetForLeaderEpochRequest>(i16::MAX).ok();
         let Some(version) = usable.filter(|version| *version >= SINCE) else {
-            let nothing = |partition: &TopicPartition| (partition.clone(), ErrorCode::None, EpochEnd::UNCUT);
+            let nothing =
+                |partition: &TopicPartition| (partition.clone(), ErrorCode::None, EpochEnd::NOT_TRUNCATED);
             return Ok(part.keys().map(nothing).collect());
         };
         let request = build_request(part, snapshot);
         let response = connection.request(&request, version).await.map_err(|error| error.broker(broker))?;
         connection.throttle(response.throttle_time_ms);
-        let mut answers = Vec::new();
+        let mut results = Vec::new();
         for topic in response.topics {
             let name: Arc<str> = topic.topic.into();
-            for answer in topic.partitions {
-                let end = EpochEnd { leader_epoch: answer.leader_epoch, end_offset: answer.end_offset };
-                let partition = (Arc::clone(&name), answer.partition);
-                answers.push((partition, ErrorCode::from(answer.error_code), end));
+            for partition_result in topic.partitions {
+                let end = EpochEnd {
+                    leader_epoch: partition_result.leader_epoch,
+                    end_offset: partition_result.end_offset,
+                };
+                let partition = (Arc::clone(&name), partition_result.partition);
+                results.push((partition, ErrorCode::from(partition_result.error_code), end));
             }
         }
-        Ok(answers)
+        Ok(results)
     }
 }
 
-fn build_request(part: &Part<i32>, snapshot: &Snapshot) -> OffsetForLeaderEpochRequest {
+fn build_request(part: &PartitionRequests<i32>, snapshot: &Snapshot) -> OffsetForLeaderEpochRequest {
     let mut topics: Vec<OffsetForLeaderTopic> = Vec::new();
     for ((topic, partition), leader_epoch) in part {
         if topics.last().is_none_or(|last| *last.topic != **topic) {

@@ -1,22 +1,22 @@
-//! Waiting longer after each failure: exponential, bounded, with jitter so that clients which
-//! failed together do not come back together. The source of randomness is the caller's.
+//! Exponential backoff with a maximum, and with jitter so that clients that failed together do not retry
+//! together. The caller supplies the random number.
 
 use std::time::Duration;
 
 use crate::config::Config;
 
-/// How long to wait between attempts.
+/// The bounds of the wait between attempts.
 #[derive(Debug, Clone, Copy)]
 pub struct Backoff {
-    /// After the first failure.
+    /// The wait after the first failure.
     pub first: Duration,
-    /// At most.
+    /// The maximum.
     pub max: Duration,
 }
 
 impl Backoff {
-    /// The wait after `failures` failures in a row: doubled each time up to the maximum, then
-    /// changed by at most 20 %, as KIP-580 has it. `random` lies in `0.0..1.0`.
+    /// The wait after `failures` consecutive failures: doubled each time up to the maximum, then changed
+    /// by up to 20 % (KIP-580). `random` is in `0.0..1.0`.
     #[must_use]
     pub fn after(self, failures: u32, random: f64) -> Duration {
         let doubled = self.first.saturating_mul(1_u32 << failures.saturating_sub(1).min(20));
@@ -25,12 +25,12 @@ impl Backoff {
 }
 
 impl Config {
-    /// Between attempts of one request: `retry.backoff.ms`, up to `retry.backoff.max.ms`.
+    /// For attempts of a request: `retry.backoff.ms`, up to `retry.backoff.max.ms`.
     pub(crate) fn backoff(&self) -> Backoff {
         Backoff { first: self.retry_backoff, max: self.retry_backoff_max }
     }
 
-    /// Between attempts to connect: `reconnect.backoff.ms`, up to `reconnect.backoff.max.ms`.
+    /// For attempts to connect: `reconnect.backoff.ms`, up to `reconnect.backoff.max.ms`.
     pub(crate) fn connect_backoff(&self) -> Backoff {
         Backoff { first: self.reconnect_backoff, max: self.reconnect_backoff_max }
     }

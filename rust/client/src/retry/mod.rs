@@ -1,7 +1,7 @@
-//! Trying again within a deadline: the one loop that all calls share.
+//! Retries within a deadline, shared by all calls.
 //!
-//! Invariant: no wait passes the deadline, and the error that ends it says what failed last. Failures that
-//! last are reported as warnings long before the deadline.
+//! Invariant: no wait exceeds the deadline, and the error at the deadline contains the last failure.
+//! Persistent failures are logged as warnings long before the deadline.
 
 pub mod backoff;
 pub(crate) mod persistent_failures;
@@ -17,12 +17,12 @@ use crate::error::{Error, Kind, Result};
 use crate::retry::backoff::Backoff;
 use crate::retry::persistent_failures::PersistentFailures;
 
-/// Any longer and the sum with the time of day could overflow.
-const LONGEST: Duration = Duration::from_secs(10 * 365 * 86_400);
+/// Longer timeouts could overflow `Instant`.
+const MAX_TIMEOUT: Duration = Duration::from_secs(10 * 365 * 86_400);
 
-/// The time `timeout` from now, whatever a caller takes for a time-out.
+/// The deadline after `timeout`, however large that is.
 pub(crate) fn deadline(timeout: Duration) -> Instant {
-    Instant::now() + timeout.min(LONGEST)
+    Instant::now() + timeout.min(MAX_TIMEOUT)
 }
 
 /// The attempts of one call.
@@ -34,7 +34,7 @@ pub(crate) struct Retry {
     backoff: Backoff,
     environment: Environment,
     failures: u32,
-    /// When the first of the failures in a row happened.
+    /// When the first of the consecutive failures occurred.
     failing_since: Option<Instant>,
     last: Option<Error>,
     reports: Arc<PersistentFailures>,
@@ -48,7 +48,7 @@ impl Retry {
         environment: &Environment,
         reports: Arc<PersistentFailures>,
     ) -> Self {
-        let (started, timeout) = (Instant::now(), timeout.min(LONGEST));
+        let (started, timeout) = (Instant::now(), timeout.min(MAX_TIMEOUT));
         Self {
             what: what.into(),
             started,
@@ -66,7 +66,7 @@ impl Retry {
         self.deadline
     }
 
-    /// Runs one attempt, but not past the deadline.
+    /// Runs one attempt, limited by the deadline.
     pub(crate) async fn attempt<T>(&self, attempt: impl Future<Output = Result<T>>) -> Result<T> {
         match timeout_at(self.deadline, attempt).await {
             Ok(result) => result,
@@ -74,14 +74,15 @@ impl Retry {
         }
     }
 
-    /// Takes note of a failure and waits before the next attempt; an error if there can be none.
+    /// Records a failure and waits before the next attempt; fails if the deadline leaves no time for
+    /// one.
     pub(crate) async fn pause(&mut self, error: Error) -> Result<()> {
         if self.is_over(&error) {
             return Err(error);
         }
         self.failures += 1;
         let wait = self.backoff.after(self.failures, self.environment.random());
-        tracing::debug!(target: "ottla.retry", what = %self.what, failures = self.failures, ?wait, %error, "trying again");
+        tracing::debug!(target: "ottla.retry", what = %self.what, failures = self.failures, ?wait, %error, "retrying");
         self.report(&error);
         self.last = Some(error);
         if Instant::now() + wait >= self.deadline {
@@ -92,24 +93,24 @@ impl Retry {
         Ok(())
     }
 
-    /// Warns if the failures have lasted.
+    /// Warns if the failures have persisted.
     fn report(&mut self, error: &Error) {
         let since = *self.failing_since.get_or_insert_with(Instant::now);
         self.reports.record(&self.what, error, since);
     }
 
-    /// Whether `error` is the end of the call's own time.
+    /// Whether `error` is this call's own timeout.
     fn is_over(&self, error: &Error) -> bool {
         error.kind() == Kind::Timeout && Instant::now() >= self.deadline
     }
 
-    /// Forgets the failures: something went on.
+    /// Resets the failures after progress.
     pub(crate) fn progress(&mut self) {
         (self.failures, self.failing_since) = (0, None);
     }
 
-    /// Forgets the failures and starts the time anew: for calls that are bounded by their lack of
-    /// progress rather than by their length.
+    /// Resets the failures and the deadline: for calls that are limited by a lack of progress and not by
+    /// their duration.
     pub(crate) fn restart(&mut self) {
         self.progress();
         let timeout = self.deadline - self.started;
@@ -121,8 +122,8 @@ impl Retry {
         let millis = (self.deadline - self.started).as_millis();
         let message = format!("{} did not succeed within {millis} ms", self.what);
         match &self.last {
-            // The last failure brings its place and code along.
-            Some(last) => last.clone().because(message).as_kind(match last.kind() {
+            // The last failure keeps its context and code.
+            Some(last) => last.clone().prefixed(message).as_kind(match last.kind() {
                 kind @ (Kind::UnknownTopic | Kind::Authorization | Kind::DataLoss) => kind,
                 _ => Kind::Timeout,
             }),

@@ -1,7 +1,7 @@
-//! Failures that do not pass: reported as warnings after two seconds, then at growing intervals.
+//! Persistent failures: logged as warnings after two seconds, then at growing intervals.
 //!
 //! Invariant: one warning per cause and interval, however many calls, partitions and connection attempts
-//! fail for it. At most [`MOST_CAUSES`] causes are remembered.
+//! fail because of it. At most [`MAX_CAUSES`] causes are remembered.
 
 use std::collections::HashMap;
 use std::fmt::Display;
@@ -12,16 +12,16 @@ use tokio::time::{Duration, Instant};
 
 use crate::error::{Error, Kind};
 
-/// A failure that has lasted this long is reported.
+/// How long a failure must last to be reported.
 pub(crate) const REPORTED_AFTER: Duration = Duration::from_secs(2);
-/// The time from the first warning about a cause to the second; it doubles with each warning.
+/// The time between the first two warnings about a cause; it doubles with each warning.
 const FIRST_INTERVAL: Duration = Duration::from_secs(10);
-const LONGEST_INTERVAL: Duration = Duration::from_secs(300);
-/// A cause that has not been seen for this long is new when it comes back.
+const MAX_INTERVAL: Duration = Duration::from_secs(300);
+/// A cause that has not occurred for this long counts as new.
 const FORGOTTEN_AFTER: Duration = Duration::from_secs(120);
-const MOST_CAUSES: usize = 1_000;
+const MAX_CAUSES: usize = 1_000;
 
-/// What failures have in common that one warning reports.
+/// What failures with a common warning have in common.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Cause {
     kind: Kind,
@@ -35,13 +35,13 @@ impl From<&Error> for Cause {
     fn from(error: &Error) -> Self {
         let context = error.context();
         let code = error.code().map(|code| code.code());
-        // Only a broker's answer is about the topic; a connection fails for all topics alike.
+        // Only a broker's response is about the topic; a lost connection affects all topics.
         let topic = context.topic.clone().filter(|_| code.is_some());
         Self { kind: error.kind(), code, topic, broker: context.broker, address: context.address.clone() }
     }
 }
 
-/// When a cause was seen last, and when it is reported again.
+/// When a cause last occurred, and when it is reported again.
 #[derive(Debug)]
 struct Report {
     seen: Instant,
@@ -49,7 +49,7 @@ struct Report {
     interval: Duration,
 }
 
-/// The failures of one client that have not passed yet; none if nothing is reported.
+/// The current failures of one client; `None` if it reports none.
 #[derive(Debug)]
 pub(crate) struct PersistentFailures(Option<Mutex<HashMap<Cause, Report>>>);
 
@@ -60,12 +60,12 @@ impl Default for PersistentFailures {
 }
 
 impl PersistentFailures {
-    /// Those of a client whose caller reports all failures itself.
+    /// For a client whose caller reports all failures itself.
     pub(crate) fn unreported() -> Self {
         Self(None)
     }
 
-    /// Records that a client has been waiting for `what` since `since`, most recently with `error`.
+    /// Records that the client has been waiting for `what` since `since`, most recently with `error`.
     pub(crate) fn record_waiting(&self, what: impl Display, error: &Error, since: Instant) {
         let now = Instant::now();
         if self.is_due(error.into(), since, now) {
@@ -83,16 +83,16 @@ impl PersistentFailures {
         }
     }
 
-    /// Whether a warning about `cause` is due now.
+    /// Whether to warn about `cause` now.
     fn is_due(&self, cause: Cause, since: Instant, now: Instant) -> bool {
         if now.saturating_duration_since(since) < REPORTED_AFTER {
             return false;
         }
         let Some(reports) = &self.0 else { return false };
         let mut reports = reports.lock();
-        if reports.len() >= MOST_CAUSES && !reports.contains_key(&cause) {
+        if reports.len() >= MAX_CAUSES && !reports.contains_key(&cause) {
             reports.retain(|_, report| now.saturating_duration_since(report.seen) < FORGOTTEN_AFTER);
-            if reports.len() >= MOST_CAUSES {
+            if reports.len() >= MAX_CAUSES {
                 return false;
             }
         }
@@ -106,7 +106,7 @@ impl PersistentFailures {
             return false;
         }
         report.next = now + report.interval;
-        report.interval = (report.interval * 2).min(LONGEST_INTERVAL);
+        report.interval = (report.interval * 2).min(MAX_INTERVAL);
         true
     }
 }
@@ -121,7 +121,7 @@ mod tests {
         Error::from_code(ErrorCode::UnknownTopicOrPartition).topic(topic)
     }
 
-    /// The seconds after `since` at which a failure that is recorded every second is reported.
+    /// The seconds after `since` at which a failure that recurs every second is reported.
     fn reported(failures: &PersistentFailures, since: Instant, seconds: std::ops::Range<u64>) -> Vec<u64> {
         let at = |second: &u64| since + Duration::from_secs(*second);
         seconds.filter(|second| failures.is_due((&missing("t")).into(), since, at(second))).collect()
@@ -160,9 +160,9 @@ mod tests {
             let now = since + Duration::from_secs(seconds);
             failures.is_due((&missing(&format!("t{number}"))).into(), since, now)
         };
-        assert!((0..MOST_CAUSES).all(|number| due(number, 3)));
-        assert!(!due(MOST_CAUSES, 4));
-        assert!(due(MOST_CAUSES, 200), "the others have been forgotten");
+        assert!((0..MAX_CAUSES).all(|number| due(number, 3)));
+        assert!(!due(MAX_CAUSES, 4));
+        assert!(due(MAX_CAUSES, 200), "older causes are forgotten");
         assert_eq!(failures.0.as_ref().map(|reports| reports.lock().len()), Some(1));
     }
 }

@@ -1,41 +1,41 @@
-//! What to do about each error code: the one table of recovery.
+//! The recovery from each error code, in one table.
 //!
-//! Invariant: the match is exhaustive, so that a new code does not compile until somebody has
-//! decided about it. COORDINATOR_LOAD_IN_PROGRESS is a wait and never a search for another
-//! coordinator; what an unknown code means only the application can decide.
+//! Invariant: the match is exhaustive, so that a new code does not compile without a decision.
+//! COORDINATOR_LOAD_IN_PROGRESS requires a wait, never a new lookup of the coordinator. Unknown codes
+//! are left to the application.
 
 use ottla_protocol::ErrorCode;
 
-/// What the client does about an error.
+/// What the client does about an error code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Recovery {
-    /// Nothing went wrong.
+    /// Nothing: the request succeeded.
     Done,
-    /// Refresh the metadata, back off, retry with the leader that it names.
+    /// Back off, refresh the metadata, and retry with the new leader.
     Refresh,
-    /// Back off and retry where it was tried.
+    /// Back off, and retry with the same broker.
     Backoff,
-    /// Ask again who the coordinator is, back off, retry there.
+    /// Back off, look up the coordinator again, and retry there.
     FindCoordinator,
-    /// Refresh the metadata for the controller, back off, retry there.
+    /// Back off, refresh the metadata for the controller, and retry there.
     FindController,
     /// Start a new fetch or share session.
     NewSession,
-    /// Join the group again.
+    /// Rejoin the group.
     Rejoin,
-    /// Retry when the next heartbeat has brought the new member epoch.
+    /// Retry after the next heartbeat, which brings the new member epoch.
     AwaitEpoch,
-    /// Do as `auto.offset.reset` or the application says.
+    /// Follow `auto.offset.reset`, or let the application decide.
     ResetOffset,
-    /// Follow the rules of the producer's epoch (KIP-360, KIP-890).
+    /// Follow the rules for producer epochs (KIP-360, KIP-890).
     ProducerEpoch,
-    /// The batch was written by an earlier attempt: success.
+    /// Succeed: an earlier attempt wrote the batch.
     Written,
-    /// Split the batch, or tell the application if it is a single record.
+    /// Split the batch; fail if it is a single record.
     Split,
     /// Forget the brokers and bootstrap again (KIP-1102).
     Rebootstrap,
-    /// Tell the application; trying again would not help.
+    /// Report the error to the application: a retry would not help.
     Application,
 }
 
@@ -185,7 +185,7 @@ pub fn recovery(code: ErrorCode) -> Recovery {
 }
 
 impl Recovery {
-    /// Whether a request to a partition's leader is tried again by itself.
+    /// Whether a request to a partition's leader is retried automatically.
     #[must_use]
     pub fn retries(self) -> bool {
         matches!(self, Self::Refresh | Self::Backoff | Self::NewSession | Self::FindController)

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use crate::environment::read_observer::Tap;
+use crate::environment::read_observer::ReadObserver;
 
 /// How a stream began.
 #[derive(Debug, Default)]
@@ -18,8 +18,8 @@ impl Heard {
     }
 }
 
-impl Tap for Heard {
-    fn heard(&mut self, read: &io::Result<&[u8]>) {
+impl ReadObserver for Heard {
+    fn on_read(&mut self, read: &io::Result<&[u8]>) {
         let room = self.first.iter_mut().skip(self.count);
         for (place, byte) in room.zip(*read.as_ref().unwrap_or(&&[][..])) {
             *place = *byte;

@@ -8,9 +8,9 @@ use std::fmt;
 use std::iter::Peekable;
 use std::str::Chars;
 
-use super::Secret;
 use super::oauth::NAME_A_PROVIDER;
 use crate::error::{Error, Kind, Result};
+use crate::secret::Secret;
 
 /// A login module that Kafka's configurations name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -14,11 +14,11 @@ use ottla_gssapi::{Context, Credentials, Library, NAMES, Name, Step};
 use super::jaas::Jaas;
 use crate::config::Config;
 use crate::error::{Error, Kind, Result};
-use crate::tasks::blocking::Aside;
+use crate::tasks::blocking::BlockingPool;
 
 /// Steps that may wait for a KDC at a time; one that hangs keeps its place until it is over.
 const AT_ONCE: usize = 8;
-static THREADS: LazyLock<Aside> = LazyLock::new(|| Aside::new("a call of GSSAPI", AT_ONCE));
+static THREADS: LazyLock<BlockingPool> = LazyLock::new(|| BlockingPool::new("a call of GSSAPI", AT_ONCE));
 
 /// The mark of "no security layer" in the broker's offer.
 const NO_LAYER: u8 = 1;
@@ -34,7 +34,7 @@ fn library() -> Result<&'static Library> {
     }
     let opened = Library::open(NAMES).map_err(|error| {
         let words = "sasl.mechanism=GSSAPI needs the system's Kerberos: install libgssapi-krb5-2 (Debian, Ubuntu) or krb5-libs (Fedora, Red Hat)";
-        Error::new(Kind::Config, error.to_string()).because(words)
+        Error::new(Kind::Config, error.to_string()).prefixed(words)
     })?;
     Ok(OPENED.get_or_init(|| opened))
 }
@@ -144,7 +144,7 @@ impl Kerberos {
 
 /// Runs what may wait for a KDC where it may.
 async fn waiting<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
-    THREADS.run(work).await.map_err(|error| error.because("GSSAPI").as_kind(Kind::Authentication))?
+    THREADS.run(work).await.map_err(|error| error.prefixed("GSSAPI").as_kind(Kind::Authentication))?
 }
 
 /// What the conversation needs of a security context. The library's is one.

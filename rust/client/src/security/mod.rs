@@ -6,7 +6,6 @@
 //! - `sasl`: the mechanisms as conversations without I/O; `scram`, `jaas`.
 //! - `kerberos`: GSSAPI, by the system's library.
 //! - `oauth`: tokens for OAUTHBEARER and where they come from.
-//! - `secret`: text that is never shown.
 //!
 //! Invariants: nothing falls back to less security than was asked for; a secret is in no error, no
 //! log line and no `Debug`; no class or library is loaded because a configuration names it.
@@ -22,20 +21,20 @@ mod pem;
 mod reload;
 pub mod sasl;
 pub mod scram;
-mod secret;
 mod stores;
 pub mod tls;
 mod tls_error;
 mod tls_fault;
 
 pub(crate) use jaas::Jaas;
-pub use oauth::{Token, TokenProvider};
 pub use peer::PeerCertificate;
 pub use sasl::Sasl;
-pub use secret::Secret;
 pub use tls::{Tls, TlsInfo};
 pub(crate) use tls_error::{client_certificate_missing, tls_error_in};
 pub(crate) use tls_fault::TlsFault;
+
+pub use crate::environment::{Token, TokenProvider};
+pub use crate::secret::Secret;
 
 use crate::config::Config;
 use crate::environment::Environment;

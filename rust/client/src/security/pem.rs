@@ -7,8 +7,9 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use zeroize::Zeroizing;
 
-use super::{Secret, java_stores};
+use super::java_stores;
 use crate::error::{Error, Kind, Result};
+use crate::secret::Secret;
 
 /// The largest file that is read: no bundle of authorities comes near.
 const MAX_FILE: u64 = 16 * 1024 * 1024;

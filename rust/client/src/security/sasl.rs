@@ -8,7 +8,6 @@ use bytes::Bytes;
 use ottla_protocol::wire::SecretBytes;
 use ring::rand::{SecureRandom, SystemRandom};
 
-use super::Secret;
 use super::jaas::{Jaas, LoginModule};
 use super::kerberos::{self, Kerberos};
 use super::oauth::{self, Tokens};
@@ -16,6 +15,7 @@ use super::scram::{self, Credentials, Hash};
 use crate::config::Config;
 use crate::environment::Environment;
 use crate::error::{Error, Kind, Result};
+use crate::secret::Secret;
 
 /// The mechanism that was configured, and what it needs.
 #[derive(Debug)]

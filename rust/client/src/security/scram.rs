@@ -12,9 +12,9 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use ring::{digest, hmac, pbkdf2};
 use zeroize::Zeroizing;
 
-use super::Secret;
 use crate::error::{Error, Kind, Result};
 use crate::printable::printable;
+use crate::secret::Secret;
 
 /// Fewer iterations make the password cheap to guess from what we send; Kafka's own minimum.
 pub const MIN_ITERATIONS: u32 = 4096;

@@ -21,7 +21,7 @@ use super::reload::FromFiles;
 use super::stores::{TOKEN_ENDPOINT_STORE, identity, roots, token_endpoint_roots};
 use crate::config::Config;
 use crate::environment::Stream;
-use crate::environment::read_observer::Tapped;
+use crate::environment::read_observer::ObservedStream;
 use crate::error::{Error, Kind, Result};
 use crate::security::cert_verifier::{AnyName, Observer};
 use crate::security::first_bytes::Heard;
@@ -88,7 +88,7 @@ impl Tls {
         &self,
         stream: Box<dyn Stream>,
         host: &str,
-    ) -> (Result<TlsStream<Tapped<Heard>>, std::io::Error>, TlsInfo) {
+    ) -> (Result<TlsStream<ObservedStream<Heard>>, std::io::Error>, TlsInfo) {
         let stores = self.0.current().await;
         let observer = Arc::new(Observer {
             verifier: Arc::clone(&stores.verifier),
@@ -110,7 +110,7 @@ impl Tls {
         config.dangerous().set_certificate_verifier(Arc::clone(&observer) as _);
         config.client_auth_cert_resolver = Arc::clone(&observer) as _;
         let connecting =
-            TlsConnector::from(Arc::new(config)).connect(name, Tapped::new(stream, Heard::default()));
+            TlsConnector::from(Arc::new(config)).connect(name, ObservedStream::new(stream, Heard::default()));
         let connected = connecting.into_fallible().await;
         let mut info = observer.seen.lock().clone();
         if let Ok(stream) = &connected {
@@ -128,7 +128,7 @@ impl Tls {
             }
         }
         let connected = connected.map_err(|(error, stream)| {
-            info.heard = stream.tap.first().to_vec();
+            info.heard = stream.observer.first().to_vec();
             error
         });
         (connected, info)

@@ -26,8 +26,8 @@ fn outlook(error: &rustls::Error) -> Outlook {
         | E::PeerIncompatible(_)
         | E::AlertReceived(
             A::ProtocolVersion | A::HandshakeFailure | A::InsufficientSecurity | A::UnrecognisedName,
-        ) => Outlook::Lasts,
-        _ => Outlook::MayPass,
+        ) => Outlook::Permanent,
+        _ => Outlook::Transient,
     }
 }
 

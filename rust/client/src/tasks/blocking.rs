@@ -1,7 +1,7 @@
-//! Work that waits outside of the runtime: an application's callbacks, a KDC.
+//! Blocking work outside the runtime: the application's callbacks, a KDC.
 //!
-//! Invariant: of each kind of work so many run at once and no more, so that a callback that does not return
-//! holds up its own client, and not all others for want of threads.
+//! Invariant: each pool runs a limited number of calls at once, so that a callback that does not return
+//! blocks only its own client, and not others for lack of threads.
 
 use std::sync::Arc;
 
@@ -10,40 +10,40 @@ use tokio::task::spawn_blocking;
 
 use crate::error::{Error, Kind, Result};
 
-/// Places for one kind of work.
+/// Limits how many blocking calls of one kind run at once.
 #[derive(Debug, Clone)]
-pub struct Aside {
+pub struct BlockingPool {
     what: &'static str,
-    places: Arc<Semaphore>,
+    permits: Arc<Semaphore>,
 }
 
-impl Aside {
-    /// For `what`, so often at once.
+impl BlockingPool {
+    /// Creates a pool for `what` with this many permits.
     #[must_use]
-    pub fn new(what: &'static str, places: usize) -> Self {
-        Self { what, places: Arc::new(Semaphore::new(places)) }
+    pub fn new(what: &'static str, permits: usize) -> Self {
+        Self { what, permits: Arc::new(Semaphore::new(permits)) }
     }
 
-    /// Runs work on a thread that may wait, when there is a place. Whoever gives up waiting leaves the work
-    /// to its end, and its place with it. It is an error if the work panics, or the runtime shuts down.
+    /// Runs `work` on a blocking thread when a permit is free. If the caller gives up, the work still
+    /// runs to its end and keeps its permit. Fails if the work panics or the runtime shuts down.
     pub async fn run<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
-        let place = Arc::clone(&self.places).acquire_owned().await;
-        let place = place.map_err(|_| Error::new(Kind::Closed, "the client is shutting down"))?;
+        let permit = Arc::clone(&self.permits).acquire_owned().await;
+        let permit = permit.map_err(|_| Error::new(Kind::Closed, "the client is shutting down"))?;
         let work = move || {
-            let _place: OwnedSemaphorePermit = place;
+            let _permit: OwnedSemaphorePermit = permit;
             work()
         };
-        aside(self.what, work).await
+        run_blocking(self.what, work).await
     }
 }
 
-/// Runs work on a thread that may wait. It is an error if the work panics, or the runtime shuts down.
-pub(crate) async fn aside<T: Send + 'static>(
+/// Runs `work` on a blocking thread. Fails if it panics or the runtime shuts down.
+pub(crate) async fn run_blocking<T: Send + 'static>(
     what: &str,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T> {
     spawn_blocking(work).await.map_err(|error| match error.is_panic() {
-        true => Error::new(Kind::Internal, format!("{what} has panicked")),
+        true => Error::new(Kind::Internal, format!("{what} panicked")),
         false => Error::new(Kind::Closed, "the client's runtime is shutting down"),
     })
 }
@@ -58,7 +58,7 @@ mod tests {
 
     #[tokio::test]
     async fn work_of_one_kind_waits_for_its_own_kind_only() {
-        let (slow, quick) = (Aside::new("slow", 1), Aside::new("quick", 1));
+        let (slow, quick) = (BlockingPool::new("slow", 1), BlockingPool::new("quick", 1));
         let (release, held) = mpsc::channel::<()>();
         let first = tokio::spawn({
             let slow = slow.clone();
@@ -73,6 +73,6 @@ mod tests {
         assert!(slow.run(|| ()).await.is_ok());
         let died = quick.run(|| panic!("on purpose")).await.map(|(): ()| ());
         assert_eq!(died.err().map(|error| error.kind()), Some(Kind::Internal));
-        assert!(quick.run(|| ()).await.is_ok(), "its place is free again");
+        assert!(quick.run(|| ()).await.is_ok(), "the permit is free again");
     }
 }

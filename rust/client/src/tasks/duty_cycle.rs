@@ -1,29 +1,29 @@
-//! How often a task may walk over all of its partitions.
+//! Limits how often a task iterates over all of its partitions.
 //!
-//! Invariant: walks that take long (a hundred thousand partitions) take at most a third of the time, whatever
-//! wakes the task; what happens meanwhile is seen by the next walk. Short ones are not delayed.
+//! Invariant: long passes (over a hundred thousand partitions) take at most a third of the time, however
+//! often the task is woken; the next pass handles what happened meanwhile. Short passes are not delayed.
 
 use tokio::time::{Duration, Instant};
 
-/// A walk that takes no longer than this is as good as none.
-const SHORT: Duration = Duration::from_millis(1);
+/// Passes no longer than this are not limited.
+const NEGLIGIBLE: Duration = Duration::from_millis(1);
 
-/// The times of a task's walks.
+/// The schedule of a task's passes.
 #[derive(Debug, Default)]
-pub(crate) struct Pace {
+pub(crate) struct DutyCycle {
     not_before: Option<Instant>,
 }
 
-impl Pace {
-    /// When the next walk may begin, if that is not now.
+impl DutyCycle {
+    /// When the next pass may begin; `None` for now.
     pub(crate) fn wait_until(&self, now: Instant) -> Option<Instant> {
         self.not_before.filter(|not_before| *not_before > now)
     }
 
-    /// Notes a walk that has just ended.
-    pub(crate) fn walked(&mut self, began: Instant, ended: Instant) {
+    /// Records a pass.
+    pub(crate) fn record_pass(&mut self, began: Instant, ended: Instant) {
         let took = ended.saturating_duration_since(began);
-        self.not_before = (took > SHORT).then(|| ended + 2 * took);
+        self.not_before = (took > NEGLIGIBLE).then(|| ended + 2 * took);
     }
 }
 
@@ -34,14 +34,14 @@ mod tests {
     #[test]
     fn long_walks_take_a_third_of_the_time_and_short_ones_follow_at_once() {
         let began = Instant::now();
-        let mut pace = Pace::default();
-        assert_eq!(pace.wait_until(began), None);
+        let mut duty_cycle = DutyCycle::default();
+        assert_eq!(duty_cycle.wait_until(began), None);
         let ended = began + Duration::from_micros(900);
-        pace.walked(began, ended);
-        assert_eq!(pace.wait_until(ended), None);
+        duty_cycle.record_pass(began, ended);
+        assert_eq!(duty_cycle.wait_until(ended), None);
         let ended = began + Duration::from_millis(20);
-        pace.walked(began, ended);
-        assert_eq!(pace.wait_until(ended), Some(began + Duration::from_millis(60)));
-        assert_eq!(pace.wait_until(began + Duration::from_millis(60)), None);
+        duty_cycle.record_pass(began, ended);
+        assert_eq!(duty_cycle.wait_until(ended), Some(began + Duration::from_millis(60)));
+        assert_eq!(duty_cycle.wait_until(began + Duration::from_millis(60)), None);
     }
 }

@@ -1,4 +1,4 @@
-//! Tasks and threads: a panic as an error, work that blocks, and how often a task walks over its partitions.
+//! Helpers for tasks: panics as errors, blocking work, and a limit on passes over many partitions.
 
 pub mod blocking;
 pub(crate) mod duty_cycle;

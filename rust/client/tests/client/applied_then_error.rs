@@ -1,6 +1,6 @@
-//! Proves what an error code after a request says about its fate, for each API that changes something: a
-//! proven refusal is no `maybe_done`, everything else is, and an attempt that was applied in spite of its
-//! error is not undone, repeated as another change, or taken for somebody else's.
+//! Proves what an error code says about the effect of a request, for each API that changes something:
+//! only a certain refusal is without `maybe_done`, and an attempt that took effect in spite of its error
+//! is not undone, repeated as another change, or mistaken for another client's.
 
 use std::collections::HashMap;
 
@@ -11,8 +11,8 @@ use ottla_client::consumer::offsets::{Committed, commit};
 use ottla_mock::{Fault, Match, Reaction, When};
 use ottla_protocol::{ApiKey, ErrorCode};
 
-/// A broker looks at these before it appends a batch (Kafka's ReplicaManager, UnifiedLog, LogValidator and
-/// ProducerAppendInfo), so that they prove that nothing was written.
+/// Brokers check these before they append a batch (Kafka's ReplicaManager, UnifiedLog, LogValidator and
+/// ProducerAppendInfo), so they prove that nothing was written.
 const REFUSALS: [ErrorCode; 25] = [
     ErrorCode::TopicAuthorizationFailed,
     ErrorCode::ClusterAuthorizationFailed,
@@ -41,7 +41,7 @@ const REFUSALS: [ErrorCode; 25] = [
     ErrorCode::TransactionAbortable,
 ];
 
-/// With `acks=1` nothing is waited for after the append, so that these come before it.
+/// With `acks=1` there is no wait after the append, so these precede it.
 const REFUSALS_WITHOUT_FOLLOWERS: [ErrorCode; 6] = [
     ErrorCode::NotLeaderOrFollower,
     ErrorCode::UnknownTopicOrPartition,
@@ -52,7 +52,7 @@ const REFUSALS_WITHOUT_FOLLOWERS: [ErrorCode; 6] = [
 ];
 
 #[tokio::test(start_paused = true)]
-async fn only_a_proven_refusal_says_that_nothing_was_written() {
+async fn only_a_certain_refusal_reports_that_nothing_was_written() {
     let unknown = ErrorCode::from(9_999);
     for acks in ["all", "1"] {
         let pairs = [("acks", acks), ("enable.idempotence", "false"), ("retries", "0"), ("linger.ms", "0")];
@@ -76,7 +76,7 @@ fn committed(offset: i64) -> HashMap<(std::sync::Arc<str>, i32), Committed> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_commit_that_may_be_stored_says_so() {
+async fn a_commit_that_may_be_stored_is_maybe_done() {
     let cluster = cluster(1).await;
     let client = client(&cluster, &[]).await;
     let member = Member::none("g");
@@ -102,7 +102,7 @@ fn topic(name: &str) -> NewTopic {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_topic_made_by_an_attempt_whose_response_was_lost_may_be_this_calls() {
+async fn a_topic_created_by_an_attempt_without_response_is_maybe_done() {
     let cluster = cluster(1).await;
     let client = client(&cluster, &[]).await;
     let on = Match::api(ApiKey::CreateTopics);
@@ -123,12 +123,12 @@ async fn a_topic_made_by_an_attempt_whose_response_was_lost_may_be_this_calls() 
             "{error}"
         );
         let error = soon(client.create_topics(&[topic(&name)], SOON)).await.expect_err("is there");
-        assert!(!error.is_maybe_done(), "somebody else's: {error}");
+        assert!(!error.is_maybe_done(), "another client's: {error}");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_topic_deleted_by_an_attempt_whose_response_was_lost_may_be_this_calls() {
+async fn a_topic_deleted_by_an_attempt_without_response_is_maybe_done() {
     let cluster = cluster(1).await;
     let client = client(&cluster, &[]).await;
     let on = Match::api(ApiKey::DeleteTopics);
@@ -143,10 +143,10 @@ async fn a_topic_deleted_by_an_attempt_whose_response_was_lost_may_be_this_calls
     assert!(!error.is_maybe_done(), "{error}");
 }
 
-/// Regression: the second attempt asked for all topics again, and failed with TOPIC_ALREADY_EXISTS for the
-/// one that the first had made.
+/// Regression: the second attempt sent all topics again, and failed with TOPIC_ALREADY_EXISTS for the
+/// one that the first attempt had created.
 #[tokio::test(start_paused = true)]
-async fn topics_that_were_made_are_not_asked_for_again() {
+async fn created_topics_are_not_requested_again() {
     let cluster = cluster(1).await;
     let client = client(&cluster, &[]).await;
     let on = Match::api(ApiKey::CreateTopics).topic("b");
@@ -156,7 +156,7 @@ async fn topics_that_were_made_are_not_asked_for_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_topic_that_is_refused_does_not_keep_others_from_being_made() {
+async fn a_refused_topic_does_not_prevent_the_others() {
     let cluster = cluster(1).await;
     let client = client(&cluster, &[]).await;
     let on = Match::api(ApiKey::CreateTopics).topic("b");

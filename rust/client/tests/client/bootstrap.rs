@@ -1,6 +1,6 @@
-//! Proves: one good server among bad ones is enough; if all are bad, one error within the stated
-//! time names each with its phase and cause; the shuffle is even; the brokers' own addresses
-//! replace the list; a cluster that came back elsewhere is found through the list again.
+//! Proves: one good bootstrap server among bad ones is enough; if all are bad, one error within the
+//! timeout names each with its phase and cause; transient causes are retried and permanent ones are not;
+//! the servers are tried in an evenly shuffled order.
 
 use std::collections::HashMap;
 use std::io;
@@ -11,18 +11,16 @@ use std::time::Duration;
 use crate::support::*;
 use ottla_client::config::Value;
 use ottla_client::environment::{BoxFuture, Environment, Network, SocketOptions, Stream};
-use ottla_client::metadata::Want;
-use ottla_client::producer::Producer;
 use ottla_client::{Client, Config, IfMissing, Kind, Route};
-use ottla_mock::{Fault, Match, MockCluster, MockConfig, Reaction, When};
+use ottla_mock::{Fault, Match, Reaction, When};
 use ottla_protocol::{ApiKey, ErrorCode};
 use parking_lot::Mutex;
 
-/// TLS's answer to bytes that are not TLS: an alert.
+/// TLS's response to bytes that are not TLS: an alert.
 const TLS_ALERT: &[u8] = &[0x15, 3, 3, 0, 2, 2, 10];
 const HTTP: &[u8] = b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n";
 
-async fn bad_servers() -> Vec<(String, &'static str, &'static str)> {
+async fn unusable_servers() -> Vec<(String, &'static str, &'static str)> {
     let silent = server(|stream| async move {
         let _open = stream;
         std::future::pending().await
@@ -30,14 +28,14 @@ async fn bad_servers() -> Vec<(String, &'static str, &'static str)> {
     vec![
         (closed_port().to_string(), "TCP", "connection refused"),
         ("nowhere.invalid:9092".to_owned(), "DNS", "cannot be resolved"),
-        (answering(HTTP).to_string(), "ApiVersions", "HTTP"),
-        (silent.to_string(), "ApiVersions", "no answer within"),
-        (answering(TLS_ALERT).to_string(), "ApiVersions", "TLS"),
+        (server_responding(HTTP).to_string(), "ApiVersions", "HTTP"),
+        (silent.to_string(), "ApiVersions", "no response within"),
+        (server_responding(TLS_ALERT).to_string(), "ApiVersions", "TLS"),
     ]
 }
 
 async fn connect(servers: &str, seed: u64, timeout: Duration) -> ottla_client::Result<Client> {
-    let network = Arc::new(Names::default());
+    let network = Arc::new(NamedNetwork::default());
     soon(Client::connect(config(servers, &[]), environment(&network, seed), timeout)).await
 }
 
@@ -45,7 +43,7 @@ async fn connect(servers: &str, seed: u64, timeout: Duration) -> ottla_client::R
 async fn one_good_server_among_bad_ones_is_enough() {
     let cluster = cluster(1).await;
     let good = cluster.brokers()[0].address.to_string();
-    let mut all: Vec<String> = bad_servers().await.into_iter().map(|(server, ..)| server).collect();
+    let mut all: Vec<String> = unusable_servers().await.into_iter().map(|(server, ..)| server).collect();
     all.push(good);
     for seed in 0..4 {
         let started = Instant::now();
@@ -55,27 +53,27 @@ async fn one_good_server_among_bad_ones_is_enough() {
     }
 }
 
-/// Regression: the call's own time-out used to end the attempt without a word about the servers.
+/// Regression: when the call's own timeout ended the attempt, the error did not mention the servers.
 #[tokio::test(start_paused = true)]
-async fn when_all_are_bad_one_error_names_each_address_phase_and_cause_in_time() {
-    let bad = bad_servers().await;
+async fn one_error_names_each_unusable_server_with_phase_and_cause() {
+    let bad = unusable_servers().await;
     let list: Vec<&str> = bad.iter().map(|(server, ..)| server.as_str()).collect();
     let started = Instant::now();
     let error = connect(&list.join(","), 1, ms(5000)).await.expect_err("nothing to connect to");
     assert!(started.elapsed() < ms(6000), "{:?}", started.elapsed());
     assert_eq!(error.kind(), Kind::Bootstrap, "{error}");
-    let words = error.to_string();
+    let message = error.to_string();
     for (server, phase, cause) in &bad {
-        let at = words.find(server).unwrap_or_else(|| panic!("{server} is missing in {words}"));
-        let around = &words[at.saturating_sub(400)..(at + 100).min(words.len())];
-        assert!(around.contains(phase) && around.contains(cause), "{server}: {phase}, {cause} in {words}");
+        let at = message.find(server).unwrap_or_else(|| panic!("{server} is missing in {message}"));
+        let around = &message[at.saturating_sub(400)..(at + 100).min(message.len())];
+        assert!(around.contains(phase) && around.contains(cause), "{server}: {phase}, {cause} in {message}");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_single_silent_server_fails_in_its_time_with_its_phase() {
+async fn a_silent_server_fails_within_the_timeout_with_its_phase() {
     let silent = server(|mut stream| async move {
-        shake_hands(&mut stream).await;
+        handshake(&mut stream).await;
         std::future::pending().await
     });
     let address = silent.to_string();
@@ -86,9 +84,9 @@ async fn a_single_silent_server_fails_in_its_time_with_its_phase() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_black_hole_delays_the_next_server_only_a_little() {
+async fn a_black_hole_delays_the_next_server_only_briefly() {
     let cluster = cluster(1).await;
-    let network = Arc::new(Names::default());
+    let network = Arc::new(NamedNetwork::default());
     let hole = "192.0.2.1:9092".parse().unwrap();
     network.black_holes.lock().push(hole);
     let servers = format!("192.0.2.1:9092,{}", cluster.brokers()[0].address);
@@ -101,10 +99,10 @@ async fn a_black_hole_delays_the_next_server_only_a_little() {
     assert!(network.connects.lock().contains(&hole), "the black hole was tried first at least once");
 }
 
-/// Regression: each server was tried once, whatever the time-out, so that a broker that had a moment's
-/// trouble failed the whole application.
+/// Regression: each server was tried only once, whatever the timeout, so that a short problem of one
+/// broker failed the whole application.
 #[tokio::test(start_paused = true)]
-async fn what_may_pass_is_tried_again_until_the_cluster_is_found() {
+async fn transient_causes_are_retried_until_the_cluster_is_found() {
     let garbage = |bytes: &'static [u8]| Reaction::Bytes(bytes::Bytes::from_static(bytes));
     let (versions, metadata) = (ApiKey::ApiVersions, ApiKey::Metadata);
     for (api, times, then) in [
@@ -127,7 +125,7 @@ async fn what_may_pass_is_tried_again_until_the_cluster_is_found() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_broker_that_is_restarting_is_waited_for_and_one_that_hangs_up_each_time_is_not() {
+async fn a_restarting_broker_is_waited_for_and_one_that_always_hangs_up_is_not() {
     let cluster = cluster(1).await;
     let server = cluster.brokers()[0].address.to_string();
     let hangs_up = Fault::new(Match::api(ApiKey::Metadata), Reaction::Disconnect(When::BeforeHandling));
@@ -140,12 +138,12 @@ async fn a_broker_that_is_restarting_is_waited_for_and_one_that_hangs_up_each_ti
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_cannot_pass_fails_at_once() {
-    let network = Arc::new(Names::default());
+async fn permanent_causes_fail_at_once() {
+    let network = Arc::new(NamedNetwork::default());
     for (server, cause) in [
         (closed_port().to_string(), "nothing listens"),
-        (answering(HTTP).to_string(), "HTTP"),
-        (answering(TLS_ALERT).to_string(), "TLS"),
+        (server_responding(HTTP).to_string(), "HTTP"),
+        (server_responding(TLS_ALERT).to_string(), "TLS"),
         ("nowhere.invalid:9092".to_owned(), "no such name"),
         (format!("{},nowhere.invalid:9092", closed_port()), "nothing listens"),
     ] {
@@ -155,7 +153,7 @@ async fn what_cannot_pass_fails_at_once() {
         assert!(error.to_string().contains(cause), "{error}");
         assert!(started.elapsed() < ms(100), "{server}: {:?}", started.elapsed());
     }
-    // With another server that may come back, it is waited for.
+    // A server that may come back is waited for.
     network.black_holes.lock().push("192.0.2.1:9092".parse().unwrap());
     let server = format!("{},192.0.2.1:9092", closed_port());
     let started = Instant::now();
@@ -164,7 +162,7 @@ async fn what_cannot_pass_fails_at_once() {
     assert!(started.elapsed() > SOON / 2 && started.elapsed() <= SOON + ms(100), "{:?}", started.elapsed());
 }
 
-/// Refuses every connection, and remembers who was asked first.
+/// Refuses every connection and counts which address was tried first.
 #[derive(Debug, Default)]
 struct Refusing {
     first: Mutex<Option<SocketAddr>>,
@@ -182,7 +180,7 @@ impl Network for Refusing {
 }
 
 #[tokio::test(start_paused = true)]
-async fn ten_thousand_shuffles_spread_first_contact_evenly() {
+async fn ten_thousand_shuffles_spread_first_contacts_evenly() {
     let network = Arc::new(Refusing::default());
     let shared: Arc<dyn Network> = Arc::clone(&network) as _;
     let environment = Environment::new(shared, fastrand::Rng::with_seed(7));
@@ -200,10 +198,10 @@ async fn ten_thousand_shuffles_spread_first_contact_evenly() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn of_three_servers_two_are_dead() {
+async fn two_of_three_servers_are_dead() {
     let cluster = cluster(1).await;
     let (refusing, silent) = (closed_port(), "192.0.2.9:9092".parse().unwrap());
-    let network = Arc::new(Names::default());
+    let network = Arc::new(NamedNetwork::default());
     network.black_holes.lock().push(silent);
     let servers = format!("{refusing},{silent},{}", cluster.brokers()[0].address);
     for seed in 0..6 {
@@ -215,32 +213,11 @@ async fn of_three_servers_two_are_dead() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn all_brokers_are_replaced_and_a_producer_goes_on() {
-    let old = cluster(1).await;
-    let network = Arc::new(Names::default());
-    network.names.lock().insert("seed".to_owned(), vec![old.brokers()[0].address]);
-    let client = Client::connect(config("seed:9092", &[("linger.ms", "0")]), environment(&network, 1), SOON);
-    let client = soon(client).await.expect("a client");
-    let producer = Producer::new(client.clone()).unwrap();
-    offset_of(&send(&producer, 0, "a").await).await.expect("written");
-    let new = cluster(1).await;
-    network.names.lock().insert("seed".to_owned(), new.brokers().iter().map(|b| b.address).collect());
-    drop(old);
-    offset_of(&send(&producer, 0, "b").await).await.expect("written to the new brokers");
-    assert_eq!(log(&new, "t", 0), [(0, "b".to_owned())]);
-    let ports = |cluster: &MockCluster| -> Vec<u16> {
-        cluster.brokers().iter().map(|broker| broker.address.port()).collect()
-    };
-    let known: Vec<u16> = client.snapshot().brokers.values().map(|broker| broker.endpoint.port).collect();
-    assert_eq!(known, ports(&new));
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_name_with_several_addresses_is_tried_in_turn_and_failures_name_them_all() {
+async fn all_addresses_of_a_name_are_tried_and_failures_name_them_all() {
     let cluster = cluster(1).await;
     let good = cluster.brokers()[0].address;
     let (dead, hole) = (closed_port(), "192.0.2.7:9092".parse().unwrap());
-    let network = Arc::new(Names::default());
+    let network = Arc::new(NamedNetwork::default());
     network.black_holes.lock().push(hole);
     network.names.lock().insert("kafka".to_owned(), vec![dead, hole, good]);
     let client = Client::connect(config("kafka:9092", &[]), environment(&network, 1), ms(3000));
@@ -248,105 +225,15 @@ async fn a_name_with_several_addresses_is_tried_in_turn_and_failures_name_them_a
 
     network.names.lock().insert("kafka".to_owned(), vec![dead, hole]);
     let client = Client::connect(config("kafka:9092", &[]), environment(&network, 1), ms(600));
-    let words = soon(client).await.expect_err("nobody there").to_string();
+    let message = soon(client).await.expect_err("unreachable").to_string();
     assert!(
-        words.contains("refused") && words.contains("192.0.2.7") && words.contains("198.51.100.1"),
-        "{words}"
+        message.contains("refused") && message.contains("192.0.2.7") && message.contains("198.51.100.1"),
+        "{message}"
     );
 }
 
 #[tokio::test(start_paused = true)]
-async fn advertised_brokers_replace_the_list() {
-    let cluster = cluster(1).await;
-    let network = Arc::new(Names::default());
-    network.names.lock().insert("seed".to_owned(), vec![cluster.brokers()[0].address]);
-    let client = Client::connect(config("seed:9092", &[]), environment(&network, 1), SOON);
-    let client = soon(client).await.expect("a client");
-    for broker in 1..=3 {
-        soon(client.connection(Route::Broker(broker))).await.expect("a connection");
-    }
-    soon(client.refresh(client.snapshot().generation, Want::Known)).await.expect("metadata");
-    let seeds = network.resolved.lock().iter().filter(|name| *name == "seed").count();
-    assert_eq!(seeds, 1, "the list rests once the brokers are known");
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_cluster_that_came_back_elsewhere_is_found_again() {
-    let old = cluster(1).await;
-    let network = Arc::new(Names::default());
-    network.names.lock().insert("seed".to_owned(), vec![old.brokers()[0].address]);
-    let client = Client::connect(config("seed:9092", &[]), environment(&network, 1), SOON);
-    let client = soon(client).await.expect("a client");
-    let before = client.snapshot().generation;
-    drop(old);
-
-    let new = MockCluster::start(MockConfig { brokers: 2, ..in_memory() }).await.unwrap();
-    network.names.lock().insert("seed".to_owned(), vec![new.brokers()[1].address]);
-    let refreshed = client.retrying("refreshing", SOON, || client.refresh(before, Want::Known));
-    let snapshot = soon(refreshed).await.expect("metadata");
-    assert_eq!(snapshot.brokers.len(), 2);
-    let ports: Vec<u16> = snapshot.brokers.values().map(|broker| broker.endpoint.port).collect();
-    assert_eq!(ports, new.brokers().iter().map(|broker| broker.address.port()).collect::<Vec<_>>());
-    soon(client.connection(Route::Broker(1))).await.expect("the new broker 1");
-    assert!(new.connections(1) > 0);
-}
-
-/// KIP-1102: a broker may send its clients back to the list.
-#[tokio::test(start_paused = true)]
-async fn rebootstrap_required_leads_back_to_the_list() {
-    let cluster = cluster(1).await;
-    let network = Arc::new(Names::default());
-    network.names.lock().insert("seed".to_owned(), vec![cluster.brokers()[0].address]);
-    let client =
-        soon(Client::connect(config("seed:9092", &[]), environment(&network, 1), SOON)).await.unwrap();
-    let code = ottla_protocol::ErrorCode::RebootstrapRequired;
-    cluster.inject(Fault::once(Match::api(ApiKey::Metadata), Reaction::Error(code)));
-    soon(client.refresh(client.snapshot().generation, Want::Known)).await.expect("metadata");
-    assert_eq!(network.resolved.lock().iter().filter(|name| *name == "seed").count(), 2);
-}
-
-/// KIP-899: who does not want it is not sent to the list.
-#[tokio::test(start_paused = true)]
-async fn without_recovery_the_list_is_not_used_again() {
-    let cluster = cluster(1).await;
-    let network = Arc::new(Names::default());
-    network.names.lock().insert("seed".to_owned(), vec![cluster.brokers()[0].address]);
-    let config = config("seed:9092", &[("metadata.recovery.strategy", "none")]);
-    let client = soon(Client::connect(config, environment(&network, 1), SOON)).await.unwrap();
-    for broker in cluster.brokers() {
-        cluster.stop_broker(broker.id).await.unwrap();
-    }
-    let refused = soon(client.refresh(client.snapshot().generation, Want::Known)).await.unwrap_err();
-    assert!(refused.to_string().contains("metadata.recovery.strategy is none"), "{refused}");
-    assert_eq!(network.resolved.lock().iter().filter(|name| *name == "seed").count(), 1);
-    // The brokers that are known are tried as before.
-    for broker in cluster.brokers() {
-        cluster.start_broker(broker.id).await.unwrap();
-    }
-    until(|| client.snapshot().generation > 0).await;
-    let retried =
-        client.retrying("refreshing", SOON, || client.refresh(client.snapshot().generation, Want::Known));
-    soon(retried).await.expect("metadata");
-}
-
-/// KIP-1102: brokers that are there but say nothing are given up after a while.
-#[tokio::test(start_paused = true)]
-async fn brokers_that_say_nothing_are_given_up_for_the_list() {
-    let cluster = cluster(1).await;
-    let network = Arc::new(Names::default());
-    network.names.lock().insert("seed".to_owned(), vec![cluster.brokers()[0].address]);
-    let config = config("seed:9092", &[("metadata.recovery.rebootstrap.trigger.ms", "200")]);
-    let client = soon(Client::connect(config, environment(&network, 1), SOON)).await.unwrap();
-    // PATIENCE between two brokers is a second: only one is asked before the time is over.
-    cluster.inject(Fault::once(Match::api(ApiKey::Metadata), Reaction::Silence));
-    let started = Instant::now();
-    soon(client.refresh(client.snapshot().generation, Want::Known)).await.expect("metadata");
-    assert!(started.elapsed() < SOON / 2, "long before request.timeout.ms");
-    assert_eq!(network.resolved.lock().iter().filter(|name| *name == "seed").count(), 2);
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_list_that_makes_no_sense_is_refused_at_once() {
+async fn invalid_bootstrap_servers_are_refused_at_once() {
     for servers in ["", "host", "host:port", "host:0", ":9092", "host:99999", "a b:1"] {
         let config = Config::from_pairs([("bootstrap.servers", Value::from(servers))]).unwrap();
         let error = Client::new(config, Default::default()).expect_err(servers);
@@ -355,9 +242,9 @@ async fn a_list_that_makes_no_sense_is_refused_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn canonical_names_stand_in_for_the_bootstrap_servers() {
+async fn canonical_names_replace_the_bootstrap_servers() {
     let cluster = cluster(1).await;
-    let network = Arc::new(Names::default());
+    let network = Arc::new(NamedNetwork::default());
     let (good, dead) = (cluster.brokers()[0].address, SocketAddr::new([127, 0, 0, 9].into(), 1));
     network.names.lock().insert("all".to_owned(), vec![good, dead]);
     network.names.lock().insert("broker-1".to_owned(), vec![good]);
@@ -367,11 +254,11 @@ async fn canonical_names_stand_in_for_the_bootstrap_servers() {
     let connected = Client::connect(config(&servers, &pairs), environment(&network, 1), SOON);
     soon(connected).await.expect("a client");
     assert!(network.resolved.lock().contains(&"broker-1".to_owned()));
-    // Nobody is there any more: every name that was tried is told, and why.
-    let nobody = closed_port();
-    network.names.lock().insert("broker-1".to_owned(), vec![nobody]);
+    // No server is left: the error names every canonical name with its cause.
+    let unreachable = closed_port();
+    network.names.lock().insert("broker-1".to_owned(), vec![unreachable]);
     let connected = Client::connect(config(&servers, &pairs), environment(&network, 1), SOON);
-    let error = soon(connected).await.expect_err("nobody there");
+    let error = soon(connected).await.expect_err("unreachable");
     let tried: Vec<String> =
         error.attempts().iter().filter_map(|attempt| attempt.context().address.clone()).collect();
     for name in ["nowhere.invalid:1", "broker-1:", "127.0.0.9:"] {
@@ -380,19 +267,19 @@ async fn canonical_names_stand_in_for_the_bootstrap_servers() {
 }
 
 #[tokio::test]
-async fn the_system_knows_names_of_addresses() {
+async fn the_system_resolves_canonical_names() {
     let name = soon(Environment::default().network.canonical_name([127, 0, 0, 1].into())).await;
     assert!(!name.expect("a name, or the address").is_empty());
 }
 
 #[tokio::test(start_paused = true)]
-async fn ipv6_is_an_address_like_any_other() {
+async fn ipv6_addresses_work() {
     let shape = ottla_mock::MockConfig { host: "::1".to_owned(), brokers: 2, ..Default::default() };
     let cluster = ottla_mock::MockCluster::start(shape).await.expect("IPv6 on the loopback interface");
     cluster.create_topic(ottla_mock::TopicSpec::new("t").partitions(2)).unwrap();
     assert!(cluster.bootstrap().starts_with("[::1]:"), "{}", cluster.bootstrap());
-    // By its address, and by a name whose other address, of the old kind, is dead.
-    let network = Arc::new(Names::default());
+    // By the IPv6 address, and by a name whose IPv4 address is dead.
+    let network = Arc::new(NamedNetwork::default());
     let six = cluster.brokers()[0].address;
     let dead = closed_port();
     network.names.lock().insert("both".to_owned(), vec![dead, six]);
@@ -403,7 +290,7 @@ async fn ipv6_is_an_address_like_any_other() {
         let client = soon(Client::connect(config(&server, &[]), environment, SOON)).await.expect("connected");
         let found = soon(client.topics(&["t".into()], IfMissing::Create, SOON)).await.expect("a topic");
         assert_eq!(found[0].partitions.len(), 2);
-        // The brokers advertise their IPv6 addresses, and are reached there.
+        // The brokers advertise their IPv6 addresses.
         for broker in [1, 2] {
             let connection = soon(client.connection(Route::Broker(broker))).await.expect("connected");
             assert_eq!(connection.endpoint().host, "::1");
@@ -411,12 +298,13 @@ async fn ipv6_is_an_address_like_any_other() {
     }
 }
 
-/// Regression: each of hundreds of addresses that do not answer took all of
-/// `socket.connection.setup.timeout.ms`, one after the other, and a broker behind them was out of reach.
+/// Regression: each of hundreds of unresponsive addresses took all of
+/// `socket.connection.setup.timeout.ms`, one after the other, so that a broker behind them was never
+/// reached.
 #[tokio::test(start_paused = true)]
-async fn a_broker_behind_hundreds_of_dead_addresses_is_reached_in_time() {
+async fn a_broker_after_hundreds_of_dead_addresses_is_reached_in_time() {
     let cluster = cluster(1).await;
-    let network = Arc::new(Names::default());
+    let network = Arc::new(NamedNetwork::default());
     let holes: Vec<SocketAddr> =
         (0..300).map(|n| SocketAddr::from(([192, 0, 2, (n % 250) as u8], 9000 + n))).collect();
     network.black_holes.lock().extend(&holes);
@@ -433,7 +321,7 @@ async fn a_broker_behind_hundreds_of_dead_addresses_is_reached_in_time() {
     network.names.lock().insert("kafka".to_owned(), holes);
     let started = Instant::now();
     let connected = ottla_client::connection::connect(&endpoint, &settings, &environment, None);
-    let error = soon(connected).await.expect_err("nobody there");
+    let error = soon(connected).await.expect_err("unreachable");
     assert!(started.elapsed() <= ms(31_000), "{:?}", started.elapsed());
     assert_eq!(error.attempts().len(), 300);
     assert!(error.to_string().len() < 2000, "{error}");

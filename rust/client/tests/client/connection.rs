@@ -1,6 +1,6 @@
-//! Proves: requests are pipelined up to the limit; whatever ends a connection ends it for everyone
-//! with one cause (silence, ids that do not fit, impossible lengths, cut frames, answers that
-//! nobody asked for); a caller who gives up harms no other; memory follows bytes, not promises.
+//! Proves: requests are pipelined up to the limit; whatever closes a connection fails all its requests
+//! with one cause (silence, wrong correlation ids, impossible lengths, cut frames, responses to no
+//! request); a caller that gives up affects no other; memory grows with bytes received, not announced.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -32,17 +32,18 @@ fn ask(connection: &Arc<Connection>) -> tokio::task::JoinHandle<Result<MetadataR
     tokio::spawn(async move { connection.request(&MetadataRequest::default(), VERSION).await })
 }
 
-async fn answer(stream: &mut DuplexStream, correlation_id: i32, controller_id: i32) {
+async fn respond_metadata(stream: &mut DuplexStream, correlation_id: i32, controller_id: i32) {
     let response = MetadataResponse { controller_id, ..Default::default() };
     respond(stream, API, VERSION, correlation_id, &response).await;
 }
 
-/// A server that shakes hands, reads `requests` requests, sends `bytes` and stays.
-async fn saying(requests: usize, bytes: Vec<u8>) -> std::net::SocketAddr {
+/// A server that completes the handshake, reads `requests` requests, sends `bytes` and keeps the
+/// connection open.
+async fn server_sending(requests: usize, bytes: Vec<u8>) -> std::net::SocketAddr {
     server(move |mut stream| {
         let bytes = bytes.clone();
         async move {
-            shake_hands(&mut stream).await;
+            handshake(&mut stream).await;
             for _ in 0..requests {
                 read_request(&mut stream).await;
             }
@@ -52,14 +53,14 @@ async fn saying(requests: usize, bytes: Vec<u8>) -> std::net::SocketAddr {
     })
 }
 
-/// The words with which two requests in flight end; they must be the same.
-async fn end_of_two(connection: &Arc<Connection>) -> (Kind, String) {
+/// The kind and message of the error that two requests in flight get; it must be the same.
+async fn error_of_two(connection: &Arc<Connection>) -> (Kind, String) {
     let (first, second) = (ask(connection), ask(connection));
-    let first = soon(first).await.unwrap().expect_err("no answer");
-    let second = soon(second).await.unwrap().expect_err("no answer");
+    let first = soon(first).await.unwrap().expect_err("no response");
+    let second = soon(second).await.unwrap().expect_err("no response");
     assert_eq!(first.message(), second.message());
-    assert_eq!(connection.cause_of_death().expect("dead").message(), first.message());
-    // Whoever asks later hears the same.
+    assert_eq!(connection.close_reason().expect("dead").message(), first.message());
+    // Later requests get the same error.
     let later = soon(connection.request(&MetadataRequest::default(), VERSION)).await.expect_err("dead");
     assert_eq!(later.message(), first.message());
     (first.kind(), first.to_string())
@@ -73,7 +74,7 @@ async fn requests_are_pipelined_up_to_the_limit() {
     let address = server(move |mut stream| {
         let (counter, mut wait) = (Arc::clone(&counter), wait.clone());
         async move {
-            shake_hands(&mut stream).await;
+            handshake(&mut stream).await;
             let mut ids = Vec::new();
             for _ in 0..3 {
                 ids.push(read_request(&mut stream).await.unwrap().correlation_id);
@@ -81,11 +82,11 @@ async fn requests_are_pipelined_up_to_the_limit() {
             }
             wait.wait_for(|go| *go).await.unwrap();
             for id in ids {
-                answer(&mut stream, id, id).await;
+                respond_metadata(&mut stream, id, id).await;
             }
             while let Some(header) = read_request(&mut stream).await {
                 counter.fetch_add(1, Ordering::SeqCst);
-                answer(&mut stream, header.correlation_id, header.correlation_id).await;
+                respond_metadata(&mut stream, header.correlation_id, header.correlation_id).await;
             }
         }
     });
@@ -97,26 +98,26 @@ async fn requests_are_pipelined_up_to_the_limit() {
     go.send_replace(true);
     let mut controllers = Vec::new();
     for asked in asked {
-        controllers.push(soon(asked).await.unwrap().expect("an answer").controller_id);
+        controllers.push(soon(asked).await.unwrap().expect("a response").controller_id);
     }
     controllers.sort_unstable();
-    assert_eq!(controllers, [1, 2, 3, 4, 5], "each answer went to its own request");
+    assert_eq!(controllers, [1, 2, 3, 4, 5], "each request got its own response");
 }
 
 #[tokio::test(start_paused = true)]
-async fn silence_ends_the_connection_for_everyone_who_waits() {
-    let connection = open(saying(2, Vec::new()).await, &[("request.timeout.ms", "150")]).await;
+async fn silence_closes_the_connection_for_all_waiters() {
+    let connection = open(server_sending(2, Vec::new()).await, &[("request.timeout.ms", "150")]).await;
     let watch = Instant::now();
-    let (kind, words) = end_of_two(&connection).await;
+    let (kind, message) = error_of_two(&connection).await;
     assert_eq!(kind, Kind::Connection);
-    assert!(words.contains("no answer to Metadata v12 within 150 ms"), "{words}");
+    assert!(message.contains("no response to Metadata v12 within 150 ms"), "{message}");
     assert_took(watch, ms(140), ms(600));
 }
 
 #[tokio::test(start_paused = true)]
-async fn bytes_that_trickle_do_not_prolong_the_time() {
+async fn trickling_bytes_do_not_extend_the_timeout() {
     let address = server(|mut stream| async move {
-        shake_hands(&mut stream).await;
+        handshake(&mut stream).await;
         read_request(&mut stream).await;
         let _ = stream.write_all(&1000_u32.to_be_bytes()).await;
         while stream.write_all(&[0]).await.is_ok() {
@@ -130,12 +131,12 @@ async fn bytes_that_trickle_do_not_prolong_the_time() {
     assert!(error.message().contains("within 150 ms"), "{error}");
 }
 
-/// Regression: each answer to others started the look for overdue requests anew.
+/// Regression: each response to another request restarted the search for overdue requests.
 #[tokio::test(start_paused = true)]
 async fn a_busy_connection_still_notices_an_overdue_request() {
     let address = server(|mut stream| async move {
-        shake_hands(&mut stream).await;
-        // Every answer comes, each of them too late.
+        handshake(&mut stream).await;
+        // Every response arrives, each of them too late.
         let mut due: std::collections::VecDeque<(Instant, i32)> = Default::default();
         loop {
             tokio::select! {
@@ -145,7 +146,7 @@ async fn a_busy_connection_still_notices_an_overdue_request() {
                 },
                 () = tokio::time::sleep_until(due.front().map_or(Instant::now() + ms(1000), |due| due.0)) => {
                     if let Some((_, id)) = due.pop_front() {
-                        answer(&mut stream, id, id).await;
+                        respond_metadata(&mut stream, id, id).await;
                     }
                 }
             }
@@ -163,84 +164,85 @@ async fn a_busy_connection_still_notices_an_overdue_request() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn answers_with_ids_that_do_not_fit_end_the_connection() {
+async fn responses_with_wrong_correlation_ids_close_the_connection() {
     let frame = |id: i32| [&4_u32.to_be_bytes()[..], &id.to_be_bytes()].concat();
     for (bytes, cause) in [
-        (frame(77), "correlation id 77 where 1 was due"),
-        (frame(2), "correlation id 2 where 1 was due"),
-        (frame(0), "correlation id 0 where 1 was due"),
+        (frame(77), "correlation id 77 instead of 1"),
+        (frame(2), "correlation id 2 instead of 1"),
+        (frame(0), "correlation id 0 instead of 1"),
     ] {
-        let connection = open(saying(2, bytes).await, &[]).await;
-        let (kind, words) = end_of_two(&connection).await;
+        let connection = open(server_sending(2, bytes).await, &[]).await;
+        let (kind, message) = error_of_two(&connection).await;
         assert_eq!(kind, Kind::Protocol);
-        assert!(words.contains(cause), "{words}");
+        assert!(message.contains(cause), "{message}");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_repeated_answer_and_one_that_nobody_asked_for_end_the_connection() {
+async fn repeated_and_unrequested_responses_close_the_connection() {
     let address = server(|mut stream| async move {
-        shake_hands(&mut stream).await;
+        handshake(&mut stream).await;
         let id = read_request(&mut stream).await.unwrap().correlation_id;
-        answer(&mut stream, id, 1).await;
-        answer(&mut stream, id, 2).await;
+        respond_metadata(&mut stream, id, 1).await;
+        respond_metadata(&mut stream, id, 2).await;
         let _ = stream.read_u8().await;
     });
     let connection = open(address, &[]).await;
-    soon(ask(&connection)).await.unwrap().expect("the first answer");
-    until(|| connection.cause_of_death().is_some()).await;
-    assert!(connection.cause_of_death().unwrap().message().contains("nobody asked for"));
+    soon(ask(&connection)).await.unwrap().expect("the first response");
+    until(|| connection.close_reason().is_some()).await;
+    assert!(connection.close_reason().unwrap().message().contains("a response to no request"));
 
-    // One that comes along with the handshake's.
-    let connection = open(saying(0, [0, 0, 0, 4, 0, 0, 0, 9].to_vec()).await, &[]).await;
-    until(|| connection.cause_of_death().is_some()).await;
+    // One that arrives together with the handshake's last response.
+    let connection = open(server_sending(0, [0, 0, 0, 4, 0, 0, 0, 9].to_vec()).await, &[]).await;
+    until(|| connection.close_reason().is_some()).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn impossible_lengths_and_cut_frames_end_the_connection() {
+async fn impossible_lengths_and_cut_frames_close_the_connection() {
     let cases: [(&[u8], &str); 6] = [
         (&[0xff, 0xff, 0xff, 0xff], "announces -1 bytes"),
         (&[0x7f, 0xff, 0xff, 0xff], "announces 2147483647 bytes"),
         (&[0, 0, 0, 0], "announces 0 bytes"),
         (&[0, 0, 0, 3, 1, 2, 3], "announces 3 bytes"),
         (b"HTTP/1.1 200 OK\r\n\r\n", "HTTP"),
-        (&[0, 0, 0, 9, 0, 0, 0, 1, 5, 0, 0, 0, 0], "malformed answer to Metadata"),
+        (&[0, 0, 0, 9, 0, 0, 0, 1, 5, 0, 0, 0, 0], "malformed response to Metadata"),
     ];
     for (bytes, cause) in cases {
-        let connection = open(saying(2, bytes.to_vec()).await, &[("request.timeout.ms", "3000")]).await;
+        let connection =
+            open(server_sending(2, bytes.to_vec()).await, &[("request.timeout.ms", "3000")]).await;
         let (first, second) = (ask(&connection), ask(&connection));
-        let error = soon(first).await.unwrap().expect_err("no answer");
+        let error = soon(first).await.unwrap().expect_err("no response");
         assert!(error.to_string().contains(cause), "{cause}: {error}");
-        soon(second).await.unwrap().expect_err("the connection is dead");
+        soon(second).await.unwrap().expect_err("the connection is closed");
     }
-    // Half a frame, then the end; half a frame, then silence.
+    // Half a frame, then the end of the stream; half a frame, then silence.
     let address = server(|mut stream| async move {
-        shake_hands(&mut stream).await;
+        handshake(&mut stream).await;
         read_request(&mut stream).await;
         let _ = stream.write_all(&[0, 0, 1, 0, 0, 0, 0, 1]).await;
     });
     let error = soon(ask(&open(address, &[]).await)).await.unwrap().expect_err("cut off");
     assert!(error.message().contains("closed the connection"), "{error}");
-    let half = saying(1, [0, 0, 1, 0, 0, 0, 0, 1].to_vec()).await;
+    let half = server_sending(1, [0, 0, 1, 0, 0, 0, 0, 1].to_vec()).await;
     let error = soon(ask(&open(half, &[("request.timeout.ms", "100")]).await)).await.unwrap();
     assert!(error.expect_err("silence").message().contains("within 100 ms"));
 }
 
-/// Regression: the place of a request whose caller had gone was given away while the broker still
-/// worked on it.
+/// Regression: the permit of a request whose caller had gone was reused while the broker still processed
+/// the request.
 #[tokio::test(start_paused = true)]
-async fn giving_up_harms_no_other_and_keeps_the_limit() {
+async fn a_caller_that_gives_up_affects_no_other_and_keeps_the_limit() {
     let read = Arc::new(AtomicUsize::new(0));
     let counter = Arc::clone(&read);
     let (go, wait) = tokio::sync::watch::channel(false);
     let address = server(move |mut stream| {
         let (counter, mut wait) = (Arc::clone(&counter), wait.clone());
         async move {
-            shake_hands(&mut stream).await;
+            handshake(&mut stream).await;
             while let Some(header) = read_request(&mut stream).await {
                 counter.fetch_add(1, Ordering::SeqCst);
                 wait.wait_for(|go| *go).await.unwrap();
-                answer(&mut stream, header.correlation_id, header.correlation_id).await;
+                respond_metadata(&mut stream, header.correlation_id, header.correlation_id).await;
             }
         }
     });
@@ -253,11 +255,11 @@ async fn giving_up_harms_no_other_and_keeps_the_limit() {
     assert_eq!(connection.in_flight(), 1, "the first is still with the broker");
     assert_eq!(read.load(Ordering::SeqCst), 1);
     go.send_replace(true);
-    assert_eq!(soon(second).await.unwrap().expect("an answer").controller_id, 2);
+    assert_eq!(soon(second).await.unwrap().expect("a response").controller_id, 2);
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_old_broker_is_asked_again_in_its_own_version() {
+async fn an_old_broker_is_retried_in_its_own_version() {
     let address = server(|mut stream| async move {
         let header = read_request(&mut stream).await.unwrap();
         let own = ApiVersion { api_key: ApiKey::ApiVersions as i16, min_version: 0, max_version: 2 };
@@ -270,8 +272,8 @@ async fn an_old_broker_is_asked_again_in_its_own_version() {
         let again = read_request(&mut stream).await.unwrap();
         assert_eq!(again.api_version, 2);
         let metadata = ApiVersion { api_key: API as i16, min_version: 0, max_version: 5 };
-        let answer = ApiVersionsResponse { api_keys: vec![metadata], ..Default::default() };
-        respond(&mut stream, ApiKey::ApiVersions, 2, again.correlation_id, &answer).await;
+        let response = ApiVersionsResponse { api_keys: vec![metadata], ..Default::default() };
+        respond(&mut stream, ApiKey::ApiVersions, 2, again.correlation_id, &response).await;
         let _ = stream.read_u8().await;
     });
     let connection = open(address, &[]).await;
@@ -285,9 +287,9 @@ async fn an_old_broker_is_asked_again_in_its_own_version() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn closing_tells_those_who_wait_and_frees_the_socket() {
+async fn closing_fails_all_waiters_and_frees_the_socket() {
     let address = server(|mut stream| async move {
-        shake_hands(&mut stream).await;
+        handshake(&mut stream).await;
         while read_request(&mut stream).await.is_some() {}
     });
     let connection = open(address, &[]).await;
@@ -298,12 +300,12 @@ async fn closing_tells_those_who_wait_and_frees_the_socket() {
     assert!(error.message().contains("closed by this client"), "{error}");
 }
 
-/// Regression: a byte behind a whole response ended the connection; librdkafka's mock cluster sends one in
-/// some versions of Metadata.
+/// Regression: a byte after a complete response closed the connection; librdkafka's mock cluster sends
+/// one in some versions of Metadata.
 #[tokio::test(start_paused = true)]
-async fn bytes_behind_a_whole_response_are_ignored() {
+async fn trailing_bytes_after_a_response_are_ignored() {
     let address = server(|mut stream| async move {
-        shake_hands(&mut stream).await;
+        handshake(&mut stream).await;
         while let Some(header) = read_request(&mut stream).await {
             let response = MetadataResponse { controller_id: header.correlation_id, ..Default::default() };
             let frame = response_frame(API, VERSION, header.correlation_id, &response).expect("a frame");
@@ -319,5 +321,5 @@ async fn bytes_behind_a_whole_response_are_ignored() {
         let response = soon(connection.request(&MetadataRequest::default(), VERSION)).await;
         assert!(response.is_ok_and(|response| response.controller_id > 0));
     }
-    assert!(connection.cause_of_death().is_none());
+    assert!(connection.close_reason().is_none());
 }

@@ -1,5 +1,5 @@
-//! Proves: a coordinator is looked up once for all who ask, kept until an error says otherwise, and
-//! looked up again then; one that is loading is waited for.
+//! Proves: concurrent callers share one lookup of a coordinator, which is kept until an error
+//! invalidates it and then looked up again; a coordinator that is loading is waited for.
 
 use crate::support::*;
 use ottla_client::{Client, Coordinator, CoordinatorKind, Error, Kind};
@@ -10,7 +10,7 @@ use ottla_protocol::{ApiKey, ErrorCode};
 const GROUP: CoordinatorKind = CoordinatorKind::Group;
 const FIND: ApiKey = ApiKey::FindCoordinator;
 
-fn looks(cluster: &MockCluster) -> u64 {
+fn lookups(cluster: &MockCluster) -> u64 {
     cluster.request_count(None, FIND)
 }
 
@@ -18,7 +18,7 @@ async fn find(client: &Client, key: &str) -> Coordinator {
     soon(client.coordinator(GROUP, key)).await.expect("a coordinator")
 }
 
-/// One request to the coordinator, judged.
+/// Sends one request to the coordinator and checks its error code.
 async fn ask(coordinator: Coordinator) -> Result<i32, Error> {
     let request = DescribeGroupsRequest { groups: vec!["g".to_owned()], ..Default::default() };
     let version = coordinator.version::<DescribeGroupsRequest>(5)?;
@@ -34,7 +34,7 @@ async fn asked(client: &Client) -> Result<i32, Error> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_look_serves_all_who_ask_and_is_kept() {
+async fn one_lookup_serves_all_callers_and_is_kept() {
     let cluster = cluster(1).await;
     let client = client(&cluster, &[]).await;
     cluster.inject(Fault::once(Match::api(FIND), Reaction::Delay(ms(50))));
@@ -51,19 +51,22 @@ async fn one_look_serves_all_who_ask_and_is_kept() {
     brokers.dedup();
     assert_eq!(brokers.len(), 1);
     for _ in 0..5 {
-        assert_eq!(asked(&client).await.expect("an answer"), brokers[0]);
+        assert_eq!(asked(&client).await.expect("a response"), brokers[0]);
     }
-    assert_eq!(looks(&cluster), 1);
-    // Requests to it do not share the connection of those for data.
-    let lanes =
-        client.connections().iter().filter(|c| c.lane == ottla_client::connection::Lane::Coordinator).count();
-    assert_eq!(lanes, 1);
+    assert_eq!(lookups(&cluster), 1);
+    // Its requests do not share the connection for data.
+    let roles = client
+        .connections()
+        .iter()
+        .filter(|c| c.role == ottla_client::connection::ConnectionRole::Coordinator)
+        .count();
+    assert_eq!(roles, 1);
     find(&client, "another").await;
-    assert_eq!(looks(&cluster), 2, "each key has its own");
+    assert_eq!(lookups(&cluster), 2, "each key has its own");
 }
 
 #[tokio::test(start_paused = true)]
-async fn all_who_wait_for_a_look_that_fails_get_its_error() {
+async fn all_waiters_for_a_failed_lookup_get_its_error() {
     let cluster = cluster(1).await;
     let client = client(&cluster, &[]).await;
     cluster.inject(Fault::once(Match::api(FIND), Reaction::Delay(ms(200))));
@@ -80,45 +83,45 @@ async fn all_who_wait_for_a_look_that_fails_get_its_error() {
         assert_eq!(error.kind(), Kind::Authorization, "{error}");
         assert!(error.message().contains("no coordinator of the group g"), "{error}");
     }
-    assert_eq!(looks(&cluster), 1);
-    // A failure is not remembered beyond those who waited for it.
+    assert_eq!(lookups(&cluster), 1);
+    // Only callers that waited for the failed lookup get its error.
     find(&client, "g").await;
-    assert_eq!(looks(&cluster), 2);
+    assert_eq!(lookups(&cluster), 2);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_broker_that_is_not_the_coordinator_any_more_is_asked_about_again() {
+async fn a_coordinator_that_moved_is_looked_up_again() {
     let cluster = cluster(1).await;
     let client = client(&cluster, &[]).await;
     for (round, code) in
         [ErrorCode::NotCoordinator, ErrorCode::CoordinatorNotAvailable].into_iter().enumerate()
     {
         cluster.inject(Fault::once(Match::api(ApiKey::DescribeGroups), Reaction::Error(code)));
-        asked(&client).await.expect("an answer");
-        assert_eq!(looks(&cluster), 2 + round as u64);
+        asked(&client).await.expect("a response");
+        assert_eq!(lookups(&cluster), 2 + round as u64);
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_old_answer_does_not_forget_what_was_found_since() {
+async fn an_old_response_does_not_remove_a_newer_entry() {
     let cluster = cluster(1).await;
     let client = client(&cluster, &[]).await;
     let old = find(&client, "g").await;
     client.forget_coordinator(GROUP, "g", old.broker());
     let new = find(&client, "g").await;
-    assert_eq!(looks(&cluster), 2);
-    // The same broker, found anew: the first one's refusal says nothing about that.
+    assert_eq!(lookups(&cluster), 2);
+    // The same broker, found by a new lookup: an error of the old entry does not affect it.
     assert_eq!(old.refusal(ErrorCode::NotCoordinator).context().broker, Some(old.broker()));
     client.forget_coordinator(GROUP, "g", new.broker() + 1);
     find(&client, "g").await;
-    assert_eq!(looks(&cluster), 2);
+    assert_eq!(lookups(&cluster), 2);
     new.forget();
     find(&client, "g").await;
-    assert_eq!(looks(&cluster), 3);
+    assert_eq!(lookups(&cluster), 3);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_coordinator_that_loads_is_waited_for_and_not_looked_up() {
+async fn a_loading_coordinator_is_waited_for_and_not_looked_up() {
     let cluster = cluster(1).await;
     let client = client(&cluster, &[]).await;
     let loading = Fault {
@@ -129,30 +132,30 @@ async fn a_coordinator_that_loads_is_waited_for_and_not_looked_up() {
         )
     };
     let loading = cluster.inject(loading);
-    asked(&client).await.expect("an answer");
-    assert_eq!((cluster.fault_hits(loading), looks(&cluster)), (4, 1));
+    asked(&client).await.expect("a response");
+    assert_eq!((cluster.fault_hits(loading), lookups(&cluster)), (4, 1));
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_lost_connection_has_it_looked_up_again() {
+async fn a_lost_connection_causes_a_new_lookup() {
     let cluster = cluster(1).await;
     let client = client(&cluster, &[]).await;
-    let first = asked(&client).await.expect("an answer");
+    let first = asked(&client).await.expect("a response");
     let cut = Match::api(ApiKey::DescribeGroups);
     cluster.inject(Fault::once(cut, Reaction::Disconnect(When::BeforeHandling)));
-    assert_eq!(asked(&client).await.expect("an answer"), first);
-    assert_eq!(looks(&cluster), 2);
+    assert_eq!(asked(&client).await.expect("a response"), first);
+    assert_eq!(lookups(&cluster), 2);
     cluster.stop_broker(first).await.unwrap();
-    assert_ne!(asked(&client).await.expect("an answer"), first);
+    assert_ne!(asked(&client).await.expect("a response"), first);
 }
 
 #[tokio::test(start_paused = true)]
-async fn looking_is_tried_again_while_there_is_none_and_ends_in_time() {
+async fn lookups_are_retried_until_the_timeout() {
     let cluster = cluster(1).await;
     let client = client(&cluster, &[]).await;
     let none = Reaction::Error(ErrorCode::CoordinatorNotAvailable);
     let some = cluster.inject(Fault { times: Some(3), ..Fault::new(Match::api(FIND), none.clone()) });
-    asked(&client).await.expect("an answer");
+    asked(&client).await.expect("a response");
     assert_eq!(cluster.fault_hits(some), 3);
     cluster.inject(Fault::new(Match::api(FIND), none));
     client.forget_coordinator(GROUP, "g", find(&client, "g").await.broker());

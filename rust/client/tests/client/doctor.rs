@@ -130,7 +130,7 @@ async fn all_addresses_of_a_name_are_looked_at_and_each_has_its_facts() {
     let cluster = cluster(1).await;
     let (good, closed) = (cluster.brokers()[0].address, closed_port());
     let hole: SocketAddr = "192.0.2.1:9092".parse().unwrap();
-    let network = Arc::new(Names::default());
+    let network = Arc::new(NamedNetwork::default());
     network.names.lock().insert("kafka".to_owned(), vec![hole, closed, good]);
     network.black_holes.lock().push(hole);
     let config = config("kafka:9092", &[("socket.connection.setup.timeout.ms", "300")]);
@@ -277,7 +277,7 @@ async fn a_missing_token_is_not_the_brokers_refusal() {
             ("sasl.mechanism", "OAUTHBEARER"),
             ("socket.connection.setup.timeout.ms", "400"),
         ];
-        let environment = memory_environment().with_tokens(Arc::new(Tokenless(silent)));
+        let environment = memory_environment().with_token_provider(Arc::new(Tokenless(silent)));
         let facts =
             soon(examine(config(&server, &pairs), environment, Question::default(), SOON / 2)).await.unwrap();
         let address = only(&facts);

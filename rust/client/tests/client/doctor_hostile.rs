@@ -177,7 +177,7 @@ async fn spoiled_answers_end_in_facts() {
 /// Metadata with a hundred thousand brokers, in a few megabytes: not all of them are looked at.
 async fn a_cluster_of_very_many_brokers() {
     let liar = tcp_server(|mut stream| async move {
-        if shake_hands(&mut stream).await.is_none() {
+        if handshake(&mut stream).await.is_none() {
             return;
         }
         while let Some(header) = read_request(&mut stream).await {
@@ -194,7 +194,7 @@ async fn a_cluster_of_very_many_brokers() {
         }
     });
     let config = config(&liar.await.to_string(), &[]);
-    let environment = environment(&Arc::new(Names::default()), 1);
+    let environment = environment(&Arc::new(NamedNetwork::default()), 1);
     let facts = soon(examine(config, environment, Question::default(), 3 * SOON)).await.unwrap();
     assert_eq!(facts.cluster.expect("a view").brokers.len(), 100_000);
     assert_eq!(facts.brokers.len(), 10_000);

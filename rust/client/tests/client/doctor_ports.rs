@@ -147,11 +147,11 @@ async fn frames_that_make_no_sense() {
 #[tokio::test(start_paused = true)]
 async fn a_broker_that_goes_away_after_its_versions() {
     let gone = server(|mut stream| async move {
-        let _ = shake_hands(&mut stream).await;
+        let _ = handshake(&mut stream).await;
     });
     is(gone, &[], Check::Metadata, Reason::Closed).await;
     let silent = server(|mut stream| async move {
-        let _ = shake_hands(&mut stream).await;
+        let _ = handshake(&mut stream).await;
         hold(stream).await;
     });
     let words = is(silent, &[], Check::Metadata, Reason::TimedOut).await;

@@ -1,16 +1,16 @@
-//! Proves: what changed between two snapshots is told once and completely, whatever the snapshots
-//! are; a subscriber who is too slow is told how much it missed, and holds nobody up.
+//! Proves: the events between any two snapshots are complete and without duplicates; a slow subscriber
+//! learns how many events it missed, and delays no other.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ottla_client::metadata::{Cache, Event, Snapshot, Want, changes};
+use ottla_client::metadata::{Cache, Event, Snapshot, TopicSelector, diff};
 use ottla_protocol::messages::metadata::{
     MetadataResponse, MetadataResponseBroker, MetadataResponsePartition, MetadataResponseTopic,
 };
 use ottla_protocol::wire::Uuid;
 use proptest::prelude::*;
 
-/// Topic by name: a number for its id, and each partition's leader.
+/// A topic by name: a number for its id, and each partition's leader.
 type Topics = BTreeMap<u8, (u8, Vec<i32>)>;
 
 #[derive(Debug, Clone, PartialEq)]
@@ -27,7 +27,7 @@ fn world() -> impl Strategy<Value = World> {
     (brokers, topics).prop_map(|(brokers, topics)| World { brokers, topics })
 }
 
-fn answer(world: &World) -> MetadataResponse {
+fn response(world: &World) -> MetadataResponse {
     let broker = |(node_id, port): (&i32, &u16)| MetadataResponseBroker {
         node_id: *node_id,
         host: "host".to_owned(),
@@ -50,7 +50,7 @@ fn answer(world: &World) -> MetadataResponse {
     };
     MetadataResponse {
         brokers: world.brokers.iter().map(broker).collect(),
-        // With KRaft, any broker: no event tells of it.
+        // With KRaft any broker is reported, and no event is sent.
         controller_id: 5,
         topics: world.topics.iter().map(topic).collect(),
         ..Default::default()
@@ -58,10 +58,10 @@ fn answer(world: &World) -> MetadataResponse {
 }
 
 fn snapshot(world: &World) -> Snapshot {
-    Snapshot::default().updated(answer(world), true)
+    Snapshot::default().updated(response(world), true)
 }
 
-/// Does to `world` what the events say, and takes from `after` only what an event does not carry.
+/// Applies the events to `world`; takes from `after` only what events do not contain.
 fn apply(world: &mut World, events: &[Event], after: &World) {
     let number = |topic: &str| topic[1..].parse::<u8>().unwrap();
     for event in events {
@@ -98,16 +98,16 @@ fn apply(world: &mut World, events: &[Event], after: &World) {
 
 proptest! {
     #[test]
-    fn what_is_told_leads_from_before_to_after(mut before in world(), after in world()) {
-        // Partitions do not go away while a topic is the same one.
+    fn events_lead_from_one_snapshot_to_the_next(mut before in world(), after in world()) {
+        // A topic never loses partitions under one id.
         for (name, (id, leaders)) in &mut before.topics {
             if let Some((now, after)) = after.topics.get(name) && now == id {
                 leaders.truncate(after.len());
             }
         }
-        let events = changes(&snapshot(&before), &snapshot(&after));
-        let told: BTreeSet<String> = events.iter().map(ToString::to_string).collect();
-        prop_assert_eq!(told.len(), events.len(), "nothing is told twice");
+        let events = diff(&snapshot(&before), &snapshot(&after));
+        let reported: BTreeSet<String> = events.iter().map(ToString::to_string).collect();
+        prop_assert_eq!(reported.len(), events.len(), "no event is sent twice");
         let mut world = before;
         apply(&mut world, &events, &after);
         prop_assert_eq!(world, after);
@@ -115,19 +115,19 @@ proptest! {
 }
 
 #[test]
-fn nothing_is_told_of_what_stays() {
+fn an_unchanged_cluster_has_no_events() {
     let world = World { brokers: [(1, 9092)].into(), topics: [(0, (1, vec![1, 1]))].into() };
-    assert!(changes(&snapshot(&world), &snapshot(&world)).is_empty());
+    assert!(diff(&snapshot(&world), &snapshot(&world)).is_empty());
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_is_slow_is_told_how_much_it_missed() {
+async fn a_slow_subscriber_learns_how_much_it_missed() {
     let cache = Cache::default();
     let mut events = cache.events().subscribe();
     let mut world = World { brokers: [(1, 9092)].into(), topics: Topics::new() };
-    for turn in 0..5_000 {
-        world.brokers.insert(1, 9092 + turn % 2);
-        cache.process_response(answer(&world), true, Want::Known);
+    for round in 0..5_000 {
+        world.brokers.insert(1, 9092 + round % 2);
+        cache.process_response(response(&world), true, TopicSelector::Tracked);
     }
     let missed = match events.recv().await {
         Err(tokio::sync::broadcast::error::RecvError::Lagged(missed)) => missed,
@@ -137,6 +137,6 @@ async fn who_is_slow_is_told_how_much_it_missed() {
     while events.try_recv().is_ok() {
         taken += 1;
     }
-    // The broker came, and moved in each turn but the first.
+    // The broker is added, and then moves in each round.
     assert_eq!(missed + taken, 5_000);
 }

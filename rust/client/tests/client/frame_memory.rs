@@ -1,6 +1,6 @@
-//! Proves: the memory of a connection does not grow because a frame announces its length.
+//! Proves: an announced frame length does not make a connection allocate memory.
 
-// Only Linux tells a process how much memory it takes.
+// Only Linux reports a process's memory.
 #![cfg(target_os = "linux")]
 
 use crate::support::*;
@@ -9,7 +9,7 @@ use ottla_client::connection::{Endpoint, Settings, connect};
 use ottla_protocol::messages::metadata::MetadataRequest;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-/// Bytes of this process that are resident, as Linux tells.
+/// The resident memory of this process in bytes.
 fn resident() -> usize {
     let pages = std::fs::read_to_string("/proc/self/statm").unwrap();
     pages.split(' ').nth(1).unwrap().parse::<usize>().unwrap() * 4096
@@ -21,9 +21,9 @@ fn reserved() -> usize {
 }
 
 #[tokio::test]
-async fn an_announced_length_takes_no_memory() {
+async fn an_announced_length_allocates_no_memory() {
     let address = tcp_server(|mut stream| async move {
-        shake_hands(&mut stream).await;
+        handshake(&mut stream).await;
         read_request(&mut stream).await;
         let _ = stream.write_all(&1_900_000_000_u32.to_be_bytes()).await;
         let _ = stream.write_all(&[0; 1000]).await;

@@ -1,19 +1,19 @@
-//! Proves: a leader that is frozen, so that its connections stay and nothing answers, holds its partitions
-//! up until the others have replaced it, and not for `request.timeout.ms`.
+//! Proves: a frozen leader, whose connections stay open but which does not respond, delays its
+//! partitions only until the cluster has replaced it, and not for `request.timeout.ms`.
 
 use crate::support::reader::{consumer, read, rows, write};
 use crate::support::*;
 use ottla_mock::{Fault, FaultId, Match, MockCluster, Reaction};
 
-/// Freezes the leader of partition 0; gives its id and the fault that keeps it silent.
+/// Freezes the leader of partition 0. Returns its id and the fault that keeps it silent.
 async fn freeze(cluster: &MockCluster) -> (i32, FaultId) {
     let leader = cluster.leader("t", 0).expect("a leader");
     (leader, cluster.inject(Fault::new(Match::any().broker(leader), Reaction::Silence)))
 }
 
-/// Regression: everything that was written or read there waited for 30 seconds.
+/// Regression: all produce and fetch requests to it waited for 30 seconds.
 #[tokio::test(start_paused = true)]
-async fn a_producer_goes_on_when_a_frozen_leader_is_replaced() {
+async fn a_producer_continues_when_a_frozen_leader_is_replaced() {
     for acks in ["all", "1"] {
         let cluster = cluster(1).await;
         let producer = producer(&cluster, &[("acks", acks), ("retry.backoff.ms", "100")]).await;
@@ -32,7 +32,7 @@ async fn a_producer_goes_on_when_a_frozen_leader_is_replaced() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_consumer_goes_on_when_a_frozen_leader_is_replaced() {
+async fn a_consumer_continues_when_a_frozen_leader_is_replaced() {
     let cluster = cluster(1).await;
     write(&cluster, 0, 5);
     let consumer = consumer(&cluster, &[0], &[("retry.backoff.ms", "100")]).await;
@@ -46,7 +46,7 @@ async fn a_consumer_goes_on_when_a_frozen_leader_is_replaced() {
     assert!(started.elapsed() < ms(3000), "{:?}", started.elapsed());
 }
 
-/// A broker that is only slow keeps its connection, and its requests.
+/// A broker that is only slow keeps its connection and its requests.
 #[tokio::test(start_paused = true)]
 async fn a_slow_broker_is_not_given_up() {
     let cluster = cluster(1).await;

@@ -23,9 +23,9 @@ async fn members_share_the_partitions_and_take_over_from_those_who_leave() {
     for protocol in [CLASSIC, COOPERATIVE, CONSUMER] {
         let cluster = group_cluster(fast()).await;
         let mut one = Member::join(&cluster, &[protocol]).await;
-        settled(&mut [&mut one], &[("t", 6)]).await;
+        poll_until_assigned(&mut [&mut one], &[("t", 6)]).await;
         let mut two = Member::join(&cluster, &[protocol]).await;
-        settled(&mut [&mut one, &mut two], &[("t", 6)]).await;
+        poll_until_assigned(&mut [&mut one, &mut two], &[("t", 6)]).await;
         assert_eq!((one.owned.len(), two.owned.len(), one.lost), (3, 3, 0));
         let me = one.group.member();
         assert!(cluster.members("g").iter().any(|member| *member.id == *me.member_id));
@@ -36,9 +36,9 @@ async fn members_share_the_partitions_and_take_over_from_those_who_leave() {
         assert!(one.owned.is_empty(), "at once: who closes does not wait for it");
         soon(one.group.leave(SOON)).await.expect("told");
         assert_eq!(cluster.members("g").len(), 1);
-        settled(&mut [&mut two], &[("t", 6)]).await;
+        poll_until_assigned(&mut [&mut two], &[("t", 6)]).await;
         one.group.subscribe(subscription(&["t"])).expect("subscribed");
-        settled(&mut [&mut one, &mut two], &[("t", 6)]).await;
+        poll_until_assigned(&mut [&mut one, &mut two], &[("t", 6)]).await;
         assert_eq!((one.lost, two.lost), (0, 0));
     }
 }
@@ -52,7 +52,7 @@ async fn heartbeats_do_not_wait_for_the_application() {
         let pairs: Vec<_> =
             if protocol == CLASSIC { [protocol].into_iter().chain(quick).collect() } else { vec![protocol] };
         let mut one = Member::join(&cluster, &pairs).await;
-        settled(&mut [&mut one], &[("t", 6)]).await;
+        poll_until_assigned(&mut [&mut one], &[("t", 6)]).await;
         let before = one.group.member();
         let started = Instant::now();
         let api = if protocol == CLASSIC { ApiKey::Heartbeat } else { ApiKey::ConsumerGroupHeartbeat };
@@ -70,13 +70,13 @@ async fn a_coordinator_that_moves_or_ends_its_connections_costs_nothing() {
         let cluster = group_cluster(fast()).await;
         let mut one = Member::join(&cluster, &[protocol]).await;
         let mut two = Member::join(&cluster, &[protocol]).await;
-        settled(&mut [&mut one, &mut two], &[("t", 6)]).await;
+        poll_until_assigned(&mut [&mut one, &mut two], &[("t", 6)]).await;
         let at = cluster.coordinator("g");
         let to = (1..=3).find(|broker| Some(*broker) != at).expect("another broker");
         let looks = cluster.request_count(None, ApiKey::FindCoordinator);
         cluster.move_coordinator("g", to).expect("moved");
         until(|| cluster.request_count(None, ApiKey::FindCoordinator) > looks).await;
-        settled(&mut [&mut one, &mut two], &[("t", 6)]).await;
+        poll_until_assigned(&mut [&mut one, &mut two], &[("t", 6)]).await;
         let api = if protocol == CLASSIC { ApiKey::Heartbeat } else { ApiKey::ConsumerGroupHeartbeat };
         let lost = Fault {
             times: Some(4),
@@ -86,7 +86,7 @@ async fn a_coordinator_that_moves_or_ends_its_connections_costs_nothing() {
         until(|| cluster.fault_hits(lost) == 4).await;
         let beats = cluster.request_count(Some(to), api);
         until(|| cluster.request_count(Some(to), api) > beats + 4).await;
-        settled(&mut [&mut one, &mut two], &[("t", 6)]).await;
+        poll_until_assigned(&mut [&mut one, &mut two], &[("t", 6)]).await;
         assert_eq!((one.lost, two.lost), (0, 0));
     }
 }
@@ -99,7 +99,7 @@ async fn a_coordinator_that_is_loading_is_waited_for() {
         let loading = Reaction::Error(ErrorCode::CoordinatorLoadInProgress);
         let loading = cluster.inject(Fault { times: Some(5), ..Fault::new(Match::api(api), loading) });
         let mut one = Member::join(&cluster, &[protocol]).await;
-        settled(&mut [&mut one], &[("t", 6)]).await;
+        poll_until_assigned(&mut [&mut one], &[("t", 6)]).await;
         assert_eq!(cluster.fault_hits(loading), 5);
         assert_eq!(cluster.request_count(None, ApiKey::FindCoordinator), 1, "it looks for nobody else");
     }
@@ -110,14 +110,14 @@ async fn who_is_thrown_out_has_lost_its_partitions_and_joins_again() {
     for protocol in [CLASSIC, CONSUMER] {
         let cluster = group_cluster(fast()).await;
         let mut one = Member::join(&cluster, &[protocol]).await;
-        settled(&mut [&mut one], &[("t", 6)]).await;
+        poll_until_assigned(&mut [&mut one], &[("t", 6)]).await;
         cluster.expire_member("g", &one.group.member().member_id).expect("expired");
         until(|| {
             one.poll();
             one.lost == 1
         })
         .await;
-        settled(&mut [&mut one], &[("t", 6)]).await;
+        poll_until_assigned(&mut [&mut one], &[("t", 6)]).await;
     }
 }
 
@@ -126,7 +126,7 @@ async fn who_does_not_poll_leaves_and_comes_back() {
     for protocol in [CLASSIC, CONSUMER] {
         let cluster = group_cluster(fast()).await;
         let mut one = Member::join(&cluster, &[protocol, ("max.poll.interval.ms", "2500")]).await;
-        settled(&mut [&mut one], &[("t", 6)]).await;
+        poll_until_assigned(&mut [&mut one], &[("t", 6)]).await;
         {
             let _polling = one.group.polling();
             let started = Instant::now();
@@ -138,7 +138,7 @@ async fn who_does_not_poll_leaves_and_comes_back() {
         assert!(why.contains("max.poll.interval.ms (2500 ms)"), "{why}");
         one.poll();
         assert_eq!((one.lost, one.owned.len()), (1, 0));
-        settled(&mut [&mut one], &[("t", 6)]).await;
+        poll_until_assigned(&mut [&mut one], &[("t", 6)]).await;
         assert!(one.group.why_left().is_none());
     }
 }
@@ -153,7 +153,7 @@ async fn topics_and_partitions_that_come_later_are_taken_up() {
         one.poll();
         assert!(one.owned.is_empty());
         cluster.create_topic(TopicSpec::new("t").partitions(2)).expect("a topic");
-        settled(&mut [&mut one], &[("t", 2)]).await;
+        poll_until_assigned(&mut [&mut one], &[("t", 2)]).await;
     }
 }
 
@@ -165,11 +165,11 @@ async fn a_pattern_stands_for_topics_to_come() {
         let pattern = Pattern::java("(?!t2)t.*").expect("an expression");
         let pairs = [protocol, ("metadata.max.age.ms", "100")];
         let mut one = Member::subscribe(&cluster, &pairs, Subscription::Matching(pattern)).await;
-        settled(&mut [&mut one], &[("t", 6)]).await;
+        poll_until_assigned(&mut [&mut one], &[("t", 6)]).await;
         cluster.create_topic(TopicSpec::new("t3").partitions(1)).expect("a topic");
-        settled(&mut [&mut one], &[("t", 6), ("t3", 1)]).await;
+        poll_until_assigned(&mut [&mut one], &[("t", 6), ("t3", 1)]).await;
         cluster.delete_topic("t").expect("deleted");
-        settled(&mut [&mut one], &[("t3", 1)]).await;
+        poll_until_assigned(&mut [&mut one], &[("t3", 1)]).await;
     }
 }
 
@@ -178,9 +178,9 @@ async fn a_pattern_that_brokers_match_names_topics_by_id() {
     let cluster = group_cluster(fast()).await;
     let wanted = Subscription::Regex("t.*".to_owned());
     let mut one = Member::subscribe(&cluster, &[CONSUMER], wanted.clone()).await;
-    settled(&mut [&mut one], &[("t", 6)]).await;
+    poll_until_assigned(&mut [&mut one], &[("t", 6)]).await;
     cluster.create_topic(TopicSpec::new("t3").partitions(1)).expect("a topic");
-    settled(&mut [&mut one], &[("t", 6), ("t3", 1)]).await;
+    poll_until_assigned(&mut [&mut one], &[("t", 6), ("t3", 1)]).await;
 
     let classic = group(&cluster, &[CLASSIC]).await;
     let error = classic.subscribe(wanted).expect_err("not with classic");
@@ -206,7 +206,7 @@ async fn a_static_member_comes_back_to_its_partitions_without_a_rebalance() {
         let cluster = group_cluster(fast()).await;
         let mut one = Member::join(&cluster, &[protocol, ("group.instance.id", "one")]).await;
         let mut two = Member::join(&cluster, &[protocol, ("group.instance.id", "two")]).await;
-        settled(&mut [&mut one, &mut two], &[("t", 6)]).await;
+        poll_until_assigned(&mut [&mut one, &mut two], &[("t", 6)]).await;
         let (had, keeps) = (one.owned.clone(), two.group.member());
         soon(one.group.leave(SOON)).await.expect("left");
         drop(one);
@@ -225,16 +225,16 @@ async fn a_static_member_comes_back_to_its_partitions_without_a_rebalance() {
 async fn a_second_member_of_the_same_instance_id_is_told() {
     let cluster = group_cluster(fast()).await;
     let mut one = Member::join(&cluster, &[CLASSIC, ("group.instance.id", "i")]).await;
-    settled(&mut [&mut one], &[("t", 6)]).await;
+    poll_until_assigned(&mut [&mut one], &[("t", 6)]).await;
     let mut two = Member::join(&cluster, &[CLASSIC, ("group.instance.id", "i")]).await;
-    settled(&mut [&mut two], &[("t", 6)]).await;
+    poll_until_assigned(&mut [&mut two], &[("t", 6)]).await;
     assert!(matches!(soon(one.group.change()).await, Change::Lost(_)));
     one.group.acknowledge();
     let error = one.failure().await;
     assert_eq!((error.kind(), error.code()), (Kind::Fenced, Some(ErrorCode::FencedInstanceId)));
 
     let mut one = Member::join(&cluster, &[CONSUMER, ("group.id", "h"), ("group.instance.id", "i")]).await;
-    settled(&mut [&mut one], &[("t", 6)]).await;
+    poll_until_assigned(&mut [&mut one], &[("t", 6)]).await;
     let two = Member::join(&cluster, &[CONSUMER, ("group.id", "h"), ("group.instance.id", "i")]).await;
     assert_eq!(two.failure().await.code(), Some(ErrorCode::UnreleasedInstanceId));
     assert!(one.group.try_change().is_none(), "the first one stays");
@@ -256,7 +256,7 @@ async fn who_may_not_use_the_group_is_told_and_may_try_again() {
         one.group.polled();
         assert_eq!(one.failure().await.kind(), Kind::Authorization, "{api:?}");
         cluster.remove_fault(refused);
-        settled(&mut [&mut one], &[("t", 6)]).await;
+        poll_until_assigned(&mut [&mut one], &[("t", 6)]).await;
     }
 }
 
@@ -297,7 +297,7 @@ async fn an_assignor_of_the_applications_own_is_asked_and_told() {
     let cluster = group_cluster(fast()).await;
     let winner = Arc::new(Winner::default());
     let mut one = with_winner(&cluster, &winner, &[("group.id", "g")]).await;
-    settled(&mut [&mut one], &[("t", 6)]).await;
+    poll_until_assigned(&mut [&mut one], &[("t", 6)]).await;
     until(|| winner.told.lock().last() == Some(&(6, one.group.member().generation))).await;
 }
 
@@ -321,12 +321,12 @@ async fn a_static_leader_that_comes_back_assigns_nothing() {
         let pairs = [("group.id", "g"), ("group.instance.id", "i")];
         let winner = Arc::new(Winner::default());
         let mut one = with_winner(&cluster, &winner, &pairs).await;
-        settled(&mut [&mut one], &[("t", 6)]).await;
+        poll_until_assigned(&mut [&mut one], &[("t", 6)]).await;
         let (generation, asked) = (one.group.member().generation, winner.asked.load(Ordering::Relaxed));
         soon(one.group.leave(SOON)).await.expect("silent");
         drop(one);
         let mut one = with_winner(&cluster, &winner, &pairs).await;
-        settled(&mut [&mut one], &[("t", 6)]).await;
+        poll_until_assigned(&mut [&mut one], &[("t", 6)]).await;
         assert_eq!(one.group.member().generation, generation, "version {version}");
         assert_eq!(winner.asked.load(Ordering::Relaxed), asked, "version {version}");
     }
@@ -351,7 +351,7 @@ async fn a_change_is_not_lost_with_the_future_that_waited_for_it() {
 async fn leaving_does_not_wait_behind_a_join_that_waits_for_others() {
     let cluster = group_cluster(fast()).await;
     let mut one = Member::join(&cluster, &[CLASSIC]).await;
-    settled(&mut [&mut one], &[("t", 6)]).await;
+    poll_until_assigned(&mut [&mut one], &[("t", 6)]).await;
     // The second one's JoinGroup waits for the first one, whose application does not poll.
     let two = Member::join(&cluster, &[CLASSIC, ("client.id", "two")]).await;
     until(|| cluster.members("g").len() == 2).await;
@@ -360,7 +360,7 @@ async fn leaving_does_not_wait_behind_a_join_that_waits_for_others() {
     soon(two.group.leave(SOON)).await.expect("told");
     assert!(started.elapsed() < ms(2_000), "{:?}", started.elapsed());
     until(|| cluster.members("g").len() == 1).await;
-    settled(&mut [&mut one], &[("t", 6)]).await;
+    poll_until_assigned(&mut [&mut one], &[("t", 6)]).await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -381,6 +381,6 @@ async fn a_topic_that_may_not_be_read_is_told_to_who_has_named_it() {
         assert_eq!(error.kind(), Kind::Authorization);
         assert_eq!(error.context().topic.as_deref(), Some("t"));
         cluster.remove_fault(refused);
-        settled(&mut [&mut one], &[("t", 6)]).await;
+        poll_until_assigned(&mut [&mut one], &[("t", 6)]).await;
     }
 }

@@ -90,7 +90,7 @@ async fn run(seed: u64, pairs: &[(&str, &str)]) {
     }
     cluster.clear_faults();
     let mut all: Vec<&mut Member> = members.iter_mut().collect();
-    settled(&mut all, &[("t", 6)]).await;
+    poll_until_assigned(&mut all, &[("t", 6)]).await;
     for member in &members {
         assert_eq!(member.lost, 0, "it was alive all the time");
     }

@@ -1,5 +1,5 @@
-//! Proves: records of 200 MB are read, compressed and not, in memory of about their size, which is given
-//! back; what is larger than a limit allows ends in an error that names the limit to raise.
+//! Proves: records of 200 MB, compressed or not, are read with memory of about their size, which is
+//! freed afterwards; exceeding a limit is an error that names the limit to raise.
 
 use bytes::Bytes;
 use ottla_client::Kind;
@@ -24,7 +24,7 @@ fn append(cluster: &MockCluster, codec: Compression, size: usize) {
     cluster.append_raw("t", 0, batch(codec, &vec![b'v'; size])).unwrap();
 }
 
-/// Reads the one huge record, and gives the most memory that this took and what is held of it then.
+/// Reads the huge record. Returns the peak memory of that, and the memory still in use afterwards.
 async fn read_huge(consumer: &Consumer) -> (u64, i64) {
     let ready = soon(consumer.poll(Instant::now() + SOON)).await.expect("records");
     assert!(matches!(ready, Polled::Ready));
@@ -40,7 +40,7 @@ async fn read_huge(consumer: &Consumer) -> (u64, i64) {
 }
 
 #[tokio::test]
-async fn a_compressed_record_of_200_mb_is_read_in_memory_of_its_size() {
+async fn a_compressed_record_of_200_mb_takes_memory_of_its_size() {
     let cluster = cluster(1).await;
     append(&cluster, Compression::Zstd, HUGE);
     let (most, left) = read_huge(&consumer(&cluster, &[0], &[]).await).await;
@@ -49,7 +49,7 @@ async fn a_compressed_record_of_200_mb_is_read_in_memory_of_its_size() {
 }
 
 #[tokio::test]
-async fn an_uncompressed_record_of_200_mb_is_read_where_responses_may_be_so_large() {
+async fn an_uncompressed_record_of_200_mb_is_read_if_responses_may_be_that_large() {
     let cluster = cluster(1).await;
     append(&cluster, Compression::None, HUGE);
     let (most, _) = read_huge(&consumer(&cluster, &[0], &[LARGER_RESPONSES]).await).await;
@@ -62,7 +62,7 @@ async fn a_response_that_is_too_large_is_an_error_that_names_the_limit() {
     append(&cluster, Compression::None, 3_000_000);
     let limit = ("receive.message.max.bytes", "2000000");
     let small = consumer(&cluster, &[0], &[limit]).await;
-    // As often as it is asked for, and with nothing lost.
+    // On every attempt, and without losing records.
     for _ in 0..2 {
         let error = soon(poll(&small, 500, SOON)).await.expect_err("too large");
         assert_eq!((error.kind(), error.context().partition), (Kind::Config, Some(0)), "{error}");

@@ -1,5 +1,5 @@
-//! Proves: a connection uses the memory of a large frame again for the next, and gives it back when
-//! none follows, whether it is idle or not.
+//! Proves: a connection reuses the buffer of a large frame, and frees it when no other follows, whether
+//! the connection is idle or not.
 
 use std::time::Instant;
 
@@ -8,14 +8,14 @@ use ottla_client::connection::{Endpoint, Settings, connect};
 use ottla_mock::{MockCluster, MockConfig, TopicSpec};
 use ottla_protocol::messages::metadata::MetadataRequest;
 
-/// A frame that takes longer than this on the wire.
+/// A lower bound for the length of the frame.
 const LARGE: u64 = 1_000_000;
-/// What may stay of it.
+/// How much of it may remain allocated.
 const LIMIT: i64 = 300_000;
 
 #[test]
-fn the_memory_of_a_large_frame_is_used_again_and_given_back() {
-    // One thread for all: its allocations are what is counted.
+fn the_buffer_of_a_large_frame_is_reused_and_freed() {
+    // A single thread: its allocations are counted.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let (_cluster, connection) = runtime.block_on(async {
         let cluster = MockCluster::start(MockConfig::default()).await.expect("a cluster");
@@ -31,8 +31,9 @@ fn the_memory_of_a_large_frame_is_used_again_and_given_back() {
     });
     let all = MetadataRequest { topics: None, ..Default::default() };
     let none = MetadataRequest { topics: Some(Vec::new()), ..Default::default() };
-    let ask =
-        |request| runtime.block_on(async { soon(connection.request(request, 12)).await.expect("an answer") });
+    let ask = |request| {
+        runtime.block_on(async { soon(connection.request(request, 12)).await.expect("a response") })
+    };
 
     let first = allocation_counter::measure(|| assert_eq!(ask(&all).topics.len(), 1_000));
     let second = allocation_counter::measure(|| assert_eq!(ask(&all).topics.len(), 1_000));
@@ -47,12 +48,12 @@ fn the_memory_of_a_large_frame_is_used_again_and_given_back() {
     };
     let pause = || runtime.block_on(async { tokio::time::sleep(ms(50)).await });
     let idle = shrinks(first.bytes_current + second.bytes_current, &pause);
-    assert!(idle <= LIMIT, "{idle} bytes are held by an idle connection");
+    assert!(idle <= LIMIT, "an idle connection holds {idle} bytes");
     let large = allocation_counter::measure(|| drop(ask(&all))).bytes_current;
     let busy = shrinks(large, &|| {
-        // The mock remembers each request: not too many.
+        // Not too many: the mock remembers each request.
         pause();
         ask(&none);
     });
-    assert!(busy <= LIMIT, "{busy} bytes are held by one that goes on");
+    assert!(busy <= LIMIT, "a busy connection holds {busy} bytes");
 }

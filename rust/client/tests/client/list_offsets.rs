@@ -1,5 +1,5 @@
-//! Proves: where logs start and end and where times lie, in one request a leader; leaders that
-//! move, errors that pass and errors that do not.
+//! Proves: ListOffsets returns starts, ends and offsets by timestamp, with one request per leader; it
+//! follows leaders that move, retries transient errors and reports permanent ones.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -28,7 +28,7 @@ async fn one(client: &Client, spec: OffsetSpec) -> (i64, i64) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn ends_and_times() {
+async fn starts_ends_and_timestamps() {
     let cluster = cluster(1).await;
     let producer = producer(&cluster, &[]).await;
     for timestamp in [100, 300, 200, 400, 400] {
@@ -48,7 +48,7 @@ async fn ends_and_times() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn many_partitions_are_one_request_a_leader() {
+async fn many_partitions_take_one_request_per_leader() {
     let cluster = cluster(60).await;
     let client = client(&cluster, &[]).await;
     let found = list(&client, 0..60, OffsetSpec::Latest, SOON).await.expect("offsets");
@@ -60,7 +60,7 @@ async fn many_partitions_are_one_request_a_leader() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn leaders_that_move_and_errors_that_pass() {
+async fn moved_leaders_and_transient_errors() {
     let cluster = cluster(6).await;
     let client = client(&cluster, &[]).await;
     list(&client, 0..6, OffsetSpec::Latest, SOON).await.expect("offsets");
@@ -68,7 +68,7 @@ async fn leaders_that_move_and_errors_that_pass() {
     let bad = Match::api(API).topic("t").partition(4);
     cluster.inject(Fault::once(bad, Reaction::Error(ErrorCode::OffsetNotAvailable)));
     cluster.inject(Fault::once(Match::api(API), Reaction::TruncateFrame));
-    // Regression: an answer that made no sense failed the whole call.
+    // Regression: a malformed response failed the whole call.
     let junk = bytes::Bytes::from_static(&[0, 0, 0, 5, 0x7f, 1, 2, 3, 4]);
     cluster.inject(Fault::once(Match::api(API).skip(2), Reaction::Bytes(junk)));
     assert_eq!(list(&client, 0..6, OffsetSpec::Latest, SOON).await.expect("offsets").len(), 6);
@@ -77,7 +77,7 @@ async fn leaders_that_move_and_errors_that_pass() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_does_not_pass_is_told_at_once_and_what_does_not_exist_in_time() {
+async fn permanent_errors_are_reported_at_once_and_missing_partitions_in_time() {
     let cluster = cluster(1).await;
     let client = client(&cluster, &[]).await;
     let error = list(&client, 7..8, OffsetSpec::Latest, ms(3000)).await.expect_err("no partition 7");
@@ -87,22 +87,24 @@ async fn what_does_not_pass_is_told_at_once_and_what_does_not_exist_in_time() {
     let started = Instant::now();
     let error = list(&client, 0..1, OffsetSpec::Latest, SOON).await.expect_err("denied");
     assert_eq!(error.kind(), Kind::Authorization, "{error}");
-    // Regression: a topic that the metadata refuses was asked for until the time was over.
+    // Regression: a topic with an error in the metadata was retried until the timeout.
     cluster.inject(Fault::new(Match::api(ApiKey::Metadata).topic("t"), denied));
-    soon(client.refresh(client.snapshot().generation, ottla_client::metadata::Want::Known)).await.unwrap();
+    soon(client.refresh(client.snapshot().generation, ottla_client::metadata::TopicSelector::Tracked))
+        .await
+        .unwrap();
     let error = list(&client, 0..1, OffsetSpec::Latest, SOON).await.expect_err("denied");
     assert_eq!(error.kind(), Kind::Authorization, "{error}");
     assert!(started.elapsed() < ms(2000));
 }
 
-/// Regression: an old broker took the mark for the largest timestamp for a time of day.
+/// Regression: an old broker took the value for the largest timestamp for a time.
 #[tokio::test(start_paused = true)]
-async fn an_old_broker_is_not_asked_for_the_largest_timestamp() {
+async fn an_old_broker_is_not_sent_the_largest_timestamp() {
     let api_limits = [(API, ApiLimit::Max(5))].into();
     let cluster = MockCluster::start(MockConfig { api_limits, ..in_memory() }).await.unwrap();
     cluster.create_topic(TopicSpec::new("t").partitions(1)).unwrap();
     let client = client(&cluster, &[]).await;
     let error = list(&client, 0..1, OffsetSpec::MaxTimestamp, SOON).await.expect_err("too old");
-    assert!(error.message().contains("ListOffsets up to 5"), "{error}");
+    assert!(error.message().contains("ListOffsets up to version 5"), "{error}");
     assert_eq!(one(&client, OffsetSpec::Latest).await, (0, -1));
 }

@@ -1,4 +1,4 @@
-//! All tests of the engine in one program: a module proves one thing, and says what at its top.
+//! All tests of the client in one program. Each module proves one thing, which its head names.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail")]
 
@@ -16,6 +16,7 @@ mod consumer_schedules;
 mod consumer_stalls;
 mod consumer_subscription;
 mod coordinator;
+mod dedicated_connections;
 mod doctor;
 mod doctor_hostile;
 mod doctor_ports;
@@ -40,7 +41,6 @@ mod malformed_records;
 mod metadata;
 mod metadata_scale;
 mod offsets;
-mod own_connections;
 mod partitioner;
 mod partitioner_spread;
 mod pattern;
@@ -51,6 +51,7 @@ mod producer_append;
 mod producer_batch_growth;
 mod producer_faults;
 mod producer_moves;
+mod rebootstrap;
 mod recovery;
 mod scan;
 mod scan_remade;

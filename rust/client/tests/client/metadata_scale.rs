@@ -1,8 +1,8 @@
-//! Proves: a large cluster takes little memory, and a small change of it copies little.
+//! Proves: a large cluster takes little memory, and a small change to it copies little.
 
 use std::sync::Arc;
 
-use ottla_client::metadata::{Cache, NewLeader, Pattern, Want};
+use ottla_client::metadata::{Cache, NewLeader, Pattern, TopicSelector};
 use ottla_protocol::messages::metadata::{
     MetadataResponse, MetadataResponseBroker, MetadataResponsePartition, MetadataResponseTopic,
 };
@@ -16,7 +16,7 @@ fn topic(number: i32, epoch: i32) -> MetadataResponseTopic {
     let partition = |index: i32| {
         let first = number * 7 + index;
         let replicas: Vec<i32> = (0..3).map(|step| (first + step * 31) % BROKERS).collect();
-        // Every hundredth partition has a replica that is offline.
+        // Every hundredth partition has an offline replica.
         let behind = first % 100 == 0;
         MetadataResponsePartition {
             partition_index: index,
@@ -38,7 +38,7 @@ fn topic(number: i32, epoch: i32) -> MetadataResponseTopic {
     }
 }
 
-fn answer(topics: impl IntoIterator<Item = MetadataResponseTopic>) -> MetadataResponse {
+fn response(topics: impl IntoIterator<Item = MetadataResponseTopic>) -> MetadataResponse {
     let broker = |node_id: i32| MetadataResponseBroker {
         node_id,
         host: format!("broker-{node_id}.example.com"),
@@ -55,14 +55,14 @@ fn answer(topics: impl IntoIterator<Item = MetadataResponseTopic>) -> MetadataRe
 #[test]
 fn a_partition_takes_no_more_than_150_bytes_and_a_change_copies_little() {
     let (cache, all) = (Cache::default(), Pattern::all());
-    cache.watch(&all);
-    let mut answers = None;
-    // What the answer itself took is given back while it is taken in.
+    cache.track_pattern(&all);
+    let mut responses = None;
+    // The response's memory is freed while it is merged.
     let before = allocation_counter::measure(|| {
-        answers = Some(answer((0..TOPICS).map(|number| topic(number, 5))));
+        responses = Some(response((0..TOPICS).map(|number| topic(number, 5))));
     });
     let held = allocation_counter::measure(|| {
-        cache.process_response(answers.take().unwrap(), true, Want::Known);
+        cache.process_response(responses.take().unwrap(), true, TopicSelector::Tracked);
     });
     let kept = held.bytes_current + before.bytes_current;
     let each = kept / i64::from(TOPICS * PARTITIONS);
@@ -71,9 +71,9 @@ fn a_partition_takes_no_more_than_150_bytes_and_a_change_copies_little() {
 
     let first = cache.snapshot();
     let changed = allocation_counter::measure(|| {
-        cache.process_response(answer([topic(77, 6)]), false, Want::Known);
+        cache.process_response(response([topic(77, 6)]), false, TopicSelector::Tracked);
     });
-    assert!(changed.bytes_total < 200_000, "one topic in an answer: {} bytes", changed.bytes_total);
+    assert!(changed.bytes_total < 200_000, "one topic in an response: {} bytes", changed.bytes_total);
     let second = cache.snapshot();
     let name = |number: i32| topic(number, 0).name.unwrap();
     let shared =
@@ -87,7 +87,7 @@ fn a_partition_takes_no_more_than_150_bytes_and_a_change_copies_little() {
         assert_eq!(cache.process_leaders(&[new], &Default::default()), 1);
     });
     assert!(moved.bytes_total < 20_000, "one leader that moved: {} bytes", moved.bytes_total);
-    // Regression: each leader that a response named copied its whole topic.
+    // Regression: each leader in a response copied its whole topic.
     let name_of_10: std::sync::Arc<str> = name(10).into();
     let leaders: Vec<NewLeader> = (0..PARTITIONS)
         .map(|partition| NewLeader { topic: name_of_10.clone(), partition, leader: 1, leader_epoch: 6 })
@@ -97,11 +97,11 @@ fn a_partition_takes_no_more_than_150_bytes_and_a_change_copies_little() {
     });
     assert!(moved.bytes_total < 20_000, "all leaders of a topic: {} bytes", moved.bytes_total);
 
-    // An answer that says nothing new keeps every topic.
+    // A response without news keeps every topic object.
     cache.process_response(
-        answer((0..TOPICS).filter(|n| ![77, 9, 10].contains(n)).map(|n| topic(n, 5))),
+        response((0..TOPICS).filter(|n| ![77, 9, 10].contains(n)).map(|n| topic(n, 5))),
         false,
-        Want::Known,
+        TopicSelector::Tracked,
     );
     let third = cache.snapshot();
     assert!(

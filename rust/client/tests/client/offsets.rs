@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::support::*;
 use ottla_client::consumer::Member;
 use ottla_client::consumer::offsets::{self, Committed};
-use ottla_client::metadata::Want;
+use ottla_client::metadata::TopicSelector;
 use ottla_client::{Client, CoordinatorKind, Error, IfMissing, Kind, TopicPartition};
 use ottla_mock::{ApiLimit, Fault, Match, MockCluster, MockConfig, Reaction, TopicSpec, When};
 use ottla_protocol::messages::find_coordinator::{Coordinator, FindCoordinatorResponse};
@@ -246,7 +246,7 @@ async fn offsets_of_two_topics_of_one_name_are_told_apart() {
     cluster.delete_topic("t").unwrap();
     cluster.create_topic(TopicSpec::new("t").partitions(2)).unwrap();
     let generation = client.snapshot().generation;
-    soon(client.refresh(generation, Want::Topics(&["t".into()]))).await.expect("metadata");
+    soon(client.refresh(generation, TopicSelector::Topics(&["t".into()]))).await.expect("metadata");
     // One partition was read before, the other one since.
     let new = cluster.topic("t").unwrap().id;
     let of = |topic_id| Committed { topic_id, ..at(7) };
@@ -341,7 +341,7 @@ async fn an_answer_that_leaves_something_out_is_not_taken_for_nothing_committed(
     let address = serve_at(listener, move |mut stream| {
         let (fetches, host) = (std::sync::Arc::clone(&counted), host.clone());
         async move {
-            let Some(()) = shake_hands(&mut stream).await else { return };
+            let Some(()) = handshake(&mut stream).await else { return };
             while let Some(header) = read_request(&mut stream).await {
                 let (version, id) = (header.api_version, header.correlation_id);
                 let host = host.clone();

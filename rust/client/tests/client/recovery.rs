@@ -1,11 +1,11 @@
-//! Proves: the one table of recovery says what the design's table says, and every code that a
-//! produce or fetch retries by itself is one that it tries again.
+//! Proves: the recovery table equals the design's, and each error code that Kafka's producers and
+//! consumers retry is retried here.
 
 use ottla_client::retry::recovery::{Recovery, recovery};
 use ottla_protocol::ErrorCode as E;
 
 #[test]
-fn the_table_is_the_designs() {
+fn the_table_equals_the_designs() {
     let table: &[(&[E], Recovery)] = &[
         (&[E::None], Recovery::Done),
         (&[E::NotLeaderOrFollower, E::FencedLeaderEpoch, E::UnknownLeaderEpoch], Recovery::Refresh),
@@ -45,7 +45,7 @@ fn no_code_reads_as_success_or_panics() {
 }
 
 #[test]
-fn what_the_application_must_decide_is_never_tried_again() {
+fn errors_for_the_application_are_never_retried() {
     for number in 0..200 {
         let code = E::from(number);
         if recovery(code) == Recovery::Application {
@@ -54,10 +54,9 @@ fn what_the_application_must_decide_is_never_tried_again() {
     }
 }
 
-/// The client goes on by itself after whatever Java's clients go on after, and the other way round
-/// only where it says so here.
+/// The client retries every code that Java's clients retry, and others only where this test lists them.
 #[test]
-fn every_code_is_decided_and_what_java_retries_is_retried() {
+fn every_code_has_a_recovery_and_java_s_retries_are_covered() {
     let known: Vec<E> = (-1..1_000).map(E::from).filter(|code| !matches!(code, E::Unknown(_))).collect();
     assert!(known.len() > 130, "{}", known.len());
     let left: Vec<E> = known

@@ -1,8 +1,9 @@
-//! Proves, for random schedules of sends and faults (errors, also after the append, lost requests and answers, delays,
-//! leaders that move, brokers that stop): every acknowledged record is in the log at the offset
-//! told, in order per partition; a record that failed without "maybe" is not in the log; with
-//! idempotence no record is in the log twice or before one that was sent earlier; every promise
-//! ends. A failure prints its seed: `OTTLA_SEED=n cargo test -p ottla-client --test client schedules::`.
+//! Proves, for random schedules of sends and faults (errors, also after the append, lost requests and
+//! responses, delays, leaders that move, brokers that stop): every acknowledged record is in the log at
+//! the reported offset, in order per partition; a record that failed without `maybe_done` is not in the
+//! log; with idempotence no record is in the log twice or before an earlier one; every delivery
+//! completes. A failure prints its seed: `OTTLA_SEED=n cargo test -p ottla-client --test client
+//! schedules::`.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -28,7 +29,7 @@ const CODES: [ErrorCode; 9] = [
     ErrorCode::TopicAuthorizationFailed,
 ];
 
-/// What a leader says that has appended already.
+/// Error codes that a leader may return after it has appended.
 const AFTER_APPEND: [ErrorCode; 3] = [
     ErrorCode::NotLeaderOrFollower,
     ErrorCode::UnknownTopicOrPartition,
@@ -60,14 +61,14 @@ fn fault_of_another_api(random: &mut fastrand::Rng) -> Fault {
     }
 }
 
-/// Changes something about the cluster, at random. At most one broker is down.
+/// Makes a random change to the cluster. At most one broker is down.
 async fn disturb(cluster: &MockCluster, random: &mut fastrand::Rng, down: &mut Option<i32>) {
     match random.u8(..6) {
         0 | 1 => drop(cluster.inject(fault(random))),
         5 => drop(cluster.inject(fault_of_another_api(random))),
-        // A broker that is not in sync cannot lead: then nothing happens.
+        // A broker that is not in sync cannot become the leader: then nothing happens.
         2 => drop(cluster.move_leader("t", random.i32(0..PARTITIONS), random.i32(1..=3))),
-        // Of older batches the brokers know no more than that they do not come next.
+        // Of older batches, brokers know only that they are out of order.
         3 => cluster.forget_producers("t", random.i32(0..PARTITIONS), true).unwrap(),
         _ => match down.take() {
             Some(broker) => cluster.start_broker(broker).await.unwrap(),
@@ -96,7 +97,7 @@ async fn check(cluster: &MockCluster, partition: i32, sent: &[(String, Delivery)
     for (value, delivery) in sent {
         let result = delivery.result().expect("after a flush every promise has ended");
         match result.map(|written| written.offset) {
-            // An earlier attempt has succeeded, and nobody knows where.
+            // An earlier attempt succeeded, at an unknown offset.
             Ok(-1) => assert!(log.iter().any(|(_, found)| found == value), "{value} is not in the log"),
             Ok(offset) => {
                 assert_eq!(by_offset.get(&offset), Some(&value), "{value} acknowledged at {offset}");
@@ -116,7 +117,7 @@ async fn run(seed: u64) -> usize {
     let mut random = fastrand::Rng::with_seed(seed);
     let cluster = cluster(PARTITIONS).await;
     let idempotent = random.u8(..4) > 0;
-    // Without idempotence more than one batch in flight may be reordered, as documented.
+    // As documented, several batches in flight may be reordered without idempotence.
     let in_flight = if idempotent { ["1", "5"][random.usize(..2)] } else { "1" };
     let pairs = [
         ("enable.idempotence", if idempotent { "true" } else { "false" }),
@@ -154,7 +155,7 @@ async fn run(seed: u64) -> usize {
 }
 
 #[tokio::test(start_paused = true)]
-async fn random_schedules_keep_every_promise() {
+async fn random_schedules_keep_all_guarantees() {
     let (runs, written) = (AtomicUsize::new(0), AtomicUsize::new(0));
     every_seed(SEEDS, async |seed| {
         written.fetch_add(run(seed).await, Ordering::Relaxed);
@@ -162,6 +163,6 @@ async fn random_schedules_keep_every_promise() {
     })
     .await;
     let (runs, written) = (runs.into_inner(), written.into_inner());
-    // One run may have nothing but trouble; all of them may not.
+    // A single run may have only failures; all runs together may not.
     assert!(runs < 10 || written > runs * STEPS / 4, "only {written} of {runs} x {STEPS} were written");
 }

@@ -135,7 +135,7 @@ async fn the_broker_is_named_by_its_host_whatever_its_address_is() {
         let address = listener.local_addr().unwrap();
         tokio::spawn(async move {
             while let Ok((mut stream, _)) = listener.accept().await {
-                shake_hands(&mut stream).await;
+                handshake(&mut stream).await;
                 let Some(asked) = read_request(&mut stream).await else { continue };
                 let offer =
                     SaslHandshakeResponse { mechanisms: vec!["GSSAPI".to_owned()], ..Default::default() };
@@ -143,7 +143,7 @@ async fn the_broker_is_named_by_its_host_whatever_its_address_is() {
                 respond(&mut stream, ApiKey::SaslHandshake, version, id, &offer).await;
             }
         });
-        let network = Arc::new(Names::default());
+        let network = Arc::new(NamedNetwork::default());
         network.names.lock().insert("broker.ottla.test".to_owned(), vec![address]);
         let config = config(
             &format!("broker.ottla.test:{}", address.port()),

@@ -64,7 +64,7 @@ impl TokenProvider for Given {
 
 async fn with_provider(cluster: &MockCluster, given: &Arc<Given>) -> Result<Client, Error> {
     let config = config(&cluster.bootstrap(), &BEARER);
-    let environment = Environment::default().with_tokens(Arc::clone(given) as _);
+    let environment = Environment::default().with_token_provider(Arc::clone(given) as _);
     soon(Client::connect(config, environment, SOON)).await
 }
 
@@ -92,14 +92,14 @@ async fn a_token_is_renewed_before_it_expires_and_kept_while_it_cannot_be() {
     let client = with_provider(&cluster, &given).await.expect("a token");
     let connection = soon(client.connection(Route::Broker(1))).await.unwrap();
     until(|| given.asked() >= 2).await;
-    assert!(connection.cause_of_death().is_none());
+    assert!(connection.close_reason().is_none());
     // From now on there is no new one; the sessions go on as long as the last one is good.
     *given.answer.lock() = Err(Error::new(Kind::Authentication, "no token today"));
     let before = given.asked();
     until(|| given.asked() > before + 1).await;
-    assert!(connection.cause_of_death().is_none(), "the old token still counts");
-    until(|| connection.cause_of_death().is_some()).await;
-    let cause = connection.cause_of_death().unwrap();
+    assert!(connection.close_reason().is_none(), "the old token still counts");
+    until(|| connection.close_reason().is_some()).await;
+    let cause = connection.close_reason().unwrap();
     assert!(cause.message().contains("no token today"), "{cause}");
     assert_eq!((cause.kind(), cause.context().phase), (Kind::Authentication, Some(Phase::Sasl)));
 }

@@ -94,9 +94,9 @@ async fn a_refusal_ends_a_call_that_would_otherwise_be_retried() {
     for broker in 1..=3 {
         soon(cluster.start_broker(broker)).await.unwrap();
     }
-    let want = ottla_client::metadata::Want::Known;
+    let selector = ottla_client::metadata::TopicSelector::Tracked;
     let refreshing = client.retrying("refreshing", Duration::from_secs(60), || {
-        client.refresh(client.snapshot().generation, want)
+        client.refresh(client.snapshot().generation, selector)
     });
     let error = soon(refreshing).await.map(drop).expect_err("the user is gone");
     assert_eq!(error.kind(), Kind::Authentication, "{error}");
@@ -161,7 +161,7 @@ async fn renewed_under_traffic(mechanism: &str) {
         let asked = soon(asking).await.unwrap().expect("every request was answered");
         assert!(asked > 10, "{asked}");
     }
-    assert_eq!(connection.cause_of_death().map(|cause| cause.to_string()), None);
+    assert_eq!(connection.close_reason().map(|cause| cause.to_string()), None);
     assert!(cluster.request_count(Some(1), ApiKey::SaslHandshake) >= 2, "the session was renewed");
 }
 
@@ -187,8 +187,8 @@ async fn a_user_who_was_revoked_meanwhile_is_told_so() {
     let client = try_connect(&cluster, &signed_on("SCRAM-SHA-256", PASSWORD)).await.unwrap();
     let connection = soon(client.connection(Route::Broker(1))).await.unwrap();
     cluster.set_user(USER, None);
-    until(|| connection.cause_of_death().is_some()).await;
-    let cause = connection.cause_of_death().unwrap();
+    until(|| connection.close_reason().is_some()).await;
+    let cause = connection.close_reason().unwrap();
     assert_eq!(
         (cause.kind(), cause.code()),
         (Kind::Authentication, Some(ErrorCode::SaslAuthenticationFailed))

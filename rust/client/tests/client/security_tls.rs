@@ -8,7 +8,7 @@ use std::time::SystemTime;
 use crate::support::tls::*;
 use crate::support::*;
 use ottla_client::config::Value;
-use ottla_client::connection::opening::Opening;
+use ottla_client::connection::setup::ConnectionSetup;
 use ottla_client::connection::{Endpoint, Settings};
 use ottla_client::error::Phase;
 use ottla_client::{Client, Config, Error, Kind};
@@ -69,7 +69,7 @@ async fn both_versions_and_both_ways_to_name_authorities() {
         let settings = Settings::try_from(&config(&server.to_string(), &pairs)).unwrap();
         let endpoint = Endpoint { host: server.ip().to_string(), port: server.port() };
         let mut opening =
-            soon(Opening::tcp(&endpoint, server, &settings, &Default::default())).await.unwrap();
+            soon(ConnectionSetup::tcp(&endpoint, server, &settings, &Default::default())).await.unwrap();
         soon(opening.tls()).await.unwrap();
         assert!(soon(opening.api_versions()).await.unwrap().len() > 10);
         assert_eq!(soon(opening.sasl()).await.unwrap(), None);
@@ -196,7 +196,7 @@ async fn a_port_that_speaks_something_else_is_told_so() {
     let error = try_connect(address, &[trust]).await.expect_err("plaintext");
     assert!(error.message().contains("security.protocol=PLAINTEXT"), "{error}");
     assert_eq!(error.context().phase, Some(Phase::Tls));
-    let http = answering(b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n");
+    let http = server_responding(b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n");
     let error = try_connect(http, &[trust]).await.expect_err("HTTP");
     assert!(error.message().contains("HTTP"), "{error}");
     let silent = tcp_server(|stream| async move {

@@ -1,4 +1,4 @@
-//! Proves: brokers whose responses bring no progress are asked again after pauses, and never skipped.
+//! Proves: partitions whose responses bring no progress are retried after pauses, and never skipped.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -21,16 +21,16 @@ use ottla_protocol::wire::Uuid;
 
 const TOPIC_ID: Uuid = Uuid([7; 16]);
 
-/// What the only broker of a cluster answers.
+/// How the only broker of a cluster responds.
 #[derive(Debug, Clone, Copy)]
 enum Habit {
-    /// It knows of no offsets.
+    /// It returns unknown offsets.
     NoOffsets,
     /// It sends records from before the position.
     OldRecords,
-    /// It names itself as a replica that is nearer.
+    /// It names itself as the preferred read replica.
     NamesItself,
-    /// It leaves the partition out.
+    /// It omits the partition.
     LeavesOut,
 }
 
@@ -80,7 +80,8 @@ fn fetched(habit: Habit) -> FetchResponse {
     FetchResponse { responses, ..Default::default() }
 }
 
-/// A cluster of one such broker: its address, and how often it was asked for offsets or records.
+/// Starts a cluster of one such broker. Returns its address and its count of requests for offsets or
+/// records.
 fn cluster(habit: Habit) -> (String, Arc<AtomicU64>) {
     let asked = Arc::new(AtomicU64::new(0));
     let count = Arc::clone(&asked);
@@ -89,7 +90,7 @@ fn cluster(habit: Habit) -> (String, Arc<AtomicU64>) {
     let address = serve_at(listener, move |mut stream| {
         let count = Arc::clone(&count);
         async move {
-            if shake_hands(&mut stream).await.is_none() {
+            if handshake(&mut stream).await.is_none() {
                 return;
             }
             while let Some(header) = read_request(&mut stream).await {
@@ -122,7 +123,7 @@ async fn connected(servers: &str) -> Client {
     soon(Client::connect(config(servers, &pairs), memory_environment(), SOON)).await.expect("a client")
 }
 
-/// Regression: 6,000 requests a second for offsets that nobody knows.
+/// Regression: 6,000 requests a second for unknown offsets.
 #[tokio::test(start_paused = true)]
 async fn a_consumer_pauses_between_requests_that_bring_nothing() {
     for habit in [Habit::NoOffsets, Habit::OldRecords, Habit::NamesItself, Habit::LeavesOut] {
@@ -136,7 +137,7 @@ async fn a_consumer_pauses_between_requests_that_bring_nothing() {
     }
 }
 
-/// The same of a scan, which ends in its time.
+/// The same for a scan, which ends at its timeout.
 #[tokio::test(start_paused = true)]
 async fn a_scan_pauses_between_requests_that_bring_nothing() {
     for habit in [Habit::OldRecords, Habit::NamesItself, Habit::LeavesOut] {

@@ -1,5 +1,5 @@
-//! Proves: a task that dies is an error for everyone who waits for it, and takes nothing along: no place in
-//! flight, no memory, no other partition.
+//! Proves: a task that panics is an error for all its waiters, and leaks nothing: no permit, no memory,
+//! no other partition.
 
 use std::io;
 use std::net::SocketAddr;
@@ -29,11 +29,11 @@ async fn polled_error(consumer: &Consumer) -> Error {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_fetch_that_dies_is_an_error_of_the_poll_and_costs_no_record() {
+async fn a_fetch_that_panics_fails_the_poll_and_loses_no_record() {
     let cluster = cluster(2).await;
     write(&cluster, 0, 10);
     write(&cluster, 1, 10);
-    let dying = panic_at_request("Fetch", 1);
+    let guard = panic_at_request("Fetch", 1);
     let consumer = consumer(&cluster, &[0, 1], &[]).await;
     let error = polled_error(&consumer).await;
     assert_eq!(error.kind(), Kind::Internal, "{error}");
@@ -41,23 +41,23 @@ async fn a_fetch_that_dies_is_an_error_of_the_poll_and_costs_no_record() {
     let mut all = read(&consumer, 20).await;
     all.sort_unstable();
     assert_eq!(all, [rows(0, 0..10), rows(1, 0..10)].concat());
-    drop(dying);
+    drop(guard);
 }
 
-/// Regression: when the look-up of a position died, polls found nothing, for ever.
+/// Regression: after the lookup of a position panicked, polls returned nothing for ever.
 #[tokio::test(start_paused = true)]
-async fn when_the_fetcher_dies_every_poll_says_so() {
+async fn every_poll_fails_after_the_fetcher_panicked() {
     let cluster = cluster(1).await;
     write(&cluster, 0, 10);
     for at in [" api=ListOffsets ", "message=fetch failed"] {
         let refused = Reaction::Disconnect(When::BeforeHandling);
         let fault = cluster.inject(Fault::new(Match::api(ApiKey::Fetch), refused));
-        let dying = panic_at(at, 1);
+        let guard = panic_at(at, 1);
         let consumer = consumer(&cluster, &[0], &[]).await;
         for _ in 0..3 {
             assert_eq!(polled_error(&consumer).await.kind(), Kind::Internal, "{at}");
         }
-        drop(dying);
+        drop(guard);
         cluster.remove_fault(fault);
     }
 }
@@ -69,28 +69,28 @@ async fn scan(cluster: &MockCluster) -> Scan {
     Scan::start(client(cluster, &[]).await, vec![range], options)
 }
 
-/// Regression: a scan whose task had died looked like one that was read to its end.
+/// Regression: a scan whose task had panicked looked like one that had read everything.
 #[tokio::test(start_paused = true)]
-async fn a_scan_that_dies_ends_with_an_error_and_stays_so() {
+async fn a_scan_that_panics_fails_for_good() {
     let cluster = cluster(1).await;
     write(&cluster, 0, 10);
     for at in [" api=Fetch ", "message=fetch failed"] {
         let lost = Reaction::Disconnect(When::BeforeHandling);
         let fault = cluster.inject(Fault::once(Match::api(ApiKey::Fetch), lost));
-        let dying = panic_at(at, 1);
+        let guard = panic_at(at, 1);
         let mut scan = scan(&cluster).await;
         for _ in 0..3 {
             let error = soon(scan.next()).await.expect("an end that is none").expect_err(at);
             assert_eq!(error.kind(), Kind::Internal, "{at}: {error}");
         }
-        drop(dying);
+        drop(guard);
         cluster.remove_fault(fault);
     }
 }
 
-/// Regression: a scan that was read on after an error went on behind the records that it had lost.
+/// Regression: a scan that was continued after an error went on behind the records that it had lost.
 #[tokio::test(start_paused = true)]
-async fn a_scan_that_has_failed_says_so_each_time() {
+async fn a_failed_scan_fails_each_time() {
     let cluster = cluster(1).await;
     write(&cluster, 0, 10);
     let refused = Reaction::Error(ErrorCode::TopicAuthorizationFailed);
@@ -102,18 +102,18 @@ async fn a_scan_that_has_failed_says_so_each_time() {
     }
 }
 
-/// Regression: a Produce request whose task died kept its place in flight and its memory, and its partition
+/// Regression: a Produce request whose task panicked kept its permit and its memory, and its partition
 /// waited for it for ever.
 #[tokio::test(start_paused = true)]
-async fn a_produce_request_that_dies_fails_its_records_and_leaks_nothing() {
+async fn a_produce_request_that_panics_fails_its_records_and_leaks_nothing() {
     for idempotence in ["true", "false"] {
         let cluster = cluster(1).await;
         let pairs = [("enable.idempotence", idempotence), ("max.in.flight.requests.per.connection", "1")];
         let producer = producer(&cluster, &pairs).await;
         offset_of(&send(&producer, 0, "before").await).await.expect("written");
-        let dying = panic_at_request("Produce", 1);
+        let guard = panic_at_request("Produce", 1);
         let error = offset_of(&send(&producer, 0, "lost").await).await.expect_err("an error");
-        drop(dying);
+        drop(guard);
         assert_eq!(error.kind(), Kind::Internal, "{error}");
         assert!(error.is_maybe_done(), "it was handed to the connection: {error}");
         offset_of(&send(&producer, 0, "after").await).await.expect("written");
@@ -122,15 +122,15 @@ async fn a_produce_request_that_dies_fails_its_records_and_leaks_nothing() {
     }
 }
 
-/// Regression: when the task that sends had died, records waited for ever and nothing expired.
+/// Regression: after the sender's task panicked, records waited for ever and nothing expired.
 #[tokio::test(start_paused = true)]
-async fn when_the_sender_dies_all_records_fail_and_later_ones_are_refused() {
+async fn all_records_fail_after_the_sender_panicked() {
     let cluster = cluster(2).await;
     let producer = producer(&cluster, &[]).await;
     let again = Reaction::Error(ErrorCode::NotLeaderOrFollower);
     cluster.inject(Fault::new(Match::api(ApiKey::Produce).partition(0), again));
     cluster.inject(Fault::new(Match::api(ApiKey::Produce).partition(1), Reaction::Delay(ms(5000))));
-    let _dying = panic_at("message=batch goes again", 1);
+    let _guard = panic_at("message=batch goes again", 1);
     let sent = [send(&producer, 1, "waits").await, send(&producer, 0, "x").await];
     for delivery in &sent {
         offset_of(delivery).await.expect_err("an error");
@@ -141,12 +141,12 @@ async fn when_the_sender_dies_all_records_fail_and_later_ones_are_refused() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_request_for_a_producer_id_that_dies_fails_what_needs_one() {
+async fn a_panicking_request_for_a_producer_id_fails_its_waiters() {
     let cluster = cluster(1).await;
-    let dying = panic_at_request("InitProducerId", 1);
+    let guard = panic_at_request("InitProducerId", 1);
     let producer = producer(&cluster, &[]).await;
     let error = offset_of(&send(&producer, 0, "x").await).await.expect_err("an error");
-    drop(dying);
+    drop(guard);
     assert_eq!(error.kind(), Kind::Internal, "{error}");
     offset_of(&send(&producer, 0, "y").await).await.expect("written");
 }
@@ -173,11 +173,12 @@ impl Network for Deadly {
     }
 }
 
-/// Regression: when an attempt to connect died, its broker could not be reached again, and all who waited
-/// were told that it had moved.
+/// Regression: after an attempt to connect panicked, its broker was unreachable for ever, and all
+/// waiters were told that its address had changed.
 #[tokio::test(start_paused = true)]
-async fn an_attempt_to_connect_that_dies_is_an_error_and_the_next_one_works() {
-    // One of the leaders is the bootstrap server, which stays connected; the others are not yet.
+async fn an_attempt_to_connect_that_panics_is_an_error_and_the_next_one_works() {
+    // One of the leaders is the bootstrap server, which stays connected; the others are not connected
+    // yet.
     let cluster = cluster(3).await;
     let network = Arc::new(Deadly::default());
     let environment = Environment::new(Arc::clone(&network) as Arc<dyn Network>, fastrand::Rng::with_seed(1));
@@ -198,7 +199,7 @@ async fn an_attempt_to_connect_that_dies_is_an_error_and_the_next_one_works() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_request_of_a_member_that_dies_is_an_error_of_the_poll() {
+async fn a_member_s_request_that_panics_fails_the_poll() {
     for (protocol, api) in [("classic", "JoinGroup"), ("consumer", "ConsumerGroupHeartbeat")] {
         let cluster = cluster(1).await;
         write(&cluster, 0, 5);
@@ -206,7 +207,7 @@ async fn a_request_of_a_member_that_dies_is_an_error_of_the_poll() {
         let consumer = Consumer::new(client(&cluster, &pairs).await);
         let topics = ["t".into()].into_iter().collect();
         consumer.subscribe(Subscription::Topics(topics)).expect("subscribed");
-        let dying = panic_at_request(api, 1);
+        let guard = panic_at_request(api, 1);
         let mut seen = Vec::new();
         soon(async {
             let mut read = 0;
@@ -224,7 +225,7 @@ async fn a_request_of_a_member_that_dies_is_an_error_of_the_poll() {
             }
         })
         .await;
-        drop(dying);
+        drop(guard);
         assert!(seen.iter().any(|error| error.kind() == Kind::Internal), "{protocol}: {seen:?}");
     }
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ottla_client::metadata::{Event, Pattern, Snapshot, Topic, Want};
+use ottla_client::metadata::{Event, Pattern, Snapshot, Topic, TopicSelector};
 use ottla_client::{Client, Error, IfMissing, Kind, ListedOffset, OffsetSpec, Result, TopicPartition};
 use ottla_protocol::ErrorCode;
 use tokio::sync::broadcast::Receiver;
@@ -39,7 +39,7 @@ pub(crate) fn known(client: &Client, wanted: &Wanted) -> Option<Arc<Snapshot>> {
 /// A snapshot that has what is wanted.
 pub(crate) async fn cluster(client: Client, mut wanted: Wanted, timeout: Duration) -> Result<Arc<Snapshot>> {
     if std::mem::take(&mut wanted.all_topics) {
-        let snapshot = refresh(&client, "asking for all topics", Want::All, timeout).await?;
+        let snapshot = refresh(&client, "asking for all topics", TopicSelector::All, timeout).await?;
         if wanted.topics.is_none() {
             return Ok(snapshot);
         }
@@ -49,21 +49,26 @@ pub(crate) async fn cluster(client: Client, mut wanted: Wanted, timeout: Duratio
     }
     match &wanted.topics {
         Some(names) => {
-            refresh(&client, "looking up topics", Want::Topics(names), timeout).await?;
+            refresh(&client, "looking up topics", TopicSelector::Topics(names), timeout).await?;
             client.topics(names, IfMissing::Fail, timeout).await?;
             Ok(client.snapshot())
         }
-        None => refresh(&client, "refreshing metadata", Want::Known, timeout).await,
+        None => refresh(&client, "refreshing metadata", TopicSelector::Tracked, timeout).await,
     }
 }
 
-async fn refresh(client: &Client, what: &str, want: Want<'_>, timeout: Duration) -> Result<Arc<Snapshot>> {
-    client.retrying(what, timeout, || client.refresh(client.snapshot().generation, want)).await
+async fn refresh(
+    client: &Client,
+    what: &str,
+    selector: TopicSelector<'_>,
+    timeout: Duration,
+) -> Result<Arc<Snapshot>> {
+    client.retrying(what, timeout, || client.refresh(client.snapshot().generation, selector)).await
 }
 
 /// The names of all topics, in order.
 pub(crate) async fn list_topics(client: Client, timeout: Duration) -> Result<Vec<String>> {
-    let snapshot = refresh(&client, "listing topics", Want::All, timeout).await?;
+    let snapshot = refresh(&client, "listing topics", TopicSelector::All, timeout).await?;
     let existing = snapshot.topics().filter(|topic| topic.error == ErrorCode::None);
     let mut names: Vec<String> = existing.map(|topic| topic.name.to_string()).collect();
     names.sort();
@@ -85,9 +90,9 @@ pub(crate) async fn events(
 ) -> Result<(Receiver<Event>, KeptFresh)> {
     let pattern = all_topics.then(Pattern::all);
     if let Some(pattern) = &pattern {
-        refresh(&client, "asking for all topics", Want::Matching(pattern), timeout).await?;
+        refresh(&client, "asking for all topics", TopicSelector::Matching(pattern), timeout).await?;
     }
-    let kept_fresh = KeptFresh { _topics: pattern, _listening: client.listen() };
+    let kept_fresh = KeptFresh { _topics: pattern, _subscription: client.subscribe_events() };
     Ok((client.events(), kept_fresh))
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ottla_client::Listening;
+use ottla_client::EventSubscription;
 use ottla_client::metadata::{Event as Core, Pattern};
 use parking_lot::Mutex;
 use pyo3::prelude::*;
@@ -121,7 +121,7 @@ impl From<&Core> for Event {
 pub(crate) struct KeptFresh {
     /// Which topics besides those that the client uses.
     pub(crate) _topics: Option<Pattern>,
-    pub(crate) _listening: Listening,
+    pub(crate) _subscription: EventSubscription,
 }
 
 /// The changes of the cluster and of the client's connections, from the call of ``events()`` on.

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ottla_client::connection::{ConnectionState, Lane, Status};
+use ottla_client::connection::{ConnectionRole, ConnectionState, Status};
 use ottla_client::consumer::{FOLLOW, Range, ScanOptions};
 use ottla_client::metrics::Metric;
 use ottla_client::producer::Producer;
@@ -55,9 +55,9 @@ impl From<Status> for ConnectionStatus {
     fn from(status: Status) -> Self {
         Self {
             broker: status.broker,
-            lane: match status.lane {
-                Lane::Data => "data",
-                Lane::Coordinator => "coordinator",
+            lane: match status.role {
+                ConnectionRole::Data => "data",
+                ConnectionRole::Coordinator => "coordinator",
             },
             address: status.address,
             state: match status.state {

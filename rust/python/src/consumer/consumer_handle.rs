@@ -69,7 +69,7 @@ impl Engine {
         assignors: Vec<Arc<dyn Assignor>>,
     ) -> Self {
         // What a consumer has brokers wait for would hold up whoever shares its connections.
-        let client = if own_client { client } else { client.with_own_connections() };
+        let client = if own_client { client } else { client.with_dedicated_connections() };
         Self {
             core: Consumer::new(client).with_assignors(assignors),
             own_client,

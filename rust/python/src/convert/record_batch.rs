@@ -31,7 +31,7 @@ pub(crate) fn undecodable(error: DecodeError) -> Error {
         DecodeCause::Records(cause) => Error::from(cause),
         cause => Error::new(Kind::Protocol, cause.to_string()),
     };
-    error.because(place)
+    error.prefixed(place)
 }
 
 #[pymethods]

@@ -259,7 +259,7 @@ impl Runs {
             1 => "the record failed".to_owned(),
             count => format!("{failed} of {count} records failed, the first at index {first}"),
         };
-        let raised = errors::value_at(py, &error.clone().because(words), Some(*first))?;
+        let raised = errors::value_at(py, &error.clone().prefixed(words), Some(*first))?;
         Err(PyErr::from_value(raised.into_bound(py)))
     }
 }

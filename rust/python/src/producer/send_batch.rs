@@ -295,7 +295,7 @@ fn append_columns(
 
 /// The error of a call that ends before its last row.
 pub(crate) fn cut_short(row: usize, error: Error) -> Error {
-    error.because(format_args!("at index {row}; the records before it are under way"))
+    error.prefixed(format_args!("at index {row}; the records before it are under way"))
 }
 
 fn send_columns(

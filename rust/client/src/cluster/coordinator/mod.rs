@@ -1,11 +1,11 @@
-//! Coordinators: which broker coordinates a group or a transactional id, and the requests to it.
+//! Coordinators of groups and transactional ids: finding them, and sending requests to them.
 //!
-//! What was found is kept until an error says otherwise. COORDINATOR_LOAD_IN_PROGRESS does not: the
-//! coordinator is the right one and will be ready soon.
+//! A coordinator stays cached until an error says that it moved. COORDINATOR_LOAD_IN_PROGRESS does not
+//! say that: the coordinator is right and will be ready soon.
 //!
-//! Invariants: looking up is single-flight per key, and all who wait for it get the same outcome. An
-//! old answer never makes forget what was found after it. Requests go on a lane of their own, so that
-//! a heartbeat never waits behind a fetch's long poll.
+//! Invariants: lookups are single-flight per key, and all waiters get the same result. An old response
+//! never removes a newer entry. Requests use a connection of their own role, so that a heartbeat never
+//! waits behind a fetch's long poll.
 
 mod roles;
 
@@ -21,24 +21,24 @@ use parking_lot::Mutex;
 use tokio::time::Duration;
 
 use crate::cluster::{Client, Route};
-use crate::connection::{Connection, Endpoint, Lane};
+use crate::connection::{Connection, ConnectionRole, Endpoint};
 use crate::error::{Error, Kind, Result};
 use crate::retry::recovery::{Recovery, recovery};
 
-/// The first version that takes many keys at once.
-const MANY: i16 = 4;
+/// The first version that looks up several keys at once (KIP-699).
+const BATCHED_LOOKUPS: i16 = 4;
 
-/// What a coordinator is asked for.
+/// What the coordinator coordinates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CoordinatorKind {
-    /// A group: of consumers, of either protocol, or a share group.
+    /// A consumer group of either protocol, or a share group.
     Group,
     /// A transactional id.
     Transaction,
 }
 
 impl CoordinatorKind {
-    fn on_the_wire(self) -> i8 {
+    fn key_type(self) -> i8 {
         match self {
             Self::Group => 0,
             Self::Transaction => 1,
@@ -53,50 +53,50 @@ impl CoordinatorKind {
     }
 }
 
-/// A broker as FindCoordinator named it. `look` tells one look-up from the next.
+/// The broker that FindCoordinator returned. `lookup` is the number of the lookup that found it.
 #[derive(Debug, Clone)]
-struct Place {
+struct CoordinatorNode {
     broker: i32,
     endpoint: Endpoint,
-    look: u64,
+    lookup: u64,
 }
 
 #[derive(Debug, Default)]
-struct Entry {
-    known: Mutex<Known>,
-    /// Held by whoever looks up.
-    turn: tokio::sync::Mutex<()>,
+struct CoordinatorEntry {
+    state: Mutex<LookupState>,
+    /// Held during a lookup.
+    lookup_lock: tokio::sync::Mutex<()>,
 }
 
 #[derive(Debug, Default)]
-struct Known {
-    place: Option<Place>,
-    /// How many look-ups have ended, and what the last one failed with.
-    looks: u64,
+struct LookupState {
+    node: Option<CoordinatorNode>,
+    /// How many lookups have ended; `failure` is the error of the last one.
+    lookups: u64,
     failure: Option<Error>,
 }
 
-/// The coordinators that are known to one client.
+/// The cached coordinators of one client.
 #[derive(Debug, Default)]
 pub(crate) struct Coordinators {
-    entries: Mutex<Entries>,
+    entries: Mutex<CoordinatorMap>,
 }
 
-type Entries = HashMap<(CoordinatorKind, Arc<str>), Arc<Entry>>;
+type CoordinatorMap = HashMap<(CoordinatorKind, Arc<str>), Arc<CoordinatorEntry>>;
 
 impl Coordinators {
-    fn entry(&self, kind: CoordinatorKind, key: &str) -> Arc<Entry> {
+    fn entry(&self, kind: CoordinatorKind, key: &str) -> Arc<CoordinatorEntry> {
         Arc::clone(self.entries.lock().entry((kind, key.into())).or_default())
     }
 }
 
-/// The coordinator of one key, with a connection that was alive a moment ago.
+/// The coordinator of one key and a connection to it, which was alive when this was created.
 #[derive(Debug, Clone)]
 pub struct Coordinator {
     broker: i32,
     connection: Arc<Connection>,
-    entry: Arc<Entry>,
-    look: u64,
+    entry: Arc<CoordinatorEntry>,
+    lookup: u64,
 }
 
 impl Coordinator {
@@ -106,16 +106,16 @@ impl Coordinator {
         self.broker
     }
 
-    /// The version of `R` to use with it.
+    /// The highest version of `R` that both sides support, at most `max`.
     pub fn version<R: Request>(&self, max: i16) -> Result<i16> {
         self.connection.version::<R>(max)
     }
 
-    /// Sends one request; the answer is due `request.timeout.ms` later. A coordinator whose
-    /// connection is lost is forgotten.
+    /// Sends one request, which times out after `request.timeout.ms`. An error of the connection removes
+    /// the coordinator from the cache.
     pub async fn request<R: Request>(&self, request: &R, version: i16) -> Result<R::Response> {
-        let answer = self.connection.request(request, version).await;
-        answer.map_err(|error| self.heed(error))
+        let response = self.connection.request(request, version).await;
+        response.map_err(|error| self.process_error(error))
     }
 
     /// As [`Coordinator::request`], for a request that the broker may hold for longer (JoinGroup).
@@ -125,44 +125,44 @@ impl Coordinator {
         version: i16,
         timeout: Duration,
     ) -> Result<R::Response> {
-        let answer = self.connection.request_within(request, version, timeout).await;
-        answer.map_err(|error| self.heed(error))
+        let response = self.connection.request_within(request, version, timeout).await;
+        response.map_err(|error| self.process_error(error))
     }
 
-    /// Holds back requests for as long as the broker asked.
+    /// Delays later requests for as long as the broker asked (KIP-219).
     pub fn throttle(&self, millis: i32) {
         self.connection.throttle(millis);
     }
 
-    /// What a code in an answer of this coordinator means, as an error that names the broker. Says
-    /// the code that it is not the coordinator, it is forgotten, and the next one who asks looks again.
+    /// The error for a code in a response of this coordinator, with the broker's id. If the code says
+    /// that the coordinator moved, it is removed from the cache, and the next caller looks it up again.
     #[must_use]
     pub fn refusal(&self, code: ErrorCode) -> Error {
-        self.heed(Error::from_code(code))
+        self.process_error(Error::from_code(code))
     }
 
-    /// Forgets this coordinator, unless another was found meanwhile.
+    /// Removes this coordinator from the cache, unless a newer lookup replaced it.
     pub fn forget(&self) {
-        self.entry.forget(|place| place.look == self.look);
+        self.entry.forget(|node| node.lookup == self.lookup);
     }
 
-    fn heed(&self, error: Error) -> Error {
-        if is_elsewhere(&error) {
+    fn process_error(&self, error: Error) -> Error {
+        if requires_lookup(&error) {
             self.forget();
         }
         error.broker(self.broker).address(self.connection.address())
     }
 }
 
-impl Entry {
-    fn forget(&self, is_it: impl FnOnce(&Place) -> bool) {
-        let mut known = self.known.lock();
-        known.place.take_if(|place| is_it(place));
+impl CoordinatorEntry {
+    fn forget(&self, is_it: impl FnOnce(&CoordinatorNode) -> bool) {
+        let mut state = self.state.lock();
+        state.node.take_if(|node| is_it(node));
     }
 }
 
-/// Whether an error says that the coordinator has to be looked for again.
-fn is_elsewhere(error: &Error) -> bool {
+/// Whether an error requires a new lookup of the coordinator.
+fn requires_lookup(error: &Error) -> bool {
     match error.code() {
         Some(code) => recovery(code) == Recovery::FindCoordinator,
         None => matches!(error.kind(), Kind::Connection | Kind::Timeout | Kind::Protocol),
@@ -170,26 +170,29 @@ fn is_elsewhere(error: &Error) -> bool {
 }
 
 impl Client {
-    /// The coordinator of a key, looked up if it is not known, and connected to. One attempt.
+    /// Looks up the coordinator of a key, if it is not cached, and connects to it. Makes one attempt.
     pub async fn coordinator(&self, kind: CoordinatorKind, key: &str) -> Result<Coordinator> {
         self.check_open()?;
         let entry = self.inner.coordinators.entry(kind, key);
-        let place = self.look_up_coordinator(&entry, kind, key).await?;
-        let connection =
-            self.inner.pool.get(place.broker, (Lane::Coordinator, self.owner()), &place.endpoint).await;
+        let node = self.look_up_coordinator(&entry, kind, key).await?;
+        let connection = self
+            .inner
+            .pool
+            .get(node.broker, (ConnectionRole::Coordinator, self.owner()), &node.endpoint)
+            .await;
         let connection = connection.map_err(|error| {
-            if is_elsewhere(&error) {
-                entry.forget(|known| known.look == place.look);
+            if requires_lookup(&error) {
+                entry.forget(|known| known.lookup == node.lookup);
             }
-            error.broker(place.broker)
+            error.broker(node.broker)
         })?;
-        Ok(Coordinator { broker: place.broker, connection, entry, look: place.look })
+        Ok(Coordinator { broker: node.broker, connection, entry, lookup: node.lookup })
     }
 
-    /// Sends one request to the coordinator of a key, in the highest version in common that is not
-    /// above `max`, and says which broker answered. One attempt: what the codes in the answer mean
-    /// is the caller's to say, by [`Client::forget_coordinator`] too.
-    pub async fn to_coordinator<R: Request>(
+    /// Sends one request to the coordinator of a key, in the highest version that both sides support, at
+    /// most `max`, and returns the broker's id with the response. Makes one attempt: the caller
+    /// interprets error codes and calls [`Client::forget_coordinator`].
+    pub async fn send_to_coordinator<R: Request>(
         &self,
         kind: CoordinatorKind,
         key: &str,
@@ -201,13 +204,13 @@ impl Client {
         Ok((coordinator.broker, coordinator.request(request, version).await?))
     }
 
-    /// Has the coordinator of a key looked up again, unless it is another one than `broker` already.
+    /// Removes the coordinator of a key from the cache, unless it is no longer `broker`.
     pub fn forget_coordinator(&self, kind: CoordinatorKind, key: &str, broker: i32) {
-        self.inner.coordinators.entry(kind, key).forget(|place| place.broker == broker);
+        self.inner.coordinators.entry(kind, key).forget(|node| node.broker == broker);
     }
 
-    /// Runs `call` with the coordinator of a key, again after failures that pass: it backs off, and
-    /// looks the coordinator up again where an error says so.
+    /// Calls `call` with the coordinator of a key. Retries transient failures with backoff, and looks
+    /// the coordinator up again when an error requires it.
     pub async fn with_coordinator<T, F: Future<Output = Result<T>>>(
         &self,
         what: impl Into<String>,
@@ -219,45 +222,50 @@ impl Client {
         loop {
             let attempt = async { call(self.coordinator(kind, key).await?).await };
             match retry.attempt(attempt).await {
-                Err(error) if error.may_pass() => retry.pause(error).await?,
+                Err(error) if error.is_transient() => retry.pause(error).await?,
                 outcome => return outcome,
             }
         }
     }
 
-    async fn look_up_coordinator(&self, entry: &Entry, kind: CoordinatorKind, key: &str) -> Result<Place> {
-        let looks = {
-            let known = entry.known.lock();
-            if let Some(place) = &known.place {
-                return Ok(place.clone());
+    async fn look_up_coordinator(
+        &self,
+        entry: &CoordinatorEntry,
+        kind: CoordinatorKind,
+        key: &str,
+    ) -> Result<CoordinatorNode> {
+        let lookups = {
+            let state = entry.state.lock();
+            if let Some(node) = &state.node {
+                return Ok(node.clone());
             }
-            known.looks
+            state.lookups
         };
-        let _turn = entry.turn.lock().await;
+        let _lookup_guard = entry.lookup_lock.lock().await;
         {
-            let known = entry.known.lock();
-            if let Some(place) = &known.place {
-                return Ok(place.clone());
+            let state = entry.state.lock();
+            if let Some(node) = &state.node {
+                return Ok(node.clone());
             }
-            if known.looks > looks
-                && let Some(failure) = &known.failure
+            if state.lookups > lookups
+                && let Some(failure) = &state.failure
             {
                 return Err(failure.clone());
             }
         }
         let found = self.find_coordinator(kind, key).await;
-        let mut known = entry.known.lock();
-        known.looks += 1;
-        let look = known.looks;
+        let mut state = entry.state.lock();
+        state.lookups += 1;
+        let lookup = state.lookups;
         match found {
             Ok((broker, endpoint)) => {
                 tracing::debug!(target: "ottla.coordinator", kind = kind.name(), key, broker, "found");
-                let place = Place { broker, endpoint, look };
-                (known.place, known.failure) = (Some(place.clone()), None);
-                Ok(place)
+                let node = CoordinatorNode { broker, endpoint, lookup };
+                (state.node, state.failure) = (Some(node.clone()), None);
+                Ok(node)
             }
             Err(error) => {
-                known.failure = Some(error.clone());
+                state.failure = Some(error.clone());
                 Err(error)
             }
         }
@@ -274,9 +282,9 @@ impl Client {
 }
 
 fn build_request(kind: CoordinatorKind, key: &str, version: i16) -> FindCoordinatorRequest {
-    let key_type = kind.on_the_wire();
+    let key_type = kind.key_type();
     match version {
-        MANY.. => {
+        BATCHED_LOOKUPS.. => {
             FindCoordinatorRequest { key_type, coordinator_keys: vec![key.to_owned()], ..Default::default() }
         }
         _ => FindCoordinatorRequest { key_type, key: key.to_owned(), ..Default::default() },
@@ -296,15 +304,15 @@ fn process_response(
             Found { node_id, host, port, error_code, error_message, ..Found::default() }
         }
         None => {
-            let words = format!("the answer leaves out the {} that was asked for", kind.name());
-            return Err(Error::new(Kind::Protocol, words));
+            let message = format!("the response lacks the requested {}", kind.name());
+            return Err(Error::new(Kind::Protocol, message));
         }
     };
     ErrorCode::from(found.error_code).ok().map_err(|code| {
-        Error::from_code(code).because(format_args!("no coordinator of the {} {key}", kind.name()))
+        Error::from_code(code).prefixed(format_args!("no coordinator of the {} {key}", kind.name()))
     })?;
     match u16::try_from(found.port) {
         Ok(port @ 1..) => Ok((found.node_id, Endpoint { host: found.host, port })),
-        _ => Err(Error::new(Kind::Protocol, format!("{} is no port of a coordinator", found.port))),
+        _ => Err(Error::new(Kind::Protocol, format!("{} is not a valid coordinator port", found.port))),
     }
 }

@@ -46,7 +46,7 @@ pub fn decode_subscription(
     bytes: Bytes,
 ) -> Result<MemberSubscription> {
     let what = format!("the subscription of the group's member {member_id}");
-    let told: ConsumerProtocolSubscription = decode(bytes).map_err(|error| error.because(what))?;
+    let told: ConsumerProtocolSubscription = decode(bytes).map_err(|error| error.prefixed(what))?;
     let owned = told.owned_partitions.into_iter();
     Ok(MemberSubscription {
         member_id,
@@ -77,7 +77,7 @@ pub fn decode_assignment(bytes: Bytes) -> Result<MemberAssignment> {
         return Ok(MemberAssignment::default());
     }
     let given: ConsumerProtocolAssignment =
-        decode(bytes).map_err(|error| error.because("the assignment by the group's leader"))?;
+        decode(bytes).map_err(|error| error.prefixed("the assignment by the group's leader"))?;
     let assigned = given.assigned_partitions.into_iter();
     Ok(MemberAssignment {
         partitions: assigned.flat_map(|given| partitions(given.topic, given.partitions)).collect(),

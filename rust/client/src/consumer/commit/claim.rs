@@ -84,5 +84,5 @@ impl Claim {
 
 fn given_up((topic, partition): &TopicPartition) -> Error {
     let words = "not committed: the partition was given up after this commit was asked for, and another member may have read on; what it has not committed is read again";
-    Error::told(ErrorCode::IllegalGeneration, words).at(topic, *partition)
+    Error::with_code(ErrorCode::IllegalGeneration, words).at(topic, *partition)
 }

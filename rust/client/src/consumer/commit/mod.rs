@@ -235,7 +235,7 @@ async fn send(
 /// A commit of who is not a member would pass for one by hand, over the heads of the members.
 fn no_member(group: Option<&Group>) -> Error {
     let words = "not committed: this consumer is not a member of its group now, and its partitions may be somebody else's; poll to join";
-    let error = Error::told(ErrorCode::UnknownMemberId, words);
+    let error = Error::with_code(ErrorCode::UnknownMemberId, words);
     match group {
         Some(group) => with_reason(group, error),
         None => error,
@@ -245,7 +245,7 @@ fn no_member(group: Option<&Group>) -> Error {
 /// The error with why the member left its group, if it was not asked to.
 fn with_reason(group: &Group, error: Error) -> Error {
     match group.why_left() {
-        Some(why) => error.because(why),
+        Some(why) => error.prefixed(why),
         None => error,
     }
 }

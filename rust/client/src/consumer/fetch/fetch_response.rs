@@ -89,7 +89,7 @@ impl Fetcher {
             if let Some(slot) = assignment.current(partition, *version) {
                 // Another replica may do better.
                 slot.nearer = None;
-                if !error.may_pass() {
+                if !error.is_transient() {
                     assignment.fail(partition, error.clone());
                 }
             }
@@ -168,10 +168,10 @@ impl Fetcher {
     ) -> Result<Option<Prefetched>> {
         slot.damaged += 1;
         self.shared.rest(slot, now);
-        let error = flaw.because(format_args!("records after offset {} are damaged", asked.offset));
+        let error = flaw.prefixed(format_args!("records after offset {} are damaged", asked.offset));
         if slot.damaged >= CORRUPT_MAX {
             slot.damaged = 0;
-            return Err(error.because(format_args!("fetched {CORRUPT_MAX} times")));
+            return Err(error.prefixed(format_args!("fetched {CORRUPT_MAX} times")));
         }
         tracing::warn!(target: "ottla.fetch", %error, "fetching again");
         Ok(None)

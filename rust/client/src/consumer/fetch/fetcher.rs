@@ -18,8 +18,8 @@ use crate::consumer::fetch::request::{Answer, Ask, Limits, fetch};
 use crate::consumer::positions::{self, Found};
 use crate::consumer::state::Shared;
 use crate::error::{Error, Kind, Result};
-use crate::metadata::{Snapshot, Want};
-use crate::tasks::duty_cycle::Pace;
+use crate::metadata::{Snapshot, TopicSelector};
+use crate::tasks::duty_cycle::DutyCycle;
 use crate::tasks::panics::{catch, try_catch};
 use crate::topic_partition::TopicPartition;
 
@@ -76,14 +76,14 @@ impl Fetcher {
 
     /// Runs until it is aborted. An error is one that it cannot go on after.
     pub(crate) async fn run(mut self) -> Result<()> {
-        let mut pace = Pace::default();
+        let mut duty_cycle = DutyCycle::default();
         loop {
             let now = Instant::now();
-            let due = match pace.wait_until(now) {
+            let due = match duty_cycle.wait_until(now) {
                 Some(later) => later,
                 None => {
                     let due = self.walk(now);
-                    pace.walked(now, Instant::now());
+                    duty_cycle.record_pass(now, Instant::now());
                     due
                 }
             };
@@ -144,7 +144,7 @@ impl Fetcher {
             self.shared.assignment.lock().partitions().map(|(topic, _)| Arc::clone(topic)).collect();
         let topics: Vec<Arc<str>> = topics.into_iter().collect();
         self.tasks.spawn(async move {
-            let refreshed = client.refresh(generation, Want::Topics(&topics));
+            let refreshed = client.refresh(generation, TopicSelector::Topics(&topics));
             Done::Refreshed(try_catch("a refresh of the metadata", refreshed).await.map(drop))
         });
     }

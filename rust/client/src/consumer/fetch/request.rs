@@ -183,7 +183,7 @@ fn process_response(client: &Client, response: FetchResponse) -> Answer {
     let mut partitions = HashMap::new();
     let mut moved = Vec::new();
     for topic in response.responses {
-        let name = match snapshot.name_of(topic.topic_id) {
+        let name = match snapshot.topic_name(topic.topic_id) {
             Some(name) => Arc::clone(name),
             None => topic.topic.into(),
         };

@@ -25,7 +25,7 @@ use crate::cluster::CoordinatorKind;
 use crate::consumer::group::rebalance_queue::Change;
 use crate::error::Error;
 use crate::metadata::no_leader::missing_topic;
-use crate::metadata::{Snapshot, Want};
+use crate::metadata::{Snapshot, TopicSelector};
 use crate::tasks::panics::{catch, try_catch};
 
 /// Even when nothing is due it looks after its member this often: the application's polls move
@@ -249,9 +249,9 @@ impl Driver {
         let (wish, patience) = (self.wish, self.shared.settings.request_timeout);
         self.jobs.spawn(async move {
             let want = match &pattern {
-                Some(pattern) => Want::Matching(pattern),
-                None if create => Want::Create(&topics),
-                None => Want::Topics(&topics),
+                Some(pattern) => TopicSelector::Matching(pattern),
+                None if create => TopicSelector::Create(&topics),
+                None => TopicSelector::Topics(&topics),
             };
             let refresh = try_catch("a refresh of the metadata", client.refresh(generation, want));
             let refreshed = timeout(patience, refresh).await;

@@ -63,7 +63,7 @@ async fn send(shared: &Shared, coordinator: &Coordinator, ask: Ask) -> Result<An
             let version = coordinator.version::<JoinGroupRequest>(i16::MAX)?;
             if request.group_instance_id.is_some() && version < STATIC_SINCE {
                 let words = "the brokers do not know static members (Kafka 2.3): leave group.instance.id out";
-                return Err(Error::told(ErrorCode::UnsupportedVersion, words));
+                return Err(Error::with_code(ErrorCode::UnsupportedVersion, words));
             }
             let response = coordinator.request_within(&request, version, patience(shared)).await?;
             coordinator.throttle(response.throttle_time_ms);
@@ -88,21 +88,21 @@ async fn send(shared: &Shared, coordinator: &Coordinator, ask: Ask) -> Result<An
                 request.member_id.clear();
             }
             // Not behind a JoinGroup that waits for others.
-            let free = if coordinator.is_busy() { data_lane(shared, coordinator).await } else { None };
+            let free = if coordinator.is_busy() { data_connection(shared, coordinator).await } else { None };
             Answer::Leave(free.as_ref().unwrap_or(coordinator).request(&request, version).await?)
         }
         Ask::ConsumerHeartbeat(mut request) => {
             let version = coordinator.version::<ConsumerGroupHeartbeatRequest>(i16::MAX);
             let version = version.map_err(|error| {
                 let words = unsupported(&request.group_id);
-                Error::told(ErrorCode::UnsupportedVersion, format!("{words} ({})", error.message()))
+                Error::with_code(ErrorCode::UnsupportedVersion, format!("{words} ({})", error.message()))
             })?;
             if version < REGEX_SINCE
                 && let Some(regex) = request.subscribed_topic_regex.take()
                 && !regex.is_empty()
             {
                 let words = "the brokers do not match patterns of topics (Kafka 4.0): subscribe to a pattern that the client matches";
-                return Err(Error::told(ErrorCode::UnsupportedVersion, words));
+                return Err(Error::with_code(ErrorCode::UnsupportedVersion, words));
             }
             let response = coordinator.request(&request, version).await?;
             coordinator.throttle(response.throttle_time_ms);
@@ -112,8 +112,8 @@ async fn send(shared: &Shared, coordinator: &Coordinator, ask: Ask) -> Result<An
 }
 
 /// The other connection to the coordinator, if it can be had.
-async fn data_lane(shared: &Shared, coordinator: &Coordinator) -> Option<Coordinator> {
-    let other = coordinator.on_data_lane(&shared.client);
+async fn data_connection(shared: &Shared, coordinator: &Coordinator) -> Option<Coordinator> {
+    let other = coordinator.on_data_connection(&shared.client);
     timeout(shared.settings.request_timeout, other).await.ok()?.ok()
 }
 

@@ -258,7 +258,7 @@ impl From<Error> for Refused {
             Some(code) if recovery(code) == Recovery::Application => Self::Hopeless(error),
             // There is no coordinator yet, say.
             Some(code) => Self::Code(code, None),
-            None if error.may_pass() => Self::Unreached(error),
+            None if error.is_transient() => Self::Unreached(error),
             None => Self::Hopeless(error),
         }
     }

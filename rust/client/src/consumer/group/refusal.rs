@@ -75,7 +75,7 @@ pub(super) fn refusal(settings: &GroupSettings, code: ErrorCode, message: Option
         Some(message) => format!("{words} ({})", printable(message)),
         None => words,
     };
-    Error::told(code, words)
+    Error::with_code(code, words)
 }
 
 /// For brokers that do not know the protocol, or do not want to.

@@ -10,13 +10,13 @@ use ottla_protocol::wire::Uuid;
 
 use crate::cluster::{Client, Route};
 use crate::error::{Error, Result};
-use crate::metadata::{Snapshot, Want};
+use crate::metadata::{Snapshot, TopicSelector};
 
 /// Asks for topics by their ids, so that the metadata has them: names that the brokers matched with
 /// a pattern are known to the brokers alone.
 pub(super) async fn names_of(client: &Client, ids: &[Uuid]) -> Result<()> {
     let snapshot = client.snapshot();
-    let unknown = ids.iter().filter(|id| snapshot.name_of(**id).is_none());
+    let unknown = ids.iter().filter(|id| snapshot.topic_name(**id).is_none());
     let topic = |id: &Uuid| MetadataRequestTopic { topic_id: *id, name: None };
     let topics: Vec<MetadataRequestTopic> = unknown.map(topic).collect();
     if topics.is_empty() {
@@ -28,7 +28,7 @@ pub(super) async fn names_of(client: &Client, ids: &[Uuid]) -> Result<()> {
     let names = response.topics.into_iter().filter_map(|topic| topic.name.filter(|name| !name.is_empty()));
     let names: Vec<Arc<str>> = names.map(Arc::from).collect();
     if !names.is_empty() {
-        client.refresh(client.snapshot().generation, Want::Topics(&names)).await?;
+        client.refresh(client.snapshot().generation, TopicSelector::Topics(&names)).await?;
     }
     Ok(())
 }
@@ -42,7 +42,7 @@ pub(super) fn refused_topics(snapshot: &Snapshot, names: &[Arc<str>]) -> BTreeMa
             ErrorCode::InvalidTopicException => "no topic can have the name that is subscribed to",
             _ => return None,
         };
-        Some((Arc::clone(name), Error::told(code, words).topic(name)))
+        Some((Arc::clone(name), Error::with_code(code, words).topic(name)))
     });
     refused.collect()
 }

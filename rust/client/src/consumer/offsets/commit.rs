@@ -59,7 +59,7 @@ pub async fn commit(
         let attempt = async {
             let coordinator = client.coordinator(CoordinatorKind::Group, &member.group_id).await?;
             // A member commits and reads on while it joins again, which may take minutes.
-            let coordinator = coordinator.unless_held(client).await;
+            let coordinator = coordinator.avoid_blocked_connection(client).await;
             sent = true;
             let keys: Vec<TopicPartition> = waiting.keys().cloned().collect();
             let named = Named::new(&snapshot, &keys, &ids);
@@ -68,7 +68,7 @@ pub async fn commit(
         let again = match retry.attempt(attempt).await {
             Ok(None) => continue,
             Ok(Some(error)) => error,
-            Err(error) if error.may_pass() => error,
+            Err(error) if error.is_transient() => error,
             Err(error) => return Err(error),
         };
         if let Err(error) = recover(client, &mut retry, stale, again).await {
@@ -104,7 +104,7 @@ fn check_ids(
         if !same {
             let words =
                 "not committed: the topic was deleted and made again, and the offset is of the first one";
-            let error = Error::told(ErrorCode::UnknownTopicId, words).at(topic, *partition);
+            let error = Error::with_code(ErrorCode::UnknownTopicId, words).at(topic, *partition);
             outcomes.insert((Arc::clone(topic), *partition), Err(error));
         }
         same
@@ -180,7 +180,7 @@ fn process_response(
                 }
             };
             match outcome {
-                Err(error) if error.may_pass() => again = Some(error),
+                Err(error) if error.is_transient() => again = Some(error),
                 outcome => {
                     if waiting.remove(&key).is_some() {
                         outcomes.insert(key, outcome);
@@ -225,7 +225,7 @@ fn refused(code: ErrorCode, coordinator: &Coordinator, member: &Member) -> Error
             "the group has gone on without this member, and its partitions may have other readers: poll \
              more often than max.poll.interval.ms, or take fewer records at a time",
         ),
-        _ => return coordinator.refusal(code).because(format_args!("group {}", member.group_id)),
+        _ => return coordinator.refusal(code).prefixed(format_args!("group {}", member.group_id)),
     };
-    coordinator.refusal(code).because(format_args!("group {}: {why}", member.group_id)).as_kind(kind)
+    coordinator.refusal(code).prefixed(format_args!("group {}: {why}", member.group_id)).as_kind(kind)
 }

@@ -44,7 +44,7 @@ pub async fn committed(
         let stale = client.snapshot().generation;
         match retry.attempt(asked.send(client)).await {
             Ok(()) => break,
-            Err(error) if error.may_pass() => recover(client, &mut retry, stale, error).await?,
+            Err(error) if error.is_transient() => recover(client, &mut retry, stale, error).await?,
             Err(error) => return Err(error),
         }
     }
@@ -64,7 +64,7 @@ impl Asked<'_> {
     /// One attempt. An error says why it is not the last one.
     async fn send(&mut self, client: &Client) -> Result<()> {
         let coordinator = client.coordinator(CoordinatorKind::Group, &self.member.group_id).await?;
-        let coordinator = coordinator.unless_held(client).await;
+        let coordinator = coordinator.avoid_blocked_connection(client).await;
         let keys: Option<Vec<_>> = self.waiting.as_ref().map(|waiting| waiting.iter().cloned().collect());
         let named = keys.as_ref().map(|keys| Named::new(&client.snapshot(), keys, &HashMap::new()));
         // Of topics that were not asked about, an answer by ids would not tell the names.
@@ -116,7 +116,7 @@ impl Asked<'_> {
         named: Option<&Named<'_>>,
     ) -> Result<()> {
         let refusal = |code: ErrorCode| {
-            coordinator.refusal(code).because(format_args!("group {}", self.member.group_id))
+            coordinator.refusal(code).prefixed(format_args!("group {}", self.member.group_id))
         };
         ErrorCode::from(response.error_code).ok().map_err(refusal)?;
         let mut again = None;
@@ -137,7 +137,7 @@ impl Asked<'_> {
                 }
                 if code != ErrorCode::None {
                     let error = coordinator.refusal(code).at(&topic, answer.partition_index);
-                    if !error.may_pass() {
+                    if !error.is_transient() {
                         return Err(error);
                     }
                     again = Some(error);

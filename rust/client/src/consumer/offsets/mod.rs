@@ -19,7 +19,7 @@ use ottla_protocol::wire::Uuid;
 
 use crate::cluster::Client;
 use crate::error::{Error, Result};
-use crate::metadata::{Snapshot, Want};
+use crate::metadata::{Snapshot, TopicSelector};
 use crate::retry::Retry;
 use crate::retry::recovery::{Recovery, recovery};
 use crate::topic_partition::TopicPartition;
@@ -108,7 +108,7 @@ fn is_about_member(code: ErrorCode) -> bool {
 async fn recover(client: &Client, retry: &mut Retry, stale: u64, error: Error) -> Result<()> {
     let about_topic = error.code().is_some_and(|code| recovery(code) == Recovery::Refresh);
     retry.pause(error).await?;
-    if about_topic && let Err(error) = retry.attempt(client.refresh(stale, Want::Known)).await {
+    if about_topic && let Err(error) = retry.attempt(client.refresh(stale, TopicSelector::Tracked)).await {
         retry.pause(error).await?;
     }
     Ok(())

@@ -35,8 +35,8 @@ pub(crate) async fn ask(
 }
 
 /// Whether asking again helps: by itself, or once the membership has gone on.
-pub(crate) fn may_pass(shared: &Shared, error: &Error) -> bool {
-    error.may_pass() || (shared.membership().is_some() && is_about_member(error))
+pub(crate) fn is_transient(shared: &Shared, error: &Error) -> bool {
+    error.is_transient() || (shared.membership().is_some() && is_about_member(error))
 }
 
 fn is_about_member(error: &Error) -> bool {

@@ -12,9 +12,9 @@ use crate::consumer::positions::{Found, Subject, spec};
 use crate::consumer::state::Shared;
 use crate::error::{Error, Kind, Result};
 use crate::metadata::no_leader::no_leader;
-use crate::requests::Answers;
 use crate::requests::EpochEnd;
 use crate::requests::OffsetSpec;
+use crate::requests::PartitionResults;
 use crate::topic_partition::TopicPartition;
 
 /// Asks a leader for offsets.
@@ -28,7 +28,7 @@ pub(crate) async fn offsets(
             let part = subjects.iter().map(|((partition, _), spec)| (partition.clone(), *spec)).collect();
             let (client, committed) = (&shared.client, shared.read_committed());
             let snapshot = client.snapshot();
-            client.list_offsets_of(leader, &part, committed, &snapshot).await
+            client.list_offsets_on(leader, &part, committed, &snapshot).await
         }
         None => Ok(Vec::new()),
     };
@@ -45,7 +45,7 @@ pub(crate) async fn epochs(
         Some(leader) => {
             let wanted = subjects.iter();
             let part = wanted.map(|((partition, _), at, _)| (partition.clone(), at.epoch)).collect();
-            shared.client.epoch_ends_of(leader, &part, &shared.client.snapshot()).await
+            shared.client.epoch_ends_on(leader, &part, &shared.client.snapshot()).await
         }
         None => Ok(Vec::new()),
     };
@@ -99,7 +99,7 @@ fn sort<S, F>(
     shared: &Shared,
     subjects: Vec<S>,
     partition_of: impl Fn(&S) -> &TopicPartition,
-    asked: Result<Answers<F>>,
+    asked: Result<PartitionResults<F>>,
     found: impl Fn(Vec<S>, Result<HashMap<TopicPartition, F>>) -> Found,
 ) -> Vec<Found> {
     let answers = match asked {

@@ -164,7 +164,7 @@ fn no_position(slot: &Slot) -> Error {
             "the position {} is not in the log, and auto.offset.reset is none: seek to where to go on",
             slot.position.offset
         );
-        return Error::from_code(ErrorCode::OffsetOutOfRange).saying(words).as_kind(Kind::Offset);
+        return Error::from_code(ErrorCode::OffsetOutOfRange).with_message(words).as_kind(Kind::Offset);
     }
     let words = "no offset is committed, and auto.offset.reset is none: seek to where to begin";
     Error::new(Kind::Offset, words)
@@ -275,7 +275,7 @@ fn failed(shared: &Shared, subjects: impl IntoIterator<Item = Subject>, error: &
         shared.rest(slot, now);
         let since = slot.failing_since.unwrap_or(now);
         shared.record_failure(&mut assignment, &partition, since, error.clone());
-        if !committed_lookups::may_pass(shared, error) {
+        if !committed_lookups::is_transient(shared, error) {
             assignment.fail(&partition, error.clone());
         }
     }

@@ -82,7 +82,7 @@ impl Cursor {
         }
         self.nearer = None;
         let words = "the leader names a nearer replica that the metadata has not got yet";
-        let error = Error::told(ErrorCode::ReplicaNotAvailable, words);
+        let error = Error::with_code(ErrorCode::ReplicaNotAvailable, words);
         Err(error.at(&self.partition.0, self.partition.1).broker(replica))
     }
 

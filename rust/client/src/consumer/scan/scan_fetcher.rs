@@ -18,7 +18,7 @@ use crate::consumer::fetch::request::{Ask, Fetched, Limits, Position, fetch, min
 use crate::consumer::scan::deleted_topics::Deleted;
 use crate::consumer::scan::{Chunk, Event, FOLLOW, Output, Range, ScanOptions};
 use crate::error::{Error, Kind, Result};
-use crate::metadata::Want;
+use crate::metadata::TopicSelector;
 use crate::metadata::no_leader::no_leader;
 use crate::retry::Retry;
 use crate::retry::recovery::{Recovery, recovery};
@@ -100,11 +100,12 @@ impl Reader {
     /// Backs off and refreshes the metadata.
     async fn recover(&mut self, generation: u64) -> Result<()> {
         let error = self.trouble.take().unwrap_or_else(|| self.leaderless());
-        if !error.may_pass() {
+        if !error.is_transient() {
             return Err(error);
         }
         self.retry.pause(error).await?;
-        if let Err(error) = self.retry.attempt(self.client.refresh(generation, Want::Known)).await {
+        if let Err(error) = self.retry.attempt(self.client.refresh(generation, TopicSelector::Tracked)).await
+        {
             self.retry.pause(error).await?;
         }
         self.skip_deleted();
@@ -187,7 +188,7 @@ impl Reader {
     ) -> Result<Vec<Chunk>> {
         let mut fetched = match answer {
             Ok(fetched) => fetched,
-            Err(error) if error.may_pass() => {
+            Err(error) if error.is_transient() => {
                 tracing::debug!(target: "ottla.fetch", broker, %error, "fetch failed");
                 self.trouble = Some(error);
                 for cursor in &mut cursors {
@@ -268,9 +269,9 @@ impl Reader {
         if let Some(error) = flaw.filter(|_| next.is_none_or(|next| next <= cursor.offset)) {
             cursor.corrupt += 1;
             let words = format!("records after offset {} are damaged", cursor.offset);
-            let error = error.because(words).at(topic, *partition);
+            let error = error.prefixed(words).at(topic, *partition);
             if cursor.corrupt >= CORRUPT_MAX {
-                return Err(error.because(format_args!("fetched {CORRUPT_MAX} times")));
+                return Err(error.prefixed(format_args!("fetched {CORRUPT_MAX} times")));
             }
             tracing::warn!(target: "ottla.fetch", %error, "fetching again");
             self.trouble = Some(error);

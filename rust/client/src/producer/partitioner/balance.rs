@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use super::{Availability, Load, Table};
 use crate::config::Config;
-use crate::connection::{ConnectionState, Lane};
+use crate::connection::{ConnectionRole, ConnectionState};
 use crate::metadata::{Broker, Partition, Topic};
 use crate::producer::Target;
 use crate::producer::sender::Shared;
@@ -79,7 +79,7 @@ impl Balance {
         let status = shared.client.inner.pool.status();
         let down: Vec<i32> = status
             .iter()
-            .filter(|status| (status.lane, status.owner) == (Lane::Data, shared.client.owner()))
+            .filter(|status| (status.role, status.owner) == (ConnectionRole::Data, shared.client.owner()))
             .filter(|status| down(status.state))
             .map(|status| status.broker)
             .collect();

@@ -113,10 +113,10 @@ impl Chooser {
 
     fn random(&self, client: &Client, target: &Target) -> i32 {
         let count = target.partitions();
-        let partition = client.inner.environment.below(count);
+        let partition = client.inner.environment.random_below(count);
         let has_leader = target.topic.partitions.get(partition).is_some_and(|p| p.leader >= 0);
         // Once more if it has no leader, as librdkafka has it.
-        let partition = if has_leader { partition } else { client.inner.environment.below(count) };
+        let partition = if has_leader { partition } else { client.inner.environment.random_below(count) };
         i32::try_from(partition).unwrap_or_default()
     }
 

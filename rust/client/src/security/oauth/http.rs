@@ -10,9 +10,10 @@ use hyper::{Request, Uri};
 use hyper_util::rt::TokioIo;
 use tokio::task::JoinSet;
 
-use super::super::{Secret, Tls, tls_error_in};
+use super::super::{Tls, tls_error_in};
 use crate::environment::{Environment, SocketOptions, Stream};
 use crate::error::{Error, Kind, Result};
+use crate::secret::Secret;
 
 /// The largest answer; its header has as much again.
 const MAX_ANSWER: usize = 128 * 1024;

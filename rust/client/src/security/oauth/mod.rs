@@ -1,7 +1,7 @@
 //! OAUTHBEARER (RFC 7628, KIP-255): tokens, where they come from, and how they are kept.
 //!
 //! - `oidc` asks a token endpoint with a client's id and secret (KIP-768); `http` is how.
-//! - [`TokenProvider`] is an application's own way to a token.
+//! - [`TokenProvider`](crate::environment::TokenProvider) is the application's own source of tokens.
 //!
 //! Invariants: one request for a token at a time, whoever waits for it; a token is asked for anew
 //! before it expires, and one that cannot be renewed is used while it lasts; one that a broker
@@ -10,18 +10,17 @@
 mod http;
 mod oidc;
 
-use std::fmt;
 use std::time::{Duration, SystemTime};
 
 use tokio::sync::Mutex;
 
 pub(super) use oidc::Oidc;
 
-use super::Secret;
 use super::jaas::Jaas;
 use crate::config::Config;
-use crate::environment::{BoxFuture, Environment};
+use crate::environment::{Environment, Token};
 use crate::error::{Error, Kind, Result};
+use crate::secret::Secret;
 
 /// The way to tokens that Java has login modules and callback handlers for, such as those of AWS.
 pub(super) const NAME_A_PROVIDER: &str = "name a Python callable that returns a token in sasl.oauthbearer.token.provider, as package.module:function, with sasl.mechanism=OAUTHBEARER (AWS MSK IAM and others: docs/security.md)";
@@ -30,24 +29,6 @@ pub(super) const NAME_A_PROVIDER: &str = "name a Python callable that returns a 
 const MAX_TOKEN: usize = 64 * 1024;
 /// The part of a token's life after which another one is asked for, as in Java.
 const REFRESH_AT: f64 = 0.8;
-
-/// A token.
-#[derive(Debug, Clone)]
-pub struct Token {
-    /// The token itself, as it goes to the broker.
-    pub value: Secret,
-    /// Until when it is good; `None` if that is not known, and then it is used once.
-    pub expires: Option<SystemTime>,
-    /// SASL extensions (KIP-342).
-    pub extensions: Vec<(String, String)>,
-}
-
-/// An application's way to a token.
-pub trait TokenProvider: Send + Sync + fmt::Debug {
-    /// A fresh token. Called once for all connections that need one; dropped at the deadline of
-    /// the connection that waits for it.
-    fn token(&self) -> BoxFuture<'_, Result<Token>>;
-}
 
 /// Tokens for one client.
 #[derive(Debug)]

@@ -10,13 +10,13 @@ use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use hyper::Uri;
 use serde_json::Value;
 
-use super::super::{Jaas, Secret, Tls};
-use super::Token;
+use super::super::{Jaas, Tls};
 use super::http::{self, Answer};
 use crate::config::Config;
-use crate::environment::Environment;
+use crate::environment::{Environment, Token};
 use crate::error::{Error, Kind, Result};
 use crate::printable::printable;
+use crate::secret::Secret;
 
 /// A token without an end is used for no longer than this.
 const LONGEST_LIFE: Duration = Duration::from_secs(365 * 86_400);
@@ -100,7 +100,7 @@ impl Oidc {
     pub(super) async fn token(&self, environment: &Environment) -> Result<Token> {
         let asked =
             http::post(&self.url, self.tls.as_ref(), &self.authorization, &self.body, environment).await;
-        let answer = asked.map_err(|error| error.because(format_args!("no token from {}", self.url)))?;
+        let answer = asked.map_err(|error| error.prefixed(format_args!("no token from {}", self.url)))?;
         self.process_answer(&answer, environment.now())
     }
 

@@ -1,4 +1,4 @@
-//! A member of a group with an application that does what it is told, on the mock.
+//! A group member whose application follows its rebalance events, on the mock.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ pub(crate) const CLASSIC: (&str, &str) = ("group.protocol", "classic");
 pub(crate) const CONSUMER: (&str, &str) = ("group.protocol", "consumer");
 pub(crate) const COOPERATIVE: (&str, &str) = ("partition.assignment.strategy", "cooperative-sticky");
 
-/// A member and what its application has.
+/// A member, and the partitions that its application owns.
 pub(crate) struct Member {
     pub(crate) group: Group,
     pub(crate) owned: BTreeSet<TopicPartition>,
@@ -51,7 +51,7 @@ impl Member {
         Self { group, owned: BTreeSet::new(), lost: 0 }
     }
 
-    /// Does one change, as an application would.
+    /// Handles one rebalance event, as an application does.
     pub(crate) fn apply(&mut self, change: Change) {
         match change {
             Change::Revoke(gone) => {
@@ -93,8 +93,8 @@ impl Member {
     }
 }
 
-/// Polls all members until together they have what is wanted, each its share and none twice.
-pub(crate) async fn settled(members: &mut [&mut Member], wanted: &[(&str, i32)]) {
+/// Polls all members until together they own the wanted partitions, each a fair share and none twice.
+pub(crate) async fn poll_until_assigned(members: &mut [&mut Member], wanted: &[(&str, i32)]) {
     let wanted: BTreeSet<TopicPartition> = wanted
         .iter()
         .flat_map(|(topic, partitions)| (0..*partitions).map(|index| (Arc::from(*topic), index)))

@@ -1,4 +1,5 @@
-//! What Java's assignors made of random groups (`tests/java/Assignments.java`), read.
+//! Reads the assignments of random groups that Java's assignors computed
+//! (`tests/java/Assignments.java`).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,7 +20,7 @@ pub(crate) struct Row {
     /// What the members sent, in their order.
     pub(crate) subscriptions: Vec<Bytes>,
     pub(crate) assigned: BTreeMap<Arc<str>, Vec<TopicPartition>>,
-    /// The same, as the leader sends it.
+    /// The same, encoded by the leader.
     pub(crate) assignments: BTreeMap<Arc<str>, Bytes>,
 }
 
@@ -67,7 +68,7 @@ fn row(line: &str) -> Row {
     }
 }
 
-/// All of them.
+/// All assignments.
 pub(crate) fn rows() -> impl Iterator<Item = Row> {
     let Ok(dir) = std::env::var("OTTLA_ORACLE_DIR") else {
         panic!("OTTLA_ORACLE_DIR is not set: run `make test`, which asks Kafka's Java classes");

@@ -1,4 +1,4 @@
-//! A member of a classic group on the bench, and what a coordinator says to it.
+//! A test bench for a classic group member's state machine, and the coordinator's responses to it.
 
 use ottla_client::consumer::assignor::{MemberAssignment, MemberSubscription, encode_assignment};
 use ottla_client::consumer::group::classic::Classic;
@@ -81,7 +81,7 @@ pub(crate) fn beat(code: ErrorCode) -> Answer {
     Answer::Heartbeat(HeartbeatResponse { error_code: code.code(), ..Default::default() })
 }
 
-/// Answers JoinGroup and SyncGroup of a follower; what is assigned lies on the desk then.
+/// Completes JoinGroup and SyncGroup of a follower; the assignment is then queued for the application.
 pub(crate) fn join(bench: &mut Bench<Classic>, actions: &[Action], generation: i32, given: &[&str]) {
     let (ticket, _, _) = joining(actions);
     let (ticket, sync) = syncing(&bench.answer(ticket, joined(generation)));
@@ -90,7 +90,7 @@ pub(crate) fn join(bench: &mut Bench<Classic>, actions: &[Action], generation: i
     assert!(matches!(&told[..], [Action::Tell { .. }]), "{told:?}");
 }
 
-/// A member of generation 1 that has taken up its partitions of `t`.
+/// A member of generation 1 that owns its partitions of `t`.
 pub(crate) fn member(cooperative: bool, pairs: &[(&str, &str)], given: &[&str]) -> Bench<Classic> {
     let mut bench = bench(cooperative, pairs);
     let actions = bench.subscribe(&["t"]);
@@ -101,7 +101,7 @@ pub(crate) fn member(cooperative: bool, pairs: &[(&str, &str)], given: &[&str]) 
     bench
 }
 
-/// Goes to the next heartbeat, and has it answered.
+/// Advances to the next heartbeat and responds to it.
 pub(crate) fn hear(bench: &mut Bench<Classic>, code: ErrorCode) -> Vec<Action> {
     let (_, actions) = bench.next();
     let ticket = beating(&actions);

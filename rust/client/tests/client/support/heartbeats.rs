@@ -1,4 +1,4 @@
-//! A member of a KIP-848 group on the bench, and what a coordinator says to it.
+//! A test bench for a KIP-848 group member's state machine, and the coordinator's responses to it.
 
 use ottla_client::consumer::group::consumer_protocol::ConsumerProtocol;
 use ottla_client::consumer::group::{Action, Answer, Ask, Machine};
@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use crate::support::member::{Bench, fixed, id, metadata, partitions, sent, settings};
 
 pub(crate) const STATIC: [(&str, &str); 1] = [("group.instance.id", "i")];
-/// What the coordinator wants heartbeats to be apart.
+/// The heartbeat interval that the coordinator sets, in milliseconds.
 pub(crate) const INTERVAL: u64 = 5_000;
 
 pub(crate) fn bench(pairs: &[(&str, &str)]) -> Bench<ConsumerProtocol> {
@@ -21,7 +21,7 @@ pub(crate) fn bench(pairs: &[(&str, &str)]) -> Bench<ConsumerProtocol> {
     Bench::of(ConsumerProtocol::new(settings(&all), fixed(), now), now)
 }
 
-/// The metadata comes.
+/// Delivers the metadata.
 pub(crate) fn learn(bench: &mut Bench<ConsumerProtocol>) -> Vec<Action> {
     bench.member.metadata(bench.now, &metadata(&[("t", 4), ("u", 4)]));
     bench.poll()
@@ -36,7 +36,7 @@ pub(crate) fn beating(actions: &[Action]) -> (u64, ConsumerGroupHeartbeatRequest
 
 pub(crate) type Given<'a> = &'a [(u8, &'a [i32])];
 
-/// An answer that says that all is well.
+/// A successful response.
 pub(crate) fn fine(epoch: i32, given: Option<Given<'_>>) -> Answer {
     let topics = |given: Given<'_>| Assignment {
         topic_partitions: given
@@ -71,7 +71,7 @@ pub(crate) fn owned(given: Given<'_>) -> Option<Vec<TopicPartitions>> {
     Some(given.iter().map(topic).collect())
 }
 
-/// Has the next heartbeat answered, and gives the request and what is to be done then.
+/// Responds to the next heartbeat. Returns its request and the actions that follow.
 pub(crate) fn hear(
     bench: &mut Bench<ConsumerProtocol>,
     answer: Answer,
@@ -81,7 +81,7 @@ pub(crate) fn hear(
     (request, bench.answer(ticket, answer))
 }
 
-/// A member of epoch 1 that has t-0 and t-1, and has said so.
+/// A member of epoch 1 that owns t-0 and t-1 and has reported them.
 pub(crate) fn member(pairs: &[(&str, &str)]) -> Bench<ConsumerProtocol> {
     let mut bench = bench(pairs);
     let (ticket, _) = beating(&bench.subscribe(&["t"]));

@@ -1,10 +1,10 @@
-//! A member's state machine with a clock that the test turns.
+//! A group member's state machine with a clock that the test advances.
 
 use std::sync::Arc;
 
 use ottla_client::consumer::Member;
 use ottla_client::consumer::group::{Action, Answer, Ask, Change, GroupSettings, Machine, Topics};
-use ottla_client::environment::{Environment, System};
+use ottla_client::environment::{Environment, SystemNetwork};
 use ottla_client::metadata::Snapshot;
 use ottla_client::{Error, Kind, TopicPartition};
 use ottla_protocol::ErrorCode;
@@ -23,13 +23,13 @@ pub(crate) struct Bench<M: Machine> {
     start: Instant,
 }
 
-/// An environment whose randomness is always the same.
+/// An environment with a fixed random seed.
 pub(crate) fn fixed() -> Environment {
-    Environment::new(Arc::new(System::default()), fastrand::Rng::with_seed(7))
+    Environment::new(Arc::new(SystemNetwork::default()), fastrand::Rng::with_seed(7))
 }
 
-/// Settings of the group `g`: heartbeats each 3 s, a session of 10 s, polls each 60 s, and a backoff
-/// of some 10 ms.
+/// Settings of the group `g`: a heartbeat every 3 s, a session timeout of 10 s, a poll interval of 60 s,
+/// and a backoff of about 10 ms.
 pub(crate) fn settings(pairs: &[(&str, &str)]) -> GroupSettings {
     let defaults = [("group.id", "g"), ("max.poll.interval.ms", "60000")];
     let all: Vec<_> = defaults.iter().chain(pairs).copied().collect();
@@ -46,18 +46,18 @@ impl<M: Machine> Bench<M> {
         self.poll()
     }
 
-    /// What is to be done now.
+    /// The actions that are due now.
     pub(crate) fn poll(&mut self) -> Vec<Action> {
         self.member.poll(self.now)
     }
 
-    /// What is to be done after so much time.
+    /// The actions that are due after `millis`.
     pub(crate) fn after(&mut self, millis: u64) -> Vec<Action> {
         self.now += ms(millis);
         self.poll()
     }
 
-    /// Goes to when the member wants to be polled next, and says how long that took.
+    /// Advances to the next time at which the member wants to be polled. Returns how long that took.
     pub(crate) fn next(&mut self) -> (Duration, Vec<Action>) {
         let next = self.member.next().expect("something is due").max(self.now);
         let waited = next - self.now;
@@ -70,12 +70,12 @@ impl<M: Machine> Bench<M> {
         self.poll()
     }
 
-    /// The connection was lost.
+    /// Reports that the connection was lost.
     pub(crate) fn lost(&mut self, ticket: u64) -> Vec<Action> {
         self.answer(ticket, Answer::Failed(Error::new(Kind::Connection, "connection lost")))
     }
 
-    /// What lies on the application's desk.
+    /// Takes the pending rebalance event.
     pub(crate) fn look(&mut self) -> Option<Change> {
         self.member.core().desk.take()
     }
@@ -100,7 +100,7 @@ impl<M: Machine> Bench<M> {
         self.poll()
     }
 
-    /// Takes what is revoked, and gives it up.
+    /// Takes a revocation and acknowledges it.
     pub(crate) fn revoke(&mut self) -> (Vec<TopicPartition>, Vec<Action>) {
         match self.look() {
             Some(Change::Revoke(gone)) => (gone, self.acknowledge()),
@@ -108,7 +108,7 @@ impl<M: Machine> Bench<M> {
         }
     }
 
-    /// Takes what is lost, and lets go of it.
+    /// Takes a loss of partitions and acknowledges it.
     pub(crate) fn lose(&mut self) -> (Vec<TopicPartition>, Vec<Action>) {
         match self.look() {
             Some(Change::Lost(gone)) => (gone, self.acknowledge()),
@@ -116,7 +116,7 @@ impl<M: Machine> Bench<M> {
         }
     }
 
-    /// Takes up what is assigned: what is new, and all.
+    /// Takes an assignment and acknowledges it. Returns the added partitions and all of them.
     pub(crate) fn take_up(&mut self) -> (Vec<TopicPartition>, Vec<TopicPartition>, Vec<Action>) {
         match self.look() {
             Some(Change::Assign { added, all }) => (added, all, self.acknowledge()),
@@ -124,7 +124,7 @@ impl<M: Machine> Bench<M> {
         }
     }
 
-    /// Takes note of a failure.
+    /// Takes a failure and acknowledges it.
     pub(crate) fn failed(&mut self) -> (Error, Vec<Action>) {
         match self.look() {
             Some(Change::Failed(error)) => (error, self.acknowledge()),
@@ -132,7 +132,7 @@ impl<M: Machine> Bench<M> {
         }
     }
 
-    /// How long ago the test began.
+    /// The time since the test began.
     pub(crate) fn elapsed(&self) -> Duration {
         self.now - self.start
     }
@@ -153,7 +153,7 @@ pub(crate) fn looks_for_coordinator(actions: &[Action]) -> bool {
     actions.contains(&Action::FindCoordinator)
 }
 
-/// Partitions of topics, as `t-0`.
+/// Partitions from names such as `t-0`.
 pub(crate) fn partitions(names: &[&str]) -> Vec<TopicPartition> {
     let one = |name: &&str| {
         let (topic, partition) = name.rsplit_once('-').expect("a partition");
@@ -166,12 +166,12 @@ pub(crate) fn names(topics: &[&str]) -> Topics {
     Topics { names: topics.iter().map(|topic| (*topic).into()).collect(), regex: None }
 }
 
-/// An id that tells topics apart.
+/// A topic id.
 pub(crate) fn id(number: u8) -> Uuid {
     Uuid([number; 16])
 }
 
-/// Metadata with topics of so many partitions; their ids count from 1.
+/// Metadata with these topics and numbers of partitions; the ids count from 1.
 pub(crate) fn metadata(topics: &[(&str, i32)]) -> Snapshot {
     let topic = |(at, (name, partitions)): (usize, &(&str, i32))| MetadataResponseTopic {
         name: Some((*name).to_owned()),

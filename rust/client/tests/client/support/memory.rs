@@ -1,49 +1,49 @@
-//! Clusters in memory: with tokio's clock paused (`start_paused = true`) a test on one takes no time, sees
-//! exact durations, and does the same on any machine.
+//! In-memory clusters. With tokio's clock paused (`start_paused = true`), a test on one takes no time,
+//! sees exact durations, and behaves the same on any machine.
 
 use std::cell::Cell;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use ottla_client::environment::{BoxFuture, Environment, Network, SocketOptions, Stream, System};
+use ottla_client::environment::{BoxFuture, Environment, Network, SocketOptions, Stream, SystemNetwork};
 use ottla_mock::{MockConfig, Pipes, Transport};
 
 thread_local! {
-    // A test runs on a thread of its own, and so does its runtime.
+    // Each test runs in a thread of its own, and so does its runtime.
     static PIPES: Pipes = Pipes::default();
     static ENVIRONMENTS: Cell<u64> = const { Cell::new(0) };
 }
 
-/// The network in memory of this test.
+/// The in-memory network of this test.
 pub(crate) fn pipes() -> Pipes {
     PIPES.with(Clone::clone)
 }
 
-/// A cluster of the usual shape, in memory.
+/// A cluster of the default shape, in memory.
 pub(crate) fn in_memory() -> MockConfig {
     MockConfig { transport: Transport::Memory(pipes()), ..MockConfig::default() }
 }
 
-/// The world with the clusters of this test in it.
+/// An environment that reaches the clusters of this test.
 pub(crate) fn memory_environment() -> Environment {
-    // Each client draws other numbers, its member's id among them, and the same in each run.
+    // Each client draws other random numbers, such as its member id, but the same ones in each run.
     let seed = ENVIRONMENTS.replace(ENVIRONMENTS.get() + 1);
     Environment::new(Arc::new(Memory::default()), fastrand::Rng::with_seed(seed))
 }
 
-/// Has the clients that come draw the same numbers as the first of this test did.
+/// Makes the next clients draw the same random numbers as the first ones of this test.
 pub(crate) fn forget_environments() {
     ENVIRONMENTS.set(0);
 }
 
-/// Pipes to the clusters in memory, and TCP to everything else.
+/// Pipes to in-memory clusters, and TCP to everything else.
 #[derive(Debug)]
-pub(crate) struct Memory(Pipes, System);
+pub(crate) struct Memory(Pipes, SystemNetwork);
 
 impl Default for Memory {
     fn default() -> Self {
-        Self(pipes(), System::default())
+        Self(pipes(), SystemNetwork::default())
     }
 }
 

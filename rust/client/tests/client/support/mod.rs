@@ -1,5 +1,5 @@
-//! What the tests share: bounded waits, clusters and clients, an injected network, a scripted
-//! server, and a look into the mock's logs.
+//! Helpers of the tests: bounded waits, clusters and clients, an injected network, scripted servers, and
+//! access to the mock's logs.
 
 pub(crate) mod application;
 pub(crate) mod assignments;
@@ -33,14 +33,14 @@ use tokio::time::timeout;
 pub(crate) use memory::{Memory, in_memory, memory_environment, pipes};
 pub(crate) use scripted::*;
 
-/// What calls are given that should succeed.
+/// The timeout of calls that should succeed.
 pub(crate) const SOON: Duration = Duration::from_secs(15);
-/// Nothing takes longer than this, or the test has failed.
-const PATIENCE: Duration = Duration::from_secs(90);
+/// The longest that any step may take before the test fails.
+const LONGEST_STEP: Duration = Duration::from_secs(90);
 
-/// The output of `future`, in time.
+/// The output of `future`; panics if it takes too long.
 pub(crate) async fn soon<T>(future: impl Future<Output = T>) -> T {
-    timeout(PATIENCE, future).await.expect("in time")
+    timeout(LONGEST_STEP, future).await.expect("in time")
 }
 
 /// The seeds of a random schedule: the one in `OTTLA_SEED`, or as many as `OTTLA_SEEDS` says.
@@ -52,7 +52,7 @@ fn seeds(usual: u64) -> Vec<u64> {
     }
 }
 
-/// Runs a random schedule with each seed, one after the other, and prints that of one that fails.
+/// Runs a random schedule with each seed, one after the other, and prints the seed of a failing run.
 pub(crate) async fn every_seed(usual: u64, run: impl AsyncFn(u64)) {
     struct Running(u64);
     impl Drop for Running {
@@ -69,7 +69,7 @@ pub(crate) async fn every_seed(usual: u64, run: impl AsyncFn(u64)) {
     }
 }
 
-/// Waits until no request has come for a while.
+/// Waits until no request has arrived for `time`.
 pub(crate) async fn quiet(cluster: &MockCluster, time: Duration) {
     soon(async {
         loop {
@@ -83,7 +83,7 @@ pub(crate) async fn quiet(cluster: &MockCluster, time: Duration) {
     .await;
 }
 
-/// Waits until `true`.
+/// Waits until `condition` is true.
 pub(crate) async fn until(mut condition: impl FnMut() -> bool) {
     soon(async {
         while !condition() {
@@ -93,8 +93,8 @@ pub(crate) async fn until(mut condition: impl FnMut() -> bool) {
     .await;
 }
 
-/// That something took at least `least` and less than `most`. It is for a paused clock, which shows no time
-/// but what was waited for.
+/// Asserts that something took at least `least` and less than `most`. Only for a paused clock, which
+/// shows no other time than what was waited for.
 pub(crate) fn assert_took(started: Instant, least: Duration, most: Duration) {
     let took = started.elapsed();
     assert!(took >= least && took < most, "{took:?}");
@@ -111,14 +111,14 @@ pub(crate) async fn cluster(partitions: i32) -> MockCluster {
     cluster
 }
 
-/// The same on loopback TCP, for what is about sockets, and for clients that have no way into memory.
+/// The same on loopback TCP, for tests of sockets and for clients that cannot reach memory.
 pub(crate) async fn tcp_cluster(partitions: i32) -> MockCluster {
     let cluster = MockCluster::start(MockConfig::default()).await.expect("a cluster");
     cluster.create_topic(TopicSpec::new("t").partitions(partitions)).expect("a topic");
     cluster
 }
 
-/// A configuration for `servers` with times fit for tests.
+/// A configuration for `servers` with times suitable for tests.
 pub(crate) fn config(servers: &str, pairs: &[(&str, &str)]) -> Config {
     let fast = [("bootstrap.servers", servers), ("retry.backoff.ms", "10"), ("reconnect.backoff.ms", "10")];
     let all = fast.iter().chain(pairs).map(|(key, value)| (*key, Value::from(*value)));
@@ -146,7 +146,7 @@ pub(crate) async fn send(producer: &Producer, partition: i32, value: &str) -> De
     soon(producer.send("t", Some(partition), &record(value.as_bytes()))).await.expect("accepted")
 }
 
-/// The offset at which a record was acknowledged, or why it was not.
+/// The offset of an acknowledged record, or its error.
 pub(crate) async fn offset_of(delivery: &Delivery) -> Result<i64, Error> {
     soon(delivery.wait()).await.map(|written| written.offset)
 }
@@ -172,21 +172,21 @@ pub(crate) fn values(bytes: &bytes::Bytes) -> Vec<(i64, String)> {
     found
 }
 
-/// A network whose names are what the test says; addresses lead to clusters in memory, or to real sockets,
-/// or nowhere.
+/// A network whose names the test defines. Addresses lead to in-memory clusters, to real sockets, or
+/// nowhere.
 #[derive(Debug, Default)]
-pub(crate) struct Names {
+pub(crate) struct NamedNetwork {
     memory: Memory,
     pub(crate) names: Mutex<HashMap<String, Vec<SocketAddr>>>,
-    /// Connecting to these never ends.
+    /// Connecting to these addresses never ends.
     pub(crate) black_holes: Mutex<Vec<SocketAddr>>,
     pub(crate) connects: Mutex<Vec<SocketAddr>>,
     pub(crate) resolved: Mutex<Vec<String>>,
-    /// The names of addresses.
+    /// The canonical names of addresses.
     pub(crate) canonical: Mutex<HashMap<IpAddr, String>>,
 }
 
-impl Network for Names {
+impl Network for NamedNetwork {
     fn resolve<'a>(&'a self, host: &'a str, port: u16) -> BoxFuture<'a, io::Result<Vec<SocketAddr>>> {
         self.resolved.lock().push(host.to_owned());
         if let Some(addresses) = self.names.lock().get(host) {
@@ -219,7 +219,7 @@ impl Network for Names {
     }
 }
 
-/// An environment on `network` whose randomness comes from `seed`.
-pub(crate) fn environment(network: &Arc<Names>, seed: u64) -> Environment {
+/// An environment on `network` with the random seed `seed`.
+pub(crate) fn environment(network: &Arc<NamedNetwork>, seed: u64) -> Environment {
     Environment::new(Arc::clone(network) as Arc<dyn Network>, fastrand::Rng::with_seed(seed))
 }

@@ -1,11 +1,12 @@
-//! What tests of idempotence share: a batch for each record, and the log's numbers and values.
+//! Helpers of the idempotence tests: one batch per record, and the sequence numbers and values in the
+//! log.
 
 use ottla_client::producer::{Delivery, Producer};
 use ottla_mock::MockCluster;
 
 use crate::support::{log, send};
 
-/// A batch for each record.
+/// Configuration for one batch per record.
 pub(crate) const SINGLE: [(&str, &str); 2] = [("linger.ms", "0"), ("batch.size", "1")];
 
 pub(crate) async fn send_all(producer: &Producer, values: impl IntoIterator<Item = i32>) -> Vec<Delivery> {
@@ -16,7 +17,7 @@ pub(crate) async fn send_all(producer: &Producer, values: impl IntoIterator<Item
     sent
 }
 
-/// Epoch and first number of each batch of the log.
+/// The epoch and first sequence number of each batch in the log.
 pub(crate) fn numbers(cluster: &MockCluster) -> Vec<(i16, i32)> {
     let view = cluster.partition_log("t", 0).unwrap();
     view.batches.iter().map(|batch| (batch.producer_epoch, batch.base_sequence)).collect()

@@ -1,4 +1,4 @@
-//! Panics in the engine, at the places that a test chooses: where it logs something.
+//! Panics in the client at places that a test chooses by a log message.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -9,14 +9,14 @@ use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
 
 thread_local! {
-    // A test has a thread of its own, and its engine runs there.
+    // Each test has a thread of its own, and its client runs in it.
     static AT: RefCell<Option<(String, usize)>> = const { RefCell::new(None) };
 }
 
-/// One for all tests: what it does is up to the thread.
+/// One subscriber for all tests: its effect depends on the thread.
 struct Panics;
 
-/// Ends the panics when it is dropped.
+/// Stops the panics when dropped.
 pub(crate) struct Guard;
 
 impl Drop for Guard {
@@ -63,7 +63,7 @@ impl Subscriber for Panics {
     fn exit(&self, _: &Id) {}
 }
 
-/// Until the guard is dropped, whoever logs `at` on this thread panics, `times` times in all.
+/// Until the guard is dropped, logging `at` in this thread panics, `times` times in all.
 pub(crate) fn panic_at(at: &str, times: usize) -> Guard {
     static SET: Once = Once::new();
     SET.call_once(|| tracing::subscriber::set_global_default(Panics).expect("no other subscriber"));
@@ -71,7 +71,7 @@ pub(crate) fn panic_at(at: &str, times: usize) -> Guard {
     Guard
 }
 
-/// The same where a request of an API is sent.
+/// The same when a request of an API is sent.
 pub(crate) fn panic_at_request(api: &str, times: usize) -> Guard {
     panic_at(&format!(" api={api} "), times)
 }

@@ -11,7 +11,7 @@ pub(crate) fn tp(partition: i32) -> TopicPartition {
     ("t".into(), partition)
 }
 
-/// Writes `count` records, each a batch.
+/// Appends `count` records, each as a batch.
 pub(crate) fn write(cluster: &MockCluster, partition: i32, count: usize) {
     for _ in 0..count {
         cluster.append("t", partition, &[b"v"]).unwrap();
@@ -25,7 +25,7 @@ pub(crate) async fn consumer(cluster: &MockCluster, partitions: &[i32], pairs: &
     consumer
 }
 
-/// The partitions and offsets of what one poll hands out.
+/// The partitions and offsets of the records of one poll.
 pub(crate) async fn poll(consumer: &Consumer, most: usize, wait: Duration) -> Result<Vec<(i32, i64)>, Error> {
     let mut rows = Vec::new();
     if let Polled::Ready = consumer.poll(Instant::now() + wait).await? {

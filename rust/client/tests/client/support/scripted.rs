@@ -16,24 +16,24 @@ use super::memory::pipes;
 pub(crate) trait Peer: AsyncRead + AsyncWrite + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Unpin> Peer for T {}
 
-/// An address in memory at which nothing listens.
+/// An in-memory address that nothing listens on.
 pub(crate) fn closed_port() -> SocketAddr {
     pipes().listen().address()
 }
 
-/// A port of the loopback interface on which nothing listens.
+/// A loopback port that nothing listens on.
 pub(crate) async fn closed_tcp_port() -> SocketAddr {
     TcpListener::bind("127.0.0.1:0").await.expect("a port").local_addr().expect("an address")
 }
 
-/// A server in memory that does `serve` with each connection.
+/// A server in memory that runs `serve` for each connection.
 pub(crate) fn server<F: Future<Output = ()> + Send + 'static>(
     serve: impl Fn(DuplexStream) -> F + Send + 'static,
 ) -> SocketAddr {
     serve_at(pipes().listen(), serve)
 }
 
-/// The same where the script has to know its own address.
+/// The same for a script that needs to know its own address.
 pub(crate) fn serve_at<F: Future<Output = ()> + Send + 'static>(
     mut listener: PipeListener,
     serve: impl Fn(DuplexStream) -> F + Send + 'static,
@@ -48,7 +48,7 @@ pub(crate) fn serve_at<F: Future<Output = ()> + Send + 'static>(
     address
 }
 
-/// The same on a port of the loopback interface.
+/// The same on a loopback port.
 pub(crate) async fn tcp_server<F: Future<Output = ()> + Send + 'static>(
     serve: impl Fn(TcpStream) -> F + Send + 'static,
 ) -> SocketAddr {
@@ -62,8 +62,8 @@ pub(crate) async fn tcp_server<F: Future<Output = ()> + Send + 'static>(
     address
 }
 
-/// A server that reads what comes, answers with `bytes`, and keeps the connection open.
-pub(crate) fn answering(bytes: &'static [u8]) -> SocketAddr {
+/// A server that reads what arrives, responds with `bytes`, and keeps the connection open.
+pub(crate) fn server_responding(bytes: &'static [u8]) -> SocketAddr {
     server(move |mut stream| async move {
         let mut sink = [0; 4096];
         while matches!(stream.read(&mut sink).await, Ok(1..)) {
@@ -74,7 +74,7 @@ pub(crate) fn answering(bytes: &'static [u8]) -> SocketAddr {
     })
 }
 
-/// The next request's header; `None` at the end.
+/// The next request's header; `None` at the end of the stream.
 pub(crate) async fn read_request(stream: &mut (impl Peer + ?Sized)) -> Option<RequestHeader> {
     let length = stream.read_u32().await.ok()?;
     let mut frame = vec![0; usize::try_from(length).ok()?];
@@ -90,19 +90,19 @@ pub(crate) async fn respond(
     message: &impl Message,
 ) {
     let frame = response_frame(api, version, correlation_id, message).expect("a frame");
-    // The client may have gone.
+    // The client may be gone.
     let _ = stream.write_all(&frame.to_bytes()).await;
 }
 
-/// Answers the handshake of a client: every API in all versions.
-pub(crate) async fn shake_hands(stream: &mut (impl Peer + ?Sized)) -> Option<()> {
+/// Responds to a client's handshake: every API in all versions.
+pub(crate) async fn handshake(stream: &mut (impl Peer + ?Sized)) -> Option<()> {
     let header = read_request(stream).await?;
     let api_keys = ApiKey::ALL.iter().map(|api| ApiVersion {
         api_key: *api as i16,
         min_version: api.versions().0,
         max_version: api.versions().1,
     });
-    let answer = ApiVersionsResponse { api_keys: api_keys.collect(), ..Default::default() };
-    respond(stream, ApiKey::ApiVersions, header.api_version, header.correlation_id, &answer).await;
+    let response = ApiVersionsResponse { api_keys: api_keys.collect(), ..Default::default() };
+    respond(stream, ApiKey::ApiVersions, header.api_version, header.correlation_id, &response).await;
     Some(())
 }

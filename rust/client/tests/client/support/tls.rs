@@ -1,4 +1,4 @@
-//! Authorities that issue certificates, TLS in front of a mock broker, and connecting to it.
+//! Certificate authorities, TLS in front of a mock broker, and clients that connect to it.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use tokio_rustls::rustls::{self, RootCertStore, ServerConfig};
 
 use crate::support::*;
 
-/// An authority.
+/// A certificate authority.
 pub(crate) struct Authority(CertifiedIssuer<'static, KeyPair>);
 
 impl Authority {
@@ -29,7 +29,7 @@ impl Authority {
         self.0.pem()
     }
 
-    /// A certificate for `names`, and its key.
+    /// Issues a certificate for `names`, with its key.
     pub(crate) fn issue(
         &self,
         names: &[&str],
@@ -55,10 +55,10 @@ impl Authority {
     }
 }
 
-/// How a server speaks TLS.
+/// The TLS settings of a server.
 pub(crate) struct Terms {
     pub(crate) identity: (String, String),
-    /// The authority of the client certificates that it wants.
+    /// The authority that must have issued client certificates.
     pub(crate) clients: Option<String>,
     pub(crate) versions: &'static [&'static rustls::SupportedProtocolVersion],
 }
@@ -92,7 +92,7 @@ impl Terms {
     }
 }
 
-/// TLS in front of a broker.
+/// Terminates TLS in front of a broker.
 pub(crate) async fn terminate(terms: Terms, broker: SocketAddr) -> SocketAddr {
     let acceptor = terms.acceptor();
     tcp_server(move |stream| {
@@ -113,7 +113,7 @@ pub(crate) async fn broker(sasl: Option<SaslConfig>) -> (MockCluster, SocketAddr
     (cluster, address)
 }
 
-/// A configuration for TLS.
+/// The settings of a TLS connection.
 pub(crate) fn settings(address: SocketAddr, pairs: &[(&str, &str)]) -> Result<Settings, Error> {
     let all = [("security.protocol", "SSL"), ("socket.connection.setup.timeout.ms", "5000")];
     let all: Vec<_> = all.iter().chain(pairs).copied().collect();
@@ -123,12 +123,12 @@ pub(crate) fn settings(address: SocketAddr, pairs: &[(&str, &str)]) -> Result<Se
 /// Connects to `localhost` at the port of `address`.
 pub(crate) async fn connect_with(settings: &Settings, address: SocketAddr) -> Result<(), Error> {
     let endpoint = Endpoint { host: "localhost".to_owned(), port: address.port() };
-    let network = Arc::new(Names::default());
+    let network = Arc::new(NamedNetwork::default());
     network.names.lock().insert("localhost".to_owned(), vec![address]);
     soon(connect(&endpoint, settings, &environment(&network, 1), None)).await.map(drop)
 }
 
-/// Connects once.
+/// Connects once with these settings.
 pub(crate) async fn try_connect(address: SocketAddr, pairs: &[(&str, &str)]) -> Result<(), Error> {
     connect_with(&settings(address, pairs)?, address).await
 }

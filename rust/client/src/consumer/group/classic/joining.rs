@@ -54,7 +54,7 @@ impl Classic {
             (Phase::Assigning, Answer::Assigned(assigned)) => self.process_assigned(assigned),
             (Phase::Syncing, Answer::Sync(response)) => self.process_sync(now, response),
             (Phase::Assigning, Answer::Failed(error)) => {
-                self.fail(error.because("the assignor of this member, which leads the group, has failed"));
+                self.fail(error.prefixed("the assignor of this member, which leads the group, has failed"));
             }
             (Phase::Joining | Phase::Syncing, Answer::Failed(error)) => {
                 self.step_back("the coordinator did not answer");
@@ -146,7 +146,7 @@ impl Classic {
             Ok(assignment) => assignment,
             Err(error) => {
                 let words = "the group's leader gave this member an assignment that cannot be read";
-                return self.fail(error.because(words).as_kind(Kind::Protocol));
+                return self.fail(error.prefixed(words).as_kind(Kind::Protocol));
             }
         };
         self.phase = Phase::Stable;

@@ -13,8 +13,8 @@ use crate::consumer::assignor::{
 };
 use crate::consumer::group::machine::Assigned;
 use crate::error::{Error, Kind, Result};
-use crate::metadata::Want;
-use crate::tasks::blocking::aside;
+use crate::metadata::TopicSelector;
+use crate::tasks::blocking::run_blocking;
 
 /// The assignors of a member, the preferred first.
 #[derive(Debug, Clone)]
@@ -33,7 +33,7 @@ impl Strategy {
         last: LastAssignment,
     ) -> Result<Vec<JoinGroupRequestProtocol>> {
         let assignors = Arc::clone(&self.0);
-        aside("an assignor", move || {
+        run_blocking("an assignor", move || {
             let protocol = |assignor: &Arc<dyn Assignor>| {
                 let user_data = assignor.user_data(&subscription.topics, &last);
                 let told = MemberSubscription { user_data, ..subscription.clone() };
@@ -58,7 +58,7 @@ impl Strategy {
         let snapshot = client.snapshot();
         if names.iter().any(|name| snapshot.topic(name).is_none()) {
             // What is still unknown then is assigned when it is known.
-            let refreshed = client.refresh(snapshot.generation, Want::Topics(&names));
+            let refreshed = client.refresh(snapshot.generation, TopicSelector::Topics(&names));
             if !matches!(timeout(client.config().request_timeout, refreshed).await, Ok(Ok(_))) {
                 tracing::info!(target: "ottla.group", "assigning by what is known of the topics");
             }
@@ -68,7 +68,7 @@ impl Strategy {
             return Ok(Assigned { assignments: Vec::new(), names, topics });
         }
         let assignor = Arc::clone(self.named(protocol)?);
-        aside("an assignor", move || {
+        run_blocking("an assignor", move || {
             let assignments = assignor::plan(&*assignor, &topics, &subscriptions)?;
             Ok(Assigned { assignments, names, topics })
         })
@@ -83,7 +83,7 @@ impl Strategy {
         generation: i32,
     ) -> Result<()> {
         let assignor = Arc::clone(self.named(protocol)?);
-        aside("an assignor", move || {
+        run_blocking("an assignor", move || {
             assignor.on_assignment(&assignment, generation);
             Ok(())
         })

@@ -103,7 +103,7 @@ impl Machine for ConsumerProtocol {
 
     fn metadata(&mut self, _now: Instant, snapshot: &Snapshot) {
         for id in self.unresolved() {
-            if let Some(name) = snapshot.name_of(id) {
+            if let Some(name) = snapshot.topic_name(id) {
                 self.names.insert(id, Arc::clone(name));
             }
         }

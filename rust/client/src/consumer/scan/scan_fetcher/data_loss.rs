@@ -79,7 +79,7 @@ impl Reader {
         let (start, end) = match self.bounds(&cursor).await {
             Ok(bounds) => bounds,
             // Gone with its topic, perhaps.
-            Err(error) if self.deleted.is_some() && error.may_pass() => {
+            Err(error) if self.deleted.is_some() && error.is_transient() => {
                 self.trouble = Some(error);
                 self.idle.push_back(cursor);
                 return Ok(());
@@ -102,7 +102,7 @@ impl Reader {
             "records from offset {} to {next} are gone (the log holds {start} to {end}): they were deleted by retention, or the topic was made anew",
             cursor.offset
         );
-        self.pass_over(&cursor, next, error.because(words))?;
+        self.pass_over(&cursor, next, error.prefixed(words))?;
         cursor.offset = next;
         if cursor.offset < cursor.end {
             self.idle.push_back(cursor);

@@ -1,26 +1,29 @@
-//! Text that is never shown and is wiped when it is dropped.
+//! Passwords, keys and tokens: text that is never printed and is wiped from memory when dropped.
+//!
+//! Configuration, SASL and TLS hold their credentials in it. Invariant: only [`Secret::expose`] gives the
+//! text away; `Debug` and `Display` never do.
 
 use std::fmt;
 
 use zeroize::Zeroizing;
 
-/// A password, a key or a token. `Debug` and `Display` hide it; only [`Secret::expose`] tells.
+/// A password, a key or a token. `Debug` and `Display` hide it.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Secret(Zeroizing<String>);
 
 impl Secret {
-    /// Hides a text.
+    /// Wraps `text`.
     pub fn new(text: impl Into<String>) -> Self {
         Self(Zeroizing::new(text.into()))
     }
 
-    /// The text itself: for the wire, never for people.
+    /// The text itself, to be sent to a peer and never to be printed.
     #[must_use]
     pub fn expose(&self) -> &str {
         &self.0
     }
 
-    /// Whether there is nothing to hide.
+    /// Whether the text is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

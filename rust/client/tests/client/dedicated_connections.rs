@@ -1,8 +1,8 @@
-//! Proves: who has connections of its own is not held up by what others have brokers wait for, shares
-//! everything else, and leaves nothing behind.
+//! Proves: a client with dedicated connections is not delayed by requests that other users' connections
+//! wait for, shares everything else, and closes the connections at the end.
 
 use crate::support::*;
-use ottla_client::connection::{Lane, Owner};
+use ottla_client::connection::{ConnectionRole, Owner};
 use ottla_client::{Client, CoordinatorKind, Route};
 use ottla_mock::{Fault, Match, MockCluster, Reaction};
 use ottla_protocol::ApiKey;
@@ -10,7 +10,7 @@ use ottla_protocol::messages::describe_cluster::DescribeClusterRequest;
 
 async fn ask(client: &Client, broker: i32) {
     let request = DescribeClusterRequest::default();
-    soon(client.send(Route::Broker(broker), &request, 2)).await.expect("an answer");
+    soon(client.send(Route::Broker(broker), &request, 2)).await.expect("a response");
 }
 
 async fn coordinator(client: &Client) -> i32 {
@@ -26,10 +26,10 @@ fn owned(client: &Client) -> usize {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nobody_is_held_up_by_what_another_waits_for() {
+async fn no_user_is_delayed_by_requests_of_another() {
     let cluster = cluster(1).await;
     let client = client(&cluster, &[]).await;
-    let (one, other) = (client.with_own_connections(), client.with_own_connections());
+    let (one, other) = (client.with_dedicated_connections(), client.with_dedicated_connections());
     for user in [&client, &one, &other] {
         ask(user, 2).await;
     }
@@ -47,41 +47,44 @@ async fn nobody_is_held_up_by_what_another_waits_for() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_known_is_shared_and_connections_go_with_the_last_clone() {
+async fn metadata_is_shared_and_connections_close_with_the_last_clone() {
     let cluster = cluster(1).await;
     let client = client(&cluster, &[]).await;
     let shared = connections(&cluster);
-    let one = client.with_own_connections();
+    let one = client.with_dedicated_connections();
     let clone = one.clone();
-    assert_eq!(owned(&client), 0, "nothing was asked for");
+    assert_eq!(owned(&client), 0, "no request was sent");
     assert_eq!(coordinator(&one).await, coordinator(&client).await);
     ask(&clone, 1).await;
     assert_eq!(cluster.request_count(None, ApiKey::FindCoordinator), 1);
     assert_eq!(owned(&client), 2);
-    let lanes: Vec<_> = client
+    let roles: Vec<_> = client
         .connections()
         .iter()
         .filter(|status| status.owner != Owner::CLIENT)
-        .map(|status| status.lane)
+        .map(|status| status.role)
         .collect();
-    assert!(lanes.contains(&Lane::Data) && lanes.contains(&Lane::Coordinator), "{lanes:?}");
-    // What any broker can answer goes where the client's other requests of that kind go.
+    assert!(
+        roles.contains(&ConnectionRole::Data) && roles.contains(&ConnectionRole::Coordinator),
+        "{roles:?}"
+    );
+    // Requests that any broker can serve use the shared connections.
     soon(one.send(Route::Any, &DescribeClusterRequest::default(), 2)).await.unwrap();
     assert_eq!(owned(&client), 2);
     drop(one);
     assert_eq!(owned(&client), 2);
     drop(clone);
     assert_eq!(owned(&client), 0);
-    // The one that is left is the coordinator's, which the client asked for as well.
+    // The remaining one is the coordinator's, which the client used as well.
     until(|| connections(&cluster) == shared + 1).await;
     ask(&client, 1).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn closing_the_client_closes_them() {
+async fn closing_the_client_closes_dedicated_connections() {
     let cluster = cluster(1).await;
     let client = client(&cluster, &[]).await;
-    let own = client.with_own_connections();
+    let own = client.with_dedicated_connections();
     ask(&own, 3).await;
     client.close();
     until(|| connections(&cluster) == 0).await;

@@ -1,8 +1,8 @@
-//! A connection on its way up, phase by phase: DNS, TCP, TLS, ApiVersions, SASL.
+//! Connection setup, phase by phase: DNS, TCP, TLS, ApiVersions, SASL.
 //!
-//! Each phase is a function of its own whose error is complete (phase, address, cause, what to do)
-//! and which sets no deadline: the caller does. `handshake.rs` runs them in order, the doctor one
-//! by one. Frames are capped small here: nobody has proven to be a broker yet.
+//! Each phase is a function. Its error is complete (phase, address, cause, fix); its deadline is up to
+//! the caller. `handshake.rs` runs the phases in order, the doctor one by one. Frames are limited to a
+//! small size: the peer has not proven to be a broker yet.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -13,9 +13,9 @@ use ottla_protocol::wire::{Frame, Reader};
 use ottla_protocol::{ApiKey, ErrorCode, Message, Request, WireError};
 use tokio::io::AsyncWriteExt;
 
-use super::authenticate::{self, Ask, SaslInfo};
+use super::authenticate::{self, SaslChannel, SaslInfo};
 use super::frames::{FrameError, FrameReader};
-use super::io::is_closed;
+use super::io::closed_by_peer;
 use super::transport_error::transport_error;
 use super::{ApiRange, Endpoint, Settings, versions};
 use crate::environment::{Environment, Stream};
@@ -25,41 +25,41 @@ use crate::security::{TlsFault, TlsInfo, client_certificate_missing, tls_error_i
 /// The largest frame before the connection is ready.
 const HANDSHAKE_FRAME_MAX: usize = 256 * 1024;
 
-/// The addresses of a name.
+/// Resolves an endpoint's addresses.
 pub async fn resolve(endpoint: &Endpoint, environment: &Environment) -> Result<Vec<SocketAddr>> {
     let addresses = environment.network.resolve(&endpoint.host, endpoint.port).await;
     match addresses {
         Ok(addresses) if addresses.is_empty() => {
-            Err(unresolved(endpoint, &"it has no address").with_outlook(Outlook::Lasts))
+            Err(resolve_error(endpoint, &"it has no address").with_outlook(Outlook::Permanent))
         }
         Ok(addresses) => Ok(addresses),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            Err(unresolved(endpoint, &error).with_outlook(Outlook::Lasts))
+            Err(resolve_error(endpoint, &error).with_outlook(Outlook::Permanent))
         }
-        Err(error) => Err(unresolved(endpoint, &error)),
+        Err(error) => Err(resolve_error(endpoint, &error)),
     }
 }
 
-/// The error for a name without addresses.
-pub(super) fn unresolved(endpoint: &Endpoint, why: &dyn std::fmt::Display) -> Error {
+/// The error for a host name that has no address or cannot be resolved.
+pub(super) fn resolve_error(endpoint: &Endpoint, why: &dyn std::fmt::Display) -> Error {
     Error::new(Kind::Connection, format!("the name {:?} cannot be resolved: {why}", endpoint.host))
         .phase(Phase::Dns)
         .address(endpoint.to_string())
 }
 
-/// The name, and the address where the name does not say it.
-pub(super) fn shown(endpoint: &Endpoint, address: SocketAddr) -> String {
+/// The endpoint, followed by the IP address if the host is a name.
+pub(super) fn display_address(endpoint: &Endpoint, address: SocketAddr) -> String {
     let name = endpoint.to_string();
     if address.to_string() == name { name } else { format!("{name} ({})", address.ip()) }
 }
 
-/// A stream before it is a connection: one request at a time.
-pub struct Opening {
+/// A connection that is being set up. Sends one request at a time.
+pub struct ConnectionSetup {
     endpoint: Endpoint,
     name: String,
     settings: Settings,
     environment: Environment,
-    /// Gone after a failed TLS handshake.
+    /// `None` after a failed TLS handshake.
     stream: Option<Box<dyn Stream>>,
     frames: FrameReader,
     next_correlation_id: i32,
@@ -67,14 +67,14 @@ pub struct Opening {
     tls: Option<TlsInfo>,
 }
 
-impl std::fmt::Debug for Opening {
+impl std::fmt::Debug for ConnectionSetup {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Opening").field("address", &self.name).finish_non_exhaustive()
+        f.debug_struct("ConnectionSetup").field("address", &self.name).finish_non_exhaustive()
     }
 }
 
-/// What [`Opening`] leaves behind for the connection.
-pub(super) struct Opened {
+/// The parts of a completed setup that the connection needs.
+pub(super) struct EstablishedStream {
     pub(super) endpoint: Endpoint,
     pub(super) name: String,
     pub(super) settings: Settings,
@@ -83,15 +83,15 @@ pub(super) struct Opened {
     pub(super) apis: Vec<ApiRange>,
 }
 
-impl Opening {
-    /// TCP: a stream to one of the endpoint's addresses.
+impl ConnectionSetup {
+    /// TCP: connects to one of the endpoint's addresses.
     pub async fn tcp(
         endpoint: &Endpoint,
         address: SocketAddr,
         settings: &Settings,
         environment: &Environment,
     ) -> Result<Self> {
-        let name = shown(endpoint, address);
+        let name = display_address(endpoint, address);
         let stream = environment.network.connect(address, settings.socket).await;
         Ok(Self {
             stream: Some(stream.map_err(|error| transport_error(&error, Phase::Tcp, &name))?),
@@ -106,54 +106,54 @@ impl Opening {
         })
     }
 
-    /// The address in words: name, port, and IP address if the name is none.
+    /// The address for error messages: host and port, and the IP address if the host is a name.
     #[must_use]
     pub fn address(&self) -> &str {
         &self.name
     }
 
-    /// TLS: the handshake, if the configuration asks for one.
+    /// TLS: performs the handshake, if the configuration requires one.
     pub async fn tls(&mut self) -> Result<()> {
         let security = Arc::clone(&self.settings.security);
         let Some(tls) = &security.tls else { return Ok(()) };
-        let stream = self.stream.take().ok_or_else(|| self.lost(Phase::Tls))?;
+        let stream = self.stream.take().ok_or_else(|| self.closed_error(Phase::Tls))?;
         let (connected, info) = tls.handshake(stream, &self.endpoint.host).await;
-        let connected = connected.map_err(|error| self.tls_failed(&error, &info));
+        let connected = connected.map_err(|error| self.tls_error(&error, &info));
         self.tls = Some(info);
         self.stream = Some(Box::new(connected?));
         Ok(())
     }
 
-    /// What TLS showed, even if it failed; `None` without TLS.
+    /// What the TLS handshake revealed, even if it failed; `None` without TLS.
     #[must_use]
     pub fn tls_info(&self) -> Option<&TlsInfo> {
         self.tls.as_ref()
     }
 
-    fn tls_failed(&self, error: &std::io::Error, info: &TlsInfo) -> Error {
+    fn tls_error(&self, error: &std::io::Error, info: &TlsInfo) -> Error {
         if let Some(error) = tls_error_in(error, Some(info), &self.name) {
             return error;
         }
-        // A listener that read TLS as the length of a Kafka request hangs up without a word.
-        if is_closed(error) && info.peer.is_none() {
-            let words = "the broker closed the connection where its certificate was due, as a listener does that speaks plaintext: if this one does, set security.protocol=PLAINTEXT (or SASL_PLAINTEXT)";
-            let error = Error::new(Kind::Connection, words).phase(Phase::Tls).address(&self.name);
-            return error.with_outlook(Outlook::ProbablyLasts);
+        // A plaintext listener takes the first bytes of TLS for the length of a request, and hangs up.
+        if closed_by_peer(error) && info.peer.is_none() {
+            let message = "the broker closed the connection instead of sending its certificate, as a plaintext listener does: if this is one, set security.protocol=PLAINTEXT (or SASL_PLAINTEXT)";
+            let error = Error::new(Kind::Connection, message).phase(Phase::Tls).address(&self.name);
+            return error.with_outlook(Outlook::ProbablyPermanent);
         }
         transport_error(error, Phase::Tls, &self.name)
     }
 
-    fn lost(&self, phase: Phase) -> Error {
-        Error::new(Kind::Connection, "the connection is gone").phase(phase).address(&self.name)
+    fn closed_error(&self, phase: Phase) -> Error {
+        Error::new(Kind::Connection, "the connection is closed").phase(phase).address(&self.name)
     }
 
-    /// An error of the stream. With TLS 1.3 the broker looks at our certificate only after the
-    /// handshake, so that its refusal comes here.
-    fn stream_failed(&self, error: &std::io::Error, phase: Phase) -> Error {
+    /// Explains an error of the stream. With TLS 1.3 the broker checks our certificate only after the
+    /// handshake, so its refusal arrives here.
+    fn stream_error(&self, error: &std::io::Error, phase: Phase) -> Error {
         if let Some(error) = tls_error_in(error, self.tls.as_ref(), &self.name) {
             return error;
         }
-        let closed = is_closed(error);
+        let closed = closed_by_peer(error);
         match &self.tls {
             Some(tls) if closed && tls.client_certificate_requested && !tls.client_certificate_configured => {
                 let message = client_certificate_missing("closed after asking for one");
@@ -164,21 +164,21 @@ impl Opening {
                 let error = transport_error(error, phase, &self.name);
                 let hint = "if this listener speaks TLS, set security.protocol=SSL (or SASL_SSL)";
                 let message = format!("{} on the first request: {hint}", error.message());
-                error.saying(message).with_outlook(Outlook::ProbablyLasts)
+                error.with_message(message).with_outlook(Outlook::ProbablyPermanent)
             }
             _ => transport_error(error, phase, &self.name),
         }
     }
 
-    /// ApiVersions: what the broker speaks. Asked in our newest version, and again in an older one
-    /// if the broker does not know that.
+    /// ApiVersions: requests the APIs that the broker supports. Uses our newest version, then an older
+    /// one if the broker does not support that.
     pub async fn api_versions(&mut self) -> Result<&[ApiRange]> {
         let newest = ApiKey::ApiVersions.versions().1;
-        let mut response = self.ask_api_versions(newest).await?;
+        let mut response = self.request_api_versions(newest).await?;
         if ErrorCode::from(response.error_code) == ErrorCode::UnsupportedVersion {
             let known = response.api_keys.iter().find(|api| api.api_key == ApiKey::ApiVersions as i16);
             let version = known.map_or(0, |api| api.max_version).clamp(0, newest);
-            response = self.ask_api_versions(version).await?;
+            response = self.request_api_versions(version).await?;
         }
         if let Err(code) = ErrorCode::from(response.error_code).ok() {
             return Err(Error::from_code(code).phase(Phase::ApiVersions).address(&self.name));
@@ -191,27 +191,27 @@ impl Opening {
         Ok(&self.apis)
     }
 
-    /// What the listener speaks; empty before `api_versions`.
-    pub(crate) fn spoken_apis(&self) -> &[ApiRange] {
+    /// The APIs that the broker supports; empty before `api_versions`.
+    pub(crate) fn supported_apis(&self) -> &[ApiRange] {
         &self.apis
     }
 
-    async fn ask_api_versions(&mut self, version: i16) -> Result<ApiVersionsResponse> {
+    async fn request_api_versions(&mut self, version: i16) -> Result<ApiVersionsResponse> {
         let request = ApiVersionsRequest {
             client_software_name: "ottla".to_owned(),
             client_software_version: env!("CARGO_PKG_VERSION").to_owned(),
             ..Default::default()
         };
         let mut r = self.exchange(&request, version, 0, Phase::ApiVersions).await?;
-        // A broker that does not know the version answers in version 0, whose layout starts like
-        // every other's: the error code comes first.
+        // A broker that does not support the version responds in version 0, which starts with the error
+        // code as every version does.
         let code = r.rest().first_chunk::<2>().map_or(0, |code| i16::from_be_bytes(*code));
         let version = if ErrorCode::from(code) == ErrorCode::UnsupportedVersion { 0 } else { version };
         ApiVersionsResponse::decode(&mut r, version)
             .map_err(|error| self.malformed::<ApiVersionsRequest>(error, Phase::ApiVersions))
     }
 
-    /// SASL: authenticates, if the configuration asks for it. Comes after ApiVersions.
+    /// SASL: authenticates, if the configuration requires it. Call it after `api_versions`.
     pub async fn sasl(&mut self) -> Result<Option<SaslInfo>> {
         let security = Arc::clone(&self.settings.security);
         let Some(sasl) = &security.sasl else { return Ok(None) };
@@ -219,7 +219,7 @@ impl Opening {
         authenticate::authenticate(self, sasl, &environment).await.map(Some)
     }
 
-    /// Sends a request and waits for its answer, whose header is taken off.
+    /// Sends a request, waits for the response and decodes its header.
     async fn exchange<R: Request>(
         &mut self,
         request: &R,
@@ -236,59 +236,59 @@ impl Opening {
             client_id: Some(self.settings.client_id.clone()),
         };
         let frame = header::request_frame(&header, R::API.request_header_version(version), request)?;
-        let answer = self.write_and_read(&frame, phase).await?;
-        let mut r = Reader::new(answer);
-        let answered = header::decode_response_header(&mut r, header_version)
+        let response = self.write_and_read(&frame, phase).await?;
+        let mut r = Reader::new(response);
+        let received_id = header::decode_response_header(&mut r, header_version)
             .map_err(|error| self.malformed::<R>(error, phase))?;
-        if answered == correlation_id {
+        if received_id == correlation_id {
             return Ok(r);
         }
-        let words = format!(
-            "this does not look like Kafka: an answer with correlation id {answered} where {correlation_id} was due"
+        let message = format!(
+            "this does not look like Kafka: a response with correlation id {received_id} instead of {correlation_id}"
         );
-        let error = Error::new(Kind::Connection, words).phase(phase).address(&self.name);
-        Err(error.with_outlook(Outlook::ProbablyLasts))
+        let error = Error::new(Kind::Connection, message).phase(phase).address(&self.name);
+        Err(error.with_outlook(Outlook::ProbablyPermanent))
     }
 
     async fn write_and_read(&mut self, frame: &Frame, phase: Phase) -> Result<bytes::Bytes> {
-        let Some(mut stream) = self.stream.take() else { return Err(self.lost(phase)) };
+        let Some(mut stream) = self.stream.take() else { return Err(self.closed_error(phase)) };
         let written = async {
             stream.write_all(&frame.to_bytes()).await?;
             stream.flush().await
         };
         let written = written.await;
-        // What the broker said before it closed explains more than that it did.
-        let answer = match (self.frames.next(&mut stream).await, written) {
-            (Ok(answer), _) => Ok(answer),
-            (Err(FrameError::Io(error)), Ok(())) => Err(self.stream_failed(&error, phase)),
+        // A message that the broker sent before it closed the connection explains more than the closing.
+        let response = match (self.frames.next(&mut stream).await, written) {
+            (Ok(response), _) => Ok(response),
+            (Err(FrameError::Io(error)), Ok(())) => Err(self.stream_error(&error, phase)),
             (Err(FrameError::Io(read)), Err(write)) => {
                 let said = tls_error_in(&read, self.tls.as_ref(), &self.name);
-                Err(said.unwrap_or_else(|| self.stream_failed(&write, phase)))
+                Err(said.unwrap_or_else(|| self.stream_error(&write, phase)))
             }
-            (Err(other), _) => Err(other.at(&self.name, phase)),
+            (Err(other), _) => Err(other.into_error(&self.name, phase)),
         };
         self.stream = Some(stream);
-        answer
+        response
     }
 
     fn malformed<R: Request>(&self, error: WireError, phase: Phase) -> Error {
         Error::from(error)
-            .because(format_args!("this does not look like Kafka: malformed answer to {}", R::API.name()))
+            .prefixed(format_args!("this does not look like Kafka: malformed response to {}", R::API.name()))
             .as_kind(Kind::Connection)
             .phase(phase)
             .address(&self.name)
-            .with_outlook(Outlook::ProbablyLasts)
+            .with_outlook(Outlook::ProbablyPermanent)
     }
 
-    /// Gives the stream to the connection.
-    pub(super) fn finish(mut self) -> Result<Opened> {
-        let stream = self.stream.take().ok_or_else(|| self.lost(Phase::Request))?;
+    /// Hands the stream to the connection.
+    pub(super) fn finish(mut self) -> Result<EstablishedStream> {
+        let stream = self.stream.take().ok_or_else(|| self.closed_error(Phase::Request))?;
         let Self { endpoint, name, settings, frames, apis, .. } = self;
-        Ok(Opened { endpoint, name, settings, stream, frames, apis })
+        Ok(EstablishedStream { endpoint, name, settings, stream, frames, apis })
     }
 }
 
-impl Ask for Opening {
+impl SaslChannel for ConnectionSetup {
     fn address(&self) -> &str {
         &self.name
     }
@@ -301,9 +301,9 @@ impl Ask for Opening {
         &self.apis
     }
 
-    async fn ask<R: Request + Sync>(&mut self, request: &R) -> Result<R::Response> {
+    async fn send<R: Request + Sync>(&mut self, request: &R) -> Result<R::Response> {
         let version =
-            versions::choose::<R>(&self.apis, i16::MAX, &self.name).map_err(|e| e.phase(Phase::Sasl))?;
+            versions::negotiate::<R>(&self.apis, i16::MAX, &self.name).map_err(|e| e.phase(Phase::Sasl))?;
         let header_version = R::API.response_header_version(version);
         let mut r = self.exchange(request, version, header_version, Phase::Sasl).await?;
         <R::Response as Message>::decode(&mut r, version)
