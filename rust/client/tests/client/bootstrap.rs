@@ -38,7 +38,7 @@ async fn bad_servers() -> Vec<(String, &'static str, &'static str)> {
 
 async fn connect(servers: &str, seed: u64, timeout: Duration) -> ottla_client::Result<Client> {
     let network = Arc::new(Names::default());
-    soon(Client::connect(config(servers, &[]), environment(&network, seed), timeout)).await
+    within_deadline(Client::connect(config(servers, &[]), environment(&network, seed), timeout)).await
 }
 
 #[tokio::test(start_paused = true)]
@@ -49,7 +49,7 @@ async fn one_good_server_among_bad_ones_is_enough() {
     all.push(good);
     for seed in 0..4 {
         let started = Instant::now();
-        let client = connect(&all.join(","), seed, SOON).await.expect("a client");
+        let client = connect(&all.join(","), seed, CALL_TIMEOUT).await.expect("a client");
         assert_eq!(client.snapshot().brokers.len(), 3);
         assert!(started.elapsed() < ms(3000), "seed {seed}: {:?}", started.elapsed());
     }
@@ -94,8 +94,8 @@ async fn a_black_hole_delays_the_next_server_only_a_little() {
     let servers = format!("192.0.2.1:9092,{}", cluster.brokers()[0].address);
     for seed in 0..3 {
         let started = Instant::now();
-        let connected = Client::connect(config(&servers, &[]), environment(&network, seed), SOON);
-        soon(connected).await.expect("a client");
+        let connected = Client::connect(config(&servers, &[]), environment(&network, seed), CALL_TIMEOUT);
+        within_deadline(connected).await.expect("a client");
         assert!(started.elapsed() < ms(1500), "{:?}", started.elapsed());
     }
     assert!(network.connects.lock().contains(&hole), "the black hole was tried first at least once");
@@ -150,8 +150,8 @@ async fn what_cannot_pass_fails_at_once() {
         (format!("{},nowhere.invalid:9092", closed_port()), "nothing listens"),
     ] {
         let started = Instant::now();
-        let connected = Client::connect(config(&server, &[]), environment(&network, 1), SOON);
-        let error = soon(connected).await.expect_err(&server);
+        let connected = Client::connect(config(&server, &[]), environment(&network, 1), CALL_TIMEOUT);
+        let error = within_deadline(connected).await.expect_err(&server);
         assert!(error.to_string().contains(cause), "{error}");
         assert!(started.elapsed() < ms(100), "{server}: {:?}", started.elapsed());
     }
@@ -159,9 +159,13 @@ async fn what_cannot_pass_fails_at_once() {
     network.black_holes.lock().push("192.0.2.1:9092".parse().unwrap());
     let server = format!("{},192.0.2.1:9092", closed_port());
     let started = Instant::now();
-    let connected = Client::connect(config(&server, &[]), environment(&network, 1), SOON);
-    soon(connected).await.expect_err("silent");
-    assert!(started.elapsed() > SOON / 2 && started.elapsed() <= SOON + ms(100), "{:?}", started.elapsed());
+    let connected = Client::connect(config(&server, &[]), environment(&network, 1), CALL_TIMEOUT);
+    within_deadline(connected).await.expect_err("silent");
+    assert!(
+        started.elapsed() > CALL_TIMEOUT / 2 && started.elapsed() <= CALL_TIMEOUT + ms(100),
+        "{:?}",
+        started.elapsed()
+    );
 }
 
 /// Refuses every connection, and remembers who was asked first.
@@ -190,8 +194,8 @@ async fn ten_thousand_shuffles_spread_first_contact_evenly() {
     let mut first = HashMap::new();
     for _ in 0..10_000 {
         *network.first.lock() = None;
-        let connected = Client::connect(config(servers, &[]), environment.clone(), SOON);
-        soon(connected).await.expect_err("all refuse");
+        let connected = Client::connect(config(servers, &[]), environment.clone(), CALL_TIMEOUT);
+        within_deadline(connected).await.expect_err("all refuse");
         *first.entry(network.first.lock().unwrap()).or_insert(0) += 1;
     }
     assert_eq!(first.len(), 4);
@@ -208,8 +212,8 @@ async fn of_three_servers_two_are_dead() {
     let servers = format!("{refusing},{silent},{}", cluster.brokers()[0].address);
     for seed in 0..6 {
         let started = Instant::now();
-        let connected = Client::connect(config(&servers, &[]), environment(&network, seed), SOON);
-        assert_eq!(soon(connected).await.expect("a client").snapshot().brokers.len(), 3);
+        let connected = Client::connect(config(&servers, &[]), environment(&network, seed), CALL_TIMEOUT);
+        assert_eq!(within_deadline(connected).await.expect("a client").snapshot().brokers.len(), 3);
         assert!(started.elapsed() < ms(1500), "{:?}", started.elapsed());
     }
 }
@@ -219,8 +223,9 @@ async fn all_brokers_are_replaced_and_a_producer_goes_on() {
     let old = cluster(1).await;
     let network = Arc::new(Names::default());
     network.names.lock().insert("seed".to_owned(), vec![old.brokers()[0].address]);
-    let client = Client::connect(config("seed:9092", &[("linger.ms", "0")]), environment(&network, 1), SOON);
-    let client = soon(client).await.expect("a client");
+    let client =
+        Client::connect(config("seed:9092", &[("linger.ms", "0")]), environment(&network, 1), CALL_TIMEOUT);
+    let client = within_deadline(client).await.expect("a client");
     let producer = Producer::new(client.clone()).unwrap();
     offset_of(&send(&producer, 0, "a").await).await.expect("written");
     let new = cluster(1).await;
@@ -244,11 +249,11 @@ async fn a_name_with_several_addresses_is_tried_in_turn_and_failures_name_them_a
     network.black_holes.lock().push(hole);
     network.names.lock().insert("kafka".to_owned(), vec![dead, hole, good]);
     let client = Client::connect(config("kafka:9092", &[]), environment(&network, 1), ms(3000));
-    assert_eq!(soon(client).await.expect("a client").snapshot().brokers.len(), 3);
+    assert_eq!(within_deadline(client).await.expect("a client").snapshot().brokers.len(), 3);
 
     network.names.lock().insert("kafka".to_owned(), vec![dead, hole]);
     let client = Client::connect(config("kafka:9092", &[]), environment(&network, 1), ms(600));
-    let words = soon(client).await.expect_err("nobody there").to_string();
+    let words = within_deadline(client).await.expect_err("nobody there").to_string();
     assert!(
         words.contains("refused") && words.contains("192.0.2.7") && words.contains("198.51.100.1"),
         "{words}"
@@ -260,12 +265,12 @@ async fn advertised_brokers_replace_the_list() {
     let cluster = cluster(1).await;
     let network = Arc::new(Names::default());
     network.names.lock().insert("seed".to_owned(), vec![cluster.brokers()[0].address]);
-    let client = Client::connect(config("seed:9092", &[]), environment(&network, 1), SOON);
-    let client = soon(client).await.expect("a client");
+    let client = Client::connect(config("seed:9092", &[]), environment(&network, 1), CALL_TIMEOUT);
+    let client = within_deadline(client).await.expect("a client");
     for broker in 1..=3 {
-        soon(client.connection(Route::Broker(broker))).await.expect("a connection");
+        within_deadline(client.connection(Route::Broker(broker))).await.expect("a connection");
     }
-    soon(client.refresh(client.snapshot().generation, Want::Known)).await.expect("metadata");
+    within_deadline(client.refresh(client.snapshot().generation, Want::Known)).await.expect("metadata");
     let seeds = network.resolved.lock().iter().filter(|name| *name == "seed").count();
     assert_eq!(seeds, 1, "the list rests once the brokers are known");
 }
@@ -275,19 +280,19 @@ async fn a_cluster_that_came_back_elsewhere_is_found_again() {
     let old = cluster(1).await;
     let network = Arc::new(Names::default());
     network.names.lock().insert("seed".to_owned(), vec![old.brokers()[0].address]);
-    let client = Client::connect(config("seed:9092", &[]), environment(&network, 1), SOON);
-    let client = soon(client).await.expect("a client");
+    let client = Client::connect(config("seed:9092", &[]), environment(&network, 1), CALL_TIMEOUT);
+    let client = within_deadline(client).await.expect("a client");
     let before = client.snapshot().generation;
     drop(old);
 
     let new = MockCluster::start(MockConfig { brokers: 2, ..in_memory() }).await.unwrap();
     network.names.lock().insert("seed".to_owned(), vec![new.brokers()[1].address]);
-    let refreshed = client.retrying("refreshing", SOON, || client.refresh(before, Want::Known));
-    let snapshot = soon(refreshed).await.expect("metadata");
+    let refreshed = client.retrying("refreshing", CALL_TIMEOUT, || client.refresh(before, Want::Known));
+    let snapshot = within_deadline(refreshed).await.expect("metadata");
     assert_eq!(snapshot.brokers.len(), 2);
     let ports: Vec<u16> = snapshot.brokers.values().map(|broker| broker.endpoint.port).collect();
     assert_eq!(ports, new.brokers().iter().map(|broker| broker.address.port()).collect::<Vec<_>>());
-    soon(client.connection(Route::Broker(1))).await.expect("the new broker 1");
+    within_deadline(client.connection(Route::Broker(1))).await.expect("the new broker 1");
     assert!(new.connections(1) > 0);
 }
 
@@ -298,10 +303,12 @@ async fn rebootstrap_required_leads_back_to_the_list() {
     let network = Arc::new(Names::default());
     network.names.lock().insert("seed".to_owned(), vec![cluster.brokers()[0].address]);
     let client =
-        soon(Client::connect(config("seed:9092", &[]), environment(&network, 1), SOON)).await.unwrap();
+        within_deadline(Client::connect(config("seed:9092", &[]), environment(&network, 1), CALL_TIMEOUT))
+            .await
+            .unwrap();
     let code = ottla_protocol::ErrorCode::RebootstrapRequired;
     cluster.inject(Fault::once(Match::api(ApiKey::Metadata), Reaction::Error(code)));
-    soon(client.refresh(client.snapshot().generation, Want::Known)).await.expect("metadata");
+    within_deadline(client.refresh(client.snapshot().generation, Want::Known)).await.expect("metadata");
     assert_eq!(network.resolved.lock().iter().filter(|name| *name == "seed").count(), 2);
 }
 
@@ -312,11 +319,13 @@ async fn without_recovery_the_list_is_not_used_again() {
     let network = Arc::new(Names::default());
     network.names.lock().insert("seed".to_owned(), vec![cluster.brokers()[0].address]);
     let config = config("seed:9092", &[("metadata.recovery.strategy", "none")]);
-    let client = soon(Client::connect(config, environment(&network, 1), SOON)).await.unwrap();
+    let client =
+        within_deadline(Client::connect(config, environment(&network, 1), CALL_TIMEOUT)).await.unwrap();
     for broker in cluster.brokers() {
         cluster.stop_broker(broker.id).await.unwrap();
     }
-    let refused = soon(client.refresh(client.snapshot().generation, Want::Known)).await.unwrap_err();
+    let refused =
+        within_deadline(client.refresh(client.snapshot().generation, Want::Known)).await.unwrap_err();
     assert!(refused.to_string().contains("metadata.recovery.strategy is none"), "{refused}");
     assert_eq!(network.resolved.lock().iter().filter(|name| *name == "seed").count(), 1);
     // The brokers that are known are tried as before.
@@ -324,9 +333,9 @@ async fn without_recovery_the_list_is_not_used_again() {
         cluster.start_broker(broker.id).await.unwrap();
     }
     until(|| client.snapshot().generation > 0).await;
-    let retried =
-        client.retrying("refreshing", SOON, || client.refresh(client.snapshot().generation, Want::Known));
-    soon(retried).await.expect("metadata");
+    let retried = client
+        .retrying("refreshing", CALL_TIMEOUT, || client.refresh(client.snapshot().generation, Want::Known));
+    within_deadline(retried).await.expect("metadata");
 }
 
 /// KIP-1102: brokers that are there but say nothing are given up after a while.
@@ -336,12 +345,13 @@ async fn brokers_that_say_nothing_are_given_up_for_the_list() {
     let network = Arc::new(Names::default());
     network.names.lock().insert("seed".to_owned(), vec![cluster.brokers()[0].address]);
     let config = config("seed:9092", &[("metadata.recovery.rebootstrap.trigger.ms", "200")]);
-    let client = soon(Client::connect(config, environment(&network, 1), SOON)).await.unwrap();
+    let client =
+        within_deadline(Client::connect(config, environment(&network, 1), CALL_TIMEOUT)).await.unwrap();
     // PATIENCE between two brokers is a second: only one is asked before the time is over.
     cluster.inject(Fault::once(Match::api(ApiKey::Metadata), Reaction::Silence));
     let started = Instant::now();
-    soon(client.refresh(client.snapshot().generation, Want::Known)).await.expect("metadata");
-    assert!(started.elapsed() < SOON / 2, "long before request.timeout.ms");
+    within_deadline(client.refresh(client.snapshot().generation, Want::Known)).await.expect("metadata");
+    assert!(started.elapsed() < CALL_TIMEOUT / 2, "long before request.timeout.ms");
     assert_eq!(network.resolved.lock().iter().filter(|name| *name == "seed").count(), 2);
 }
 
@@ -364,14 +374,14 @@ async fn canonical_names_stand_in_for_the_bootstrap_servers() {
     network.canonical.lock().insert(good.ip(), "broker-1".to_owned());
     let pairs = [("client.dns.lookup", "resolve_canonical_bootstrap_servers_only")];
     let servers = format!("all:{},nowhere.invalid:1", good.port());
-    let connected = Client::connect(config(&servers, &pairs), environment(&network, 1), SOON);
-    soon(connected).await.expect("a client");
+    let connected = Client::connect(config(&servers, &pairs), environment(&network, 1), CALL_TIMEOUT);
+    within_deadline(connected).await.expect("a client");
     assert!(network.resolved.lock().contains(&"broker-1".to_owned()));
     // Nobody is there any more: every name that was tried is told, and why.
     let nobody = closed_port();
     network.names.lock().insert("broker-1".to_owned(), vec![nobody]);
-    let connected = Client::connect(config(&servers, &pairs), environment(&network, 1), SOON);
-    let error = soon(connected).await.expect_err("nobody there");
+    let connected = Client::connect(config(&servers, &pairs), environment(&network, 1), CALL_TIMEOUT);
+    let error = within_deadline(connected).await.expect_err("nobody there");
     let tried: Vec<String> =
         error.attempts().iter().filter_map(|attempt| attempt.context().address.clone()).collect();
     for name in ["nowhere.invalid:1", "broker-1:", "127.0.0.9:"] {
@@ -381,7 +391,7 @@ async fn canonical_names_stand_in_for_the_bootstrap_servers() {
 
 #[tokio::test]
 async fn the_system_knows_names_of_addresses() {
-    let name = soon(Environment::default().network.canonical_name([127, 0, 0, 1].into())).await;
+    let name = within_deadline(Environment::default().network.canonical_name([127, 0, 0, 1].into())).await;
     assert!(!name.expect("a name, or the address").is_empty());
 }
 
@@ -400,12 +410,17 @@ async fn ipv6_is_an_address_like_any_other() {
         (cluster.bootstrap(), Environment::default()),
         (format!("both:{}", six.port()), environment(&network, 1)),
     ] {
-        let client = soon(Client::connect(config(&server, &[]), environment, SOON)).await.expect("connected");
-        let found = soon(client.topics(&["t".into()], IfMissing::Create, SOON)).await.expect("a topic");
+        let client = within_deadline(Client::connect(config(&server, &[]), environment, CALL_TIMEOUT))
+            .await
+            .expect("connected");
+        let found = within_deadline(client.topics(&["t".into()], IfMissing::Create, CALL_TIMEOUT))
+            .await
+            .expect("a topic");
         assert_eq!(found[0].partitions.len(), 2);
         // The brokers advertise their IPv6 addresses, and are reached there.
         for broker in [1, 2] {
-            let connection = soon(client.connection(Route::Broker(broker))).await.expect("connected");
+            let connection =
+                within_deadline(client.connection(Route::Broker(broker))).await.expect("connected");
             assert_eq!(connection.endpoint().host, "::1");
         }
     }
@@ -427,13 +442,13 @@ async fn a_broker_behind_hundreds_of_dead_addresses_is_reached_in_time() {
     let started = Instant::now();
     let environment = environment(&network, 1);
     let connected = ottla_client::connection::connect(&endpoint, &settings, &environment, None);
-    soon(connected).await.expect("a connection");
+    within_deadline(connected).await.expect("a connection");
     assert!(started.elapsed() < ms(20_000), "{:?}", started.elapsed());
 
     network.names.lock().insert("kafka".to_owned(), holes);
     let started = Instant::now();
     let connected = ottla_client::connection::connect(&endpoint, &settings, &environment, None);
-    let error = soon(connected).await.expect_err("nobody there");
+    let error = within_deadline(connected).await.expect_err("nobody there");
     assert!(started.elapsed() <= ms(31_000), "{:?}", started.elapsed());
     assert_eq!(error.attempts().len(), 300);
     assert!(error.to_string().len() < 2000, "{error}");

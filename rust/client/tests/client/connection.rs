@@ -23,7 +23,7 @@ const VERSION: i16 = 12;
 async fn open(address: std::net::SocketAddr, pairs: &[(&str, &str)]) -> Arc<Connection> {
     let settings = Settings::try_from(&config(&address.to_string(), pairs)).unwrap();
     let endpoint = Endpoint { host: address.ip().to_string(), port: address.port() };
-    soon(connect(&endpoint, &settings, &memory_environment(), None)).await.expect("a connection")
+    within_deadline(connect(&endpoint, &settings, &memory_environment(), None)).await.expect("a connection")
 }
 
 /// Sends a request in a task of its own.
@@ -55,12 +55,13 @@ async fn saying(requests: usize, bytes: Vec<u8>) -> std::net::SocketAddr {
 /// The words with which two requests in flight end; they must be the same.
 async fn end_of_two(connection: &Arc<Connection>) -> (Kind, String) {
     let (first, second) = (ask(connection), ask(connection));
-    let first = soon(first).await.unwrap().expect_err("no answer");
-    let second = soon(second).await.unwrap().expect_err("no answer");
+    let first = within_deadline(first).await.unwrap().expect_err("no answer");
+    let second = within_deadline(second).await.unwrap().expect_err("no answer");
     assert_eq!(first.message(), second.message());
     assert_eq!(connection.cause_of_death().expect("dead").message(), first.message());
     // Whoever asks later hears the same.
-    let later = soon(connection.request(&MetadataRequest::default(), VERSION)).await.expect_err("dead");
+    let later =
+        within_deadline(connection.request(&MetadataRequest::default(), VERSION)).await.expect_err("dead");
     assert_eq!(later.message(), first.message());
     (first.kind(), first.to_string())
 }
@@ -97,7 +98,7 @@ async fn requests_are_pipelined_up_to_the_limit() {
     go.send_replace(true);
     let mut controllers = Vec::new();
     for asked in asked {
-        controllers.push(soon(asked).await.unwrap().expect("an answer").controller_id);
+        controllers.push(within_deadline(asked).await.unwrap().expect("an answer").controller_id);
     }
     controllers.sort_unstable();
     assert_eq!(controllers, [1, 2, 3, 4, 5], "each answer went to its own request");
@@ -125,7 +126,7 @@ async fn bytes_that_trickle_do_not_prolong_the_time() {
     });
     let connection = open(address, &[("request.timeout.ms", "150")]).await;
     let watch = Instant::now();
-    let error = soon(ask(&connection)).await.unwrap().expect_err("too late");
+    let error = within_deadline(ask(&connection)).await.unwrap().expect_err("too late");
     assert_took(watch, ms(140), ms(700));
     assert!(error.message().contains("within 150 ms"), "{error}");
 }
@@ -158,7 +159,7 @@ async fn a_busy_connection_still_notices_an_overdue_request() {
         asked.push(ask(&connection));
         tokio::time::sleep(ms(10)).await;
     }
-    let error = soon(asked.remove(0)).await.unwrap().expect_err("overdue");
+    let error = within_deadline(asked.remove(0)).await.unwrap().expect_err("overdue");
     assert!(error.message().contains("within 200 ms"), "{error}");
 }
 
@@ -187,7 +188,7 @@ async fn a_repeated_answer_and_one_that_nobody_asked_for_end_the_connection() {
         let _ = stream.read_u8().await;
     });
     let connection = open(address, &[]).await;
-    soon(ask(&connection)).await.unwrap().expect("the first answer");
+    within_deadline(ask(&connection)).await.unwrap().expect("the first answer");
     until(|| connection.cause_of_death().is_some()).await;
     assert!(connection.cause_of_death().unwrap().message().contains("nobody asked for"));
 
@@ -209,9 +210,9 @@ async fn impossible_lengths_and_cut_frames_end_the_connection() {
     for (bytes, cause) in cases {
         let connection = open(saying(2, bytes.to_vec()).await, &[("request.timeout.ms", "3000")]).await;
         let (first, second) = (ask(&connection), ask(&connection));
-        let error = soon(first).await.unwrap().expect_err("no answer");
+        let error = within_deadline(first).await.unwrap().expect_err("no answer");
         assert!(error.to_string().contains(cause), "{cause}: {error}");
-        soon(second).await.unwrap().expect_err("the connection is dead");
+        within_deadline(second).await.unwrap().expect_err("the connection is dead");
     }
     // Half a frame, then the end; half a frame, then silence.
     let address = server(|mut stream| async move {
@@ -219,10 +220,10 @@ async fn impossible_lengths_and_cut_frames_end_the_connection() {
         read_request(&mut stream).await;
         let _ = stream.write_all(&[0, 0, 1, 0, 0, 0, 0, 1]).await;
     });
-    let error = soon(ask(&open(address, &[]).await)).await.unwrap().expect_err("cut off");
+    let error = within_deadline(ask(&open(address, &[]).await)).await.unwrap().expect_err("cut off");
     assert!(error.message().contains("closed the connection"), "{error}");
     let half = saying(1, [0, 0, 1, 0, 0, 0, 0, 1].to_vec()).await;
-    let error = soon(ask(&open(half, &[("request.timeout.ms", "100")]).await)).await.unwrap();
+    let error = within_deadline(ask(&open(half, &[("request.timeout.ms", "100")]).await)).await.unwrap();
     assert!(error.expect_err("silence").message().contains("within 100 ms"));
 }
 
@@ -253,7 +254,7 @@ async fn giving_up_harms_no_other_and_keeps_the_limit() {
     assert_eq!(connection.in_flight(), 1, "the first is still with the broker");
     assert_eq!(read.load(Ordering::SeqCst), 1);
     go.send_replace(true);
-    assert_eq!(soon(second).await.unwrap().expect("an answer").controller_id, 2);
+    assert_eq!(within_deadline(second).await.unwrap().expect("an answer").controller_id, 2);
 }
 
 #[tokio::test(start_paused = true)]
@@ -294,7 +295,7 @@ async fn closing_tells_those_who_wait_and_frees_the_socket() {
     let waiting = ask(&connection);
     until(|| connection.in_flight() == 1).await;
     connection.close();
-    let error = soon(waiting).await.unwrap().expect_err("closed");
+    let error = within_deadline(waiting).await.unwrap().expect_err("closed");
     assert!(error.message().contains("closed by this client"), "{error}");
 }
 
@@ -316,7 +317,7 @@ async fn bytes_behind_a_whole_response_are_ignored() {
     });
     let connection = open(address, &[]).await;
     for _ in 0..3 {
-        let response = soon(connection.request(&MetadataRequest::default(), VERSION)).await;
+        let response = within_deadline(connection.request(&MetadataRequest::default(), VERSION)).await;
         assert!(response.is_ok_and(|response| response.controller_id > 0));
     }
     assert!(connection.cause_of_death().is_none());

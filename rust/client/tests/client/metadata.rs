@@ -180,11 +180,11 @@ async fn concurrent_refreshes_are_one_request() {
         })
         .collect();
     for refresh in refreshes {
-        assert_eq!(soon(refresh).await.unwrap().expect("metadata").generation, stale + 1);
+        assert_eq!(within_deadline(refresh).await.unwrap().expect("metadata").generation, stale + 1);
     }
     assert_eq!(cluster.request_count(None, ApiKey::Metadata), 1);
     // Whoever saw an old generation gets the newer one that is there.
-    soon(client.refresh(stale, Want::Known)).await.expect("metadata");
+    within_deadline(client.refresh(stale, Want::Known)).await.expect("metadata");
     assert_eq!(cluster.request_count(None, ApiKey::Metadata), 1);
 }
 
@@ -204,7 +204,7 @@ async fn a_failed_refresh_fails_for_all_who_waited() {
         })
         .collect();
     for refresh in refreshes {
-        soon(refresh).await.unwrap().expect_err("silence");
+        within_deadline(refresh).await.unwrap().expect_err("silence");
     }
     assert!(started.elapsed() < ms(4000), "{:?}", started.elapsed());
 }
@@ -217,7 +217,7 @@ async fn a_silent_broker_delays_a_refresh_only_a_little() {
     let asked = cluster.requests().last().unwrap().broker;
     cluster.inject(Fault::new(Match::any().broker(asked), Reaction::Silence));
     let started = Instant::now();
-    soon(client.refresh(client.snapshot().generation, Want::Known)).await.expect("metadata");
+    within_deadline(client.refresh(client.snapshot().generation, Want::Known)).await.expect("metadata");
     assert!(started.elapsed() < ms(2500), "{:?}", started.elapsed());
 }
 
@@ -242,13 +242,13 @@ async fn a_name_that_does_not_exist_is_forgotten() {
     let client = client(&cluster, &[]).await;
     let name: Arc<str> = "misspelt".into();
     let looked_up = client.topics(std::slice::from_ref(&name), IfMissing::Wait, ms(150));
-    let error = soon(looked_up).await.expect_err("no such topic");
+    let error = within_deadline(looked_up).await.expect_err("no such topic");
     assert_eq!(error.kind(), Kind::UnknownTopic, "{error}");
     assert!(client.snapshot().topic("misspelt").is_none());
     cluster.create_topic(TopicSpec::new("misspelt")).unwrap();
-    soon(client.refresh(client.snapshot().generation, Want::Known)).await.expect("metadata");
+    within_deadline(client.refresh(client.snapshot().generation, Want::Known)).await.expect("metadata");
     assert!(client.snapshot().topic("misspelt").is_none(), "nobody asks for it");
-    soon(client.topics(&[name], IfMissing::Wait, SOON)).await.expect("now it is there");
+    within_deadline(client.topics(&[name], IfMissing::Wait, CALL_TIMEOUT)).await.expect("now it is there");
 }
 
 /// Regressions: an attempt to connect died with the first caller who gave up; each caller who
@@ -270,7 +270,7 @@ async fn connecting_is_shared_and_survives_callers_who_give_up() {
         })
         .collect();
     for one in all {
-        soon(one).await.unwrap().expect("a connection");
+        within_deadline(one).await.unwrap().expect("a connection");
     }
     assert_eq!(cluster.request_count(Some(other), ApiKey::ApiVersions), 1);
     assert_eq!(cluster.connections(other), 1);
@@ -298,9 +298,9 @@ async fn a_topic_that_nobody_uses_is_forgotten_and_one_in_use_is_not() {
     mock.create_topic(TopicSpec::new("idle")).unwrap();
     let mut config = config(&mock.bootstrap(), &[("metadata.max.age.ms", "100")]);
     config.metadata_max_idle = ms(2500);
-    let client = soon(Client::connect(config, memory_environment(), SOON)).await.unwrap();
+    let client = within_deadline(Client::connect(config, memory_environment(), CALL_TIMEOUT)).await.unwrap();
     let names: [Arc<str>; 2] = ["t".into(), "idle".into()];
-    soon(client.topics(&names, IfMissing::Wait, SOON)).await.unwrap();
+    within_deadline(client.topics(&names, IfMissing::Wait, CALL_TIMEOUT)).await.unwrap();
     let known = || {
         let mut known: Vec<_> = client.snapshot().topics().map(|topic| topic.name.to_string()).collect();
         known.sort();
@@ -315,7 +315,7 @@ async fn a_topic_that_nobody_uses_is_forgotten_and_one_in_use_is_not() {
     .await;
     assert!(events.try_recv().is_err(), "nothing has changed in the cluster");
     // Who comes back to it finds it again.
-    soon(client.topics(&names, IfMissing::Wait, SOON)).await.unwrap();
+    within_deadline(client.topics(&names, IfMissing::Wait, CALL_TIMEOUT)).await.unwrap();
     assert_eq!(known(), ["idle", "t"]);
 }
 
@@ -324,9 +324,10 @@ async fn a_pattern_brings_all_topics_that_match_and_those_to_come_while_it_lives
     let mock = cluster(1).await;
     mock.create_topic(TopicSpec::new("orders-eu")).unwrap();
     let client = client(&mock, &[]).await;
-    soon(client.topics(&["t".into()], IfMissing::Wait, SOON)).await.unwrap();
+    within_deadline(client.topics(&["t".into()], IfMissing::Wait, CALL_TIMEOUT)).await.unwrap();
     let orders = Pattern::new(|name| name.starts_with("orders-"));
-    let refresh = async |want: Want<'_>| soon(client.refresh(client.snapshot().generation, want)).await;
+    let refresh =
+        async |want: Want<'_>| within_deadline(client.refresh(client.snapshot().generation, want)).await;
     let mut events = client.events();
     let found = refresh(Want::Matching(&orders)).await.unwrap();
     assert_eq!(orders.topics(&found).map(|topic| &*topic.name).collect::<Vec<_>>(), ["orders-eu"]);

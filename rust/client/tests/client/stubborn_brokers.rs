@@ -119,7 +119,9 @@ fn cluster(habit: Habit) -> (String, Arc<AtomicU64>) {
 
 async fn connected(servers: &str) -> Client {
     let pairs = [("auto.offset.reset", "earliest"), ("retry.backoff.ms", "100")];
-    soon(Client::connect(config(servers, &pairs), memory_environment(), SOON)).await.expect("a client")
+    within_deadline(Client::connect(config(servers, &pairs), memory_environment(), CALL_TIMEOUT))
+        .await
+        .expect("a client")
 }
 
 /// Regression: 6,000 requests a second for offsets that nobody knows.
@@ -129,7 +131,7 @@ async fn a_consumer_pauses_between_requests_that_bring_nothing() {
         let (servers, asked) = cluster(habit);
         let consumer = Consumer::new(connected(&servers).await);
         consumer.assign(vec![("t".into(), 0)]).expect("assigned");
-        let _ = soon(consumer.poll(Instant::now() + ms(10_000))).await;
+        let _ = within_deadline(consumer.poll(Instant::now() + ms(10_000))).await;
         assert!(consumer.take_records(500).is_empty(), "{habit:?}");
         let asked = asked.load(Ordering::Acquire);
         assert!((5..=510).contains(&asked), "{habit:?}: {asked} requests in 10 s");
@@ -146,7 +148,7 @@ async fn a_scan_pauses_between_requests_that_bring_nothing() {
             ScanOptions { fail_on_data_loss: true, read_committed: false, max_bytes: 1 << 20, timeout };
         let range = Range { partition: ("t".into(), 0), start: 50, end: 60 };
         let mut scan = Scan::start(connected(&servers).await, vec![range], options);
-        let error = soon(scan.next()).await.expect("no end").expect_err("no records");
+        let error = within_deadline(scan.next()).await.expect("no end").expect_err("no records");
         assert_eq!(error.kind(), ottla_client::Kind::Timeout, "{habit:?}: {error}");
         let asked = asked.load(Ordering::Acquire);
         assert!((5..=510).contains(&asked), "{habit:?}: {asked} requests in 10 s");

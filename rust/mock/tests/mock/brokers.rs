@@ -19,7 +19,7 @@ async fn until(what: impl Fn() -> bool) {
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
     };
-    tokio::time::timeout(SOON, waiting).await.expect("in time");
+    tokio::time::timeout(TEST_TIMEOUT, waiting).await.expect("in time");
 }
 
 #[tokio::test]

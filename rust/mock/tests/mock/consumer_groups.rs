@@ -258,7 +258,7 @@ async fn silent_and_slow_members_are_fenced() {
         }
         assert_eq!((response.error_code, response.member_epoch), (0, 1));
         two.beat().await;
-        assert!(told.elapsed() < SOON, "not fenced");
+        assert!(told.elapsed() < TEST_TIMEOUT, "not fenced");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     assert!(told.elapsed() >= Duration::from_millis(2_500));
@@ -266,7 +266,7 @@ async fn silent_and_slow_members_are_fenced() {
     assert_eq!(two.owns(), [0, 1]);
     // The second one falls silent.
     while !members(&cluster).is_empty() {
-        assert!(told.elapsed() < SOON, "not expired");
+        assert!(told.elapsed() < TEST_TIMEOUT, "not expired");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     assert_eq!(two.refused().await, ErrorCode::UnknownMemberId);

@@ -187,7 +187,7 @@ async fn half_a_frame_is_the_last_thing_sent() {
     cluster.inject(Fault::once(Match::any(), Reaction::TruncateFrame));
     raw.send(&fetch_request("t", 0, 0), 12).await;
     let mut read = Vec::new();
-    tokio::time::timeout(SOON, raw.stream.read_to_end(&mut read)).await.unwrap().unwrap();
+    tokio::time::timeout(TEST_TIMEOUT, raw.stream.read_to_end(&mut read)).await.unwrap().unwrap();
     let announced = usize::try_from(i32::from_be_bytes(read[..4].try_into().unwrap())).unwrap();
     assert!(!read[4..].is_empty() && read[4..].len() < announced);
 }

@@ -34,7 +34,7 @@ async fn describe(raw: &mut Raw, version: i16) -> DescribedGroup {
 }
 
 async fn until(what: &str, mut done: impl FnMut() -> bool) {
-    let deadline = Instant::now() + SOON;
+    let deadline = Instant::now() + TEST_TIMEOUT;
     while !done() {
         assert!(Instant::now() < deadline, "not in time: {what}");
         tokio::time::sleep(Duration::from_millis(5)).await;

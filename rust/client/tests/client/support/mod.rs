@@ -33,14 +33,14 @@ use tokio::time::timeout;
 pub(crate) use memory::{Memory, in_memory, memory_environment, pipes};
 pub(crate) use scripted::*;
 
-/// What calls are given that should succeed.
-pub(crate) const SOON: Duration = Duration::from_secs(15);
-/// Nothing takes longer than this, or the test has failed.
-const PATIENCE: Duration = Duration::from_secs(90);
+/// The timeout of calls that should succeed.
+pub(crate) const CALL_TIMEOUT: Duration = Duration::from_secs(15);
+/// A test that waits longer than this has failed.
+const TEST_TIMEOUT: Duration = Duration::from_secs(90);
 
-/// The output of `future`, in time.
-pub(crate) async fn soon<T>(future: impl Future<Output = T>) -> T {
-    timeout(PATIENCE, future).await.expect("in time")
+/// Awaits a future; panics once `TEST_TIMEOUT` has passed.
+pub(crate) async fn within_deadline<T>(future: impl Future<Output = T>) -> T {
+    timeout(TEST_TIMEOUT, future).await.expect("in time")
 }
 
 /// The seeds of a random schedule: the one in `OTTLA_SEED`, or as many as `OTTLA_SEEDS` says.
@@ -71,7 +71,7 @@ pub(crate) async fn every_seed(usual: u64, run: impl AsyncFn(u64)) {
 
 /// Waits until no request has come for a while.
 pub(crate) async fn quiet(cluster: &MockCluster, time: Duration) {
-    soon(async {
+    within_deadline(async {
         loop {
             let before = cluster.requests().len();
             tokio::time::sleep(time).await;
@@ -85,7 +85,7 @@ pub(crate) async fn quiet(cluster: &MockCluster, time: Duration) {
 
 /// Waits until `true`.
 pub(crate) async fn until(mut condition: impl FnMut() -> bool) {
-    soon(async {
+    within_deadline(async {
         while !condition() {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
@@ -128,7 +128,7 @@ pub(crate) fn config(servers: &str, pairs: &[(&str, &str)]) -> Config {
 /// A connected client.
 pub(crate) async fn client(cluster: &MockCluster, pairs: &[(&str, &str)]) -> Client {
     let config = config(&cluster.bootstrap(), pairs);
-    soon(Client::connect(config, memory_environment(), SOON)).await.expect("a client")
+    within_deadline(Client::connect(config, memory_environment(), CALL_TIMEOUT)).await.expect("a client")
 }
 
 /// A producer on a client of its own.
@@ -143,12 +143,12 @@ pub(crate) fn record(value: &[u8]) -> Record<'_> {
 
 /// Sends one value to a partition of `t`.
 pub(crate) async fn send(producer: &Producer, partition: i32, value: &str) -> Delivery {
-    soon(producer.send("t", Some(partition), &record(value.as_bytes()))).await.expect("accepted")
+    within_deadline(producer.send("t", Some(partition), &record(value.as_bytes()))).await.expect("accepted")
 }
 
 /// The offset at which a record was acknowledged, or why it was not.
 pub(crate) async fn offset_of(delivery: &Delivery) -> Result<i64, Error> {
-    soon(delivery.wait()).await.map(|written| written.offset)
+    within_deadline(delivery.wait()).await.map(|written| written.offset)
 }
 
 /// The values in a partition's log, by offset.

@@ -168,7 +168,7 @@ pub(crate) async fn settle(first: &mut Member, second: &mut Member) {
 
 /// Heartbeats until the member is told to join again.
 pub(crate) async fn await_rebalance(member: &mut Member) {
-    let deadline = tokio::time::Instant::now() + crate::support::SOON;
+    let deadline = tokio::time::Instant::now() + crate::support::TEST_TIMEOUT;
     loop {
         match member.heartbeat().await {
             ErrorCode::RebalanceInProgress => return,

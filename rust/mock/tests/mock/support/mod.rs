@@ -18,7 +18,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 /// No answer takes longer than this, or the test has failed.
-pub(crate) const SOON: Duration = Duration::from_secs(60);
+pub(crate) const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 
 pub(crate) struct Raw {
     pub(crate) stream: TcpStream,
@@ -54,9 +54,15 @@ impl Raw {
     /// The next frame; `None` if the connection ends first.
     pub(crate) async fn frame(&mut self) -> Option<Bytes> {
         let mut prefix = [0; 4];
-        tokio::time::timeout(SOON, self.stream.read_exact(&mut prefix)).await.expect("in time").ok()?;
+        tokio::time::timeout(TEST_TIMEOUT, self.stream.read_exact(&mut prefix))
+            .await
+            .expect("in time")
+            .ok()?;
         let mut frame = vec![0; usize::try_from(i32::from_be_bytes(prefix)).expect("a length")];
-        tokio::time::timeout(SOON, self.stream.read_exact(&mut frame)).await.expect("in time").ok()?;
+        tokio::time::timeout(TEST_TIMEOUT, self.stream.read_exact(&mut frame))
+            .await
+            .expect("in time")
+            .ok()?;
         Some(Bytes::from(frame))
     }
 
@@ -80,7 +86,7 @@ impl Raw {
     /// Whether the broker ends the connection without another byte.
     pub(crate) async fn is_closed(&mut self) -> bool {
         let mut byte = [0];
-        let read = tokio::time::timeout(SOON, self.stream.read(&mut byte)).await.expect("in time");
+        let read = tokio::time::timeout(TEST_TIMEOUT, self.stream.read(&mut byte)).await.expect("in time");
         matches!(read, Ok(0) | Err(_))
     }
 
