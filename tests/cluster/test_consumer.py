@@ -11,7 +11,7 @@ import pytest
 
 import ottla
 from tests.cluster.conftest import Brokers
-from tests.support.consumers import KINDS, SOON, places, read
+from tests.support.consumers import KINDS, TIMEOUT, places, read
 
 
 @pytest.fixture(params=KINDS)
@@ -53,7 +53,7 @@ def test_records_and_columns(brokers: Brokers, kind: Any, codec: str) -> None:
             assert (record.key, record.value) == (b"k" + n, b"v" + n)
             assert record.headers == (("n", n),)
             assert record.timestamp == record.offset
-        deadline = time.monotonic() + SOON
+        deadline = time.monotonic() + TIMEOUT
         while len(seen) < 3000 and time.monotonic() < deadline:
             batch = consumer.poll_arrow(timeout=1, max_rows=300)
             if batch is not None:
@@ -109,7 +109,7 @@ def test_members_come_and_go(brokers: Brokers, kind: Any, protocol: str) -> None
     everyone = [(topic, partition) for partition in range(3)]
 
     def until_shared(*members: Any) -> None:
-        deadline = time.monotonic() + SOON
+        deadline = time.monotonic() + TIMEOUT
         while sorted(p for member in members for p in member.assignment()) != everyone or not all(
             member.assignment() for member in members
         ):

@@ -15,7 +15,7 @@ from tests.support.consumers import KINDS, places, read
 
 pytestmark = pytest.mark.cluster
 
-SOON = 120.0
+TIMEOUT = 120.0
 
 
 @pytest.fixture(params=KINDS)
@@ -49,7 +49,7 @@ def test_members_share_hand_over_and_repeat_nothing(
     seen: list[tuple[int, int]] = []
 
     def until_shared(*members: Any) -> None:
-        deadline = time.monotonic() + SOON
+        deadline = time.monotonic() + TIMEOUT
         while sorted(p for member in members for p in member.assignment()) != everything or not all(
             member.assignment() for member in members
         ):
@@ -58,7 +58,7 @@ def test_members_share_hand_over_and_repeat_nothing(
                 seen.extend(places(member.poll(timeout=0.1)))
 
     def until_seen(count: int, *members: Any) -> None:
-        deadline = time.monotonic() + SOON
+        deadline = time.monotonic() + TIMEOUT
         while len(seen) < count:
             assert time.monotonic() < deadline, f"{len(seen)} of {count} records came"
             for member in members:
@@ -117,7 +117,7 @@ def test_a_static_member_comes_back_to_its_partitions(brokers: Brokers, kind: An
     generations = []
     for _ in range(2):
         with kind(brokers.bootstrap, **config) as consumer:
-            deadline = time.monotonic() + SOON
+            deadline = time.monotonic() + TIMEOUT
             while len(consumer.assignment()) < 3:
                 assert time.monotonic() < deadline
                 consumer.poll(timeout=0.1)
@@ -136,6 +136,6 @@ def test_the_newer_protocol_is_refused_in_plain_words(brokers: Brokers, kind: An
 
 def poll_until_it_raises(consumer: Any) -> None:
     """Poll for a while."""
-    deadline = time.monotonic() + SOON
+    deadline = time.monotonic() + TIMEOUT
     while time.monotonic() < deadline:
         consumer.poll(timeout=0.5)

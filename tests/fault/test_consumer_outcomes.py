@@ -20,7 +20,7 @@ from tests.support.kafka_properties import FAST_FAILOVER
 pytestmark = [pytest.mark.cluster, pytest.mark.fault]
 
 TopicFactory = Callable[..., str]
-SOON = 180.0
+TIMEOUT = 180.0
 
 
 def group_id() -> str:
@@ -39,10 +39,10 @@ def write(bootstrap: str, topic: str, numbers: range, partition: int = 0) -> Non
     with ottla.Producer(bootstrap) as producer:
         for number in numbers:
             producer.send(topic, b"%d" % number, partition=partition)
-        producer.flush(SOON)
+        producer.flush(TIMEOUT)
 
 
-def read(consumer: ottla.Consumer, count: int, timeout: float = SOON) -> list[ottla.Record]:
+def read(consumer: ottla.Consumer, count: int, timeout: float = TIMEOUT) -> list[ottla.Record]:
     """Poll until there are so many records."""
     records: list[ottla.Record] = []
     deadline = time.monotonic() + timeout
@@ -81,7 +81,7 @@ def trickle(bootstrap: str, topic: str, partitions: int) -> Iterator[list[int]]:
                         producer.send(topic, b"%d" % written[partition], partition=partition)
                         written[partition] += 1
                 time.sleep(0.1)
-            producer.flush(SOON)
+            producer.flush(TIMEOUT)
 
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
@@ -89,7 +89,7 @@ def trickle(bootstrap: str, topic: str, partitions: int) -> Iterator[list[int]]:
         yield written
     finally:
         stop.set()
-        thread.join(SOON)
+        thread.join(TIMEOUT)
 
 
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])
@@ -111,7 +111,7 @@ def test_brokers_killed_cost_no_record_and_repeat_none(
             for record in read(reader, 500):
                 seen[record.partition].append(int(record.value or b"-1"))
             kafka.restart(broker)
-        deadline = time.monotonic() + SOON
+        deadline = time.monotonic() + TIMEOUT
         while sum(map(len, seen.values())) < sum(written):
             assert time.monotonic() < deadline, f"read {[*map(len, seen.values())]} of {written}"
             for record in reader.poll(timeout=0.5):

@@ -11,7 +11,7 @@ import pytest
 import ottla
 from ottla import errors
 from ottla.testing import Fault, MockCluster
-from tests.support.consumers import KINDS, SOON, places, read
+from tests.support.consumers import KINDS, TIMEOUT, places, read
 
 ALL = [("orders", 0), ("orders", 1), ("orders", 2)]
 
@@ -65,7 +65,7 @@ def fill(cluster: MockCluster, count: int) -> None:
 
 def until(condition: Any, *consumers: Any) -> None:
     """Have the consumers poll until something is so."""
-    deadline = time.monotonic() + SOON
+    deadline = time.monotonic() + TIMEOUT
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.001)
@@ -128,7 +128,7 @@ def test_an_exception_in_the_with_block_commits_nothing(
         with member(topics=["orders"]) as consumer:
             next(consumer)
             consumer.commit({("orders", 0): 1})
-            consumer.poll(timeout=SOON)
+            consumer.poll(timeout=TIMEOUT)
             raise ProcessingError
 
     with pytest.raises(ProcessingError):
@@ -362,7 +362,7 @@ def test_a_coroutine_may_be_told_of_a_commit(mock_cluster: MockCluster, topic: s
                 told.append(("done", committed[topic, 0]))
 
             consumer.commit_async({(topic, 0): 5}, note)
-            deadline = time.monotonic() + SOON
+            deadline = time.monotonic() + TIMEOUT
             while len(told) < 2 and time.monotonic() < deadline:
                 await consumer.poll(timeout=0.05)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import ottla
 
-SOON = 120.0
+TIMEOUT = 120.0
 
 
 class AsyncTwin:
@@ -80,7 +80,7 @@ KINDS: dict[str, Any] = {"sync": ottla.Consumer, "asyncio": AsyncTwin}
 def read(consumer: Any, count: int) -> list[ottla.Record[Any, Any]]:
     """Poll until there are so many records."""
     records: list[ottla.Record[Any, Any]] = []
-    deadline = time.monotonic() + SOON
+    deadline = time.monotonic() + TIMEOUT
     while len(records) < count:
         assert time.monotonic() < deadline, f"{len(records)} of {count} records came"
         records += consumer.poll(timeout=0.5)
