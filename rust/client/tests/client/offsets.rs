@@ -340,7 +340,7 @@ async fn what_is_no_offset_is_not_sent() {
 async fn an_answer_that_leaves_something_out_is_not_taken_for_nothing_committed() {
     let fetches = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
     let counted = std::sync::Arc::clone(&fetches);
-    let listener = pipes().listen();
+    let listener = memory_network().listen();
     let (host, port) = (listener.address().ip().to_string(), i32::from(listener.address().port()));
     let address = serve_at(listener, move |mut stream| {
         let (fetches, host) = (std::sync::Arc::clone(&counted), host.clone());

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::support::*;
 use ottla_client::Client;
 use ottla_client::consumer::{Consumer, Range, Scan, ScanOptions};
-use ottla_mock::PipeListener;
+use ottla_mock::MemoryListener;
 use ottla_protocol::ApiKey;
 use ottla_protocol::messages::fetch::{FetchResponse, FetchableTopicResponse, PartitionData};
 use ottla_protocol::messages::list_offsets::{
@@ -84,7 +84,7 @@ fn fetched(habit: Habit) -> FetchResponse {
 fn cluster(habit: Habit) -> (String, Arc<AtomicU64>) {
     let asked = Arc::new(AtomicU64::new(0));
     let count = Arc::clone(&asked);
-    let listener: PipeListener = pipes().listen();
+    let listener: MemoryListener = memory_network().listen();
     let own = listener.address();
     let address = serve_at(listener, move |mut stream| {
         let count = Arc::clone(&count);

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ottla_mock::{
-    ApiLimit, Fault, FaultId, GroupConfig, Match, MockCluster as Core, MockConfig, Refusal, SaslConfig,
+    ApiError, ApiLimit, Fault, FaultId, GroupConfig, Match, MockCluster as Core, MockConfig, SaslConfig,
     TopicSpec,
 };
 use pyo3::prelude::*;
@@ -40,7 +40,7 @@ impl MockCluster {
     }
 }
 
-fn refused(py: Python<'_>, refusal: &Refusal) -> PyErr {
+fn refused(py: Python<'_>, refusal: &ApiError) -> PyErr {
     errors::config(py, refusal.to_string())
 }
 

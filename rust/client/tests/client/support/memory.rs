@@ -7,22 +7,22 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use ottla_client::environment::{BoxFuture, Environment, Network, SocketOptions, Stream, System};
-use ottla_mock::{MockConfig, Pipes, Transport};
+use ottla_mock::{MemoryNetwork, MockConfig, Transport};
 
 thread_local! {
     // A test runs on a thread of its own, and so does its runtime.
-    static PIPES: Pipes = Pipes::default();
+    static MEMORY_NETWORK: MemoryNetwork = MemoryNetwork::default();
     static ENVIRONMENTS: Cell<u64> = const { Cell::new(0) };
 }
 
 /// The network in memory of this test.
-pub(crate) fn pipes() -> Pipes {
-    PIPES.with(Clone::clone)
+pub(crate) fn memory_network() -> MemoryNetwork {
+    MEMORY_NETWORK.with(Clone::clone)
 }
 
 /// A cluster of the usual shape, in memory.
 pub(crate) fn in_memory() -> MockConfig {
-    MockConfig { transport: Transport::Memory(pipes()), ..MockConfig::default() }
+    MockConfig { transport: Transport::Memory(memory_network()), ..MockConfig::default() }
 }
 
 /// The world with the clusters of this test in it.
@@ -37,13 +37,13 @@ pub(crate) fn forget_environments() {
     ENVIRONMENTS.set(0);
 }
 
-/// Pipes to the clusters in memory, and TCP to everything else.
+/// MemoryNetwork to the clusters in memory, and TCP to everything else.
 #[derive(Debug)]
-pub(crate) struct Memory(Pipes, System);
+pub(crate) struct Memory(MemoryNetwork, System);
 
 impl Default for Memory {
     fn default() -> Self {
-        Self(pipes(), System::default())
+        Self(memory_network(), System::default())
     }
 }
 
@@ -63,7 +63,7 @@ impl Network for Memory {
         options: SocketOptions,
     ) -> BoxFuture<'_, io::Result<Box<dyn Stream>>> {
         Box::pin(async move {
-            if self.0.is_inside(address) {
+            if self.0.contains(address) {
                 return Ok(Box::new(self.0.connect(address)?) as Box<dyn Stream>);
             }
             self.1.connect(address, options).await

@@ -30,7 +30,7 @@ use parking_lot::Mutex;
 pub(crate) use tokio::time::Instant;
 use tokio::time::timeout;
 
-pub(crate) use memory::{Memory, in_memory, memory_environment, pipes};
+pub(crate) use memory::{Memory, in_memory, memory_environment, memory_network};
 pub(crate) use scripted::*;
 
 /// The timeout of calls that should succeed.
