@@ -15,7 +15,7 @@ import pytest
 import ottla
 from ottla import AsyncClient, AsyncEvents, errors
 from ottla.testing import Fault, MockCluster
-from tests.support.child import quickest_reaction, run_child
+from tests.support.child import assert_interruptible, run_child
 from tests.support.loops import run
 
 TIMEOUT = 60.0
@@ -213,7 +213,7 @@ except KeyboardInterrupt:
     say("interrupted")
     os._exit(7)
 """
-    quickest_reaction(program, 0.5, code=7)
+    assert_interruptible(program, 0.5, code=7)
 
 
 def test_exit_while_something_waits() -> None:

@@ -16,7 +16,7 @@ import pytest
 import ottla
 from ottla import deserializers, errors
 from ottla.testing import Fault, MockCluster
-from tests.support.consumers import KINDS, TIMEOUT, places, read
+from tests.support.consumers import KINDS, TIMEOUT, positions_of, read
 
 T = "orders"
 ALL = [(T, 0), (T, 1), (T, 2)]
@@ -100,7 +100,7 @@ def test_polls_hand_out_all_once_and_in_order(
         for partition in {record.partition for record in records}:
             last = max(r.offset for r in records if r.partition == partition)
             assert consumer.position(T, partition) == last + 1
-    assert by_partition(places(seen)) == {p: list(range(200)) for p in range(3)}
+    assert by_partition(positions_of(seen)) == {p: list(range(200)) for p in range(3)}
     assert all(record.value == str(record.offset).encode() for record in seen)
     assert consumer.poll(timeout=0) == []
     assert consumer.lag() == dict.fromkeys(ALL, 0)
@@ -131,7 +131,7 @@ def test_seeks_and_pauses_take_effect_on_the_next_record(
     consumer.resume()
     assert consumer.paused() == []
     # Nothing of the others is lost or comes twice, but what was handed out before the pause.
-    rest = by_partition(places(read(consumer, 99)))
+    rest = by_partition(positions_of(read(consumer, 99)))
     assert sorted(rest) == [1, 2]
     assert all(offsets[-1] == 49 for offsets in rest.values())
     assert all(offsets == list(range(offsets[0], 50)) for offsets in rest.values())
@@ -178,12 +178,12 @@ def test_ways_of_reading_can_be_mixed(mock_cluster: MockCluster, consumer: Any) 
             break
         assert time.monotonic() < deadline, len(seen)
         if turn % 3 == 0:
-            seen += places(consumer.poll(timeout=1, max_records=31))
+            seen += positions_of(consumer.poll(timeout=1, max_records=31))
         elif turn % 3 == 1:
             batch = consumer.poll_arrow(timeout=1, max_rows=47)
             seen += [] if batch is None else rows(batch)
         else:
-            seen += places([next(consumer) for _ in range(min(5, 1200 - len(seen)))])
+            seen += positions_of([next(consumer) for _ in range(min(5, 1200 - len(seen)))])
     assert by_partition(seen) == {p: list(range(400)) for p in range(3)}
 
 
@@ -335,7 +335,7 @@ def test_assigning_anew_keeps_what_stays(mock_cluster: MockCluster, consumer: An
     assert consumer.assignment() == [(T, 1)]
     assert consumer.position(T, 1) == 10
     consumer.assign([(T, 0), (T, 1)])
-    assert places(read(consumer, 10)) == expected(0, range(10))
+    assert positions_of(read(consumer, 10)) == expected(0, range(10))
     consumer.unsubscribe()
     assert consumer.assignment() == []
 
@@ -347,7 +347,7 @@ def test_damage_on_the_way_is_fetched_again(
     fault = mock_cluster.inject(Fault.corrupt_records(), api="Fetch", times=2)
     with kind(mock_cluster.bootstrap, auto_offset_reset="earliest") as consumer:
         consumer.assign([(topic, 0)])
-        assert places(read(consumer, 100)) == expected(0, range(100))
+        assert positions_of(read(consumer, 100)) == expected(0, range(100))
         assert mock_cluster.fault_hits(fault) == 2
 
 

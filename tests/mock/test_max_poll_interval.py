@@ -13,7 +13,7 @@ import pytest
 import ottla
 from ottla import errors
 from ottla.testing import MockCluster
-from tests.support.consumers import KINDS, TIMEOUT, places, read
+from tests.support.consumers import KINDS, TIMEOUT, positions_of, read
 
 ALL = [(p, n) for p in range(3) for n in range(10)]
 
@@ -55,8 +55,8 @@ def test_who_polls_too_seldom_is_told_and_goes_on(
 ) -> None:
     def take(count: int) -> list[tuple[int, int]]:
         if how == "iterate":
-            return places([next(consumer) for _ in range(count)])
-        return places(read(consumer, count))
+            return positions_of([next(consumer) for _ in range(count)])
+        return positions_of(read(consumer, count))
 
     lost: list[tuple[str, int]] = []
     with kind(mock_cluster.bootstrap, enable_auto_commit=False, **config) as consumer:
@@ -83,9 +83,9 @@ def test_what_is_at_hand_is_not_handed_out_by_who_has_left(
 ) -> None:
     """It may be another member's by now: it is read again from what the group has committed."""
     with kind(mock_cluster.bootstrap, **config) as consumer:
-        seen = places([next(consumer) for _ in range(5)])
+        seen = positions_of([next(consumer) for _ in range(5)])
         until(lambda: mock_cluster.members("g") == ())
-        again = places([next(consumer) for _ in range(30)])
+        again = positions_of([next(consumer) for _ in range(30)])
         committed = mock_cluster.committed("g")
         assert sorted(again) == ALL, f"{seen} were handed out, and {committed} committed"
 

@@ -1,6 +1,6 @@
-"""ottla on another host: `python -m tests.network.agent`, one JSON job a line in, one answer out.
+"""ottla on another host: `python -m tests.network.agent`, one JSON job a line in, one result out.
 
-What goes wrong in a job is its answer, with the error's class, text and fields.
+What goes wrong in a job is its result, with the error's class, text and fields.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Agent:
     def __init__(self) -> None:
         self.client: ottla.Client | None = None
         self.producer: ottla.Producer | None = None
-        self.promise: ottla.Delivery | None = None
+        self.delivery: ottla.Delivery | None = None
 
     def round_trip(
         self, bootstrap: str, topic: str, config: dict[str, Any], count: int = 30
@@ -59,27 +59,27 @@ class Agent:
     def send(self, topic: str, partition: int) -> dict[str, Any]:
         """Write one record and wait for what became of it."""
         assert self.producer is not None
-        told = self.producer.send(topic, "sent", partition=partition).result(120)
-        return {"offset": told.offset}
+        result = self.producer.send(topic, "sent", partition=partition).result(120)
+        return {"offset": result.offset}
 
-    def lose(self, topic: str, partition: int, broker: int) -> dict[str, Any]:
+    def send_until_disconnect(self, topic: str, partition: int, broker: int) -> dict[str, Any]:
         """Send a record over a connection that is cut; how it ended, and after how long."""
         assert self.client is not None
         assert self.producer is not None
         before = self._states()[broker]
-        self.promise = self.producer.send(topic, "lost", partition=partition)
+        self.delivery = self.producer.send(topic, "lost", partition=partition)
         deadline = time.monotonic() + 120
         while self._states()[broker] == before:
             assert time.monotonic() < deadline, "the connection did not end"
             time.sleep(0.02)
         return {"before": before, "after": self._states()[broker]}
 
-    def delivered(self) -> dict[str, Any]:
-        """Wait for the record that `lose` sent."""
-        assert self.promise is not None
-        return {"offset": self.promise.result(120).offset}
+    def wait_for_delivery(self) -> dict[str, Any]:
+        """Wait for the record that `send_until_disconnect` sent."""
+        assert self.delivery is not None
+        return {"offset": self.delivery.result(120).offset}
 
-    def warned(self, how: str, topic: str, partition: int) -> dict[str, Any]:
+    def wait_for_warning(self, how: str, topic: str, partition: int) -> dict[str, Any]:
         """Read or write a partition until a warning says what is wrong."""
         assert self.client is not None
         messages: list[str] = []
@@ -90,7 +90,7 @@ class Agent:
         if how == "write":
             assert self.producer is not None
             # Larger than any packet.
-            self.promise = self.producer.send(topic, "x" * 20_000, partition=partition)
+            self.delivery = self.producer.send(topic, "x" * 20_000, partition=partition)
             while not messages and time.monotonic() < deadline:
                 time.sleep(0.05)
         else:
@@ -119,24 +119,24 @@ def _view(client: ottla.Client) -> dict[str, Any]:
     return {"brokers": {b.id: f"{b.host}:{b.port}" for b in brokers.values()}}
 
 
-def _answer(job: Callable[..., dict[str, Any]], arguments: dict[str, Any]) -> dict[str, Any]:
+def _run_job(job: Callable[..., dict[str, Any]], arguments: dict[str, Any]) -> dict[str, Any]:
     started = time.monotonic()
     try:
-        answer = job(**arguments)
+        result = job(**arguments)
     except KafkaError as error:
-        answer = {
+        result = {
             "error": type(error).__name__,
             "message": str(error),
             "retriable": error.retriable,
             "context": error.context,
         }
-    return {**answer, "seconds": time.monotonic() - started}
+    return {**result, "seconds": time.monotonic() - started}
 
 
 if __name__ == "__main__":
     agent = Agent()
     for line in sys.stdin:
         name, given = json.loads(line)
-        print(json.dumps(_answer(getattr(agent, name), given)), flush=True)
+        print(json.dumps(_run_job(getattr(agent, name), given)), flush=True)
     # Connections into a black hole are not worth waiting for.
     os._exit(0)

@@ -1,7 +1,8 @@
-"""Three brokers in networks of their own, and every way in which clients may meet them.
+"""Three brokers in networks of their own, and every way in which clients may site_for them.
 
 A broker has a listener for each way; so one cluster serves all scenarios. `SCENARIOS` lists them;
-the fixture `meet` gives the host where the client runs and what it is told as bootstrap servers.
+the fixture `site_for` gives the host where the client runs and what it is told as bootstrap
+servers.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ SCENARIOS = {
 
 
 @dataclass
-class Place:
+class ClientSite:
     """Where a client is, and the bootstrap servers it is told."""
 
     host: Namespace
@@ -55,7 +56,7 @@ class Agent:
 
     def __init__(self, host: Namespace) -> None:
         self._process = subprocess.Popen(
-            [*host.enter, sys.executable, "-m", "tests.network.agent"],
+            [*host.exec_prefix, sys.executable, "-m", "tests.network.agent"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -63,12 +64,12 @@ class Agent:
         )
 
     def start(self, job: str, **arguments: Any) -> Callable[[], dict[str, Any]]:
-        """Begin a job; the function that is returned waits for its answer."""
+        """Begin a job; the function that is returned waits for its result."""
         assert self._process.stdin is not None
         print(json.dumps([job, arguments]), file=self._process.stdin, flush=True)
-        return self._read
+        return self._read_result
 
-    def do(self, job: str, **arguments: Any) -> dict[str, Any]:
+    def run(self, job: str, **arguments: Any) -> dict[str, Any]:
         """Do a job of that name."""
         return self.start(job, **arguments)()
 
@@ -77,12 +78,12 @@ class Agent:
         self._process.kill()
         self._process.communicate()
 
-    def _read(self) -> dict[str, Any]:
+    def _read_result(self) -> dict[str, Any]:
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
         assert line, "the agent ended; what it printed is above"
-        answer: dict[str, Any] = json.loads(line)
-        return answer
+        result: dict[str, Any] = json.loads(line)
+        return result
 
 
 @pytest.fixture(scope="session")
@@ -119,7 +120,7 @@ def networked_kafka(network: Network) -> Iterator[KafkaCluster]:
             "inter.broker.listener.name": "PLAINTEXT",
         }
 
-    hosts = [Host(network.broker_address(i), network.brokers[i - 1].enter) for i in places]
+    hosts = [Host(network.broker_address(i), network.brokers[i - 1].exec_prefix) for i in places]
     with KafkaCluster(BROKERS, listeners, jvm=_SMALL, hosts=hosts) as kafka:
         yield kafka
 
@@ -157,20 +158,20 @@ def bootstraps(network: Network, networked_kafka: KafkaCluster) -> dict[str, str
 
 
 @pytest.fixture
-def meet(
+def site_for(
     network: Network, bootstraps: dict[str, str], agents: dict[str, Agent]
-) -> Iterator[Callable[[str], Place]]:
-    """The place of a scenario; afterwards, nothing is dropped any more."""
+) -> Iterator[Callable[[str], ClientSite]]:
+    """The site of a scenario; afterwards, nothing is dropped any more."""
 
-    def place(scenario: str) -> Place:
+    def site(scenario: str) -> ClientSite:
         side = SCENARIOS[scenario]
         host = network.inside if side == "inside" else network.outside
-        return Place(host, bootstraps[scenario], agents[side])
+        return ClientSite(host, bootstraps[scenario], agents[side])
 
-    yield place
+    yield site
     network.heal()
     for agent in agents.values():
-        agent.do("close")
+        agent.run("close")
 
 
 @pytest.fixture

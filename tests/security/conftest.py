@@ -127,14 +127,14 @@ class SecuredKafka:
             done.result(60)
 
     def _properties(self, node: KafkaNode) -> dict[str, str]:
-        own = node.properties
+        defaults = node.properties
         at = [f"{name.upper()}://127.0.0.1:{port}" for name, port in self._ports.items()]
         # By name, since that is what certificates are for.
-        told = [f"{name.upper()}://localhost:{port}" for name, port in self._ports.items()]
+        advertised = [f"{name.upper()}://localhost:{port}" for name, port in self._ports.items()]
         kinds = [f"{name.upper()}:{protocol}" for name, (protocol, _) in LISTENERS.items()]
         properties = {
-            "listeners": ",".join([own["listeners"], *at]),
-            "advertised.listeners": ",".join([own["advertised.listeners"], *told]),
+            "listeners": ",".join([defaults["listeners"], *at]),
+            "advertised.listeners": ",".join([defaults["advertised.listeners"], *advertised]),
             "listener.security.protocol.map": ",".join(
                 ["PLAINTEXT:PLAINTEXT", "CONTROLLER:PLAINTEXT", *kinds]
             ),

@@ -1,4 +1,4 @@
-"""The doctor at every kind of secured listener: each failure has its phase, its name, and words,
+"""The doctor at every kind of secured listener: each failure has its phase, its name, and message,
 which are kept in tests/golden/doctor/security.
 """
 
@@ -17,7 +17,7 @@ from tests.security.certificates import Authority
 from tests.security.conftest import PASSWORD, USER, SecuredKafka
 from tests.security.test_tokens import endpoint
 from tests.security.token_server import CLIENT_SECRET, TokenServer
-from tests.support.golden import Same, check_golden, picture
+from tests.support.golden import Replacements, check_golden, render_golden
 from tests.support.kafka_admin import wait_until
 from tests.support.ports import free_ports
 
@@ -40,7 +40,7 @@ def check(secured: SecuredKafka, name: str, report: Report, **texts: str) -> Non
     """Compare with the golden text; the listeners' ports are 9092, 9093, …"""
     ports = {port: 9092 + i for i, port in enumerate(secured.ports.values())}
     named = {text: name for name, text in texts.items()}
-    shown = picture(report.to_dict(), Same(ports, named, secured.made))
+    shown = render_golden(report.to_dict(), Replacements(ports, named, secured.made))
     check_golden(f"doctor/security/{name}", shown)
 
 
@@ -86,18 +86,18 @@ def test_tls_to_a_port_with_plaintext(secured: SecuredKafka) -> None:
 
 
 @pytest.mark.parametrize(
-    ("listener", "code", "words"),
+    ("listener", "code", "message"),
     [
         ("expired", "certificate_expired", "valid until"),
         ("wrong_host", "certificate_name", "elsewhere.ottla.test"),
     ],
 )
 def test_certificates_that_cannot_be_trusted(
-    secured: SecuredKafka, listener: str, code: str, words: str
+    secured: SecuredKafka, listener: str, code: str, message: str
 ) -> None:
     report = diagnose(secured, listener, "SSL", **secured.tls())
     assert only_error(report) == (code, "TLS", 5)
-    assert words in report.findings[0].summary
+    assert message in report.findings[0].summary
     tls = report.facts.bootstrap[0].addresses[0].tls
     assert tls is not None
     assert tls.subject

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.security.kdc import REALM, KeyDistributionCenter
-from tests.support.child import Ended, run_child
+from tests.support.child import ChildResult, run_child
 from tests.support.kafka_cluster import KafkaCluster
 from tests.support.kafka_node import KafkaNode
 from tests.support.ports import free_ports
@@ -33,7 +33,7 @@ class Realm:
     keytab: Path
     kafka: KafkaCluster
 
-    def client(self, program: str, config: str = "{}", cache: Path | str = "") -> Ended:
+    def client(self, program: str, config: str = "{}", cache: Path | str = "") -> ChildResult:
         """Run a program that has a ticket if there is a cache."""
         topic = f"kerberos-{uuid.uuid4().hex[:8]}"
         self.kafka.create_topic(topic, 1, 1)

@@ -41,8 +41,8 @@ def test_traffic_goes_on_through_reauthentication(secured: SecuredKafka) -> None
         sent, connections = 0, []
         while time.monotonic() < deadline:
             for mechanism, producer in producers.items():
-                told = producer.send(topics[mechanism], str(sent), partition=0).result(60)
-                assert told.offset == sent, "a record was lost, or written again"
+                metadata = producer.send(topics[mechanism], str(sent), partition=0).result(60)
+                assert metadata.offset == sent, "a record was lost, or written again"
             sent += 1
             connections.append(sorted(established({port})))
             time.sleep(0.01)

@@ -98,13 +98,13 @@ def test_mechanism_that_the_broker_does_not_offer(secured: SecuredKafka) -> None
 
 
 @pytest.mark.parametrize(
-    ("listener", "words"),
+    ("listener", "message"),
     [("expired", "expired"), ("wrong_host", "elsewhere.ottla.test")],
 )
-def test_bad_certificates(secured: SecuredKafka, listener: str, words: str) -> None:
+def test_bad_certificates(secured: SecuredKafka, listener: str, message: str) -> None:
     error = refused(secured.at(listener), {"security.protocol": "SSL", **secured.tls()})
     assert phase_of(error) == "TLS"
-    assert words in str(error)
+    assert message in str(error)
 
 
 def test_host_name_check_can_be_left_out(secured: SecuredKafka) -> None:

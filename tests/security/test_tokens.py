@@ -143,14 +143,14 @@ def test_the_brokers_authority_is_not_the_token_endpoints(
 
 
 @pytest.mark.parametrize(
-    ("host", "known", "words"),
+    ("host", "known", "message"),
     [
         ("localhost", False, r'its issuer, "CN=tokens", is not among the trusted authorities'),
         ("elsewhere.ottla.test", True, r'for elsewhere\.ottla\.test, not for "localhost"'),
     ],
 )
 def test_a_token_endpoint_that_is_not_trusted_gets_no_secret(
-    secured: SecuredKafka, tokens: TokenServer, tmp_path: Path, host: str, known: bool, words: str
+    secured: SecuredKafka, tokens: TokenServer, tmp_path: Path, host: str, known: bool, message: str
 ) -> None:
     authority = Authority("tokens")
     before = tokens.issued
@@ -158,7 +158,7 @@ def test_a_token_endpoint_that_is_not_trusted_gets_no_secret(
         config = endpoint(tokens, **trusting(secured, *([authority] if known else [])))
         config |= {"sasl.oauthbearer.token.endpoint.url": url}
         started = time.monotonic()
-        with pytest.raises(errors.AuthenticationError, match=words) as raised:
+        with pytest.raises(errors.AuthenticationError, match=message) as raised:
             ottla.Client(secured.at("oidc"), config, timeout=60)
         assert time.monotonic() - started < 25
     assert f"no token from {url}: the token server's certificate" in str(raised.value)

@@ -55,13 +55,13 @@ class TokenServer:
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
-                self._answer(*outer._keys(self.path))
+                self._respond(*outer._keys(self.path))
 
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers.get("Content-Length", 0))).decode()
-                self._answer(*outer._token(self.path, self.headers.get("Authorization", ""), body))
+                self._respond(*outer._token(self.path, self.headers.get("Authorization", ""), body))
 
-            def _answer(self, status: int, document: dict[str, Any]) -> None:
+            def _respond(self, status: int, document: dict[str, Any]) -> None:
                 raw = json.dumps(document).encode()
                 self.send_response(status)
                 self.send_header("Content-Type", "application/json")
@@ -137,13 +137,13 @@ class TokenServer:
         return 200, {"keys": [{**key, "n": _number(public.n), "e": _number(public.e)}]}
 
     def _token(self, path: str, authorization: str, body: str) -> tuple[int, dict[str, Any]]:
-        asked = parse_qs(body)
-        if path != "/token" or asked.get("grant_type") != ["client_credentials"]:
+        form = parse_qs(body)
+        if path != "/token" or form.get("grant_type") != ["client_credentials"]:
             return 400, {"error": "unsupported_grant_type"}
         # By RFC 6749 (2.3.1) both parts are encoded as forms are; not all clients do.
         _, _, encoded = authorization.partition("Basic ")
-        given = base64.b64decode(encoded).decode()
-        if f"{CLIENT_ID}:{CLIENT_SECRET}" not in (given, unquote_plus(given)):
+        credentials = base64.b64decode(encoded).decode()
+        if f"{CLIENT_ID}:{CLIENT_SECRET}" not in (credentials, unquote_plus(credentials)):
             return 401, {"error": "invalid_client", "error_description": "wrong client secret"}
         self.issued += 1
         token = self.issue("service")
