@@ -1,4 +1,4 @@
-"""Changes of the log and the group under a running consumer, with the outcomes of Java's consumer."""
+"""Changes of log and group under a running consumer, with the outcomes of Java's consumer."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def wait_for_another_leader(kafka: KafkaCluster, topic: str, partition: int, dea
 
 
 def kill_until_done(kafka: KafkaCluster, topics: list[str], writers: list[Future[Report]]) -> int:
-    """Kill one broker after the other, once the previous one is back; return the number of kills."""
+    """Kill one broker after the other, once the previous one is back; return how many."""
     killed = 0
     while not all(writer.done() for writer in writers):
         broker = list(kafka.nodes)[killed % len(kafka.nodes)]

@@ -1,5 +1,6 @@
-"""The doctor on real networks: it names what is wrong with each way of meeting, and nothing where
-all is well. Its words are kept in tests/golden/doctor/network.
+"""The doctor on real networks: it reports each misconfiguration, and no healthy network.
+
+Its output is in tests/golden/doctor/network.
 """
 
 from __future__ import annotations
@@ -19,15 +20,15 @@ from tests.support.network import Network
 pytestmark = [pytest.mark.cluster, pytest.mark.network]
 
 SiteFactory = Callable[[str], ClientSite]
-# Of a step that is not answered, and of all of them: on a busy machine some steps are late.
+# Timeouts of a step without a response, and of all steps: on a busy machine, some are late.
 STEP_MS, TIMEOUT = 3000, 45
 
 
 def diagnose(site: ClientSite, topic: str) -> dict[str, Any]:
-    """What `ottla doctor` says where the client is; its exit code is the report's."""
-    words = ["doctor", site.bootstrap, "--topic", topic, "--timeout", str(TIMEOUT), "--json"]
-    patience = ["-X", f"socket.connection.setup.timeout.ms={STEP_MS}"]
-    done = site.host.run([sys.executable, "-m", "ottla", *words, *patience])
+    """Run `ottla doctor` at a site, and return its report."""
+    arguments = ["doctor", site.bootstrap, "--topic", topic, "--timeout", str(TIMEOUT), "--json"]
+    options = ["-X", f"socket.connection.setup.timeout.ms={STEP_MS}"]
+    done = site.host.run([sys.executable, "-m", "ottla", *arguments, *options])
     assert done.stdout, done.stderr
     report: dict[str, Any] = json.loads(done.stdout)
     assert done.returncode == report["exit_code"]
@@ -35,7 +36,7 @@ def diagnose(site: ClientSite, topic: str) -> dict[str, Any]:
 
 
 def found(report: dict[str, Any]) -> list[tuple[str, str]]:
-    """The findings but for slowness, which is the machine's, and for advice."""
+    """Return the findings without advice, and without slowness, which the machine causes."""
     findings = [
         finding
         for finding in report["findings"]
@@ -46,7 +47,7 @@ def found(report: dict[str, Any]) -> list[tuple[str, str]]:
 
 @pytest.fixture
 def replacements(network: Network, networked_kafka: KafkaCluster, topic: str) -> Replacements:
-    """The networks are 10.213.0.0/24 and 198.18.0.0/24, the internal listeners 29091, 29092, …"""
+    """Show the networks as 10.213.0.0/24 and 198.18.0.0/24, internal ports as 29091, 29092, …"""
     subnets = {network.lan(0)[:-1]: "10.213.0.", network.wan(0)[:-1]: "198.18.0."}
     ports = {node.port: 29090 + i for i, node in networked_kafka.nodes.items()}
     return Replacements(ports, {**subnets, topic: "orders"})
@@ -55,7 +56,7 @@ def replacements(network: Network, networked_kafka: KafkaCluster, topic: str) ->
 @pytest.mark.parametrize(
     "scenario", ["same_network", "external_names", "port_per_broker", "bootstrap_balancer"]
 )
-def test_where_all_is_well_nothing_is_found(
+def test_a_healthy_network_has_no_findings(
     site_for: SiteFactory, topic: str, scenario: str
 ) -> None:
     report = diagnose(site_for(scenario), topic)
@@ -75,7 +76,7 @@ def test_where_all_is_well_nothing_is_found(
         ("advertised_localhost", "advertised_loopback"),
     ],
 )
-def test_addresses_of_no_use_are_named(
+def test_unusable_advertised_addresses_are_reported(
     site_for: SiteFactory, topic: str, replacements: Replacements, scenario: str, code: str
 ) -> None:
     report = diagnose(site_for(scenario), topic)
@@ -88,17 +89,17 @@ def test_addresses_of_no_use_are_named(
 def test_one_address_for_all_brokers(
     site_for: SiteFactory, topic: str, replacements: Replacements
 ) -> None:
-    """Whom each connection gets is chance; the verdict is not, and names the address."""
+    """Each connection reaches a random broker, but the verdict always names the address."""
     site = site_for("one_address_for_all")
-    drawn: list[list[int]] = []
-    # With three connections in turn, one of six ways: the picture is of one of them.
-    while [2, 3, 1] not in drawn:
-        assert len(drawn) < 100, drawn
+    orders: list[list[int]] = []
+    # The golden text shows one of the six orders of three connections.
+    while [2, 3, 1] not in orders:
+        assert len(orders) < 100, orders
         report = diagnose(site, topic)
         assert found(report) == [("error", "one_address_for_all")], report["findings"]
         assert report["exit_code"] == 9
         assert "kafka.ottla.test:9095" in report["findings"][0]["summary"]
-        drawn.append([b["endpoint"]["addresses"][0]["node"] for b in report["facts"]["brokers"]])
+        orders.append([b["endpoint"]["addresses"][0]["node"] for b in report["facts"]["brokers"]])
     check_golden("doctor/network/one_address_for_all", render_golden(report, replacements))
 
 
@@ -106,9 +107,7 @@ def test_one_address_for_all_brokers(
 def test_one_broker_cannot_be_reached(
     site_for: SiteFactory, topic: str, network: Network, replacements: Replacements, fault: str
 ) -> None:
-    """Packets are dropped, connections refused, come up and carry nothing (half-open), or carry no
-    large packets.
-    """
+    """Packets are dropped, connections are rejected, half-open, or lose large packets."""
     site = site_for("external_names")
     getattr(network, fault)(network.broker_address(2))
     report = diagnose(site, topic)
@@ -116,7 +115,7 @@ def test_one_broker_cannot_be_reached(
         "blackhole": ("broker_unreachable", "tcp_timed_out"),
         "reject": ("broker_unreachable", "tcp_refused"),
         "mute": ("silent", "silent"),
-        # What bootstraps is small.
+        # The requests of the bootstrap are small.
         "narrow": ("large_requests_lost", None),
     }[fault]
     expected = [("error", error), *([("warning", bootstrap)] if bootstrap else [])]

@@ -1,5 +1,6 @@
-"""Networks that break under a client: the warning, and the seconds until it comes, for readers and
-for writers. The words are kept in tests/golden/mistakes/network.txt.
+"""Networks that fail under a client: the warning and its delay, for readers and writers.
+
+The texts are in tests/golden/mistakes/network.txt.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from tests.support.network import Network
 pytestmark = [pytest.mark.cluster, pytest.mark.network, pytest.mark.fault]
 
 SiteFactory = Callable[[str], ClientSite]
-# Seconds until a warning, with some for a busy machine on top of five.
+# The maximum delay of a warning in seconds: five, and a reserve for a busy machine.
 REPORTED_WITHIN = 10.0
 FAULTS = {
     "packets to a broker are dropped": "blackhole",
@@ -27,21 +28,21 @@ FAULTS = {
 }
 
 
-def test_what_breaks_is_reported_soon(
+def test_network_failures_are_reported_in_time(
     site_for: SiteFactory, topic: str, network: Network, networked_kafka: KafkaCluster
 ) -> None:
     entries = []
     for name, fault in FAULTS.items():
         for how in ("read", "write"):
             if (fault, how) == ("narrow", "read"):
-                # An empty log has nothing large to send.
+                # An empty log has no large responses.
                 continue
             site = site_for("external_names")
             site.agent.run("open", bootstrap=site.bootstrap, config={})
             leaders = site.agent.run("leaders", topic=topic)["leaders"]
             partition = leaders.index(2)
             if how == "write":
-                # The connection is up when it breaks.
+                # The network fails under an open connection.
                 assert "offset" in site.agent.run("send", topic=topic, partition=partition)
             getattr(network, fault)(network.broker_address(2))
             result = site.agent.run("wait_for_warning", how=how, topic=topic, partition=partition)

@@ -1,4 +1,4 @@
-"""How clients site_for brokers: what works, and what cannot and says so, on real networks."""
+"""How clients reach brokers on real networks: what works, and clear errors for what cannot."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.cluster, pytest.mark.network]
 
 SiteFactory = Callable[[str], ClientSite]
 IDS = range(1, BROKERS + 1)
-# Short, since what cannot work is to be waited for.
+# Short timeouts: the tests wait for failures.
 IMPATIENT = {
     "request.timeout.ms": 1500,
     "delivery.timeout.ms": 3000,
@@ -23,7 +23,7 @@ IMPATIENT = {
 
 
 def advertised(network: Network, kafka: KafkaCluster, scenario: str) -> dict[str, str]:
-    """What the brokers tell those who come that way."""
+    """Return the addresses that brokers advertise in a scenario."""
     if scenario == "same_network":
         return {str(i): kafka.nodes[i].address for i in IDS}
     if scenario == "port_per_broker":
@@ -45,14 +45,14 @@ def test_clients_reach_all_brokers(
     result = site.agent.run("round_trip", bootstrap=site.bootstrap, topic=topic, config={})
     assert (result.get("written"), result.get("read")) == (30, 30), result
     assert result["brokers"] == advertised(network, networked_kafka, scenario)
-    # One connection a broker, each at its own address.
+    # One connection per broker, each at its own address.
     assert len(result["addresses"]) == BROKERS
 
 
 def test_two_networks_meet_on_one_topic(
     site_for: SiteFactory, topic: str, network: Network, networked_kafka: KafkaCluster
 ) -> None:
-    """INTERNAL and EXTERNAL listeners: each client is told the addresses of its own network."""
+    """INTERNAL and EXTERNAL listeners: each client gets the addresses of its own network."""
     brokers = {}
     for count, scenario in ((30, "same_network"), (40, "external_names")):
         site = site_for(scenario)
@@ -70,7 +70,7 @@ def test_internal_addresses_behind_nat_fail_and_name_the_address(
     site_for: SiteFactory, topic: str, networked_kafka: KafkaCluster
 ) -> None:
     site = site_for("internal_addresses_behind_nat")
-    # Finding the cluster works, which is what makes this so confusing.
+    # Bootstrapping works, which makes this misconfiguration confusing.
     opened = site.agent.run("open", bootstrap=site.bootstrap, config=IMPATIENT)
     assert opened.get("brokers") == {str(i): networked_kafka.nodes[i].address for i in IDS}, opened
     leaders = site.agent.run("leaders", topic=topic)["leaders"]
@@ -89,7 +89,7 @@ def test_internal_addresses_behind_nat_fail_and_name_the_address(
         ("advertised_localhost", f"localhost:{LOCAL}", "TCP"),
     ],
 )
-def test_advertised_addresses_of_no_use_are_named(
+def test_unusable_advertised_addresses_are_reported(
     site_for: SiteFactory, topic: str, scenario: str, where: str, phase: str
 ) -> None:
     site = site_for(scenario)
@@ -104,14 +104,14 @@ def test_advertised_addresses_of_no_use_are_named(
 
 
 def test_one_address_for_all_brokers(site_for: SiteFactory, topic: str) -> None:
-    """A VIP in front of all brokers: each connection may end at any of them, and none is lost."""
+    """A VIP in front of all brokers: a connection may reach any of them, and none hangs."""
     site = site_for("one_address_for_all")
     patient = {**IMPATIENT, "request.timeout.ms": 4000, "delivery.timeout.ms": 5000}
     opened = site.agent.run("open", bootstrap=site.bootstrap, config=patient)
     assert opened.get("brokers") == {str(i): f"kafka.ottla.test:{VIP}" for i in IDS}, opened
     for partition in range(BROKERS):
         result = site.agent.run("send", topic=topic, partition=partition)
-        # By luck a connection ends at the leader; by bad luck the leader's name is in the error.
+        # If the connection does not reach the leader, the error says so.
         if "offset" not in result:
             assert result["error"] == "TimeoutError"
             assert "NOT_LEADER_OR_FOLLOWER" in result["message"]
