@@ -37,7 +37,7 @@ pub(crate) fn forget_environments() {
     ENVIRONMENTS.set(0);
 }
 
-/// MemoryNetwork to the clusters in memory, and TCP to everything else.
+/// An environment that reaches in-memory clusters by the memory network, everything else by TCP.
 #[derive(Debug)]
 pub(crate) struct Memory(MemoryNetwork, System);
 
