@@ -1,4 +1,4 @@
-"""The pytest fixture ``mock_cluster``: a fresh three-broker cluster in the process."""
+"""The pytest fixture ``mock_cluster``: a new three-broker cluster in this process."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def mock_cluster() -> Iterator[MockCluster]:
-    """Give a Kafka cluster of three brokers in this process, ended with the test."""
+    """Provide a Kafka cluster of three brokers in this process, stopped after the test."""
     from ottla.testing import MockCluster
 
     with MockCluster(brokers=3) as cluster:

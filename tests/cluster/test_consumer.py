@@ -11,7 +11,7 @@ import pytest
 
 import ottla
 from tests.cluster.conftest import Brokers
-from tests.support.consumers import KINDS, SOON, places, read
+from tests.support.consumers import KINDS, TIMEOUT, positions_of, read
 
 
 @pytest.fixture(params=KINDS)
@@ -47,13 +47,13 @@ def test_records_and_columns(brokers: Brokers, kind: Any, codec: str) -> None:
         records = read(consumer, 1000)
         while len(records) < 2000:
             records.append(next(consumer))
-        seen = places(records)
+        seen = positions_of(records)
         for record in records:
             n = str(record.offset).encode()
             assert (record.key, record.value) == (b"k" + n, b"v" + n)
             assert record.headers == (("n", n),)
             assert record.timestamp == record.offset
-        deadline = time.monotonic() + SOON
+        deadline = time.monotonic() + TIMEOUT
         while len(seen) < 3000 and time.monotonic() < deadline:
             batch = consumer.poll_arrow(timeout=1, max_rows=300)
             if batch is not None:
@@ -69,7 +69,7 @@ def test_records_and_columns(brokers: Brokers, kind: Any, codec: str) -> None:
         found = consumer.offsets_for_times({(topic, 0): 500})[topic, 0]
         assert found.offset == 500
         consumer.seek(topic, 1, 990)
-        assert places(read(consumer, 10)) == [(1, n) for n in range(990, 1000)]
+        assert positions_of(read(consumer, 10)) == [(1, n) for n in range(990, 1000)]
 
 
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])
@@ -84,16 +84,16 @@ def test_a_group_goes_on_where_it_stopped(brokers: Brokers, kind: Any, protocol:
     revoked: list[tuple[str, int]] = []
     with kind(brokers.bootstrap, **config) as consumer:
         consumer.subscribe([topic], on_revoked=lambda _, partitions: revoked.extend(partitions))
-        seen = places([next(consumer) for _ in range(120)])
+        seen = positions_of([next(consumer) for _ in range(120)])
         consumer.commit()
         committed = consumer.committed()
         assert sum(c.offset for c in committed.values() if c) == 120
         assert consumer.group_metadata().generation > 0
-        seen += places(read(consumer, 50))
+        seen += positions_of(read(consumer, 50))
     assert sorted(revoked) == [(topic, partition) for partition in range(3)]
     # What was handed out after the commit was committed by closing.
     with kind(brokers.bootstrap, topics=[topic], **config) as consumer:
-        seen += places(read(consumer, 300 - len(seen)))
+        seen += positions_of(read(consumer, 300 - len(seen)))
         assert consumer.poll(timeout=0.5) == []
     assert sorted(seen) == everything(100)
 
@@ -109,7 +109,7 @@ def test_members_come_and_go(brokers: Brokers, kind: Any, protocol: str) -> None
     everyone = [(topic, partition) for partition in range(3)]
 
     def until_shared(*members: Any) -> None:
-        deadline = time.monotonic() + SOON
+        deadline = time.monotonic() + TIMEOUT
         while sorted(p for member in members for p in member.assignment()) != everyone or not all(
             member.assignment() for member in members
         ):

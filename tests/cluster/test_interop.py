@@ -11,7 +11,7 @@ from confluent_kafka import TopicPartition
 import ottla
 from tests.support import confluent
 from tests.support.arrow import read_rows, read_table
-from tests.support.consumers import KINDS, SOON, read
+from tests.support.consumers import KINDS, TIMEOUT, read
 from tests.support.kafka_cluster import KafkaCluster
 
 pytestmark = pytest.mark.cluster
@@ -187,7 +187,7 @@ def test_aborted_transactions(kafka: KafkaCluster, kafka_topic: TopicFactory) ->
             consumer.assign([(topic, 0)])
             records = read(consumer, 30)
             assert [record.value for record in records] == [row["value"] for row in rows]
-            deadline = time.monotonic() + SOON
+            deadline = time.monotonic() + TIMEOUT
             while consumer.position(topic, 0) < kafka.end_offset(topic):
                 assert time.monotonic() < deadline, consumer.position(topic, 0)
                 assert consumer.poll(timeout=0.2) == []

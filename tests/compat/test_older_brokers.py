@@ -1,4 +1,4 @@
-"""The suite's core on Kafka 3.9 and 2.8: the scenarios of tests/cluster, once more."""
+"""The scenarios of tests/cluster on Kafka 3.9 and 2.8."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.cluster.conftest import Brokers
 
 pytestmark = pytest.mark.cluster
 
-# What a client does first, and what depends on the broker's version most.
+# The basic operations, and those that depend most on the broker's version.
 test_topology = scenarios.test_topology
 test_round_trip = scenarios.test_round_trip
 test_send_batch_of_a_table = scenarios.test_send_batch_of_a_table
@@ -43,7 +43,7 @@ def test_largest_timestamp_needs_kafka_3(brokers: Brokers) -> None:
 def test_the_doctor_finds_all_well_and_names_the_release(brokers: Brokers) -> None:
     topic = brokers.create_topic(partitions=3)
     for address in brokers.bootstrap.split(","):
-        # A topic that was just made is not known to all brokers at once, and the doctor asks all.
+        # The doctor queries all brokers, and a new topic reaches them one after the other.
         with ottla.Client(address) as client:
             client.cluster([topic], timeout=30)
     report = ottla.diagnose(brokers.bootstrap, topic=topic, group="doctor", timeout=120)

@@ -1,5 +1,5 @@
-"""Groups on Kafka 3.9 and 2.8: classic members share and hand over, offsets are kept, and the newer
-protocol is refused in plain words."""
+"""Groups on Kafka 3.9 and 2.8: classic members share partitions and hand them over, offsets are
+kept, and the KIP-848 protocol is rejected with a clear message."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ import pytest
 import ottla
 from ottla import errors
 from tests.cluster.conftest import Brokers
-from tests.support.consumers import KINDS, places, read
+from tests.support.consumers import KINDS, positions_of, read
 
 pytestmark = pytest.mark.cluster
 
-SOON = 120.0
+TIMEOUT = 120.0
 
 
 @pytest.fixture(params=KINDS)
 def kind(request: pytest.FixtureRequest) -> Any:
-    """The class of the consumer."""
+    """Provide the consumer class."""
     return KINDS[request.param]
 
 
 def fill(brokers: Brokers, topic: str, numbers: range) -> None:
-    """The numbers as values, in each of three partitions."""
+    """Write numbers as values to each of three partitions."""
     with ottla.Producer(brokers.bootstrap) as producer:
         for partition in range(3):
             for number in numbers:
@@ -49,20 +49,20 @@ def test_members_share_hand_over_and_repeat_nothing(
     seen: list[tuple[int, int]] = []
 
     def until_shared(*members: Any) -> None:
-        deadline = time.monotonic() + SOON
+        deadline = time.monotonic() + TIMEOUT
         while sorted(p for member in members for p in member.assignment()) != everything or not all(
             member.assignment() for member in members
         ):
             assert time.monotonic() < deadline, [member.assignment() for member in members]
             for member in members:
-                seen.extend(places(member.poll(timeout=0.1)))
+                seen.extend(positions_of(member.poll(timeout=0.1)))
 
     def until_seen(count: int, *members: Any) -> None:
-        deadline = time.monotonic() + SOON
+        deadline = time.monotonic() + TIMEOUT
         while len(seen) < count:
-            assert time.monotonic() < deadline, f"{len(seen)} of {count} records came"
+            assert time.monotonic() < deadline, f"{len(seen)} of {count} records arrived"
             for member in members:
-                seen.extend(places(member.poll(timeout=0.1)))
+                seen.extend(positions_of(member.poll(timeout=0.1)))
 
     fill(brokers, topic, range(10))
     with kind(brokers.bootstrap, **config) as first:
@@ -75,7 +75,7 @@ def test_members_share_hand_over_and_repeat_nothing(
         until_shared(first)
         fill(brokers, topic, range(20, 30))
         until_seen(90, first)
-    # Each once: what changed hands had been committed.
+    # Each record once: offsets are committed before a partition moves.
     assert sorted(seen) == [(partition, n) for partition in range(3) for n in range(30)]
     with ottla.Admin(brokers.bootstrap) as admin:
         offsets = admin.list_consumer_group_offsets(group)
@@ -100,13 +100,13 @@ def test_offsets_are_kept_with_their_metadata(brokers: Brokers, kind: Any) -> No
             (topic, 2): None,
         }
     with kind(brokers.bootstrap, topics=[topic], **config) as consumer:
-        found = places(read(consumer, 22))
+        found = positions_of(read(consumer, 22))
         assert sorted(found) == [
             (partition, n) for partition, first in enumerate((3, 5, 0)) for n in range(first, 10)
         ]
 
 
-def test_a_static_member_comes_back_to_its_partitions(brokers: Brokers, kind: Any) -> None:
+def test_a_static_member_returns_to_its_partitions(brokers: Brokers, kind: Any) -> None:
     topic = brokers.create_topic(partitions=3)
     config = {
         "topics": [topic],
@@ -117,7 +117,7 @@ def test_a_static_member_comes_back_to_its_partitions(brokers: Brokers, kind: An
     generations = []
     for _ in range(2):
         with kind(brokers.bootstrap, **config) as consumer:
-            deadline = time.monotonic() + SOON
+            deadline = time.monotonic() + TIMEOUT
             while len(consumer.assignment()) < 3:
                 assert time.monotonic() < deadline
                 consumer.poll(timeout=0.1)
@@ -125,7 +125,7 @@ def test_a_static_member_comes_back_to_its_partitions(brokers: Brokers, kind: An
     assert generations[0] == generations[1], "without a rebalance"
 
 
-def test_the_newer_protocol_is_refused_in_plain_words(brokers: Brokers, kind: Any) -> None:
+def test_the_newer_protocol_is_rejected_with_a_clear_message(brokers: Brokers, kind: Any) -> None:
     topic = brokers.create_topic()
     config = {"group_id": f"group-of-{topic}", "group_protocol": "consumer", "topics": [topic]}
     with kind(brokers.bootstrap, **config) as consumer:
@@ -135,7 +135,7 @@ def test_the_newer_protocol_is_refused_in_plain_words(brokers: Brokers, kind: An
 
 
 def poll_until_it_raises(consumer: Any) -> None:
-    """Poll for a while."""
-    deadline = time.monotonic() + SOON
+    """Poll until an error is raised, at most `TIMEOUT` seconds."""
+    deadline = time.monotonic() + TIMEOUT
     while time.monotonic() < deadline:
         consumer.poll(timeout=0.5)

@@ -8,10 +8,10 @@ import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.serialization.StringSerializer;
 
 /**
- * Java's producer under the load of tests/fault/load.py, for comparing how long each stands still:
- * ProduceSteadily BOOTSTRAP TOPIC PARTITIONS MILLISECONDS. One record a partition each time, until
- * standard input ends; then one line a partition: its index, records acknowledged, records failed,
- * and the longest time without an acknowledgement in milliseconds.
+ * Java's producer under the load of tests/fault/load.py, to compare their longest pauses:
+ * ProduceSteadily BOOTSTRAP TOPIC PARTITIONS MILLISECONDS. Sends one record per partition each interval
+ * until standard input ends; then prints one line per partition: its index, acknowledged records, failed
+ * records, and the longest time without an acknowledgement in milliseconds.
  */
 public final class ProduceSteadily {
     /** A partition's progress; callbacks come from one thread. */
@@ -37,7 +37,7 @@ public final class ProduceSteadily {
         config.put("value.serializer", StringSerializer.class.getName());
         List<Progress> all = new ArrayList<>();
         try (KafkaProducer<String, String> producer = new KafkaProducer<>(config)) {
-            // The first metadata is not what is measured.
+            // Excludes the first metadata request from the measurement.
             producer.partitionsFor(arguments[1]);
             for (int i = 0; i < partitions; i++) {
                 all.add(new Progress());

@@ -1,8 +1,8 @@
-"""Steady load by ottla in a process of its own: `python -m tests.fault.load BOOTSTRAP TOPIC N MS`.
+"""Steady load by ottla in its own process: `python -m tests.fault.load BOOTSTRAP TOPIC N MS`.
 
-One record a partition each time, and a scan of what came since the last one, until standard input
-has a line; then one JSON document with what became of it all, and what the process was seen to
-use: TCP connections by broker, and threads.
+Every MS milliseconds it sends one record per partition; a thread scans the new records. A line on
+standard input ends it. It then prints a JSON document with the results and the resources used: TCP
+connections by broker, and threads.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tests.support.sockets import established
 
 
 class Writer:
-    """Sends, and notes when each partition's records are acknowledged."""
+    """Sends records, and measures the time between acknowledgements of each partition."""
 
     def __init__(self, client: ottla.Client, topic: str, partitions: int) -> None:
         self._topic = topic
@@ -32,18 +32,18 @@ class Writer:
         ]
         started = time.monotonic()
         self._last = [started] * partitions
-        self.longest = [0.0] * partitions
+        self.longest_gap = [0.0] * partitions
         self.acknowledged: list[tuple[int, int, str]] = []
         self.failed: list[str] = []
 
     def send(self, number: int) -> None:
-        """One record to each partition."""
+        """Send one record to each partition."""
         value = f"ottla-{number}"
         for partition, pending in enumerate(self._pending):
             pending.append((value, self._producer.send(self._topic, value, partition=partition)))
 
     def collect(self) -> None:
-        """Note what was acknowledged since the last time."""
+        """Collect the deliveries that have completed."""
         now = time.monotonic()
         for partition, pending in enumerate(self._pending):
             while pending and pending[0][1].done():
@@ -55,18 +55,20 @@ class Writer:
                 offset = delivery.result().offset
                 assert offset is not None
                 self.acknowledged.append((partition, offset, value))
-                self.longest[partition] = max(self.longest[partition], now - self._last[partition])
+                self.longest_gap[partition] = max(
+                    self.longest_gap[partition], now - self._last[partition]
+                )
                 self._last[partition] = now
 
     def finish(self) -> int:
-        """Wait for all that was sent; how many are not known even then."""
+        """Wait for all records; return the number without a result."""
         self._producer.flush(150)
         self.collect()
         return sum(map(len, self._pending))
 
 
 class Reader(threading.Thread):
-    """Scans what is new, over and over; each scan goes on where the last one ended."""
+    """Scans new records repeatedly; each scan continues where the last one ended."""
 
     def __init__(self, client: ottla.Client, topic: str, partitions: int) -> None:
         super().__init__(daemon=True)
@@ -77,15 +79,15 @@ class Reader(threading.Thread):
         self.error: str | None = None
 
     def run(self) -> None:
-        """Read until told to stop, or until reading fails."""
+        """Read until `stop` is set or reading fails."""
         try:
             while not self.stop.wait(0.2):
-                self.read_on()
+                self.read_new()
         except (KafkaError, AssertionError) as error:
             self.error = repr(error)
 
-    def read_on(self) -> None:
-        """Read what is new."""
+    def read_new(self) -> None:
+        """Read the new records."""
         scan = ottla.scan(
             self._topic,
             self._client,
@@ -97,47 +99,47 @@ class Reader(threading.Thread):
         for partition, offset in zip(
             table["partition"].to_pylist(), table["offset"].to_pylist(), strict=True
         ):
-            assert offset == self._positions[partition], "a gap, or a record twice"
+            assert offset == self._positions[partition], "a gap or a duplicate"
             self._positions[partition] = offset + 1
             self.found += 1
 
 
-class Census(threading.Thread):
-    """Looks at this process often: its connections to each port, and its threads."""
+class ResourceMonitor(threading.Thread):
+    """Samples this process's connections to each port, and its threads."""
 
     def __init__(self, ports: set[int]) -> None:
         super().__init__(daemon=True)
         self._ports = ports
         self.stop = threading.Event()
-        self.most_connections: Counter[int] = Counter()
-        self.at_most: dict[int, list[int]] = {}
+        self.peak_connections: Counter[int] = Counter()
+        self.ports_at_peak: dict[int, list[int]] = {}
         self.threads: Counter[int] = Counter()
 
     def run(self) -> None:
-        """Look until told to stop."""
+        """Sample until `stop` is set."""
         while not self.stop.wait(0.05):
             self.threads[len(list(Path("/proc/self/task").iterdir()))] += 1
             now = established(self._ports)
             for port, count in Counter(port for _, port in now).items():
-                if count > self.most_connections[port]:
-                    self.most_connections[port] = count
-                    self.at_most[port] = [local for local, remote in now if remote == port]
+                if count > self.peak_connections[port]:
+                    self.peak_connections[port] = count
+                    self.ports_at_peak[port] = [local for local, remote in now if remote == port]
 
 
 def main(bootstrap: str, topic: str, partitions: int, milliseconds: int) -> dict[str, Any]:
-    """Work until standard input has a line, and report."""
+    """Run the load until standard input has a line; return the report."""
     stop = threading.Event()
 
     def wait_for_a_line() -> None:
         sys.stdin.readline()
         stop.set()
 
-    census = Census({int(server.rpartition(":")[2]) for server in bootstrap.split(",")})
+    monitor = ResourceMonitor({int(server.rpartition(":")[2]) for server in bootstrap.split(",")})
     with ottla.Client(bootstrap) as client:
         client.cluster([topic])
         writer = Writer(client, topic, partitions)
         reader = Reader(client, topic, partitions)
-        for thread in (threading.Thread(target=wait_for_a_line, daemon=True), reader, census):
+        for thread in (threading.Thread(target=wait_for_a_line, daemon=True), reader, monitor):
             thread.start()
         print("ready", flush=True)
         number = 0
@@ -145,23 +147,23 @@ def main(bootstrap: str, topic: str, partitions: int, milliseconds: int) -> dict
             writer.send(number)
             writer.collect()
             number += 1
-        census.stop.set()
+        monitor.stop.set()
         unknown = writer.finish()
         reader.stop.set()
         reader.join(200)
         if reader.error is None and not reader.is_alive():
-            reader.read_on()
+            reader.read_new()
     return {
         "sent": number * partitions,
         "acknowledged": writer.acknowledged,
         "failed": writer.failed,
         "unknown": unknown,
-        "longest": writer.longest,
+        "longest_gap": writer.longest_gap,
         "read": reader.found,
         "read_error": reader.error,
-        "connections": dict(census.most_connections),
-        "local_ports": census.at_most,
-        "threads": dict(census.threads),
+        "connections": dict(monitor.peak_connections),
+        "local_ports": monitor.ports_at_peak,
+        "threads": dict(monitor.threads),
     }
 
 

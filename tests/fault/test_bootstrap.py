@@ -1,4 +1,4 @@
-"""Finding the cluster when most of what one was told is wrong, and finding it again."""
+"""Bootstrapping with mostly wrong addresses, and again after all brokers moved."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TopicFactory = Callable[..., str]
 
 @pytest.fixture
 def silent() -> Iterator[str]:
-    """A server that takes connections and never says a word."""
+    """Provide a server that accepts connections and never responds."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         yield f"127.0.0.1:{server.getsockname()[1]}"
 
@@ -31,9 +31,9 @@ def test_one_of_three_bootstrap_servers_is_alive(
     topic = kafka_topic()
     refusing = f"127.0.0.1:{free_ports(1)[0]}"
     alive = kafka.nodes[2].address
-    # Who waits for the silent one waits for a minute.
+    # A client that waits for the silent server waits for a minute.
     config = {"socket.connection.setup.timeout.ms": 60_000, "request.timeout.ms": 60_000}
-    # Shuffled anew each time, so that the dead come first in most of them.
+    # The client shuffles the list each time: in most runs, a dead server is first.
     for servers in ([refusing, silent, alive], [alive, silent, refusing]) * 4:
         started = time.monotonic()
         with ottla.Client(",".join(servers), config, timeout=100) as client:
@@ -42,12 +42,12 @@ def test_one_of_three_bootstrap_servers_is_alive(
 
 
 def test_brokers_that_moved_are_found_again_through_the_bootstrap_list() -> None:
-    """All brokers at once come back at new addresses, of which nothing in the metadata tells."""
+    """All brokers restart at new addresses at once, which no metadata contains."""
     with KafkaCluster(brokers=3, config=FAST_FAILOVER) as kafka:
         kafka.create_topic("moved", partitions=3)
         before = {node.address for node in kafka.nodes.values()}
         future = free_ports(3)
-        # As with a name that is given new addresses: some in the list are yet to come.
+        # As with DNS names that get new addresses: some in the list become valid later.
         known = [kafka.nodes[1].address, f"127.0.0.1:{future[0]}"]
         with (
             ottla.Client(",".join(known)) as client,
@@ -59,7 +59,7 @@ def test_brokers_that_moved_are_found_again_through_the_bootstrap_list() -> None
             after = {node.address for node in kafka.nodes.values()}
             assert not before & after
             for partition in range(3):
-                # At least once: the brokers may have gone with an answer on its way.
+                # At least once: the brokers may have stopped with a response in flight.
                 offset = producer.send("moved", "b", partition=partition).result(120).offset
                 assert offset is not None
                 assert offset >= 1

@@ -1,5 +1,4 @@
-"""What befalls the log and the group under a consumer that reads: each has the outcome that it has
-with Java's consumer."""
+"""Changes of log and group under a running consumer, with the outcomes of Java's consumer."""
 
 from __future__ import annotations
 
@@ -20,45 +19,45 @@ from tests.support.kafka_properties import FAST_FAILOVER
 pytestmark = [pytest.mark.cluster, pytest.mark.fault]
 
 TopicFactory = Callable[..., str]
-SOON = 180.0
+TIMEOUT = 180.0
 
 
 def group_id() -> str:
-    """A group of its own."""
+    """Return a unique group id."""
     return f"outcome-{uuid.uuid4().hex[:8]}"
 
 
 def consumer(bootstrap: str, topic: str, group: str, **config: Any) -> ottla.Consumer:
-    """A member that begins at the start, and notices changes of topics within a second."""
+    """Create a member that starts at the beginning and detects topic changes within a second."""
     given = {"auto_offset_reset": "earliest", "metadata_max_age_ms": 1000, **config}
     return ottla.Consumer(bootstrap, group_id=group, topics=[topic], **given)
 
 
 def write(bootstrap: str, topic: str, numbers: range, partition: int = 0) -> None:
-    """Numbers as values, all acknowledged."""
+    """Write numbers as values, and wait for all acknowledgements."""
     with ottla.Producer(bootstrap) as producer:
         for number in numbers:
             producer.send(topic, b"%d" % number, partition=partition)
-        producer.flush(SOON)
+        producer.flush(TIMEOUT)
 
 
-def read(consumer: ottla.Consumer, count: int, timeout: float = SOON) -> list[ottla.Record]:
-    """Poll until there are so many records."""
+def read(consumer: ottla.Consumer, count: int, timeout: float = TIMEOUT) -> list[ottla.Record]:
+    """Poll until `count` records have arrived."""
     records: list[ottla.Record] = []
     deadline = time.monotonic() + timeout
     while len(records) < count:
-        assert time.monotonic() < deadline, f"only {len(records)} of {count} records came"
+        assert time.monotonic() < deadline, f"only {len(records)} of {count} records arrived"
         records += consumer.poll(timeout=0.5)
     return records
 
 
 def values(records: list[ottla.Record]) -> list[int]:
-    """The numbers, in the order in which they came."""
+    """Return the numbers, in the order of delivery."""
     return [int(record.value or b"-1") for record in records]
 
 
 def coordinator_of(kafka: KafkaCluster, group: str) -> int:
-    """The broker that coordinates a group, as Kafka's own tool tells."""
+    """Return the coordinator of a group, as Kafka's tool reports it."""
     text = kafka.run_tool(
         "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand",
         *("--bootstrap-server", kafka.bootstrap, "--describe", "--state", "--group", group),
@@ -69,7 +68,7 @@ def coordinator_of(kafka: KafkaCluster, group: str) -> int:
 
 @contextmanager
 def trickle(bootstrap: str, topic: str, partitions: int) -> Iterator[list[int]]:
-    """Write ten records a tenth of a second; what was acknowledged is in the list in the end."""
+    """Write ten records per partition every 0.1 s; yield the counts, acknowledged at the end."""
     stop = threading.Event()
     written = [0] * partitions
 
@@ -81,7 +80,7 @@ def trickle(bootstrap: str, topic: str, partitions: int) -> Iterator[list[int]]:
                         producer.send(topic, b"%d" % written[partition], partition=partition)
                         written[partition] += 1
                 time.sleep(0.1)
-            producer.flush(SOON)
+            producer.flush(TIMEOUT)
 
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
@@ -89,7 +88,7 @@ def trickle(bootstrap: str, topic: str, partitions: int) -> Iterator[list[int]]:
         yield written
     finally:
         stop.set()
-        thread.join(SOON)
+        thread.join(TIMEOUT)
 
 
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])
@@ -111,20 +110,20 @@ def test_brokers_killed_cost_no_record_and_repeat_none(
             for record in read(reader, 500):
                 seen[record.partition].append(int(record.value or b"-1"))
             kafka.restart(broker)
-        deadline = time.monotonic() + SOON
+        deadline = time.monotonic() + TIMEOUT
         while sum(map(len, seen.values())) < sum(written):
             assert time.monotonic() < deadline, f"read {[*map(len, seen.values())]} of {written}"
             for record in reader.poll(timeout=0.5):
                 seen[record.partition].append(int(record.value or b"-1"))
-        # The same member all the time: it neither skips nor goes back.
+        # The same member throughout: it neither skips nor repeats a record.
         for partition in (0, 1):
             assert seen[partition] == list(range(written[partition]))
-    # It has left and committed.
+    # It has committed and left.
     with consumer(kafka.bootstrap, topic, group, group_protocol=protocol) as successor:
         assert successor.poll(timeout=3) == []
 
 
-def test_a_deleted_group_begins_as_the_policy_says(
+def test_a_deleted_group_starts_by_the_reset_policy(
     kafka: KafkaCluster, kafka_topic: TopicFactory
 ) -> None:
     topic, group = kafka_topic(1), group_id()
@@ -137,14 +136,14 @@ def test_a_deleted_group_begins_as_the_policy_says(
         assert values(read(reader, 10)) == list(range(10))
 
 
-def test_offsets_that_have_expired_are_no_offsets(
+def test_expired_offsets_are_treated_as_missing(
     kafka: KafkaCluster, kafka_topic: TopicFactory
 ) -> None:
     topic, group = kafka_topic(1), group_id()
     write(kafka.bootstrap, topic, range(10))
     with consumer(kafka.bootstrap, topic, group) as reader:
         read(reader, 10)
-    # As the broker itself does when they expire.
+    # As the broker does when they expire.
     kafka.run_tool(
         "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand",
         *("--bootstrap-server", kafka.bootstrap, "--delete-offsets"),
@@ -160,7 +159,7 @@ def test_offsets_that_have_expired_are_no_offsets(
 
 
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])
-def test_a_topic_made_again_is_read_from_its_start(
+def test_a_recreated_topic_is_read_from_its_start(
     kafka: KafkaCluster, kafka_topic: TopicFactory, protocol: str
 ) -> None:
     topic, group = kafka_topic(1), group_id()
@@ -174,7 +173,7 @@ def test_a_topic_made_again_is_read_from_its_start(
 
 
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])
-def test_partitions_that_are_added_are_read_too(
+def test_added_partitions_are_read(
     kafka: KafkaCluster, kafka_topic: TopicFactory, protocol: str
 ) -> None:
     topic, group = kafka_topic(1), group_id()
@@ -214,9 +213,12 @@ def test_a_follower_in_the_same_rack_is_read_from_until_it_dies() -> None:
             reader.assign([(topic, 0)])
             write(kafka.bootstrap, topic, range(20))
             assert values(read(reader, 20)) == list(range(20))
-            # From now on only what is near has a fetch to wait with.
-            wait_until(lambda: waits(client) == {near}, lambda: f"{waits(client)}, not {near}")
-            waiting = [waits(client) for _ in range(20)]
+            # From now on, only the near replica has a fetch in flight.
+            wait_until(
+                lambda: brokers_in_flight(client) == {near},
+                lambda: f"{brokers_in_flight(client)}, not {near}",
+            )
+            waiting = [brokers_in_flight(client) for _ in range(20)]
             assert all(leader not in brokers for brokers in waiting), waiting
             assert sum(near in brokers for brokers in waiting) > 10, waiting
             kafka.kill(near)
@@ -224,14 +226,14 @@ def test_a_follower_in_the_same_rack_is_read_from_until_it_dies() -> None:
             assert values(read(reader, 10)) == list(range(30, 40))
 
 
-def waits(client: ottla.Client) -> set[int]:
-    """The brokers that keep a request waiting now; a moment later."""
+def brokers_in_flight(client: ottla.Client) -> set[int]:
+    """Return the brokers with a request in flight, 50 ms from now."""
     time.sleep(0.05)
     return {connection.broker for connection in client.connections() if connection.in_flight}
 
 
 @pytest.mark.parametrize("policy", ["earliest", "none"])
-def test_a_log_cut_by_an_unclean_election_is_noticed(policy: str) -> None:
+def test_a_log_truncated_by_an_unclean_election_is_detected(policy: str) -> None:
     with KafkaCluster(config=FAST_FAILOVER) as kafka:
         topic = f"unclean-{uuid.uuid4().hex[:8]}"
         first, second = 1, 2
@@ -254,7 +256,7 @@ def test_a_log_cut_by_an_unclean_election_is_noticed(policy: str) -> None:
             write(kafka.bootstrap, topic, range(10, 20))
             assert values(read(reader, 10)) == list(range(10, 20))
             kafka.kill(first)
-            # Who comes back has ten records only, and leads all the same.
+            # The broker that returns has only ten records, and leads all the same.
             kafka.nodes[second].start()
             wait_until(lambda: kafka.leader_of(topic) == second, lambda: "no leader")
             write(kafka.bootstrap, topic, range(100, 105))

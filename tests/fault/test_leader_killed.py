@@ -1,7 +1,7 @@
-"""Kill -9 the leader while producing and while scanning: nothing acknowledged is lost (P1, P6).
+"""Kill -9 the leader while producing and while scanning: no acknowledged record is lost (P1, P6).
 
-The oracle is Kafka's own: every acknowledged record is read back, by another client, at the offset
-that was told; every record reported as failed says why.
+Another client reads back every acknowledged record at its reported offset; every failed record has
+an error that explains it.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ PARTITIONS = 6
 CONFIG = {"min.insync.replicas": "2"}
 
 
-def kill_after(kafka: KafkaCluster, broker: int, moment: threading.Event) -> threading.Thread:
-    """Kill a broker when the moment has come."""
+def kill_after(kafka: KafkaCluster, broker: int, kill_now: threading.Event) -> threading.Thread:
+    """Kill a broker once the event is set."""
 
     def kill() -> None:
-        if moment.wait(120):
+        if kill_now.wait(120):
             kafka.kill(broker)
 
     thread = threading.Thread(target=kill)
@@ -44,15 +44,15 @@ def test_kill_the_leader_while_producing(kafka: KafkaCluster, kafka_topic: Topic
     topic = kafka_topic(PARTITIONS, config=CONFIG)
     victim = kafka.leader_of(topic, 0)
     led = [p for p in range(PARTITIONS) if kafka.leader_of(topic, p) == victim]
-    count, moment = 150_000, threading.Event()
-    killer = kill_after(kafka, victim, moment)
-    promises: list[ottla.Delivery] = []
-    called: list[list[tuple[int, int | None, errors.KafkaError | None]]] = [
+    count, kill_now = 150_000, threading.Event()
+    killer = kill_after(kafka, victim, kill_now)
+    deliveries: list[ottla.Delivery] = []
+    callbacks: list[list[tuple[int, int | None, errors.KafkaError | None]]] = [
         [] for _ in range(PARTITIONS)
     ]
 
-    def note(number: int, error: errors.KafkaError | None, told: ottla.RecordMetadata) -> None:
-        called[number % PARTITIONS].append((number, told.offset, error))
+    def note(number: int, error: errors.KafkaError | None, metadata: ottla.RecordMetadata) -> None:
+        callbacks[number % PARTITIONS].append((number, metadata.offset, error))
 
     config = {
         "acks": "all",
@@ -62,60 +62,62 @@ def test_kill_the_leader_while_producing(kafka: KafkaCluster, kafka_topic: Topic
     }
     with ottla.Producer(kafka.bootstrap, config) as producer:
         for i in range(count):
-            promises.append(
+            deliveries.append(
                 producer.send(
                     topic, f"{i:08}", partition=i % PARTITIONS, on_delivery=partial(note, i)
                 )
             )
             if i == count // 3:
-                moment.set()
+                kill_now.set()
             if i % 1_000 == 0:
-                # The death and the election happen in the middle, and not after it.
+                # Slows the sending, so that the kill and the election happen in the middle.
                 time.sleep(0.05)
         killer.join()
         assert not kafka.nodes[victim].pid
         producer.flush(200)
     acknowledged: dict[tuple[int, int], bytes] = {}
     failed: list[errors.KafkaError] = []
-    for i, promise in enumerate(promises):
-        assert promise.done()
-        error = promise.exception()
+    for i, delivery in enumerate(deliveries):
+        assert delivery.done()
+        error = delivery.exception()
         if error is not None:
             failed.append(error)
             continue
-        told = promise.result()
-        assert told.offset is not None
-        assert told.partition == i % PARTITIONS
-        place = (told.partition, told.offset)
-        assert place not in acknowledged, "two records were told the same offset"
-        acknowledged[place] = f"{i:08}".encode()
-    for partition, calls in enumerate(called):
-        # Once a record and in order, and they say what the promises say.
+        metadata = delivery.result()
+        assert metadata.offset is not None
+        assert metadata.partition == i % PARTITIONS
+        position = (metadata.partition, metadata.offset)
+        assert position not in acknowledged, "two records have the same offset"
+        acknowledged[position] = f"{i:08}".encode()
+    for partition, calls in enumerate(callbacks):
+        # One call per record, in order, with the same result as the delivery.
         assert [number for number, *_ in calls] == list(range(partition, count, PARTITIONS))
         for number, offset, error in calls:
-            assert (promises[number].exception() is None) == (error is None)
-            assert error is not None or promises[number].result().offset == offset
+            assert (deliveries[number].exception() is None) == (error is None)
+            assert error is not None or deliveries[number].result().offset == offset
     kafka.restart(victim)
     for partition in range(PARTITIONS):
         kafka.wait_for_isr(topic, partition, 3)
     found = {
-        place: m.value()
-        for place, m in confluent.read_all(kafka.bootstrap, topic, range(PARTITIONS)).items()
+        position: m.value()
+        for position, m in confluent.read_all(kafka.bootstrap, topic, range(PARTITIONS)).items()
     }
-    lost = {place: value for place, value in acknowledged.items() if found.get(place) != value}
-    assert not lost, f"{len(lost)} acknowledged records are not where they were said to be"
+    lost = {
+        position: value for position, value in acknowledged.items() if found.get(position) != value
+    }
+    assert not lost, f"{len(lost)} acknowledged records are not at their offsets"
     for error in failed:
         assert isinstance(error, errors.KafkaError)
         assert str(error)
         assert error.context["topic"] == topic
-    # With two in-sync replicas left and minutes of patience, none needs to fail.
+    # With two in-sync replicas left and a timeout of minutes, no record may fail.
     assert len(acknowledged) == count, Counter(str(error) for error in failed).most_common(3)
-    assert found.keys() == acknowledged.keys(), "records are there twice"
+    assert found.keys() == acknowledged.keys(), "there are duplicates"
     print(f"killed broker {victim} (leader of {led}); {count} acknowledged")
     ours = ottla.scan(topic, kafka.bootstrap, columns=["partition", "offset", "value"])
     table = pa.RecordBatchReader.from_stream(ours).read_all()
-    places = zip(table["partition"].to_pylist(), table["offset"].to_pylist(), strict=True)
-    assert dict(zip(places, table["value"].to_pylist(), strict=True)) == found
+    positions = zip(table["partition"].to_pylist(), table["offset"].to_pylist(), strict=True)
+    assert dict(zip(positions, table["value"].to_pylist(), strict=True)) == found
 
 
 def test_kill_the_leader_while_sending_batches(
@@ -123,22 +125,22 @@ def test_kill_the_leader_while_sending_batches(
 ) -> None:
     topic = kafka_topic(PARTITIONS, config=CONFIG)
     victim = kafka.leader_of(topic, 3)
-    moment = threading.Event()
-    killer = kill_after(kafka, victim, moment)
+    kill_now = threading.Event()
+    killer = kill_after(kafka, victim, kill_now)
     sent: list[tuple[list[str], ottla.BatchDelivery]] = []
     with ottla.Producer(kafka.bootstrap, delivery_timeout_ms=180_000) as producer:
         for n in range(60):
             rows = [f"{n:03}-{i:04}" for i in range(2_000)]
             sent.append((rows, producer.send_batch(topic, pa.array(rows), pa.array(rows))))
             if n == 15:
-                moment.set()
+                kill_now.set()
             time.sleep(0.05)
         killer.join()
-        told = [delivery.errors(200) for _, delivery in sent]
+        reported = [delivery.errors(200) for _, delivery in sent]
     kafka.restart(victim)
     failed = {
         rows[index]
-        for (rows, _), failures in zip(sent, told, strict=True)
+        for (rows, _), failures in zip(sent, reported, strict=True)
         for first, length, error in failures
         for index in range(first, first + length)
         if str(error)
@@ -172,7 +174,7 @@ def test_kill_the_leader_while_scanning(kafka: KafkaCluster, kafka_topic: TopicF
         for partition in range(PARTITIONS):
             rows = table.filter(pc.equal(table["partition"], partition))
             assert rows["offset"].to_pylist() == list(range(count // PARTITIONS))
-        # The same client reads on with the new leader, and says so.
+        # The same client continues with the new leader, and reports it.
         assert client.cluster([topic], refresh=True).topics[topic].partitions[0].leader != victim
     kafka.restart(victim)
     for partition in range(PARTITIONS):

@@ -11,7 +11,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
 
-from tests.fault.written import CODECS, Report, chunks, compare, read, write
+from tests.fault.numbered_records import CODECS, Report, chunks, compare, read, write
 from tests.support.kafka_cluster import KafkaCluster
 
 pytestmark = [pytest.mark.cluster, pytest.mark.fault, pytest.mark.deep]
@@ -25,7 +25,7 @@ PAUSE = 0.1
 """Seconds between chunks of a producer."""
 TOPIC_CONFIG = {
     "min.insync.replicas": "2",
-    # Replicas come and go all the time: the files of those that went would fill the disk.
+    # Reassignments create and delete replicas all the time: deleted files would fill the disk.
     "file.delete.delay.ms": "1000",
 }
 PRODUCER_CONFIG: dict[str, str | int] = {
@@ -34,7 +34,7 @@ PRODUCER_CONFIG: dict[str, str | int] = {
     "request.timeout.ms": 1_000,
 }
 STOPPED = 2.0
-"""Seconds that a broker stops for: longer than a record may take, and too short to be fenced."""
+"""How long a broker is paused: longer than the delivery timeout, too short to be fenced."""
 BETWEEN_STOPS = 10.0
 
 

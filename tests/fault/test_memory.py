@@ -1,5 +1,5 @@
-"""What a producer takes: no more than its buffer while brokers are slow, and nothing more after
-twenty million records. Whose memory is measured is in a process of its own."""
+"""The memory of a producer: bounded by its buffer while brokers are slow, and constant over twenty
+million records. The measured producer runs in its own process."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def resident():
 
 def test_memory_stays_within_the_buffer_while_brokers_are_slow(mock_cluster: MockCluster) -> None:
     mock_cluster.create_topic("slow", 6)
-    # Six partitions on three brokers, an answer each 50 ms: far less than a producer can send.
+    # Three brokers that respond every 50 ms: far slower than the producer.
     mock_cluster.inject(Fault.delay(0.05), api="Produce")
     ended = run_child(
         MEASURE
@@ -47,7 +47,7 @@ while time.monotonic() < until:
     full = max(full, producer.buffered_bytes)
     most = max(most, resident() - before)
 say(full, most, sent)
-# How the records end is not what this is about.
+# The results of the records do not matter here.
 os._exit(0)
 """,
         timeout=150,
@@ -61,7 +61,7 @@ os._exit(0)
 def fill(
     producer: ottla.Producer, topic: str
 ) -> tuple[list[ottla.Delivery], errors.TimeoutError, float]:
-    """Send until it fails: what was accepted, the error, and for how long the last call waited."""
+    """Send until it fails; return the accepted records, the error, and the last call's duration."""
     accepted: list[ottla.Delivery] = []
     while len(accepted) < 10_000:
         started = time.monotonic()
@@ -89,7 +89,7 @@ def test_a_full_buffer_is_a_clear_error_after_max_block_ms(
         message = str(error)
         assert "buffer.memory" in message, message
         assert "max.block.ms" in message, message
-        # What was taken before is written, and what was not is not.
+        # Accepted records are written, others are not.
         assert 500 < len(accepted) < 1_100, len(accepted)
         for delivery in accepted:
             delivery.result(150)
@@ -114,7 +114,7 @@ with ottla.Producer({kafka.bootstrap!r}, compression_type="lz4") as producer:
             delivery = producer.send_batch({topic!r}, values)
         producer.flush(300)
         assert delivery.errors() == []
-    # The allocator has found its size by then.
+    # By then, the allocator has reached its steady size.
     send(8_000_000)
     before = resident()
     send(12_000_000)

@@ -1,5 +1,5 @@
-"""Two million records with keys while brokers are killed -9 and restarted, by every codec, five
-requests in flight: Java's console consumer finds each acknowledged record once, in order by key."""
+"""Two million keyed records in every codec, with five requests in flight, while brokers are killed
+-9 and restarted: Java's console consumer finds each acknowledged record once, in order by key."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
 
-from tests.fault.written import CODECS, Report, chunks, compare, read, write
+from tests.fault.numbered_records import CODECS, Report, chunks, compare, read, write
 from tests.support.kafka_admin import wait_until
 from tests.support.kafka_cluster import KafkaCluster
 
@@ -19,7 +19,7 @@ PARTITIONS = 6
 RECORDS = 400_000
 CHUNK = 1_000
 PAUSE = 0.15
-"""Seconds between chunks: so that each producer lives through several kills."""
+"""Seconds between chunks, so that each producer experiences several kills."""
 
 
 def write_all(bootstrap: str, topic: str, codec: str) -> Report:
@@ -37,7 +37,7 @@ def wait_for_another_leader(kafka: KafkaCluster, topic: str, partition: int, dea
 
 
 def kill_until_done(kafka: KafkaCluster, topics: list[str], writers: list[Future[Report]]) -> int:
-    """Kill one broker after the other, each when the one before is back; how many were killed."""
+    """Kill one broker after the other, once the previous one is back; return how many."""
     killed = 0
     while not all(writer.done() for writer in writers):
         broker = list(kafka.nodes)[killed % len(kafka.nodes)]
@@ -47,7 +47,7 @@ def kill_until_done(kafka: KafkaCluster, topics: list[str], writers: list[Future
             for partition in range(PARTITIONS):
                 wait_for_another_leader(kafka, topic, partition, broker)
         kafka.restart(broker)
-        # Whoever dies next leaves two behind that have everything.
+        # The next broker is killed only once all replicas are in sync.
         for topic in topics:
             for partition in range(PARTITIONS):
                 kafka.wait_for_isr(topic, partition, 3)

@@ -1,5 +1,5 @@
-"""What runs the tiers of `make test` and `make deep`, and keeps what they found.
+"""Runs the tiers of `make test` and `make deep`, and reports their failures.
 
-A gate test that fails runs once more, alone, when its tier is over. If it passes then, it is flaky:
-it is listed with what the machine did meanwhile, and more than `MOST_FLAKY` of them fail the run.
+A failed test runs again, alone, after its tier. If it passes then, it is flaky: the report lists it
+with the machine's pauses during its run, and more than `MAX_FLAKY` flaky tests fail the run.
 """

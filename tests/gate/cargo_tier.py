@@ -1,4 +1,4 @@
-"""The tier of Rust's tests: one program a crate, then each test that failed once more, alone.
+"""The tier of Rust tests: runs each test program, then each failed test again, alone.
 
 python -m tests.gate.cargo_tier TIER [ARGUMENT OF CARGO TEST ...] [-- ARGUMENT OF EACH PROGRAM ...]
 """
@@ -17,26 +17,26 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.gate.flaky import Failure, settle
-from tests.gate.machine import Machine
+from tests.gate.flaky import Failure, rerun_failures
+from tests.gate.machine import MachineMonitor
 
 FAILED = re.compile(r"^test (\S+) (?:- should panic )?\.\.\. FAILED$", re.MULTILINE)
-"""The line in which a program of tests names one that failed."""
+"""The line in which a test program names a failed test."""
 
 _SLOW = re.compile(r"^test (\S+) has been running for over \d+ seconds$", re.MULTILINE)
 _STUCK_SECONDS = 240.0
-"""A program that prints nothing for so long hangs: a task that never waits stops a paused clock."""
+"""A program without output for this long hangs: a busy task stops tokio's paused clock."""
 
-# What a program returns that has run all of its tests, of which some failed.
+# The exit status of a program that ran all tests, some of which failed.
 _TESTS_FAILED = 101
 
-# Tests mostly wait, so that more of them than there are processors share the time.
+# Tests mostly wait, so more of them than processors run at once.
 _THREADS = "6"
 
 
 @dataclass(frozen=True)
 class Program:
-    """A compiled program of tests, and the directory in which cargo would start it."""
+    """A compiled test program, and the directory in which cargo starts it."""
 
     executable: str
     directory: Path
@@ -51,12 +51,12 @@ def main(tier: str, arguments: Sequence[str]) -> int:
     if programs is None:
         return 1
     status, failures = 0, []
-    with Machine() as machine:
+    with MachineMonitor() as machine:
         for program in programs:
             ended, failed = _run(program, own)
             failures += failed
             if ended not in (0, _TESTS_FAILED) or (ended and not failed):
-                # It did not get so far as to name each test that failed.
+                # It ended before it named all failed tests.
                 print(f"{tier}: {program.name} ended with {ended}", flush=True)
                 status = 1
         by_name = {program.name: program for program in programs}
@@ -65,7 +65,7 @@ def main(tier: str, arguments: Sequence[str]) -> int:
             name, _, path = test.partition(": ")
             return _run(by_name[name], ["--exact", path, *own])[0] == 0
 
-        if failures and not settle(tier, failures, machine, alone):
+        if failures and not rerun_failures(tier, failures, machine, alone):
             status = 1
     return status
 
@@ -86,7 +86,7 @@ def _build(arguments: Sequence[str]) -> list[Program] | None:
 
 
 def _run(program: Program, arguments: Sequence[str]) -> tuple[int, list[Failure]]:
-    """Run a program and print what it prints; return its exit status and what failed."""
+    """Run a program and print its output; return its exit status and its failed tests."""
     print(f"\n{program.name}", flush=True)
     started = time.time()
     process = subprocess.Popen(
@@ -116,7 +116,7 @@ def _run(program: Program, arguments: Sequence[str]) -> tuple[int, list[Failure]
     ended = time.time()
     if status == -signal.SIGKILL and slow:
         unfinished = ", ".join(slow)
-        print(f"killed: nothing for {_STUCK_SECONDS:g} s; unfinished: {unfinished}", flush=True)
+        print(f"killed: no output for {_STUCK_SECONDS:g} s; unfinished: {unfinished}", flush=True)
         failed += slow
         status = _TESTS_FAILED
     return status, [Failure(f"{program.name}: {test}", started, ended) for test in failed]

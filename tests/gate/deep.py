@@ -1,9 +1,9 @@
-"""`make deep`: everything that takes time, luck or a quiet machine, in sections, with a report.
+"""`make deep`: slow, randomized and timing-sensitive tests, in sections, with a report.
 
     python -m tests.gate.deep [--seeds N] [SECTION ...]
 
-A section that fails does not keep the others from running. `.ottla-build/deep/report.md` says what
-ran, for how long, what failed, and the seeds to replay; each section's whole output lies beside it.
+A failed section does not stop the others. `.ottla-build/deep/report.md` lists the sections, their
+durations, failures and seeds to replay; the same directory has each section's complete output.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.gate import cargo_tier, outcomes
-from tests.gate.machine import Machine
+from tests.gate.machine import MachineMonitor
 
 DIRECTORY = Path(".ottla-build/deep")
 _CARGO = ["cargo", "test", "--release", "--locked", "--workspace"]
@@ -30,7 +30,7 @@ _SEED = re.compile(r"OTTLA_SEED=\d+")
 
 @dataclass(frozen=True)
 class Section:
-    """One process: a name, what it runs, and with which environment."""
+    """A section: its name, command and environment."""
 
     name: str
     command: Sequence[str]
@@ -39,7 +39,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Result:
-    """What became of a section."""
+    """The result of a section."""
 
     section: Section
     status: int
@@ -52,10 +52,10 @@ class Result:
 
 
 def sections(seeds: int) -> list[Section]:
-    """All sections, in the order in which they run."""
+    """Return all sections, in the order in which they run."""
     directories = ["mock", "mistakes", "cluster", "compat", "security", "fault", "network", "spark"]
     return [
-        # Optimised, as users have it, and with many more random schedules.
+        # Optimized, as users run it, and with many more random schedules.
         Section("rust", [*_CARGO, *_WITHOUT], {"OTTLA_SEEDS": str(seeds)}),
         *(Section(name, _pytest(f"tests/{name}")) for name in directories),
     ]
@@ -66,13 +66,13 @@ def _pytest(directory: str) -> list[str]:
 
 
 def run(section: Section) -> Result:
-    """Run a section, showing what it prints and keeping it."""
+    """Run a section; print and store its output."""
     print(f"\n######## {section.name}", flush=True)
     log, failures = DIRECTORY / f"{section.name}.log", DIRECTORY / f"{section.name}.failed"
     failures.unlink(missing_ok=True)
     environment = {**os.environ, **section.environment, outcomes.FILE: str(failures)}
     started = time.time()
-    with Machine() as machine, log.open("w") as file:
+    with MachineMonitor() as machine, log.open("w") as file:
         process = subprocess.Popen(
             section.command,
             stdout=subprocess.PIPE,
@@ -106,11 +106,11 @@ def _summary(text: str) -> str:
         passed, failed = (sum(int(counts[i]) for counts in rust) for i in range(2))
         return f"{passed} passed, {failed} failed"
     closing = re.findall(r"^=+ (.*(?:passed|failed|error|deselected).*) =+$", text, re.MULTILINE)
-    return closing[-1] if closing else "did not come to its end"
+    return closing[-1] if closing else "did not finish"
 
 
 def report(results: Sequence[Result], seeds: int) -> str:
-    """The report's text."""
+    """Return the text of the report."""
     commit = subprocess.run(
         ["git", "describe", "--always", "--dirty"], capture_output=True, text=True, check=False
     ).stdout.strip()
@@ -140,7 +140,7 @@ def report(results: Sequence[Result], seeds: int) -> str:
 
 
 def main() -> int:
-    """Run the sections that were asked for, or all; return 1 if one failed."""
+    """Run the requested sections, or all; return 1 if one failed."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
@@ -159,7 +159,7 @@ def main() -> int:
     for section in known:
         if not arguments.sections or section.name in arguments.sections:
             results.append(run(section))
-            # After each, so that a run that is cut off leaves what it found.
+            # After each section, so that an aborted run leaves a report.
             (DIRECTORY / "report.md").write_text(report(results, arguments.seeds))
     print("\n" + report(results, arguments.seeds), end="")
     return int(any(result.status for result in results))

@@ -1,7 +1,7 @@
-"""The second run of what failed, and the list of what passed then.
+"""Reruns failed tests, and lists those that pass as flaky.
 
-Invariant: a failure never disappears. It fails the tier, or stands in the list, which fails the run
-when it grows beyond `MOST_FLAKY`.
+Invariant: no failure disappears. It fails the tier, or is listed, and more than `MAX_FLAKY` listed
+tests fail the run.
 """
 
 from __future__ import annotations
@@ -10,66 +10,69 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.gate.machine import Machine
+from tests.gate.machine import MachineMonitor
 
-MOST_FLAKY = 3
-"""More flaky tests than these in one run of all tiers fail it."""
+MAX_FLAKY = 3
+"""The maximum number of flaky tests in one run of all tiers."""
 
-LIST = Path(".ottla-build/gate/flaky.md")
-"""The list of one run; `tools/tiers.sh` empties it when a run starts, and prints it at the end."""
+FLAKY_LIST = Path(".ottla-build/gate/flaky.md")
+"""The list of one run; `tools/tiers.sh` clears it at the start, and prints it at the end."""
 
 
 @dataclass(frozen=True)
 class Failure:
-    """A test that failed, and when it ran, as times of `time.time`."""
+    """A failed test, with its start and end as returned by `time.time`."""
 
     test: str
     started: float
     ended: float
 
 
-def settle(
-    tier: str, failures: Sequence[Failure], machine: Machine, run_alone: Callable[[str], bool]
+def rerun_failures(
+    tier: str,
+    failures: Sequence[Failure],
+    machine: MachineMonitor,
+    run_alone: Callable[[str], bool],
 ) -> bool:
     """Run each failed test alone; return whether all passed and the list is short enough.
 
     Args:
         tier: the tier's name, for the list.
-        failures: what failed, each test once.
-        machine: what the machine did in the meantime.
+        failures: the failed tests, each once.
+        machine: the machine's pauses in the meantime.
         run_alone: runs a test by its name and returns whether it passed.
     """
-    room = MOST_FLAKY - count()
+    room = MAX_FLAKY - count()
     if len(failures) > room:
         print(
-            f"\n{tier}: {len(failures)} tests failed; at most {MOST_FLAKY} in a run get a second"
-            f" try, and {count()} had one before",
+            f"\n{tier}: {len(failures)} tests failed; at most {MAX_FLAKY} in a run are retried, and"
+            f" {count()} were retried before",
             flush=True,
         )
         return False
-    settled = True
+    all_passed = True
     for failure in failures:
-        print(f"\n{tier}: once more, alone: {failure.test}", flush=True)
+        print(f"\n{tier}: again, alone: {failure.test}", flush=True)
         if run_alone(failure.test):
             _record(tier, failure, machine)
         else:
-            settled = False
-    return settled
+            all_passed = False
+    return all_passed
 
 
 def count() -> int:
-    """Return how many flaky tests this run has had."""
-    return len(LIST.read_text().splitlines()) if LIST.exists() else 0
+    """Return the number of flaky tests in this run so far."""
+    return len(FLAKY_LIST.read_text().splitlines()) if FLAKY_LIST.exists() else 0
 
 
-def _record(tier: str, failure: Failure, machine: Machine) -> None:
+def _record(tier: str, failure: Failure, machine: MachineMonitor) -> None:
     stopped = machine.stopped(failure.started, failure.ended)
     stolen = machine.stolen(failure.started, failure.ended)
     line = (
-        f"- {tier}: `{failure.test}` (ran {failure.ended - failure.started:.1f} s; meanwhile the"
-        f" machine was stopped for {stopped:.1f} s and {stolen:.1f} s were stolen)\n"
+        f"- {tier}: `{failure.test}` (ran {failure.ended - failure.started:.1f} s; meanwhile, the"
+        f" machine was paused for {stopped:.1f} s and {stolen:.1f} s were stolen)\n"
     )
-    LIST.parent.mkdir(parents=True, exist_ok=True)
-    with LIST.open("a") as file:
+    FLAKY_LIST.parent.mkdir(parents=True, exist_ok=True)
+    with FLAKY_LIST.open("a") as file:
         file.write(line)
     print(f"FLAKY {line[2:]}", end="", flush=True)

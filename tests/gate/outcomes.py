@@ -1,8 +1,8 @@
-"""A pytest plugin that writes down which tests failed and when they ran.
+"""A pytest plugin that records failed tests, with their start and end.
 
     pytest -p tests.gate.outcomes        # with OTTLA_GATE_OUTCOMES=FILE in its environment
 
-One line of JSON for each failed test. With pytest-xdist the controller alone writes.
+Writes one line of JSON per failed test. With pytest-xdist, only the controller writes.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ FILE = "OTTLA_GATE_OUTCOMES"
 
 
 def read(file: Path) -> list[Failure]:
-    """Return what failed in the run that wrote `file`; nothing if it did not come so far."""
+    """Return the failures of the run that wrote `file`; empty if the run ended early."""
     lines = file.read_text().splitlines() if file.exists() else []
     return [Failure(**json.loads(line)) for line in lines]
 
@@ -47,6 +47,6 @@ class _Outcomes:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the plugin, but in none of pytest-xdist's workers."""
+    """Register the plugin, except in the workers of pytest-xdist."""
     if FILE in os.environ and not hasattr(config, "workerinput"):
         config.pluginmanager.register(_Outcomes(Path(os.environ[FILE])), "ottla-gate-outcomes")

@@ -1,9 +1,9 @@
-"""Runs a command while its processes are stopped at random, as on a machine whose host is busy.
+"""Runs a command and pauses its processes at random, as on a machine with a busy host.
 
     python -m tests.gate.pauses [--runs N] [--longest SECONDS] [--seed N] -- make test-python
 
-Every few seconds all processes that the command started, or one of them, get SIGSTOP and, up to
-`--longest` seconds later, SIGCONT. Prints each run's exit status; exit status 1 if one is not 0.
+Every few seconds, one or all of the command's processes get SIGSTOP and, up to `--longest` seconds
+later, SIGCONT. Prints the exit status of each run; exits with 1 if any of them is not 0.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ _BETWEEN = (1.0, 10.0)
 
 
 def descendants(root: int) -> list[int]:
-    """Return the ids of all processes that a process started, directly or not."""
+    """Return the ids of all descendants of a process."""
     children: dict[int, list[int]] = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             with contextlib.suppress(OSError, IndexError, ValueError):
-                # After the name, which may hold anything, come the state and the parent.
+                # The state and the parent follow the name, which may contain anything.
                 parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
                 children.setdefault(parent, []).append(int(entry.name))
     found, left = [], [root]
@@ -40,42 +40,40 @@ def descendants(root: int) -> list[int]:
 
 
 def send(number: signal.Signals, processes: list[int]) -> None:
-    """Send a signal to processes, of which some may have ended."""
+    """Send a signal to processes, some of which may have ended."""
     for process in processes:
         with contextlib.suppress(ProcessLookupError):
             os.kill(process, number)
 
 
-def pause_at_random(
-    root: int, longest: float, chance: random.Random, over: threading.Event
-) -> None:
-    """Stop processes below `root` until `over` is set."""
-    while not over.wait(chance.uniform(*_BETWEEN)):
+def pause_at_random(root: int, longest: float, rng: random.Random, done: threading.Event) -> None:
+    """Pause descendants of `root` at random until `done` is set."""
+    while not done.wait(rng.uniform(*_BETWEEN)):
         processes = descendants(root)
-        if processes and chance.random() < 0.5:
-            processes = [chance.choice(processes)]
+        if processes and rng.random() < 0.5:
+            processes = [rng.choice(processes)]
         send(signal.SIGSTOP, processes)
-        time.sleep(chance.uniform(0, longest))
+        time.sleep(rng.uniform(0, longest))
         send(signal.SIGCONT, processes)
 
 
 def run(command: list[str], longest: float, seed: int) -> int:
     """Run the command once; return its exit status."""
-    over = threading.Event()
+    done = threading.Event()
     with subprocess.Popen(command) as process:
         pausing = threading.Thread(
-            target=pause_at_random, args=(process.pid, longest, random.Random(seed), over)
+            target=pause_at_random, args=(process.pid, longest, random.Random(seed), done)
         )
         pausing.start()
         try:
             return process.wait()
         finally:
-            over.set()
+            done.set()
             pausing.join()
 
 
 def main() -> int:
-    """Run the command as often as was asked for."""
+    """Run the command `--runs` times."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )

@@ -1,4 +1,4 @@
-"""A tier of pytest's: one run of all its tests, then each that failed once more, alone.
+"""A tier of pytest: runs all its tests, then each failed test again, alone.
 
 python -m tests.gate.pytest_tier TIER [PYTEST_ARGUMENT ...]
 """
@@ -13,23 +13,23 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tests.gate import outcomes
-from tests.gate.flaky import settle
-from tests.gate.machine import Machine
+from tests.gate.flaky import rerun_failures
+from tests.gate.machine import MachineMonitor
 
 _SOME_FAILED = 1
 
 
 def main(tier: str, arguments: Sequence[str]) -> int:
-    """Run the tier; return pytest's exit status, or 0 where what failed passed when run alone."""
-    with tempfile.TemporaryDirectory() as directory, Machine() as machine:
+    """Run the tier; return pytest's exit status, or 0 if all failed tests passed alone."""
+    with tempfile.TemporaryDirectory() as directory, MachineMonitor() as machine:
         file = Path(directory) / "failed.jsonl"
         status = _pytest(arguments, {outcomes.FILE: str(file)})
         failures = outcomes.read(file)
         if status != _SOME_FAILED:
             return status
-        # Workers of pytest-xdist are for the many; what runs alone needs none.
+        # A single test needs no workers of pytest-xdist.
         alone = _without_workers(arguments)
-        if failures and settle(tier, failures, machine, lambda test: _alone(alone, test)):
+        if failures and rerun_failures(tier, failures, machine, lambda test: _alone(alone, test)):
             return 0
         return status
 

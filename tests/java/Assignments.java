@@ -1,8 +1,8 @@
-// What the Java client's assignors make of seeded random groups, one JSON line for each assignment:
+// Assignments of the Java client's assignors for seeded random groups, one JSON line each:
 //   {"group", "round", "assignor", "topics": {name: [[rack, ...] a partition]}, "members": [{"id",
 //    "instance", "subscription" (hex, as sent to the coordinator)}], "assigned": {id: hex}}
-// Range and roundrobin are asked once a group; the sticky ones over several rounds, between which
-// members come and go, miss a round, read other topics, and topics get more partitions.
+// Range and roundrobin run once per group; the sticky assignors run several rounds, between which
+// members join, leave, miss a round or change topics, and topics get more partitions.
 // Run: java -cp '<oracle jars>/*' tests/java/Assignments.java OUT [GROUPS]
 
 import com.fasterxml.jackson.databind.ObjectMapper;
@@ -194,7 +194,7 @@ public final class Assignments {
             sent.put("id", member.id);
             sent.put("instance", member.instance.orElse(null));
             sent.put("subscription", hex(bytes));
-            // As the leader gets it.
+            // As the leader receives it.
             Subscription got = ConsumerProtocol.deserializeSubscription(bytes);
             got.setGroupInstanceId(member.instance);
             subscriptions.put(member.id, got);
@@ -206,7 +206,7 @@ public final class Assignments {
             List<TopicPartition> partitions = new ArrayList<>(assigned.get(member.id).partitions());
             partitions.sort(ORDER);
             given.put(member.id, hex(ConsumerProtocol.serializeAssignment(new Assignment(partitions))));
-            // Now and then one misses a round, and comes to the next with what it had before.
+            // Some members miss a round, and join the next one with their old assignment.
             if (random.nextInt(12) > 0) {
                 member.owned = partitions;
                 member.generation = round;

@@ -1,8 +1,8 @@
-// Kafka's own message classes as a byte-level oracle, one command a run:
+// A byte-level oracle from Kafka's own message classes; one command per run:
 //   schemas OUT          every schema a client needs, comments stripped, as {"name": schema}
 //   vectors OUT [N]      N seeded random documents per message and version, one JSON line each:
 //                        {"message", "version", "hex": bytes by Java, "json": the document}
-// A document is read and written by the generated *JsonConverter; nothing here encodes a byte.
+// The generated *JsonConverter classes read and write documents; this program encodes nothing.
 // Run: java -cp '<oracle jars>/*' tests/java/MessageVectors.java schemas|vectors OUT
 
 import com.fasterxml.jackson.core.json.JsonReadFeature;
@@ -52,7 +52,7 @@ public final class MessageVectors {
         }
     }
 
-    /** What a broker listens to, and its answers, that still has a version; by name. */
+    /** The requests that brokers accept, and their responses, in all supported versions; by name. */
     private static Map<String, JsonNode> readSchemas() throws Exception {
         Map<String, JsonNode> all = new TreeMap<>();
         Set<Integer> brokerApis = new HashSet<>();
@@ -100,7 +100,7 @@ public final class MessageVectors {
         Codec(JsonNode schema) throws ReflectiveOperationException {
             this.schema = schema;
             this.documents = new Documents(schema);
-            // The consumer protocol's classes carry the bare name, all others end in "Data".
+            // Class names end in "Data", except for those of the consumer protocol.
             String name = "org.apache.kafka.common.message." + schema.get("name").asText()
                 + (schema.get("type").asText().equals("data") ? "" : "Data");
             Class<?> converter = Class.forName(name + "JsonConverter");
@@ -125,7 +125,7 @@ public final class MessageVectors {
             return vector;
         }
 
-        /** The converters write every record set as empty; put the document's back. */
+        /** Restores the record sets of the document, which the converters write as empty. */
         private void restoreRecords(JsonNode from, JsonNode to) {
             if (from.isArray()) {
                 for (int i = 0; i < from.size(); i++) restoreRecords(from.get(i), to.get(i));
@@ -141,7 +141,7 @@ public final class MessageVectors {
         }
     }
 
-    /** Random JSON documents that conform to one schema, the same ones in every run. */
+    /** Random JSON documents that conform to one schema, identical in every run. */
     private static final class Documents {
         private static final JsonNodeFactory NODES = JsonNodeFactory.instance;
         private static final int[] LETTERS = "abcXYZ019-._ \u00e4\u00df\u00e9\u4e2d\u6587\u03a9\ud83e\udd80".codePoints().toArray();
@@ -173,7 +173,7 @@ public final class MessageVectors {
             }
         }
 
-        /** The first document of a version has everything absent, the second everything present. */
+        /** The first document of a version has all optional fields absent, the second has all present. */
         JsonNode next(short version, int index) {
             this.version = version;
             this.random = new Random((schema.get("name").asText() + '/' + version + '/' + index).hashCode());
@@ -209,7 +209,7 @@ public final class MessageVectors {
                     : NODES.numberNode(integer(Integer.parseInt(type.substring(3))));
                 case "uint16" -> NODES.numberNode(random.nextInt(1 << 16));
                 case "uint32" -> NODES.numberNode(random.nextLong() >>> 32);
-                // Eighths, so that no reader of the JSON needs to round.
+                // Eighths, which JSON represents exactly.
                 case "float64" -> NODES.numberNode(random.nextInt() / 8.0);
                 case "string" -> NODES.textNode(string());
                 case "uuid" -> NODES.textNode((chance() ? uuid() : Uuid.ZERO_UUID).toString());
@@ -222,7 +222,7 @@ public final class MessageVectors {
             return random.nextDouble() < present;
         }
 
-        /** All widths of value, so that truncated, swapped and sign-extended fields show. */
+        /** Values of all widths, which reveal truncated, swapped and sign-extended fields. */
         private long integer(int bits) {
             return random.nextLong() >> (64 - 1 - random.nextInt(bits));
         }
@@ -232,7 +232,7 @@ public final class MessageVectors {
         }
 
         private int length() {
-            // Past 127 the compact length takes a second byte.
+            // Above 127, the compact length takes a second byte.
             return !chance() ? 0 : random.nextInt(20) == 0 ? 120 + random.nextInt(300) : 1 + random.nextInt(12);
         }
 

@@ -1,7 +1,7 @@
-// Facts of Kafka's Java client that no schema holds, one command a run:
+// Facts of Kafka's Java client that no schema contains; one command per run:
 //   errors OUT        the whole Errors enum as a JSON array
 //   murmur2 OUT [N]   N seeded random keys with their hash, a number of partitions, and the default
-//                     partitioner's choice among so many, one JSON line each
+//                     partitioner's choice, one JSON line each
 // Run: java -cp '<oracle jars>/*' tests/java/ProtocolFacts.java errors|murmur2 OUT
 
 import com.fasterxml.jackson.databind.ObjectMapper;
@@ -48,7 +48,7 @@ public final class ProtocolFacts {
         Random random = new Random(2);
         try (BufferedWriter writer = Files.newBufferedWriter(out)) {
             for (int i = 0; i < keys; i++) {
-                // Every short length in turn: the hash treats the last one to three bytes apart.
+                // Cycles through short lengths: the hash treats the last one to three bytes separately.
                 byte[] key = new byte[i < 64 ? i : random.nextInt(80)];
                 random.nextBytes(key);
                 int hash = Utils.murmur2(key);

@@ -14,7 +14,7 @@ import ottla
 from ottla.errors import KafkaError
 from ottla.testing import Fault, MockCluster
 from tests.mistakes.scene import Make, Reported, Scene, diagnosed, raised, warned
-from tests.support.narrow_path import NarrowPath
+from tests.support.mtu_black_hole import MtuBlackHole
 from tests.support.ports import free_ports
 
 # What the doctor waits for one step.
@@ -204,7 +204,7 @@ def slow_broker(scene: Scene) -> Reported:
 
 
 def lost_large_packets(scene: Scene) -> Reported:
-    with NarrowPath(scene.cluster.brokers[2]) as path:
+    with MtuBlackHole(scene.cluster.brokers[2]) as path:
         scene.shown[path.address] = "broker2:9092"
         scene.cluster.advertise(2, path.address)
         return diagnosed("large_requests_lost", scene.bootstrap, _STEP)

@@ -14,7 +14,7 @@ from tests.mistakes.scene import Make, Reported, Scene
 from tests.support.golden import check_golden
 
 # Seconds until a mistake is reported, but for what its own time-out (3 s, 8 s) adds.
-SOON = 5.0
+REPORTED_WITHIN = 5.0
 
 
 def report(make: Make) -> tuple[Scene, Reported]:
@@ -43,4 +43,4 @@ def test_there_are_forty_of_them() -> None:
 @pytest.mark.parametrize("name", [*CALLS, *CONNECTIONS])
 def test_mistakes_are_reported_soon(name: str) -> None:
     _, found = report((CALLS | CONNECTIONS)[name])
-    assert found.seconds < SOON, found
+    assert found.seconds < REPORTED_WITHIN, found

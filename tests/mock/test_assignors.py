@@ -12,7 +12,7 @@ import ottla
 from ottla import errors
 from ottla.assignors import Assignor, MemberSubscription
 from ottla.testing import MockCluster
-from tests.support.consumers import KINDS, SOON
+from tests.support.consumers import KINDS, TIMEOUT
 
 CONFIG = {"group_id": "g", "heartbeat_interval_ms": 100}
 
@@ -57,7 +57,7 @@ class EvenAndOdd:
 
 def settle(consumers: list[Any], wanted: list[list[int]]) -> None:
     """Poll until each has the partitions that it is to have."""
-    deadline = time.monotonic() + SOON
+    deadline = time.monotonic() + TIMEOUT
     while (has := [[p for _, p in consumer.assignment()] for consumer in consumers]) != wanted:
         assert time.monotonic() < deadline, f"{has}, not {wanted}"
         for consumer in consumers:
@@ -87,7 +87,7 @@ def test_a_program_s_own_assignor_is_asked(
         group = mock_cluster.group("g")
         assert group is not None
         assert group.assignor == "even-and-odd"
-        deadline = time.monotonic() + SOON
+        deadline = time.monotonic() + TIMEOUT
         while not odd.told:
             assert time.monotonic() < deadline
             time.sleep(0.01)
@@ -135,7 +135,7 @@ def test_an_assignor_s_mistake_is_an_error_of_the_poll(
 
 def poll_until_it_raises(consumer: Any) -> None:
     """Poll for a while."""
-    deadline = time.monotonic() + SOON
+    deadline = time.monotonic() + TIMEOUT
     while time.monotonic() < deadline:
         consumer.poll(timeout=0.1)
 
@@ -162,7 +162,7 @@ def test_members_on_one_client_do_not_hold_up_each_other(
         settle([first], [[0, 1, 2]])
         second = ottla.Consumer(client, topics=[topic])
         shares = {1, 2}
-        deadline = time.monotonic() + SOON
+        deadline = time.monotonic() + TIMEOUT
         while {len(first.assignment()), len(second.assignment())} != shares:
             assert time.monotonic() < deadline, "they do not come together"
             first.poll(timeout=0.05)

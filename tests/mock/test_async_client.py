@@ -15,15 +15,15 @@ import pytest
 import ottla
 from ottla import AsyncClient, AsyncEvents, errors
 from ottla.testing import Fault, MockCluster
-from tests.support.child import quickest_reaction, run_child
+from tests.support.child import assert_interruptible, run_child
 from tests.support.loops import run
 
-SOON = 60.0
+TIMEOUT = 60.0
 
 
 async def hit(cluster: MockCluster, fault: int) -> None:
     """Wait until a request has met a fault."""
-    deadline = time.monotonic() + SOON
+    deadline = time.monotonic() + TIMEOUT
     for _ in iter(lambda: cluster.fault_hits(fault), 1):
         assert time.monotonic() < deadline
         await asyncio.sleep(0.01)
@@ -184,7 +184,7 @@ def test_loops_and_clients_leave_nothing_behind(mock_cluster: MockCluster) -> No
     for _ in range(50):
         run(work())
     gc.collect()
-    deadline = time.monotonic() + SOON
+    deadline = time.monotonic() + TIMEOUT
     while descriptors() > before and time.monotonic() < deadline:
         time.sleep(0.01)
     assert descriptors() <= before
@@ -213,7 +213,7 @@ except KeyboardInterrupt:
     say("interrupted")
     os._exit(7)
 """
-    quickest_reaction(program, 0.5, code=7)
+    assert_interruptible(program, 0.5, code=7)
 
 
 def test_exit_while_something_waits() -> None:

@@ -16,7 +16,7 @@ import pytest
 import ottla
 from ottla import AsyncConsumer, errors
 from ottla.testing import MockCluster
-from tests.support.child import quickest_reaction
+from tests.support.child import assert_interruptible
 from tests.support.loops import run
 
 ALL = [("orders", 0), ("orders", 1), ("orders", 2)]
@@ -270,7 +270,7 @@ def test_polling_holds_up_nobody(mock_cluster: MockCluster, topic: str) -> None:
 
 
 def test_ctrl_c_ends_a_poll() -> None:
-    quickest_reaction(
+    assert_interruptible(
         """
         import asyncio
         cluster = MockCluster(brokers=1)

@@ -11,12 +11,12 @@ from ottla import AsyncClient, AsyncEvents, Event, errors
 from ottla.testing import MockCluster
 from tests.support.loops import run
 
-SOON = 60.0
+TIMEOUT = 60.0
 
 
 async def until(events: AsyncEvents, kind: str) -> Event:
     """The next event of this kind."""
-    deadline = time.monotonic() + SOON
+    deadline = time.monotonic() + TIMEOUT
     while True:
         event = await events.next(timeout=max(0.0, deadline - time.monotonic()))
         assert event is not None, f"no {kind} in time"

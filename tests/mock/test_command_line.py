@@ -19,7 +19,7 @@ import pytest
 
 import ottla as package
 from ottla.testing import Fault, MockCluster
-from tests.support.command import ottla, running
+from tests.support.command import ottla, running_command
 from tests.support.ports import free_ports
 
 
@@ -146,7 +146,7 @@ def test_records_as_json(mock_cluster: MockCluster, filled: str) -> None:
 
 def test_following_a_topic_until_ctrl_c(mock_cluster: MockCluster, filled: str) -> None:
     command = ("consume", mock_cluster.bootstrap, "-t", filled, "-o", "-1", "-f", "%s\\n")
-    with running(*command) as process:
+    with running_command(*command) as process:
         assert process.stdout is not None
         assert process.stderr is not None
         assert process.stdout.readline() == b"value 9\n"
@@ -166,12 +166,12 @@ def test_following_a_topic_until_ctrl_c(mock_cluster: MockCluster, filled: str) 
 
 
 def test_producing_from_a_pipe_that_stays_open(mock_cluster: MockCluster, single: str) -> None:
-    with running("produce", mock_cluster.bootstrap, "-t", single) as process:
+    with running_command("produce", mock_cluster.bootstrap, "-t", single) as process:
         assert process.stdin is not None
         process.stdin.write(b"first\n")
         process.stdin.flush()
         # It is written although the input has not ended.
-        with running("consume", mock_cluster.bootstrap, "-t", single, "-c", "1") as reader:
+        with running_command("consume", mock_cluster.bootstrap, "-t", single, "-c", "1") as reader:
             assert reader.stdout is not None
             assert reader.stdout.read() == b"first\n"
         process.stdin.close()
@@ -182,7 +182,7 @@ def test_a_reader_that_goes_away_is_no_error(
     mock_cluster: MockCluster, producer: package.Producer, single: str
 ) -> None:
     producer.send_batch(single, ["x" * 1000] * 2000).result(20)
-    with running("consume", mock_cluster.bootstrap, "-t", single) as process:
+    with running_command("consume", mock_cluster.bootstrap, "-t", single) as process:
         assert process.stdout is not None
         assert process.stderr is not None
         process.stdout.readline()
@@ -336,7 +336,7 @@ def test_help(command: str) -> None:
 
 def test_watching_prints_events_as_they_happen(mock_cluster: MockCluster, topic: str) -> None:
     command = ("watch", mock_cluster.brokers[1], "--interval", "0.1", "--json")
-    with running(*command) as process:
+    with running_command(*command) as process:
         assert process.stdout is not None
         assert process.stderr is not None
         output = process.stdout

@@ -8,7 +8,7 @@ import subprocess
 import time
 
 from ottla.testing import Fault, MockCluster
-from tests.support.command import ottla, running
+from tests.support.command import ottla, running_command
 from tests.support.ports import free_ports
 
 
@@ -23,7 +23,7 @@ def first_line(process: subprocess.Popen[bytes]) -> str:
 def test_a_bootstrap_server_that_does_not_answer() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         server = f"127.0.0.1:{silent.getsockname()[1]}"
-        with running("topology", server) as process:
+        with running_command("topology", server) as process:
             assert first_line(process) == f"ottla: waiting for an answer from {server}"
 
 
@@ -33,7 +33,7 @@ def test_a_leader_that_cannot_be_reached(mock_cluster: MockCluster, single: str)
     [closed] = free_ports(1)
     bootstrap = mock_cluster.brokers[leader % 3 + 1]
     mock_cluster.advertise(leader, f"127.0.0.1:{closed}")
-    with running("consume", bootstrap, "-t", single) as process:
+    with running_command("consume", bootstrap, "-t", single) as process:
         line = first_line(process)
     assert line.startswith(f"ottla: waiting for records of {single}: broker {leader} at ")
     assert f"127.0.0.1:{closed}" in line
@@ -42,7 +42,7 @@ def test_a_leader_that_cannot_be_reached(mock_cluster: MockCluster, single: str)
 
 def test_records_that_are_not_acknowledged(mock_cluster: MockCluster, single: str) -> None:
     mock_cluster.inject(Fault.delay(30), api="Produce")
-    with running("produce", mock_cluster.bootstrap, "-t", single) as process:
+    with running_command("produce", mock_cluster.bootstrap, "-t", single) as process:
         assert process.stdin is not None
         process.stdin.write(b"one\n")
         process.stdin.close()
@@ -60,7 +60,7 @@ def test_what_does_not_wait_says_nothing(mock_cluster: MockCluster, single: str)
 def test_following_a_quiet_topic_is_no_news(mock_cluster: MockCluster, single: str) -> None:
     """At the end of a topic nothing is wrong; only a person at a terminal is told."""
     mock_cluster.append(single, 0, [b"one"])
-    with running("consume", mock_cluster.bootstrap, "-t", single) as process:
+    with running_command("consume", mock_cluster.bootstrap, "-t", single) as process:
         assert process.stdout is not None
         assert process.stderr is not None
         assert process.stdout.readline() == b"one\n"

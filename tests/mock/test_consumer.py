@@ -16,7 +16,7 @@ import pytest
 import ottla
 from ottla import deserializers, errors
 from ottla.testing import Fault, MockCluster
-from tests.support.consumers import KINDS, SOON, places, read
+from tests.support.consumers import KINDS, TIMEOUT, positions_of, read
 
 T = "orders"
 ALL = [(T, 0), (T, 1), (T, 2)]
@@ -92,7 +92,7 @@ def test_polls_hand_out_all_once_and_in_order(
 ) -> None:
     fill(mock_cluster, 200, compression_type=codec)
     seen: list[ottla.Record] = []
-    deadline = time.monotonic() + SOON
+    deadline = time.monotonic() + TIMEOUT
     while len(seen) < 600 and time.monotonic() < deadline:
         records = consumer.poll(timeout=1, max_records=7)
         assert len(records) <= 7
@@ -100,7 +100,7 @@ def test_polls_hand_out_all_once_and_in_order(
         for partition in {record.partition for record in records}:
             last = max(r.offset for r in records if r.partition == partition)
             assert consumer.position(T, partition) == last + 1
-    assert by_partition(places(seen)) == {p: list(range(200)) for p in range(3)}
+    assert by_partition(positions_of(seen)) == {p: list(range(200)) for p in range(3)}
     assert all(record.value == str(record.offset).encode() for record in seen)
     assert consumer.poll(timeout=0) == []
     assert consumer.lag() == dict.fromkeys(ALL, 0)
@@ -131,7 +131,7 @@ def test_seeks_and_pauses_take_effect_on_the_next_record(
     consumer.resume()
     assert consumer.paused() == []
     # Nothing of the others is lost or comes twice, but what was handed out before the pause.
-    rest = by_partition(places(read(consumer, 99)))
+    rest = by_partition(positions_of(read(consumer, 99)))
     assert sorted(rest) == [1, 2]
     assert all(offsets[-1] == 49 for offsets in rest.values())
     assert all(offsets == list(range(offsets[0], 50)) for offsets in rest.values())
@@ -146,7 +146,7 @@ def test_seeks_and_pauses_take_effect_on_the_next_record(
 def test_arrow_batches_have_the_same_records(mock_cluster: MockCluster, consumer: Any) -> None:
     fill(mock_cluster, 500)
     seen: list[tuple[int, int]] = []
-    deadline = time.monotonic() + SOON
+    deadline = time.monotonic() + TIMEOUT
     while len(seen) < 1500 and time.monotonic() < deadline:
         batch = consumer.poll_arrow(timeout=1, max_rows=130)
         if batch is not None:
@@ -159,10 +159,10 @@ def test_arrow_batches_have_the_same_records(mock_cluster: MockCluster, consumer
     assert by_partition(seen) == {p: list(range(500)) for p in range(3)}
     assert consumer.poll_arrow(timeout=0) is None
     consumer.seek_to_beginning()
-    batch = consumer.poll_arrow(timeout=SOON, columns=["offset", "value"])
+    batch = consumer.poll_arrow(timeout=TIMEOUT, columns=["offset", "value"])
     assert batch.column_names == ["offset", "value"]
     consumer.seek_to_beginning()
-    batch = consumer.poll_arrow(timeout=SOON, include_headers=True)
+    batch = consumer.poll_arrow(timeout=TIMEOUT, include_headers=True)
     assert batch.column_names[-1] == "headers"
     for wrong in (["nonsense"], []):
         with pytest.raises(errors.ConfigError):
@@ -172,18 +172,18 @@ def test_arrow_batches_have_the_same_records(mock_cluster: MockCluster, consumer
 def test_ways_of_reading_can_be_mixed(mock_cluster: MockCluster, consumer: Any) -> None:
     fill(mock_cluster, 400)
     seen: list[tuple[int, int]] = []
-    deadline = time.monotonic() + SOON
+    deadline = time.monotonic() + TIMEOUT
     for turn in range(10_000):
         if len(seen) == 1200:
             break
         assert time.monotonic() < deadline, len(seen)
         if turn % 3 == 0:
-            seen += places(consumer.poll(timeout=1, max_records=31))
+            seen += positions_of(consumer.poll(timeout=1, max_records=31))
         elif turn % 3 == 1:
             batch = consumer.poll_arrow(timeout=1, max_rows=47)
             seen += [] if batch is None else rows(batch)
         else:
-            seen += places([next(consumer) for _ in range(min(5, 1200 - len(seen)))])
+            seen += positions_of([next(consumer) for _ in range(min(5, 1200 - len(seen)))])
     assert by_partition(seen) == {p: list(range(400)) for p in range(3)}
 
 
@@ -212,7 +212,7 @@ def test_deserializers_make_objects_but_of_null(
         assert (second.key, second.value) == (None, None)
         consumer.seek_to_beginning()
         # Columns have the bytes.
-        table = pa.record_batch(consumer.poll_arrow(timeout=SOON))
+        table = pa.record_batch(consumer.poll_arrow(timeout=TIMEOUT))
         assert table["value"].to_pylist() == [b'{"n": 1}', None]
     with pytest.raises(errors.ConfigError, match="value_deserializer is of type int"):
         kind(mock_cluster.bootstrap, value_deserializer=5)
@@ -238,7 +238,7 @@ def test_what_cannot_be_deserialized_stays_the_next_record(
         consumer.assign([(topic, 0)])
         assert [record.value for record in read(consumer, 2)] == ["0", "1"]
         way: Callable[[], object]
-        for way in (lambda: consumer.poll(timeout=SOON), lambda: next(consumer)):
+        for way in (lambda: consumer.poll(timeout=TIMEOUT), lambda: next(consumer)):
             with pytest.raises(errors.SerializationError) as raised:
                 way()
             context = {"topic": topic, "partition": 0, "offset": 2, "field": "value"}
@@ -269,13 +269,13 @@ def test_without_a_position_and_a_policy_the_program_is_asked(
         consumer.assign([(topic, 0)])
         for _ in range(2):
             with pytest.raises(errors.OffsetError) as raised:
-                consumer.poll(timeout=SOON)
+                consumer.poll(timeout=TIMEOUT)
             assert raised.value.context == {"topic": topic, "partition": 0}
         consumer.seek(topic, 0, 7)
         assert [record.offset for record in read(consumer, 3)] == [7, 8, 9]
         consumer.seek(topic, 0, 99)
         with pytest.raises(errors.OffsetError, match="99 is not in the log"):
-            consumer.poll(timeout=SOON)
+            consumer.poll(timeout=TIMEOUT)
 
 
 def test_calls_that_do_not_fit_are_refused(
@@ -335,7 +335,7 @@ def test_assigning_anew_keeps_what_stays(mock_cluster: MockCluster, consumer: An
     assert consumer.assignment() == [(T, 1)]
     assert consumer.position(T, 1) == 10
     consumer.assign([(T, 0), (T, 1)])
-    assert places(read(consumer, 10)) == expected(0, range(10))
+    assert positions_of(read(consumer, 10)) == expected(0, range(10))
     consumer.unsubscribe()
     assert consumer.assignment() == []
 
@@ -347,7 +347,7 @@ def test_damage_on_the_way_is_fetched_again(
     fault = mock_cluster.inject(Fault.corrupt_records(), api="Fetch", times=2)
     with kind(mock_cluster.bootstrap, auto_offset_reset="earliest") as consumer:
         consumer.assign([(topic, 0)])
-        assert places(read(consumer, 100)) == expected(0, range(100))
+        assert positions_of(read(consumer, 100)) == expected(0, range(100))
         assert mock_cluster.fault_hits(fault) == 2
 
 
@@ -388,7 +388,7 @@ def test_closed_is_closed(kind: Any, mock_cluster: MockCluster, topic: str) -> N
     else:
         consumer.close()
     assert consumer.consumer.closed if kind is not ottla.Consumer else consumer.closed
-    deadline = time.monotonic() + SOON
+    deadline = time.monotonic() + TIMEOUT
     while sum(mock_cluster.connections(broker) for broker in (1, 2, 3)):
         assert time.monotonic() < deadline
         time.sleep(0.01)
@@ -406,7 +406,7 @@ def test_dropping_without_close_leaves_nothing(mock_cluster: MockCluster, topic:
         del consumer
     gc.collect()
     assert threading.active_count() == before
-    deadline = time.monotonic() + SOON
+    deadline = time.monotonic() + TIMEOUT
     while sum(mock_cluster.connections(broker) for broker in (1, 2, 3)):
         assert time.monotonic() < deadline
         time.sleep(0.01)
@@ -417,7 +417,7 @@ def polling(consumer: Any, outcome: list[BaseException]) -> threading.Thread:
 
     def work() -> None:
         try:
-            consumer.poll(timeout=SOON)
+            consumer.poll(timeout=TIMEOUT)
         except errors.KafkaError as error:
             outcome.append(error)
 
@@ -428,7 +428,7 @@ def polling(consumer: Any, outcome: list[BaseException]) -> threading.Thread:
 
 def until_refused(consumer: Any) -> errors.StateError:
     """Poll until that is refused, because another does."""
-    deadline = time.monotonic() + SOON
+    deadline = time.monotonic() + TIMEOUT
     while time.monotonic() < deadline:
         try:
             consumer.poll(timeout=0)
@@ -450,7 +450,7 @@ def test_one_thread_polls_at_a_time_and_others_can_wake_it(
         # The rest may be called meanwhile.
         assert consumer.position(topic, 0) == 0
         consumer.wakeup()
-        thread.join(SOON)
+        thread.join(TIMEOUT)
         assert [type(error) for error in outcome] == [errors.WakeupError]
         assert consumer.poll(timeout=0) == []
         consumer.wakeup()
@@ -465,5 +465,5 @@ def test_closing_ends_the_poll_of_another_thread(mock_cluster: MockCluster, topi
     thread = polling(consumer, outcome)
     until_refused(consumer)
     consumer.close()
-    thread.join(SOON)
+    thread.join(TIMEOUT)
     assert [type(error) for error in outcome] == [errors.ClosedError]

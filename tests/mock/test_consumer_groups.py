@@ -11,7 +11,7 @@ import pytest
 import ottla
 from ottla import errors
 from ottla.testing import Fault, MockCluster
-from tests.support.consumers import KINDS, SOON, places, read
+from tests.support.consumers import KINDS, TIMEOUT, positions_of, read
 
 ALL = [("orders", 0), ("orders", 1), ("orders", 2)]
 
@@ -65,7 +65,7 @@ def fill(cluster: MockCluster, count: int) -> None:
 
 def until(condition: Any, *consumers: Any) -> None:
     """Have the consumers poll until something is so."""
-    deadline = time.monotonic() + SOON
+    deadline = time.monotonic() + TIMEOUT
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.001)
@@ -78,7 +78,9 @@ def test_members_share_and_hand_over(mock_cluster: MockCluster, member: Any) -> 
     diary, other = Diary(), Diary()
     with member() as first:
         first.subscribe(["orders"], **diary.callbacks())
-        assert sorted(places(read(first, 30))) == [(p, n) for p in range(3) for n in range(10)]
+        assert sorted(positions_of(read(first, 30))) == [
+            (p, n) for p in range(3) for n in range(10)
+        ]
         assert diary.entries == [("assigned", ALL)]
         assert first.assignment() == ALL
         metadata = first.group_metadata()
@@ -103,14 +105,14 @@ def test_members_share_and_hand_over(mock_cluster: MockCluster, member: Any) -> 
 def test_closing_commits_just_what_was_handed_out(mock_cluster: MockCluster, member: Any) -> None:
     fill(mock_cluster, 100)
     with member(topics=["orders"]) as consumer:
-        seen = places([next(consumer) for _ in range(77)])
+        seen = positions_of([next(consumer) for _ in range(77)])
     with member() as reader:
         # Of a partition that was not reached yet nothing may be known.
         positions = {p: c.offset if c else 0 for p, c in reader.committed(*ALL).items()}
         assert sum(positions.values()) == 77
         assert all(positions["orders", p] == n + 1 for p, n in dict(seen).items())
         reader.subscribe(["orders"])
-        rest = places(read(reader, 223))
+        rest = positions_of(read(reader, 223))
     assert sorted(seen + rest) == [(p, n) for p in range(3) for n in range(100)]
 
 
@@ -128,7 +130,7 @@ def test_an_exception_in_the_with_block_commits_nothing(
         with member(topics=["orders"]) as consumer:
             next(consumer)
             consumer.commit({("orders", 0): 1})
-            consumer.poll(timeout=SOON)
+            consumer.poll(timeout=TIMEOUT)
             raise ProcessingError
 
     with pytest.raises(ProcessingError):
@@ -176,7 +178,7 @@ def test_without_auto_commit_only_commits_count(mock_cluster: MockCluster, membe
             with pytest.raises((TypeError, errors.ConfigError)):
                 consumer.commit(wrong)
     with member(topics=["orders"], enable_auto_commit=False) as consumer:
-        found = places(read(consumer, 22))
+        found = positions_of(read(consumer, 22))
         assert min(n for p, n in found if p == 0) == 3
         assert min(n for p, n in found if p == 1) == 5
         consumer.commit()
@@ -214,10 +216,10 @@ def test_callbacks_may_seek_and_pause_but_not_poll(mock_cluster: MockCluster, me
 
     with member() as consumer:
         consumer.subscribe(["orders"], on_assigned=assigned)
-        assert sorted(places(read(consumer, 4))) == [(1, 8), (1, 9), (2, 8), (2, 9)]
+        assert sorted(positions_of(read(consumer, 4))) == [(1, 8), (1, 9), (2, 8), (2, 9)]
         assert len(refused) in {0, 3}
         consumer.resume()
-        assert places(read(consumer, 2)) == [(0, 8), (0, 9)]
+        assert positions_of(read(consumer, 2)) == [(0, 8), (0, 9)]
 
 
 def test_a_pattern_finds_topics_that_come_later(mock_cluster: MockCluster, member: Any) -> None:
@@ -362,7 +364,7 @@ def test_a_coroutine_may_be_told_of_a_commit(mock_cluster: MockCluster, topic: s
                 told.append(("done", committed[topic, 0]))
 
             consumer.commit_async({(topic, 0): 5}, note)
-            deadline = time.monotonic() + SOON
+            deadline = time.monotonic() + TIMEOUT
             while len(told) < 2 and time.monotonic() < deadline:
                 await consumer.poll(timeout=0.05)
 

@@ -10,9 +10,9 @@ import ottla
 from ottla.doctor import Report
 from ottla.errors import ConfigError, KafkaError
 from ottla.testing import Fault, MockCluster
-from tests.support.child import quickest_reaction
-from tests.support.golden import Same, check_golden, picture
-from tests.support.narrow_path import NarrowPath
+from tests.support.child import assert_interruptible
+from tests.support.golden import Replacements, check_golden, render_golden
+from tests.support.mtu_black_hole import MtuBlackHole
 from tests.support.ports import free_ports
 
 # A port of the pictures, for each port of a run.
@@ -34,7 +34,7 @@ def check(name: str, report: Report, cluster: MockCluster | None, **ports: int) 
     known = {v: {"closed": CLOSED, "other": OTHER}[k] for k, v in ports.items()}
     if cluster is not None:
         known |= {port_of(a): BROKER + i - 1 for i, a in cluster.brokers.items()}
-    check_golden(f"doctor/{name}", picture(report.to_dict(), Same(known)))
+    check_golden(f"doctor/{name}", render_golden(report.to_dict(), Replacements(known)))
 
 
 def codes(report: Report, severity: str = "error") -> list[str]:
@@ -85,7 +85,9 @@ def test_all_brokers_advertise_localhost(mock_cluster: MockCluster) -> None:
     assert codes(report) == ["advertised_loopback"]
     known = {port_of(mock_cluster.brokers[1]): BROKER}
     known |= {port: 19092 + i for i, port in enumerate(ports)}
-    check_golden("doctor/advertised_localhost", picture(report.to_dict(), Same(known)))
+    check_golden(
+        "doctor/advertised_localhost", render_golden(report.to_dict(), Replacements(known))
+    )
 
 
 def test_an_advertised_name_that_is_not_known(mock_cluster: MockCluster) -> None:
@@ -190,7 +192,7 @@ def test_slow_brokers_are_a_warning(mock_cluster: MockCluster) -> None:
 
 def test_a_path_that_loses_large_packets(mock_cluster: MockCluster, topic: str) -> None:
     """Connections come up and small requests are answered: the broker looks healthy."""
-    with NarrowPath(mock_cluster.brokers[2]) as path:
+    with MtuBlackHole(mock_cluster.brokers[2]) as path:
         mock_cluster.advertise(2, path.address)
         patience = {"socket.connection.setup.timeout.ms": 1500}
         report = diagnose(mock_cluster, config=patience, topic=topic)
@@ -243,7 +245,7 @@ def test_a_large_cluster_fits_one_screen() -> None:
 
 
 def test_ctrl_c_ends_it() -> None:
-    quickest_reaction(
+    assert_interruptible(
         """
         import socket
         server = socket.create_server(("127.0.0.1", 0))

@@ -11,7 +11,7 @@ import ottla
 from ottla import errors
 from ottla.testing import MockCluster
 
-SOON = 60.0
+TIMEOUT = 60.0
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def cluster() -> Iterator[MockCluster]:
 
 
 def read_one(consumer: ottla.Consumer) -> None:
-    deadline = time.monotonic() + SOON
+    deadline = time.monotonic() + TIMEOUT
     while not consumer.poll(0.5, max_records=1):
         assert time.monotonic() < deadline, "no record"
 

@@ -11,12 +11,12 @@ import ottla
 from ottla import Event, Events, errors
 from ottla.testing import MockCluster
 
-SOON = 60.0
+TIMEOUT = 60.0
 
 
 def until(events: Events, kind: str) -> Event:
     """The next event of this kind."""
-    deadline = time.monotonic() + SOON
+    deadline = time.monotonic() + TIMEOUT
     while True:
         event = events.next(timeout=deadline - time.monotonic())
         assert event is not None, f"no {kind} in time"
@@ -91,7 +91,7 @@ def test_iterating_ends_with_the_client() -> None:
         reader.start()
         client.cluster(refresh=True)
         client.close()
-        reader.join(SOON)
+        reader.join(TIMEOUT)
         assert not reader.is_alive()
         assert list(events) == []
         with pytest.raises(errors.ClosedError):

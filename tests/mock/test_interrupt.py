@@ -8,7 +8,7 @@ import pytest
 
 import ottla
 from ottla.testing import MockCluster
-from tests.support.child import interrupt_child, quickest_reaction
+from tests.support.child import assert_interruptible, interrupt_child
 from tests.support.loops import run
 
 # The goal is 0.1 s; the machine may be busy with other tests.
@@ -92,7 +92,7 @@ def test_ctrl_c_ends_the_wait(wait: str) -> None:
     waiting = "\n".join("    " + line for line in WAITS[wait].splitlines())
     told = "except KeyboardInterrupt:\n    say('interrupted')\n    os._exit(7)"
     program = f"{SETUP}\ntry:\n{waiting}\n{told}"
-    quickest_reaction(program, SLACK, code=7)
+    assert_interruptible(program, SLACK, code=7)
 
 
 def test_ctrl_c_in_an_exported_stream_is_not_lost() -> None:
@@ -115,7 +115,7 @@ except KeyboardInterrupt:
     os._exit(7)
 """
     )
-    quickest_reaction(program, SLACK, code=7)
+    assert_interruptible(program, SLACK, code=7)
 
 
 def test_ctrl_c_in_a_deserializer_is_not_lost() -> None:
@@ -144,7 +144,7 @@ except KeyboardInterrupt:
     say("interrupted")
     os._exit(7)
 """
-    quickest_reaction(program, SLACK, code=7)
+    assert_interruptible(program, SLACK, code=7)
 
 
 class Interrupted:

@@ -10,7 +10,7 @@ import pytest
 import ottla
 from ottla import errors
 from ottla.testing import MockCluster
-from tests.support.consumers import KINDS, SOON, read
+from tests.support.consumers import KINDS, TIMEOUT, read
 
 ALL = [("orders", 0), ("orders", 1), ("orders", 2)]
 OF_MEMBERS = ["JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup", "ConsumerGroupHeartbeat"]
@@ -31,7 +31,7 @@ def kind(request: pytest.FixtureRequest) -> Any:
 
 def until(condition: Any, *consumers: Any) -> None:
     """Have the consumers poll until something is so."""
-    deadline = time.monotonic() + SOON
+    deadline = time.monotonic() + TIMEOUT
     while not condition():
         assert time.monotonic() < deadline
         for consumer in consumers:
@@ -55,7 +55,7 @@ def test_who_only_subscribes_holds_up_nobody(
         assert len(mock_cluster.members("g")) == 1
         # One that does not wait is a poll, too.
         assert idle.poll(timeout=0) == []
-        deadline = time.monotonic() + SOON
+        deadline = time.monotonic() + TIMEOUT
         while len(mock_cluster.members("g")) < 2:
             assert time.monotonic() < deadline
             time.sleep(0.01)
@@ -76,7 +76,7 @@ def test_each_way_to_poll_joins(
         if how == "poll":
             assert [record.value for record in read(consumer, 1)] == [b"v"]
         elif how == "poll_arrow":
-            deadline = time.monotonic() + SOON
+            deadline = time.monotonic() + TIMEOUT
             while consumer.poll_arrow(timeout=0.5) is None:
                 assert time.monotonic() < deadline
         else:

@@ -14,11 +14,11 @@ import pytest
 import ottla
 from ottla.testing import MockCluster
 
-SOON = 60.0
+TIMEOUT = 60.0
 
 
 def until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + SOON
+    deadline = time.monotonic() + TIMEOUT
     while not condition():
         assert time.monotonic() < deadline, "not in time"
         time.sleep(0.01)

@@ -13,7 +13,7 @@ import pytest
 import ottla
 from ottla import errors
 from ottla.testing import MockCluster
-from tests.support.consumers import KINDS, SOON, places, read
+from tests.support.consumers import KINDS, TIMEOUT, positions_of, read
 
 ALL = [(p, n) for p in range(3) for n in range(10)]
 
@@ -43,7 +43,7 @@ def kind(request: pytest.FixtureRequest) -> Any:
 
 def until(condition: Callable[[], bool]) -> None:
     """Wait, without polling."""
-    deadline = time.monotonic() + SOON
+    deadline = time.monotonic() + TIMEOUT
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.01)
@@ -55,8 +55,8 @@ def test_who_polls_too_seldom_is_told_and_goes_on(
 ) -> None:
     def take(count: int) -> list[tuple[int, int]]:
         if how == "iterate":
-            return places([next(consumer) for _ in range(count)])
-        return places(read(consumer, count))
+            return positions_of([next(consumer) for _ in range(count)])
+        return positions_of(read(consumer, count))
 
     lost: list[tuple[str, int]] = []
     with kind(mock_cluster.bootstrap, enable_auto_commit=False, **config) as consumer:
@@ -83,9 +83,9 @@ def test_what_is_at_hand_is_not_handed_out_by_who_has_left(
 ) -> None:
     """It may be another member's by now: it is read again from what the group has committed."""
     with kind(mock_cluster.bootstrap, **config) as consumer:
-        seen = places([next(consumer) for _ in range(5)])
+        seen = positions_of([next(consumer) for _ in range(5)])
         until(lambda: mock_cluster.members("g") == ())
-        again = places([next(consumer) for _ in range(30)])
+        again = positions_of([next(consumer) for _ in range(30)])
         committed = mock_cluster.committed("g")
         assert sorted(again) == ALL, f"{seen} were handed out, and {committed} committed"
 
@@ -114,15 +114,15 @@ def test_a_task_that_waits_polls_and_one_that_works_does_not(
             await asyncio.sleep(4.0)
             assert [member.id for member in mock_cluster.members("g")] == [me]
             mock_cluster.append("orders", 0, [b"w"])
-            assert (await asyncio.wait_for(waiting, SOON)).value == b"w"
+            assert (await asyncio.wait_for(waiting, TIMEOUT)).value == b"w"
             # A task that works on a record, awaiting something else, does not poll.
-            deadline = time.monotonic() + SOON
+            deadline = time.monotonic() + TIMEOUT
             while mock_cluster.members("g"):
                 assert time.monotonic() < deadline
                 await asyncio.sleep(0.02)
             with pytest.raises(errors.KafkaError, match=r"max\.poll\.interval\.ms"):
                 await consumer.commit()
-            assert (await asyncio.wait_for(anext(consumer), SOON)).value is not None
+            assert (await asyncio.wait_for(anext(consumer), TIMEOUT)).value is not None
             assert len(mock_cluster.members("g")) == 1
 
     asyncio.run(run())

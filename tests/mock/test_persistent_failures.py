@@ -16,7 +16,7 @@ from ottla.errors import KafkaError, UnknownTopicError
 from ottla.testing import Fault, MockCluster
 from tests.support.ports import free_ports
 
-SOON = 60.0
+TIMEOUT = 60.0
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def warnings(caplog: pytest.LogCaptureFixture) -> Callable[[], list[str]]:
 
 
 def poll_until_warned(consumer: ottla.Consumer, warnings: Callable[[], list[str]]) -> str:
-    deadline = time.monotonic() + SOON
+    deadline = time.monotonic() + TIMEOUT
     while not warnings():
         assert time.monotonic() < deadline, "no warning"
         assert consumer.poll(0.1) == []
@@ -80,13 +80,13 @@ def test_a_missing_topic_that_is_assigned_is_an_error_in_the_end(
 
 
 def poll_for_ever(consumer: ottla.Consumer) -> None:
-    deadline = time.monotonic() + SOON
+    deadline = time.monotonic() + TIMEOUT
     while time.monotonic() < deadline:
         consumer.poll(0.5)
 
 
 def poll_for_records(consumer: ottla.Consumer) -> list[ottla.Record]:
-    deadline = time.monotonic() + SOON
+    deadline = time.monotonic() + TIMEOUT
     while time.monotonic() < deadline:
         if records := consumer.poll(0.5):
             return records
@@ -244,7 +244,7 @@ def test_a_response_that_does_not_come(
     cluster.inject(Fault.delay(8), api="Produce", times=1)
     with ottla.Producer(cluster.bootstrap) as producer:
         sent = producer.send("orders", b"value", partition=0)
-        deadline = time.monotonic() + SOON
+        deadline = time.monotonic() + TIMEOUT
         while not warnings():
             assert time.monotonic() < deadline, "no warning"
             time.sleep(0.1)

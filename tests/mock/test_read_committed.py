@@ -12,7 +12,7 @@ import pytest
 import ottla
 from ottla import errors
 from ottla.testing import MockCluster
-from tests.support.consumers import KINDS, SOON, read
+from tests.support.consumers import KINDS, TIMEOUT, read
 
 
 @pytest.fixture(params=KINDS)
@@ -34,7 +34,7 @@ def log(mock_cluster: MockCluster, single: str) -> str:
 def columns(consumer: Any, count: int) -> list[int]:
     """The offsets of so many records, as columns."""
     offsets: list[int] = []
-    deadline = time.monotonic() + SOON
+    deadline = time.monotonic() + TIMEOUT
     while len(offsets) < count:
         assert time.monotonic() < deadline, offsets
         batch = consumer.poll_arrow(timeout=0.5)
@@ -68,7 +68,7 @@ def test_what_was_aborted_is_not_handed_out(
         # The log ends in what holds nothing for it: the position comes to its end all the same.
         mock_cluster.append_in_transaction(log, 0, 9, [b"8"])
         mock_cluster.end_transaction(log, 0, 9, commit=False)
-        deadline = time.monotonic() + SOON
+        deadline = time.monotonic() + TIMEOUT
         while consumer.position(log, 0) < 10:
             assert time.monotonic() < deadline, consumer.position(log, 0)
             assert consumer.poll(timeout=0.1) == []

@@ -15,7 +15,7 @@ from ottla import errors
 from ottla.errors import Attempt
 from ottla.testing import MockCluster
 
-SOON = 60.0
+TIMEOUT = 60.0
 
 
 def closed_port() -> str:
@@ -98,14 +98,14 @@ def test_metrics_have_the_names_that_their_type_says_and_count() -> None:
             assert set(before) == set(get_type_hints(ottla.Metrics))
             with ottla.Producer(client) as producer:
                 for partition in range(3):
-                    producer.send("t", "x", partition=partition).result(SOON)
+                    producer.send("t", "x", partition=partition).result(TIMEOUT)
             after = client.metrics()
             assert after["request-total"] >= before["request-total"] + 3
             assert after["outgoing-byte-total"] > before["outgoing-byte-total"]
             assert after["connection-count"] == 3
-            assert after["metadata-age"] < SOON
+            assert after["metadata-age"] < TIMEOUT
             cluster.stop_broker(2)
-            deadline = time.monotonic() + SOON
+            deadline = time.monotonic() + TIMEOUT
             while client.metrics()["connection-close-total"] < 1 and time.monotonic() < deadline:
                 time.sleep(0.01)
             assert client.metrics()["connection-close-total"] >= 1

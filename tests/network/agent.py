@@ -1,6 +1,7 @@
-"""ottla on another host: `python -m tests.network.agent`, one JSON job a line in, one answer out.
+"""Runs ottla on another host: `python -m tests.network.agent`.
 
-What goes wrong in a job is its answer, with the error's class, text and fields.
+Reads one JSON job per line, and writes one JSON result per line. The result of a failed job has the
+error's class, message and fields.
 """
 
 from __future__ import annotations
@@ -19,17 +20,17 @@ from tests.support.arrow import read_table
 
 
 class Agent:
-    """The jobs, by their names, and the client that some of them share."""
+    """The jobs, by name, and the client that some of them share."""
 
     def __init__(self) -> None:
         self.client: ottla.Client | None = None
         self.producer: ottla.Producer | None = None
-        self.promise: ottla.Delivery | None = None
+        self.delivery: ottla.Delivery | None = None
 
     def round_trip(
         self, bootstrap: str, topic: str, config: dict[str, Any], count: int = 30
     ) -> dict[str, Any]:
-        """Write to all partitions, read all back; what was found, and where connections went."""
+        """Write to all partitions and read back; report counts and connection addresses."""
         with ottla.Client(bootstrap, config, timeout=60) as client:
             partitions = len(client.cluster([topic], timeout=60).topics[topic].partitions)
             with ottla.Producer(client) as producer:
@@ -45,42 +46,42 @@ class Agent:
             }
 
     def open(self, bootstrap: str, config: dict[str, Any]) -> dict[str, Any]:
-        """Connect, for the jobs that follow."""
+        """Create the client and producer for later jobs."""
         self.client = ottla.Client(bootstrap, config, timeout=60)
         self.producer = ottla.Producer(self.client)
         return _view(self.client)
 
     def leaders(self, topic: str) -> dict[str, Any]:
-        """Look up a topic."""
+        """Report the leaders of a topic."""
         assert self.client is not None
         found = self.client.cluster([topic], timeout=60).topics[topic].partitions
         return {"leaders": [found[i].leader for i in sorted(found)]}
 
     def send(self, topic: str, partition: int) -> dict[str, Any]:
-        """Write one record and wait for what became of it."""
+        """Write one record and wait for its delivery."""
         assert self.producer is not None
-        told = self.producer.send(topic, "sent", partition=partition).result(120)
-        return {"offset": told.offset}
+        result = self.producer.send(topic, "sent", partition=partition).result(120)
+        return {"offset": result.offset}
 
-    def lose(self, topic: str, partition: int, broker: int) -> dict[str, Any]:
-        """Send a record over a connection that is cut; how it ended, and after how long."""
+    def send_until_disconnect(self, topic: str, partition: int, broker: int) -> dict[str, Any]:
+        """Send a record over a broken connection, and wait for the connection to close."""
         assert self.client is not None
         assert self.producer is not None
         before = self._states()[broker]
-        self.promise = self.producer.send(topic, "lost", partition=partition)
+        self.delivery = self.producer.send(topic, "lost", partition=partition)
         deadline = time.monotonic() + 120
         while self._states()[broker] == before:
             assert time.monotonic() < deadline, "the connection did not end"
             time.sleep(0.02)
         return {"before": before, "after": self._states()[broker]}
 
-    def delivered(self) -> dict[str, Any]:
-        """Wait for the record that `lose` sent."""
-        assert self.promise is not None
-        return {"offset": self.promise.result(120).offset}
+    def wait_for_delivery(self) -> dict[str, Any]:
+        """Wait for the delivery of the record that `send_until_disconnect` sent."""
+        assert self.delivery is not None
+        return {"offset": self.delivery.result(120).offset}
 
-    def warned(self, how: str, topic: str, partition: int) -> dict[str, Any]:
-        """Read or write a partition until a warning says what is wrong."""
+    def wait_for_warning(self, how: str, topic: str, partition: int) -> dict[str, Any]:
+        """Read or write a partition until a warning is logged."""
         assert self.client is not None
         messages: list[str] = []
         handler = logging.Handler(logging.WARNING)
@@ -89,8 +90,8 @@ class Agent:
         deadline = time.monotonic() + 90
         if how == "write":
             assert self.producer is not None
-            # Larger than any packet.
-            self.promise = self.producer.send(topic, "x" * 20_000, partition=partition)
+            # Larger than a packet.
+            self.delivery = self.producer.send(topic, "x" * 20_000, partition=partition)
             while not messages and time.monotonic() < deadline:
                 time.sleep(0.05)
         else:
@@ -102,7 +103,7 @@ class Agent:
         return {"warnings": messages}
 
     def close(self) -> dict[str, Any]:
-        """Let go of what `open` made."""
+        """Close the producer and the client."""
         if self.producer is not None:
             self.producer.close(1)
         if self.client is not None:
@@ -119,24 +120,24 @@ def _view(client: ottla.Client) -> dict[str, Any]:
     return {"brokers": {b.id: f"{b.host}:{b.port}" for b in brokers.values()}}
 
 
-def _answer(job: Callable[..., dict[str, Any]], arguments: dict[str, Any]) -> dict[str, Any]:
+def _run_job(job: Callable[..., dict[str, Any]], arguments: dict[str, Any]) -> dict[str, Any]:
     started = time.monotonic()
     try:
-        answer = job(**arguments)
+        result = job(**arguments)
     except KafkaError as error:
-        answer = {
+        result = {
             "error": type(error).__name__,
             "message": str(error),
             "retriable": error.retriable,
             "context": error.context,
         }
-    return {**answer, "seconds": time.monotonic() - started}
+    return {**result, "seconds": time.monotonic() - started}
 
 
 if __name__ == "__main__":
     agent = Agent()
     for line in sys.stdin:
         name, given = json.loads(line)
-        print(json.dumps(_answer(getattr(agent, name), given)), flush=True)
-    # Connections into a black hole are not worth waiting for.
+        print(json.dumps(_run_job(getattr(agent, name), given)), flush=True)
+    # Does not wait for connections into a black hole.
     os._exit(0)

@@ -1,7 +1,7 @@
-"""Three brokers in networks of their own, and every way in which clients may meet them.
+"""Three brokers in separate networks, and the ways in which clients reach them.
 
-A broker has a listener for each way; so one cluster serves all scenarios. `SCENARIOS` lists them;
-the fixture `meet` gives the host where the client runs and what it is told as bootstrap servers.
+A broker has a listener for each way, so one cluster serves all scenarios in `SCENARIOS`. The
+fixture `site_for` returns the client's host and its bootstrap servers in a scenario.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ BROKERS = 3
 EXTERNAL, PORTS, VIP, LOCAL = 9093, 9094, 9095, 9096
 _SMALL = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 
-# Which host the client is on, and how it finds the brokers there.
+# The client's side of the router in each scenario.
 SCENARIOS = {
     "same_network": "inside",
     "external_names": "outside",
     "port_per_broker": "outside",
     "bootstrap_balancer": "outside",
-    # Those that cannot work.
+    # Misconfigurations, in which clients cannot reach the brokers.
     "internal_addresses_behind_nat": "outside",
     "one_address_for_all": "outside",
     "names_unknown_to_the_client": "inside",
@@ -42,8 +42,8 @@ SCENARIOS = {
 
 
 @dataclass
-class Place:
-    """Where a client is, and the bootstrap servers it is told."""
+class ClientSite:
+    """The host of a client, and its bootstrap servers."""
 
     host: Namespace
     bootstrap: str
@@ -51,11 +51,11 @@ class Place:
 
 
 class Agent:
-    """tests/network/agent.py on some host."""
+    """A process of tests/network/agent.py on a host."""
 
     def __init__(self, host: Namespace) -> None:
         self._process = subprocess.Popen(
-            [*host.enter, sys.executable, "-m", "tests.network.agent"],
+            [*host.exec_prefix, sys.executable, "-m", "tests.network.agent"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -63,31 +63,31 @@ class Agent:
         )
 
     def start(self, job: str, **arguments: Any) -> Callable[[], dict[str, Any]]:
-        """Begin a job; the function that is returned waits for its answer."""
+        """Start a job; return a function that waits for its result."""
         assert self._process.stdin is not None
         print(json.dumps([job, arguments]), file=self._process.stdin, flush=True)
-        return self._read
+        return self._read_result
 
-    def do(self, job: str, **arguments: Any) -> dict[str, Any]:
-        """Do a job of that name."""
+    def run(self, job: str, **arguments: Any) -> dict[str, Any]:
+        """Run a job and return its result."""
         return self.start(job, **arguments)()
 
     def close(self) -> None:
-        """End the program."""
+        """Kill the process."""
         self._process.kill()
         self._process.communicate()
 
-    def _read(self) -> dict[str, Any]:
+    def _read_result(self) -> dict[str, Any]:
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
-        assert line, "the agent ended; what it printed is above"
-        answer: dict[str, Any] = json.loads(line)
-        return answer
+        assert line, "the agent ended; its output is above"
+        result: dict[str, Any] = json.loads(line)
+        return result
 
 
 @pytest.fixture(scope="session")
 def network() -> Iterator[Network]:
-    """The networks, without brokers yet."""
+    """Provide the networks, without brokers."""
     with Network(BROKERS) as network:
         names = {f"kafka{i}.ottla.test": network.wan(10 + i) for i in range(1, BROKERS + 1)}
         network.outside.name_service({**names, "kafka.ottla.test": network.wan(6)})
@@ -97,7 +97,7 @@ def network() -> Iterator[Network]:
 
 @pytest.fixture(scope="session")
 def networked_kafka(network: Network) -> Iterator[KafkaCluster]:
-    """The brokers, with a listener for each way."""
+    """Provide the brokers, with a listener for each way to reach them."""
     places = range(1, BROKERS + 1)
 
     def listeners(node: KafkaNode) -> dict[str, str]:
@@ -119,14 +119,14 @@ def networked_kafka(network: Network) -> Iterator[KafkaCluster]:
             "inter.broker.listener.name": "PLAINTEXT",
         }
 
-    hosts = [Host(network.broker_address(i), network.brokers[i - 1].enter) for i in places]
+    hosts = [Host(network.broker_address(i), network.brokers[i - 1].exec_prefix) for i in places]
     with KafkaCluster(BROKERS, listeners, jvm=_SMALL, hosts=hosts) as kafka:
         yield kafka
 
 
 @pytest.fixture(scope="session")
 def agents(network: Network) -> Iterator[dict[str, Agent]]:
-    """ottla inside and outside."""
+    """Provide an agent inside and one outside."""
     agents = {"inside": Agent(network.inside), "outside": Agent(network.outside)}
     yield agents
     for agent in agents.values():
@@ -135,7 +135,7 @@ def agents(network: Network) -> Iterator[dict[str, Agent]]:
 
 @pytest.fixture(scope="session")
 def bootstraps(network: Network, networked_kafka: KafkaCluster) -> dict[str, str]:
-    """The bootstrap servers of each scenario, with the router set up for all of them."""
+    """Configure the router, and return the bootstrap servers of each scenario."""
     places = range(1, BROKERS + 1)
     at = network.broker_address
     nodes = networked_kafka.nodes
@@ -157,25 +157,25 @@ def bootstraps(network: Network, networked_kafka: KafkaCluster) -> dict[str, str
 
 
 @pytest.fixture
-def meet(
+def site_for(
     network: Network, bootstraps: dict[str, str], agents: dict[str, Agent]
-) -> Iterator[Callable[[str], Place]]:
-    """The place of a scenario; afterwards, nothing is dropped any more."""
+) -> Iterator[Callable[[str], ClientSite]]:
+    """Provide the client's site in a scenario; restores the network afterwards."""
 
-    def place(scenario: str) -> Place:
+    def site(scenario: str) -> ClientSite:
         side = SCENARIOS[scenario]
         host = network.inside if side == "inside" else network.outside
-        return Place(host, bootstraps[scenario], agents[side])
+        return ClientSite(host, bootstraps[scenario], agents[side])
 
-    yield place
+    yield site
     network.heal()
     for agent in agents.values():
-        agent.do("close")
+        agent.run("close")
 
 
 @pytest.fixture
 def topic(networked_kafka: KafkaCluster) -> str:
-    """A topic with a partition on each broker: 0 on broker 1, and so on."""
+    """Create a topic with a partition on each broker: 0 on broker 1, and so on."""
     name = f"network-{uuid.uuid4().hex[:8]}"
     networked_kafka.create_topic_led_by(name, range(1, BROKERS + 1))
     return name

@@ -1,5 +1,6 @@
-"""Networks that break under a client: the warning, and the seconds until it comes, for readers and
-for writers. The words are kept in tests/golden/mistakes/network.txt.
+"""Networks that fail under a client: the warning and its delay, for readers and writers.
+
+The texts are in tests/golden/mistakes/network.txt.
 """
 
 from __future__ import annotations
@@ -9,16 +10,16 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.network.conftest import Place
+from tests.network.conftest import ClientSite
 from tests.support.golden import check_golden
 from tests.support.kafka_cluster import KafkaCluster
 from tests.support.network import Network
 
 pytestmark = [pytest.mark.cluster, pytest.mark.network, pytest.mark.fault]
 
-Meet = Callable[[str], Place]
-# Seconds until a warning, with some for a busy machine on top of five.
-SOON = 10.0
+SiteFactory = Callable[[str], ClientSite]
+# The maximum delay of a warning in seconds: five, and a reserve for a busy machine.
+REPORTED_WITHIN = 10.0
 FAULTS = {
     "packets to a broker are dropped": "blackhole",
     "a firewall refuses connections to a broker": "reject",
@@ -27,28 +28,28 @@ FAULTS = {
 }
 
 
-def test_what_breaks_is_reported_soon(
-    meet: Meet, topic: str, network: Network, networked_kafka: KafkaCluster
+def test_network_failures_are_reported_in_time(
+    site_for: SiteFactory, topic: str, network: Network, networked_kafka: KafkaCluster
 ) -> None:
     entries = []
     for name, fault in FAULTS.items():
         for how in ("read", "write"):
             if (fault, how) == ("narrow", "read"):
-                # An empty log has nothing large to send.
+                # An empty log has no large responses.
                 continue
-            place = meet("external_names")
-            place.agent.do("open", bootstrap=place.bootstrap, config={})
-            leaders = place.agent.do("leaders", topic=topic)["leaders"]
+            site = site_for("external_names")
+            site.agent.run("open", bootstrap=site.bootstrap, config={})
+            leaders = site.agent.run("leaders", topic=topic)["leaders"]
             partition = leaders.index(2)
             if how == "write":
-                # The connection is up when it breaks.
-                assert "offset" in place.agent.do("send", topic=topic, partition=partition)
+                # The network fails under an open connection.
+                assert "offset" in site.agent.run("send", topic=topic, partition=partition)
             getattr(network, fault)(network.broker_address(2))
-            told = place.agent.do("warned", how=how, topic=topic, partition=partition)
+            result = site.agent.run("wait_for_warning", how=how, topic=topic, partition=partition)
             network.heal()
-            assert told.get("warnings"), told
-            assert told["seconds"] < SOON, told
-            text = told["warnings"][0].replace(topic, "orders")
+            assert result.get("warnings"), result
+            assert result["seconds"] < REPORTED_WITHIN, result
+            text = result["warnings"][0].replace(topic, "orders")
             text = re.sub(r"198\.18\.\d+\.", "198.18.0.", text)
             text = re.sub(r"\bfor \d+ s\b", "for N s", text)
             entries.append(f"{name}, {how}\n  {text}")

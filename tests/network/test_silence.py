@@ -1,4 +1,4 @@
-"""Brokers that fall silent: packets are dropped before connecting, or under a connection."""
+"""Brokers that stop responding: packets are dropped before or after connecting."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.network.conftest import BROKERS, Place
+from tests.network.conftest import BROKERS, ClientSite
 from tests.support.network import Network
 
 pytestmark = [pytest.mark.cluster, pytest.mark.network, pytest.mark.fault]
 
-Meet = Callable[[str], Place]
+SiteFactory = Callable[[str], ClientSite]
 REQUEST_TIMEOUT = 4.0
 CONFIG = {
     "request.timeout.ms": int(REQUEST_TIMEOUT * 1000),
@@ -21,38 +21,38 @@ CONFIG = {
 
 
 def test_one_broker_in_a_black_hole_harms_no_other(
-    meet: Meet, topic: str, network: Network
+    site_for: SiteFactory, topic: str, network: Network
 ) -> None:
-    place = meet("external_names")
+    site = site_for("external_names")
     network.blackhole(network.broker_address(2))
-    opened = place.agent.do("open", bootstrap=place.bootstrap, config=CONFIG)
+    opened = site.agent.run("open", bootstrap=site.bootstrap, config=CONFIG)
     assert "error" not in opened
-    leaders = place.agent.do("leaders", topic=topic)["leaders"]
+    leaders = site.agent.run("leaders", topic=topic)["leaders"]
     for partition, leader in enumerate(leaders):
-        answer = place.agent.do("send", topic=topic, partition=partition)
+        result = site.agent.run("send", topic=topic, partition=partition)
         if leader == 2:
-            assert answer.get("error") == "TimeoutError", answer
-            assert "kafka2.ottla.test" in answer["message"]
-            assert answer["context"]["phase"] == "TCP"
+            assert result.get("error") == "TimeoutError", result
+            assert "kafka2.ottla.test" in result["message"]
+            assert result["context"]["phase"] == "TCP"
         else:
-            assert answer.get("offset") == 0, answer
-            assert answer["seconds"] < 10, "less than it takes to give up the other"
+            assert result.get("offset") == 0, result
+            assert result["seconds"] < 10, "faster than the timeout of the silent broker"
     network.heal()
-    answer = place.agent.do("send", topic=topic, partition=leaders.index(2))
-    assert "offset" in answer, answer
+    result = site.agent.run("send", topic=topic, partition=leaders.index(2))
+    assert "offset" in result, result
 
 
 def test_half_open_connections_are_found_by_the_request_timeout(
-    meet: Meet, topic: str, network: Network
+    site_for: SiteFactory, topic: str, network: Network
 ) -> None:
-    place = meet("external_names")
+    site = site_for("external_names")
     config = {**CONFIG, "delivery.timeout.ms": 120_000}
-    place.agent.do("open", bootstrap=place.bootstrap, config=config)
-    leader = place.agent.do("leaders", topic=topic)["leaders"][1]
-    assert "offset" in place.agent.do("send", topic=topic, partition=1)
-    # From here on both ends believe in a connection that carries nothing, and nobody is told.
+    site.agent.run("open", bootstrap=site.bootstrap, config=config)
+    leader = site.agent.run("leaders", topic=topic)["leaders"][1]
+    assert "offset" in site.agent.run("send", topic=topic, partition=1)
+    # From now on, the connection is half-open: both ends consider it open.
     network.blackhole(*(network.broker_address(i) for i in range(1, BROKERS + 1)))
-    lost = place.agent.do("lose", topic=topic, partition=1, broker=leader)
+    lost = site.agent.run("send_until_disconnect", topic=topic, partition=1, broker=leader)
     assert lost["before"] == ["connected", None]
     state, why = lost["after"]
     assert state != "connected"
@@ -61,4 +61,4 @@ def test_half_open_connections_are_found_by_the_request_timeout(
     assert REQUEST_TIMEOUT - 0.1 < lost["seconds"] < REQUEST_TIMEOUT + 25
     network.heal()
     # The record goes to its partition over a new connection.
-    assert place.agent.do("delivered").get("offset") == 1
+    assert site.agent.run("wait_for_delivery").get("offset") == 1

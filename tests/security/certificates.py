@@ -1,4 +1,4 @@
-"""Certificates made for the test: an authority, and what it signs, good and bad, as PEM."""
+"""Test certificates as PEM: an authority and the certificates that it signs, valid or not."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _DAY = timedelta(days=1)
 
 @dataclass(frozen=True)
 class Identity:
-    """A certificate and its key."""
+    """A certificate and its private key."""
 
     certificate: str
     private_key: ec.EllipticCurvePrivateKey
 
     def key(self, password: str | None = None) -> str:
-        """The key as PKCS#8, encrypted if there is a password."""
+        """Return the key as PKCS#8, encrypted if there is a password."""
         encryption: serialization.KeySerializationEncryption = serialization.NoEncryption()
         if password is not None:
             encryption = serialization.BestAvailableEncryption(password.encode())
@@ -65,13 +65,13 @@ class Authority:
 
     @property
     def certificate(self) -> str:
-        """What those who trust it have."""
+        """The authority's certificate, for trust stores."""
         return _pem(self._certificate)
 
     def issue(
         self, name: str, hosts: Sequence[str] = (), ends: timedelta = 7 * _DAY, client: bool = False
     ) -> Identity:
-        """A certificate for a server with these names and addresses, or for a client."""
+        """Issue a certificate for a server with these names and addresses, or for a client."""
         key = ec.generate_private_key(ec.SECP256R1())
         now = datetime.now(timezone.utc)
         purpose = ExtendedKeyUsageOID.CLIENT_AUTH if client else ExtendedKeyUsageOID.SERVER_AUTH

@@ -1,4 +1,4 @@
-"""One broker that listens in every way in which Kafka can be secured, well and badly.
+"""One broker with a listener for every kind of security, including misconfigured ones.
 
 `secured.at("scram")` is the address of a listener, `secured.client("scram")` the configuration of
 a client that may use it; both by the names in `LISTENERS`.
@@ -28,11 +28,11 @@ from tests.support.ports import free_ports
 
 USER, PASSWORD = "alice", 'al"ice, with = and \\ secrets'
 KEY_PASSWORD = "the key's password"
-# At most 95 % of a session pass before it is renewed: what is left is the machine's.
+# Clients renew a session after at most 95 % of it: the rest is a reserve for slow machines.
 REAUTHENTICATE_MS = 6000
 _SMALL = ("-Xmx384m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 
-# What listens, by name: the protocol, and whose certificate it shows.
+# The listeners by name: the protocol and the name of the certificate.
 LISTENERS = {
     "tls": ("SSL", "good"),
     "mtls": ("SSL", "good"),
@@ -66,30 +66,30 @@ class SecuredKafka:
         self._cluster = KafkaCluster(
             1,
             self._properties,
-            # Kafka asks for each address that it may fetch keys from.
+            # Kafka fetches keys only from URLs in this list.
             jvm=(*_SMALL, f"-Dorg.apache.kafka.sasl.oauthbearer.allowed.urls={tokens.jwks_url}"),
         )
 
     def at(self, listener: str, host: str = "localhost") -> str:
-        """The address of a listener; `plaintext` is the one without any security."""
+        """Return the address of a listener; `plaintext` is the one without security."""
         if listener == "plaintext":
             return self._cluster.bootstrap
         return f"{host}:{self._ports[listener]}"
 
     @property
     def ports(self) -> dict[str, int]:
-        """The listeners' ports, by name, the one without security first."""
+        """The listeners' ports by name, starting with `plaintext`."""
         return {"plaintext": int(self._cluster.bootstrap.rpartition(":")[2]), **self._ports}
 
     def tls(self) -> dict[str, Any]:
-        """A client that trusts the broker's authority."""
+        """Return the configuration of a client that trusts the broker's authority."""
         return {
             "ssl.truststore.type": "PEM",
             "ssl.truststore.certificates": self.authority.certificate,
         }
 
     def mutual_tls(self, identity: Identity, key_password: str | None = None) -> dict[str, Any]:
-        """A client that shows a certificate too."""
+        """Return the configuration of a client with a certificate."""
         config = {
             **self.tls(),
             "ssl.keystore.type": "PEM",
@@ -99,27 +99,27 @@ class SecuredKafka:
         return config if key_password is None else {**config, "ssl.key.password": key_password}
 
     def start(self) -> None:
-        """Start the broker, and make its users."""
+        """Start the broker and create its users."""
         self._cluster.start()
         self._admin = AdminClient({"bootstrap.servers": self._cluster.bootstrap})
         for mechanism in (ScramMechanism.SCRAM_SHA_256, ScramMechanism.SCRAM_SHA_512):
             self.add_user(USER, PASSWORD, mechanism)
 
     def stop(self) -> None:
-        """End the broker."""
+        """Stop the broker."""
         self._cluster.stop()
 
     def add_user(self, name: str, password: str, mechanism: ScramMechanism) -> None:
-        """Let a user in by SCRAM."""
+        """Create a SCRAM user."""
         credential = ScramCredentialInfo(mechanism, 4096)
         self._alter(UserScramCredentialUpsertion(name, credential, password.encode()))
 
     def revoke_user(self, name: str, mechanism: ScramMechanism) -> None:
-        """Let a user in no more."""
+        """Delete a SCRAM user."""
         self._alter(UserScramCredentialDeletion(name, mechanism))
 
     def create_topic(self, name: str) -> None:
-        """A topic of two partitions."""
+        """Create a topic of two partitions."""
         self._cluster.create_topic(name, 2, 1)
 
     def _alter(self, change: UserScramCredentialUpsertion | UserScramCredentialDeletion) -> None:
@@ -127,14 +127,14 @@ class SecuredKafka:
             done.result(60)
 
     def _properties(self, node: KafkaNode) -> dict[str, str]:
-        own = node.properties
+        defaults = node.properties
         at = [f"{name.upper()}://127.0.0.1:{port}" for name, port in self._ports.items()]
-        # By name, since that is what certificates are for.
-        told = [f"{name.upper()}://localhost:{port}" for name, port in self._ports.items()]
+        # By name, as in the certificates.
+        advertised = [f"{name.upper()}://localhost:{port}" for name, port in self._ports.items()]
         kinds = [f"{name.upper()}:{protocol}" for name, (protocol, _) in LISTENERS.items()]
         properties = {
-            "listeners": ",".join([own["listeners"], *at]),
-            "advertised.listeners": ",".join([own["advertised.listeners"], *told]),
+            "listeners": ",".join([defaults["listeners"], *at]),
+            "advertised.listeners": ",".join([defaults["advertised.listeners"], *advertised]),
             "listener.security.protocol.map": ",".join(
                 ["PLAINTEXT:PLAINTEXT", "CONTROLLER:PLAINTEXT", *kinds]
             ),
@@ -192,13 +192,13 @@ class SecuredKafka:
 
 
 def _escape(text: str) -> str:
-    """For JAAS's quotes, and once more for Java's properties."""
+    """Escape a string for JAAS; apply it twice for a Java properties file."""
     return text.replace("\\", "\\\\").replace('"', '\\"')
 
 
 @pytest.fixture(scope="session")
 def tokens() -> Iterator[TokenServer]:
-    """The token server."""
+    """Provide the token server."""
     with TokenServer() as server:
         yield server
 
@@ -207,7 +207,7 @@ def tokens() -> Iterator[TokenServer]:
 def secured(
     tmp_path_factory: pytest.TempPathFactory, tokens: TokenServer
 ) -> Iterator[SecuredKafka]:
-    """The broker."""
+    """Provide the broker."""
     kafka = SecuredKafka(tmp_path_factory.mktemp("certificates"), tokens)
     kafka.start()
     yield kafka

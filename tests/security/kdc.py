@@ -1,4 +1,4 @@
-"""A Kerberos realm of the tests' own: MIT's key distribution center on loopback, in a directory."""
+"""A Kerberos realm for tests: MIT's key distribution center on loopback, in a directory."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ def _program(name: str) -> str:
     if found is None:
         raise RuntimeError(
             f"the Kerberos tests need {name}: run tools/kerberos.sh, or install krb5-kdc, "
-            "krb5-admin-server and krb5-user; or leave them out with -m 'not kerberos'"
+            "krb5-admin-server and krb5-user; or deselect them with -m 'not kerberos'"
         )
     return found
 
 
 class KeyDistributionCenter:
-    """The realm, its principals and their keys."""
+    """The realm, with its principals and keys."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
@@ -38,7 +38,7 @@ class KeyDistributionCenter:
 
     @property
     def environment(self) -> dict[str, str]:
-        """What a process of the realm has in its environment."""
+        """The environment variables of a process in the realm."""
         return {"KRB5_CONFIG": str(self.config), "KRB5_KDC_PROFILE": str(self._profile)}
 
     def _run(self, *command: str, text: str = "", cache: Path | None = None) -> str:
@@ -59,8 +59,8 @@ class KeyDistributionCenter:
         return done.stdout
 
     def start(self) -> None:
-        """Make the realm, and start its server."""
-        # Nothing is looked up in DNS, and names are taken as they are: this is loopback.
+        """Create the realm and start its server."""
+        # No DNS look-ups and no canonical names: this is loopback.
         self.config.write_text(f"""
 [libdefaults]
     default_realm = {REALM}
@@ -104,23 +104,23 @@ class KeyDistributionCenter:
                     return
             assert self._process.poll() is None, (here / "kdc.log").read_text()
             time.sleep(0.05)
-        raise RuntimeError("the key distribution center does not answer")
+        raise RuntimeError("the key distribution center does not respond")
 
     def add(self, principal: str) -> Path:
-        """A new principal; the file with its key."""
+        """Create a principal; return its keytab."""
         keytab = self.directory / f"{principal.replace('/', '-')}.keytab"
         for query in (f"addprinc -randkey {principal}", f"ktadd -k {keytab} {principal}"):
             self._run("kadmin.local", "-r", REALM, "-q", query)
         return keytab
 
     def kinit(self, principal: str, keytab: Path, life: str = "1h") -> Path:
-        """A cache with a ticket for a principal."""
+        """Get a ticket for a principal; return its credential cache."""
         cache = self.directory / f"{principal.replace('/', '-')}.{life}.cache"
         self._run("kinit", "-l", life, "-k", "-t", str(keytab), principal, cache=cache)
         return cache
 
     def stop(self) -> None:
-        """End the server."""
+        """Stop the server."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()

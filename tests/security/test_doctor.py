@@ -1,5 +1,6 @@
-"""The doctor at every kind of secured listener: each failure has its phase, its name, and words,
-which are kept in tests/golden/doctor/security.
+"""The doctor at every kind of secured listener.
+
+Each failure has a phase, a code and a text in tests/golden/doctor/security.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from tests.security.certificates import Authority
 from tests.security.conftest import PASSWORD, USER, SecuredKafka
 from tests.security.test_tokens import endpoint
 from tests.security.token_server import CLIENT_SECRET, TokenServer
-from tests.support.golden import Same, check_golden, picture
+from tests.support.golden import Replacements, check_golden, render_golden
 from tests.support.kafka_admin import wait_until
 from tests.support.ports import free_ports
 
@@ -32,20 +33,20 @@ def credentials(
 
 def diagnose(secured: SecuredKafka, listener: str, protocol: str, **config: Any) -> Report:
     given = {**config, "security.protocol": protocol}
-    # By address: a system may have one or two for localhost.
+    # By address: localhost may resolve to one or two addresses.
     return ottla.diagnose(secured.at(listener, "127.0.0.1"), given, timeout=120)
 
 
 def check(secured: SecuredKafka, name: str, report: Report, **texts: str) -> None:
-    """Compare with the golden text; the listeners' ports are 9092, 9093, …"""
+    """Compare with the golden text, in which the listeners' ports are 9092, 9093, …"""
     ports = {port: 9092 + i for i, port in enumerate(secured.ports.values())}
     named = {text: name for name, text in texts.items()}
-    shown = picture(report.to_dict(), Same(ports, named, secured.made))
+    shown = render_golden(report.to_dict(), Replacements(ports, named, secured.made))
     check_golden(f"doctor/security/{name}", shown)
 
 
 def only_error(report: Report) -> tuple[str, str, int]:
-    """The one error of a report: its code, its phase, and the exit code."""
+    """Return the code and phase of a report's only error, and the exit code."""
     errors = [finding for finding in report.findings if finding.severity == "error"]
     assert len(errors) == 1, str(report)
     assert PASSWORD not in str(report)
@@ -86,32 +87,32 @@ def test_tls_to_a_port_with_plaintext(secured: SecuredKafka) -> None:
 
 
 @pytest.mark.parametrize(
-    ("listener", "code", "words"),
+    ("listener", "code", "message"),
     [
         ("expired", "certificate_expired", "valid until"),
         ("wrong_host", "certificate_name", "elsewhere.ottla.test"),
     ],
 )
 def test_certificates_that_cannot_be_trusted(
-    secured: SecuredKafka, listener: str, code: str, words: str
+    secured: SecuredKafka, listener: str, code: str, message: str
 ) -> None:
     report = diagnose(secured, listener, "SSL", **secured.tls())
     assert only_error(report) == (code, "TLS", 5)
-    assert words in report.findings[0].summary
+    assert message in report.findings[0].summary
     tls = report.facts.bootstrap[0].addresses[0].tls
     assert tls is not None
     assert tls.subject
     check(secured, f"certificate_{listener}", report)
 
 
-def test_an_issuer_that_is_not_trusted(secured: SecuredKafka) -> None:
+def test_an_untrusted_issuer(secured: SecuredKafka) -> None:
     report = diagnose(secured, "tls", "SSL")
     assert only_error(report) == ("certificate_issuer", "TLS", 5)
     assert "issued by" in report.findings[0].summary
     check(secured, "certificate_untrusted", report)
 
 
-def test_a_client_certificate_that_is_missing(secured: SecuredKafka) -> None:
+def test_a_missing_client_certificate(secured: SecuredKafka) -> None:
     report = diagnose(secured, "mtls", "SSL", **secured.tls())
     assert only_error(report) == ("client_certificate_missing", "TLS", 5)
     assert "requires a client certificate" in report.findings[0].summary
@@ -119,7 +120,7 @@ def test_a_client_certificate_that_is_missing(secured: SecuredKafka) -> None:
     assert diagnose(secured, "mtls", "SSL", **secured.mutual_tls(secured.client_identity)).ok
 
 
-def test_no_credentials_where_they_are_wanted(secured: SecuredKafka) -> None:
+def test_missing_credentials(secured: SecuredKafka) -> None:
     report = diagnose(secured, "sasl", "PLAINTEXT")
     assert only_error(report) == ("wants_sasl", "SASL", 7)
     assert "it offers" in report.findings[0].summary
@@ -135,7 +136,7 @@ def test_sasl_over_tls_where_only_tls_is_configured(secured: SecuredKafka) -> No
     check(secured, "sasl_wanted_over_tls", report)
 
 
-def test_credentials_where_there_is_no_sasl(secured: SecuredKafka) -> None:
+def test_credentials_without_sasl(secured: SecuredKafka) -> None:
     report = diagnose(secured, "plaintext", "SASL_PLAINTEXT", **credentials())
     assert only_error(report) == ("without_sasl", "SASL", 7)
     check(secured, "sasl_unknown", report)
@@ -150,24 +151,24 @@ def test_a_wrong_password(secured: SecuredKafka, mechanism: str) -> None:
     check(secured, f"wrong_password_{mechanism.lower()}", report)
 
 
-def test_a_mechanism_that_is_not_offered(secured: SecuredKafka) -> None:
+def test_an_unsupported_mechanism(secured: SecuredKafka) -> None:
     report = diagnose(secured, "oauth", "SASL_PLAINTEXT", **credentials())
     assert only_error(report) == ("mechanism", "SASL", 7)
     assert "it offers OAUTHBEARER" in report.findings[0].summary
     check(secured, "mechanism_not_offered", report)
 
 
-def test_a_user_that_was_revoked(secured: SecuredKafka) -> None:
+def test_a_deleted_user(secured: SecuredKafka) -> None:
     name = f"user-{uuid.uuid4().hex[:8]}"
     config = credentials("SCRAM-SHA-512", "p", name)
 
-    def gets_in() -> bool:
+    def can_authenticate() -> bool:
         return diagnose(secured, "sasl", "SASL_PLAINTEXT", **config).ok
 
     secured.add_user(name, "p", ScramMechanism.SCRAM_SHA_512)
-    wait_until(gets_in, lambda: "the user does not get in")
+    wait_until(can_authenticate, lambda: "the user cannot authenticate")
     secured.revoke_user(name, ScramMechanism.SCRAM_SHA_512)
-    wait_until(lambda: not gets_in(), lambda: "the user still gets in")
+    wait_until(lambda: not can_authenticate(), lambda: "the user can still authenticate")
     report = diagnose(secured, "sasl", "SASL_PLAINTEXT", **config)
     assert only_error(report) == ("credentials", "SASL", 7)
     check(secured, "user_revoked", report)
@@ -176,7 +177,7 @@ def test_a_user_that_was_revoked(secured: SecuredKafka) -> None:
 def test_a_token_endpoint_that_is_not_trusted(
     secured: SecuredKafka, tokens: TokenServer, tmp_path: Path
 ) -> None:
-    """No broker refused anything: there was no token to show."""
+    """The error is not a rejection by the broker: there was no token to send."""
     identity = Authority("tokens").issue("tokens", ["localhost"])
     with tokens.over_tls(identity, tmp_path) as url:
         config = {**endpoint(tokens), "sasl.oauthbearer.token.endpoint.url": url}

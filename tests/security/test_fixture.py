@@ -1,4 +1,4 @@
-"""The secured broker keeps its promises, to librdkafka: what fails elsewhere is not its fault."""
+"""The secured broker works with librdkafka: failures of other tests are not its fault."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.cluster
 def members(bootstrap: str, config: dict[str, Any]) -> int:
     client = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0, **config})
     if "oauth_cb" in config:
-        client.poll(0.5)  # tokens are asked for in here
+        client.poll(0.5)  # requests tokens
     return len(client.list_topics(timeout=60).brokers)
 
 

@@ -1,4 +1,4 @@
-"""Stores as Java makes them: the command that an error names makes PEM of each, which works."""
+"""Java stores: the command in the error message converts each to a working PEM file."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ import pytest
 import ottla
 from ottla import errors
 
-# No broker: but a JDK, which the tier of those has.
+# Needs no broker, but a JDK, which the tier of cluster tests has.
 pytestmark = pytest.mark.cluster
 
 PASSWORD = "changeit"
 FORMATS = ["JKS", "PKCS12"]
 
 
-def keytool(*words: str) -> None:
+def keytool(*arguments: str) -> None:
     done = subprocess.run(
-        ["keytool", *words, "-storepass", PASSWORD],
+        ["keytool", *arguments, "-storepass", PASSWORD],
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -31,7 +31,7 @@ def keytool(*words: str) -> None:
 
 
 def command_for(store: Path, kind: str, store_type: str) -> str:
-    """What the refusal of a store says to run."""
+    """Return the command in the error message of a store."""
     config = {
         "security.protocol": "SSL",
         f"ssl.{kind}.location": str(store),
@@ -47,13 +47,13 @@ def command_for(store: Path, kind: str, store_type: str) -> str:
 
 
 def run(command: str, directory: Path) -> None:
-    """Run it as printed, and give the password to whatever asks for one."""
-    # One after the other: keytool takes all that it is given, and leaves nothing to the next.
+    """Run the printed command, and enter the password at each prompt."""
+    # Separately: keytool reads all of its input, and leaves nothing for the next command.
     for part in command.split(" && "):
-        # Without a terminal, openssl has to be told where passwords come from.
-        asks = part.replace("openssl pkcs12", "openssl pkcs12 -passin stdin -passout stdin")
+        # Without a terminal, openssl needs options to read passwords from standard input.
+        command_line = part.replace("openssl pkcs12", "openssl pkcs12 -passin stdin -passout stdin")
         done = subprocess.run(
-            ["sh", "-c", asks],
+            ["sh", "-c", command_line],
             cwd=directory,
             input=f"{PASSWORD}\n" * 4,
             capture_output=True,
@@ -90,7 +90,7 @@ def test_a_trust_store_of_java_is_converted_as_the_error_says(
         into = ("-storetype", store_type, "-keystore", str(store))
         keytool("-importcert", "-noprompt", "-alias", name, "-file", pem, *into)
 
-    # As many bring it along: named JKS, whatever it is.
+    # Users often configure JKS, whatever the store's type.
     run(command_for(store, "truststore", "JKS"), tmp_path)
     found = tmp_path / "ca.pem"
     assert found.read_text().count("BEGIN CERTIFICATE") == 2

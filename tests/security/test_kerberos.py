@@ -1,6 +1,5 @@
-"""GSSAPI with a real key distribution center and a real broker: tickets, keys, and what is said
-when there are none. Clients run in processes of their own, since Kerberos is told by the
-environment where it is."""
+"""GSSAPI with a real key distribution center and a real broker: tickets, keytabs, and errors
+without either. Clients run in child processes, since environment variables configure Kerberos."""
 
 from __future__ import annotations
 
@@ -12,29 +11,29 @@ from pathlib import Path
 import pytest
 
 from tests.security.kdc import REALM, KeyDistributionCenter
-from tests.support.child import Ended, run_child
+from tests.support.child import ChildResult, run_child
 from tests.support.kafka_cluster import KafkaCluster
 from tests.support.kafka_node import KafkaNode
 from tests.support.ports import free_ports
 
 pytestmark = [pytest.mark.cluster, pytest.mark.kerberos]
 
-# At most 95 % of a session pass before it is renewed: what is left is the machine's.
+# Clients renew a session after at most 95 % of it: the rest is a reserve for slow machines.
 REAUTHENTICATE_MS = 6000
 _SMALL = ("-Xmx384m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 
 
 @dataclass
 class Realm:
-    """The realm, and the broker in it."""
+    """The realm and its broker."""
 
     kdc: KeyDistributionCenter
     bootstrap: str
     keytab: Path
     kafka: KafkaCluster
 
-    def client(self, program: str, config: str = "{}", cache: Path | str = "") -> Ended:
-        """Run a program that has a ticket if there is a cache."""
+    def client(self, program: str, config: str = "{}", cache: Path | str = "") -> ChildResult:
+        """Run a program; with a cache, it has a ticket."""
         topic = f"kerberos-{uuid.uuid4().hex[:8]}"
         self.kafka.create_topic(topic, 1, 1)
         missing = self.kdc.directory / "no.cache"
@@ -50,7 +49,7 @@ config |= {config}
 
 @pytest.fixture(scope="module")
 def realm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Realm]:
-    """A realm with a client, alice, and a broker."""
+    """Provide a realm with a client, alice, and a broker."""
     with KeyDistributionCenter(tmp_path_factory.mktemp("realm")) as kdc:
         broker, alice = kdc.add("kafka/localhost"), kdc.add("alice")
         (port,) = free_ports(1)
@@ -100,13 +99,13 @@ except ottla.errors.KafkaError as error:
 """
 
 
-def test_a_ticket_of_the_cache(realm: Realm) -> None:
+def test_a_ticket_from_the_cache(realm: Realm) -> None:
     ended = realm.client(WRITE_AND_READ, cache=realm.kdc.kinit("alice", realm.keytab))
     assert (ended.code, ended.output) == (0, "a b\n")
 
 
 @pytest.mark.parametrize("form", ["rows", "jaas"])
-def test_a_key(realm: Realm, form: str) -> None:
+def test_a_keytab(realm: Realm, form: str) -> None:
     if form == "rows":
         config = {"sasl.kerberos.keytab": str(realm.keytab), "sasl.kerberos.principal": "alice"}
     else:
@@ -133,7 +132,7 @@ with ottla.Client(bootstrap, config, linger_ms=0, timeout=60) as client:
 """
     ended = realm.client(program, cache=realm.kdc.kinit("alice", realm.keytab))
     assert ended.code == 0, ended.output
-    # The first connection is made to find the cluster, and is the broker's then.
+    # The bootstrap connection becomes the broker's connection.
     assert ended.output == "True 1.0\n"
 
 
@@ -145,7 +144,7 @@ def test_without_a_ticket(realm: Realm) -> None:
     assert "kafka/localhost" in ended.output
 
 
-def test_a_service_that_kerberos_does_not_know(realm: Realm) -> None:
+def test_an_unknown_service(realm: Realm) -> None:
     cache = realm.kdc.kinit("alice", realm.keytab)
     ended = realm.client(REFUSED, "{'sasl.kerberos.service.name': 'elsewhere'}", cache)
     assert ended.code == 0, ended.output
@@ -153,7 +152,7 @@ def test_a_service_that_kerberos_does_not_know(realm: Realm) -> None:
     assert "sasl.kerberos.service.name" in ended.output
 
 
-def test_a_principal_that_kerberos_does_not_know(realm: Realm) -> None:
+def test_an_unknown_principal(realm: Realm) -> None:
     config = {"sasl.kerberos.keytab": str(realm.keytab), "sasl.kerberos.principal": "mallory"}
     ended = realm.client(REFUSED, repr(config))
     assert ended.code == 0, ended.output
@@ -161,7 +160,7 @@ def test_a_principal_that_kerberos_does_not_know(realm: Realm) -> None:
     assert "sasl.kerberos.principal" in ended.output
 
 
-def test_the_doctor_says_what_to_do(realm: Realm) -> None:
+def test_the_doctor_suggests_a_fix(realm: Realm) -> None:
     program = """
 report = ottla.diagnose(bootstrap, config)
 say(*[(finding.code, finding.phase) for finding in report.findings])

@@ -1,4 +1,4 @@
-"""Every kind of listener that Kafka has: ottla writes and reads through it."""
+"""ottla writes and reads through every kind of listener of Kafka."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MECHANISMS = ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"]
 
 
 def use(secured: SecuredKafka, bootstrap: str, config: dict[str, Any]) -> None:
-    """Write to all partitions and read it back, all through one listener."""
+    """Write to all partitions and read back, all through one listener."""
     topic = f"secured-{uuid.uuid4().hex[:8]}"
     secured.create_topic(topic)
     with ottla.Client(bootstrap, config, timeout=60) as client:
@@ -27,7 +27,7 @@ def use(secured: SecuredKafka, bootstrap: str, config: dict[str, Any]) -> None:
             spread = [i % 2 for i in range(20)]
             assert producer.send_batch(topic, sent, partitions=spread).result(60) == 20
         assert sorted(values(ottla.scan(topic, client))) == sorted(sent)  # type: ignore[type-var]
-        # The broker told where to go on, and it was this listener.
+        # The broker advertises the same listener.
         assert {c.address.split()[0] for c in client.connections()} == {bootstrap}
 
 
@@ -63,16 +63,16 @@ def test_mutual_tls(secured: SecuredKafka, password: str | None) -> None:
 
 
 def test_mutual_tls_with_files(secured: SecuredKafka, tmp_path: Path) -> None:
-    trust, own = tmp_path / "authority.pem", tmp_path / "client.pem"
+    trust, identity_file = tmp_path / "authority.pem", tmp_path / "client.pem"
     trust.write_text(secured.authority.certificate)
     identity = secured.client_identity
-    own.write_text(identity.key(KEY_PASSWORD) + identity.certificate)
+    identity_file.write_text(identity.key(KEY_PASSWORD) + identity.certificate)
     config = {
         "security.protocol": "SSL",
         "ssl.truststore.type": "PEM",
         "ssl.truststore.location": str(trust),
         "ssl.keystore.type": "PEM",
-        "ssl.keystore.location": str(own),
+        "ssl.keystore.location": str(identity_file),
         "ssl.key.password": KEY_PASSWORD,
     }
     use(secured, secured.at("mtls"), config)

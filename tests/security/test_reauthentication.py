@@ -1,4 +1,4 @@
-"""Sessions that end after six seconds (KIP-368): traffic goes on over the same connections."""
+"""Sessions of six seconds (KIP-368): traffic continues on the same connections."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ def test_traffic_goes_on_through_reauthentication(secured: SecuredKafka) -> None
         sent, connections = 0, []
         while time.monotonic() < deadline:
             for mechanism, producer in producers.items():
-                told = producer.send(topics[mechanism], str(sent), partition=0).result(60)
-                assert told.offset == sent, "a record was lost, or written again"
+                metadata = producer.send(topics[mechanism], str(sent), partition=0).result(60)
+                assert metadata.offset == sent, "a lost or duplicate record"
             sent += 1
             connections.append(sorted(established({port})))
             time.sleep(0.01)
-        # The broker closes connections that do not authenticate again; these are the first ones.
+        # The broker closes connections that do not reauthenticate: these are still the first ones.
         assert len(connections[0]) == len(MECHANISMS)
         assert all(now == connections[0] for now in connections)
         for mechanism, client in clients.items():

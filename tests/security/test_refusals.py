@@ -1,6 +1,6 @@
-"""What is refused, and why: one typed error each, at once, that names the phase and the cause.
+"""Rejected connections: an immediate, typed error that names the phase and the cause.
 
-No secret is in any of them, nor in what is logged on the way.
+Neither the errors nor the logs contain secrets.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from tests.support.kafka_admin import wait_until
 
 pytestmark = pytest.mark.cluster
 
-# Far less than any time-out: what is known to be refused is not tried again.
+# Far less than any timeout: rejections are not retried.
 AT_ONCE = 25.0
 
 
 def refused(bootstrap: str, config: dict[str, Any]) -> errors.KafkaError:
-    """The error of a client that cannot get in."""
+    """Return the error of a client that cannot connect."""
     started = time.monotonic()
     with pytest.raises(errors.KafkaError) as raised:
         ottla.Client(bootstrap, config)
@@ -35,7 +35,7 @@ def refused(bootstrap: str, config: dict[str, Any]) -> errors.KafkaError:
     return raised.value
 
 
-def gets_in(secured: SecuredKafka, config: dict[str, Any]) -> bool:
+def can_authenticate(secured: SecuredKafka, config: dict[str, Any]) -> bool:
     try:
         ottla.Client(secured.at("sasl"), config).close()
     except errors.AuthenticationError:
@@ -60,8 +60,8 @@ def test_wrong_password(
     assert phase_of(error) == "SASL"
     assert error.name == "SASL_AUTHENTICATION_FAILED"
     assert mechanism in str(error)
-    for said in (str(error), repr(error), caplog.text):
-        assert "not-the-password" not in said
+    for text in (str(error), repr(error), caplog.text):
+        assert "not-the-password" not in text
 
 
 def test_unknown_user(secured: SecuredKafka) -> None:
@@ -77,11 +77,13 @@ def test_revoked_user(secured: SecuredKafka) -> None:
         "security.protocol": "SASL_PLAINTEXT",
         **credentials("SCRAM-SHA-512", "p", name),
     }
-    # The broker takes a moment to know its users.
+    # New users take effect after a moment.
     secured.add_user(name, "p", ScramMechanism.SCRAM_SHA_512)
-    wait_until(lambda: gets_in(secured, config), lambda: "the user does not get in")
+    wait_until(lambda: can_authenticate(secured, config), lambda: "the user cannot authenticate")
     secured.revoke_user(name, ScramMechanism.SCRAM_SHA_512)
-    wait_until(lambda: not gets_in(secured, config), lambda: "the user still gets in")
+    wait_until(
+        lambda: not can_authenticate(secured, config), lambda: "the user can still authenticate"
+    )
     error = refused(secured.at("sasl"), config)
     assert isinstance(error, errors.AuthenticationError)
     assert phase_of(error) == "SASL"
@@ -93,21 +95,21 @@ def test_mechanism_that_the_broker_does_not_offer(secured: SecuredKafka) -> None
     assert isinstance(error, errors.AuthenticationError)
     assert phase_of(error) == "SASL"
     assert error.name == "UNSUPPORTED_SASL_MECHANISM"
-    # It says what to use instead.
+    # The error names the supported mechanisms.
     assert "OAUTHBEARER" in str(error)
 
 
 @pytest.mark.parametrize(
-    ("listener", "words"),
+    ("listener", "message"),
     [("expired", "expired"), ("wrong_host", "elsewhere.ottla.test")],
 )
-def test_bad_certificates(secured: SecuredKafka, listener: str, words: str) -> None:
+def test_bad_certificates(secured: SecuredKafka, listener: str, message: str) -> None:
     error = refused(secured.at(listener), {"security.protocol": "SSL", **secured.tls()})
     assert phase_of(error) == "TLS"
-    assert words in str(error)
+    assert message in str(error)
 
 
-def test_host_name_check_can_be_left_out(secured: SecuredKafka) -> None:
+def test_host_name_verification_can_be_disabled(secured: SecuredKafka) -> None:
     config = {
         "security.protocol": "SSL",
         "ssl.endpoint.identification.algorithm": "",
@@ -126,7 +128,7 @@ def test_unknown_authority(secured: SecuredKafka) -> None:
     error = refused(secured.at("tls"), config)
     assert phase_of(error) == "TLS"
     assert "ssl.truststore" in str(error)
-    # Nor do the system's authorities know it.
+    # The system's authorities do not include it, either.
     error = refused(secured.at("tls"), {"security.protocol": "SSL"})
     assert phase_of(error) == "TLS"
 
@@ -175,7 +177,7 @@ def test_tls_client_on_a_plaintext_port(secured: SecuredKafka) -> None:
 def test_client_without_credentials_on_a_sasl_port(secured: SecuredKafka, listener: str) -> None:
     config = {"security.protocol": "SSL", **secured.tls()} if listener == "sasl_tls" else {}
     error = refused(secured.at(listener), config)
-    # The broker only closes the connection when it is asked something.
+    # The broker closes the connection only after a request.
     assert phase_of(error) == "Metadata"
     wanted = "SASL_SSL" if listener == "sasl_tls" else "SASL_PLAINTEXT"
     assert f"security.protocol={wanted}" in str(error)

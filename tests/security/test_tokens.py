@@ -23,7 +23,7 @@ from tests.security.token_server import (
 
 pytestmark = pytest.mark.cluster
 
-# Of a token, in seconds: enough for a machine that stands still for a while.
+# Of a token, in seconds: enough for a machine that pauses for a while.
 LIFETIME = 6
 
 
@@ -53,23 +53,23 @@ def test_unsecured_tokens_by_callback_are_renewed_with_the_session(secured: Secu
     """The broker ends a session with its token."""
     topic = f"tokens-{uuid.uuid4().hex[:8]}"
     secured.create_topic(topic)
-    # A broker's first validation loads its classes, which may outlast a token of seconds.
+    # The broker's first validation loads classes, which may take longer than a token lives.
     write(secured.at("oauth"), topic, bearer(), sasl_oauth_token=lambda: unsecured_token(USER))
-    given = []
+    issued_tokens = []
     started = time.monotonic()
 
     def token() -> tuple[str, float]:
-        given.append(unsecured_token(USER, lifetime=LIFETIME))
-        return given[-1], time.time() + LIFETIME
+        issued_tokens.append(unsecured_token(USER, lifetime=LIFETIME))
+        return issued_tokens[-1], time.time() + LIFETIME
 
     config = bearer(sasl_oauth_token=token)
     with ottla.Producer(secured.at("oauth"), **config, timeout=60) as producer:
         deadline = time.monotonic() + 120
-        while len(given) < 3 and time.monotonic() < deadline:
+        while len(issued_tokens) < 3 and time.monotonic() < deadline:
             producer.send(topic, b"x").result(60)
             time.sleep(0.02)
-    assert len(given) >= 3
-    assert time.monotonic() - started > LIFETIME, "each is used for most of its life"
+    assert len(issued_tokens) >= 3
+    assert time.monotonic() - started > LIFETIME, "each token is used for most of its lifetime"
 
 
 def test_signed_tokens_by_callback(secured: SecuredKafka, tokens: TokenServer) -> None:
@@ -78,11 +78,11 @@ def test_signed_tokens_by_callback(secured: SecuredKafka, tokens: TokenServer) -
     config = {**secured.tls(), "security.protocol": "SASL_SSL", "sasl.mechanism": "OAUTHBEARER"}
     write(secured.at("oidc"), topic, config, sasl_oauth_token=lambda: tokens.issue(USER))
 
-    def stranger() -> str:
+    def wrong_audience() -> str:
         return tokens.issue(USER, audience="another service")
 
     with pytest.raises(errors.AuthenticationError, match=r"OAUTHBEARER.*invalid_token"):
-        ottla.Client(secured.at("oidc"), config, timeout=60, sasl_oauth_token=stranger)
+        ottla.Client(secured.at("oidc"), config, timeout=60, sasl_oauth_token=wrong_audience)
 
 
 def test_client_credentials(secured: SecuredKafka, tokens: TokenServer) -> None:
@@ -105,16 +105,16 @@ def test_a_wrong_client_secret(secured: SecuredKafka, tokens: TokenServer) -> No
 
 
 def trusting(secured: SecuredKafka, *of_tokens: Authority) -> dict[str, Any]:
-    """Trust in the brokers' authority, and in others for the token endpoint."""
-    own = "".join(authority.certificate for authority in of_tokens)
+    """Trust the brokers' authority, and others for the token endpoint."""
+    certificates = "".join(authority.certificate for authority in of_tokens)
     key = "sasl.oauthbearer.token.endpoint.ssl.truststore.certificates"
-    return {**secured.tls(), key: own}
+    return {**secured.tls(), key: certificates}
 
 
 def test_client_credentials_over_https(
     secured: SecuredKafka, tokens: TokenServer, tmp_path: Path
 ) -> None:
-    """The endpoint's authority is another one than the brokers'."""
+    """The endpoint's authority differs from the brokers'."""
     topic = f"tokens-{uuid.uuid4().hex[:8]}"
     secured.create_topic(topic)
     authority = Authority("tokens")
@@ -130,7 +130,7 @@ def test_client_credentials_over_https(
 def test_the_brokers_authority_is_not_the_token_endpoints(
     secured: SecuredKafka, tokens: TokenServer, tmp_path: Path
 ) -> None:
-    """Regression: who could issue certificates for brokers could get the client's secret."""
+    """Regression: an issuer of broker certificates could get the client's secret."""
     before = tokens.issued
     identity = secured.authority.issue("tokens", ["localhost"])
     with tokens.over_tls(identity, tmp_path) as url:
@@ -143,14 +143,14 @@ def test_the_brokers_authority_is_not_the_token_endpoints(
 
 
 @pytest.mark.parametrize(
-    ("host", "known", "words"),
+    ("host", "known", "message"),
     [
         ("localhost", False, r'its issuer, "CN=tokens", is not among the trusted authorities'),
         ("elsewhere.ottla.test", True, r'for elsewhere\.ottla\.test, not for "localhost"'),
     ],
 )
 def test_a_token_endpoint_that_is_not_trusted_gets_no_secret(
-    secured: SecuredKafka, tokens: TokenServer, tmp_path: Path, host: str, known: bool, words: str
+    secured: SecuredKafka, tokens: TokenServer, tmp_path: Path, host: str, known: bool, message: str
 ) -> None:
     authority = Authority("tokens")
     before = tokens.issued
@@ -158,7 +158,7 @@ def test_a_token_endpoint_that_is_not_trusted_gets_no_secret(
         config = endpoint(tokens, **trusting(secured, *([authority] if known else [])))
         config |= {"sasl.oauthbearer.token.endpoint.url": url}
         started = time.monotonic()
-        with pytest.raises(errors.AuthenticationError, match=words) as raised:
+        with pytest.raises(errors.AuthenticationError, match=message) as raised:
             ottla.Client(secured.at("oidc"), config, timeout=60)
         assert time.monotonic() - started < 25
     assert f"no token from {url}: the token server's certificate" in str(raised.value)

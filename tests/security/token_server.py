@@ -1,4 +1,4 @@
-"""An OpenID Connect provider in a thread: its keys, and tokens for a client's id and secret.
+"""An OpenID Connect provider in a thread: serves keys, and tokens for a client id and secret.
 
 with TokenServer() as server:
     server.token_url, server.jwks_url
@@ -31,15 +31,15 @@ AUDIENCE, SCOPE = "kafka", "brokers"
 
 
 def encode(raw: bytes) -> str:
-    """Base64 for URLs without padding, as tokens have it."""
+    """Encode as URL-safe Base64 without padding, as in tokens."""
     return base64.urlsafe_b64encode(raw).rstrip(b"=").decode()
 
 
 def unsecured_token(subject: str, lifetime: float = 60) -> str:
-    """A token without a signature, which Kafka's validator for development accepts."""
+    """Return an unsigned token, which Kafka's development validator accepts."""
     now = time.time()
-    # In whole seconds, as servers say it: to a broker, whose clock has steps of a millisecond, a
-    # token of this very moment would be one of the future.
+    # In whole seconds, as servers issue them: by the broker's millisecond clock, a token issued at
+    # this very moment could be from the future.
     claims = {"sub": subject, "iat": int(now), "exp": now + lifetime}
     return f"{encode(json.dumps({'alg': 'none'}).encode())}.{encode(json.dumps(claims).encode())}."
 
@@ -55,13 +55,13 @@ class TokenServer:
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
-                self._answer(*outer._keys(self.path))
+                self._respond(*outer._keys(self.path))
 
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers.get("Content-Length", 0))).decode()
-                self._answer(*outer._token(self.path, self.headers.get("Authorization", ""), body))
+                self._respond(*outer._token(self.path, self.headers.get("Authorization", ""), body))
 
-            def _answer(self, status: int, document: dict[str, Any]) -> None:
+            def _respond(self, status: int, document: dict[str, Any]) -> None:
                 raw = json.dumps(document).encode()
                 self.send_response(status)
                 self.send_header("Content-Type", "application/json")
@@ -70,7 +70,7 @@ class TokenServer:
                 self.wfile.write(raw)
 
             def log_message(self, *_: Any) -> None:
-                """Silence: pytest's output is for tests."""
+                """Log nothing: pytest's output is for tests."""
 
         self._handler = Handler
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
@@ -80,7 +80,7 @@ class TokenServer:
         self.token_url, self.jwks_url = f"{self.issuer}/token", f"{self.issuer}/jwks"
 
     def issue(self, subject: str, audience: str = AUDIENCE, lifetime: float | None = None) -> str:
-        """A signed token."""
+        """Return a signed token."""
         now = time.time()
         claims = {
             "sub": subject,
@@ -97,7 +97,7 @@ class TokenServer:
 
     @contextmanager
     def over_tls(self, identity: Identity, directory: Path) -> Iterator[str]:
-        """Serve the same by https as well, with this certificate; the URL of the tokens."""
+        """Also serve over https with this certificate; yield the token URL."""
         pem = directory / "token-server.pem"
         pem.write_text(identity.key() + identity.certificate)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -137,13 +137,13 @@ class TokenServer:
         return 200, {"keys": [{**key, "n": _number(public.n), "e": _number(public.e)}]}
 
     def _token(self, path: str, authorization: str, body: str) -> tuple[int, dict[str, Any]]:
-        asked = parse_qs(body)
-        if path != "/token" or asked.get("grant_type") != ["client_credentials"]:
+        form = parse_qs(body)
+        if path != "/token" or form.get("grant_type") != ["client_credentials"]:
             return 400, {"error": "unsupported_grant_type"}
-        # By RFC 6749 (2.3.1) both parts are encoded as forms are; not all clients do.
+        # RFC 6749 (2.3.1) requires form encoding of both parts; not all clients apply it.
         _, _, encoded = authorization.partition("Basic ")
-        given = base64.b64decode(encoded).decode()
-        if f"{CLIENT_ID}:{CLIENT_SECRET}" not in (given, unquote_plus(given)):
+        credentials = base64.b64decode(encoded).decode()
+        if f"{CLIENT_ID}:{CLIENT_SECRET}" not in (credentials, unquote_plus(credentials)):
             return 401, {"error": "invalid_client", "error_description": "wrong client secret"}
         self.issued += 1
         token = self.issue("service")
@@ -155,7 +155,7 @@ class _Tls(ThreadingHTTPServer):
 
     def __init__(self, context: ssl.SSLContext, handler: type[BaseHTTPRequestHandler]) -> None:
         super().__init__(("127.0.0.1", 0), handler)
-        # The handshake is the connection's own thread's, at its first read.
+        # Each connection's thread performs the handshake at its first read.
         self.socket = context.wrap_socket(
             self.socket, server_side=True, do_handshake_on_connect=False
         )
@@ -163,7 +163,7 @@ class _Tls(ThreadingHTTPServer):
     def handle_error(
         self, request: socket.socket | tuple[bytes, socket.socket], where: Any
     ) -> None:
-        """Silence: clients that do not trust the certificate go away."""
+        """Ignore errors: clients that do not trust the certificate disconnect."""
 
 
 def _number(value: int) -> str:

@@ -85,7 +85,7 @@ class Paths:
                 program.chmod(0o755)
 
     @property
-    def enter(self) -> list[str]:
+    def exec_prefix(self) -> list[str]:
         """The command that runs another one where the executors' environment is."""
         mounts = (
             f"mount --bind {self.packed} {self.executors} && "
@@ -102,7 +102,7 @@ def paths(tmp_path: Path) -> Paths:
 
 @pytest.fixture
 def cluster(paths: Paths) -> Iterator[SparkCluster]:
-    with SparkCluster(workers=1, enter=paths.enter) as cluster:
+    with SparkCluster(workers=1, exec_prefix=paths.exec_prefix) as cluster:
         yield cluster
 
 

@@ -21,11 +21,11 @@ import org.apache.kafka.common.TopicPartitionInfo;
 import org.apache.kafka.common.errors.ElectionNotNeededException;
 
 /**
- * Moves the leader of every partition of some topics, over and over, until standard input ends:
- * MoveLeaders BOOTSTRAP MILLISECONDS TOPIC... Each round gives each partition a new list of replicas
- * with another broker first (one in six loses a replica, which a later round gives back), and then
- * has the preferred leaders elected. It prints one line for each partition that another broker leads
- * then, "TOPIC PARTITION OLD NEW", and "error MESSAGE" for a round that failed.
+ * Moves the leaders of some topics repeatedly, until standard input ends:
+ * MoveLeaders BOOTSTRAP MILLISECONDS TOPIC... Each round reassigns the replicas of each partition with
+ * another broker first (one in six partitions loses a replica until a later round), and then elects the
+ * preferred leaders. It prints "TOPIC PARTITION OLD NEW" for each partition with a new leader, and
+ * "error MESSAGE" for a failed round.
  */
 public final class MoveLeaders {
     private static final int ONE_REPLICA_FEWER = 6;
@@ -33,7 +33,7 @@ public final class MoveLeaders {
     private final Random random = new Random(1);
     private final Admin admin;
     private final List<String> topics;
-    /** How long a round waits for new replicas to catch up. */
+    /** The maximum wait of a round for new replicas to catch up. */
     private final long patience;
     /** The leaders that the controller has elected. */
     private final Map<TopicPartition, Integer> leaders = new HashMap<>();
@@ -48,7 +48,7 @@ public final class MoveLeaders {
         try {
             move();
         } catch (ExecutionException error) {
-            // A broker that pauses, or a new controller: the next round tries again.
+            // A paused broker or a new controller: the next round retries.
             System.out.println("error " + String.valueOf(error.getCause()).replace('\n', ' '));
         } catch (InterruptedException error) {
             Thread.currentThread().interrupt();
@@ -81,7 +81,7 @@ public final class MoveLeaders {
         elect(targets);
     }
 
-    /** Another leader than now, and the other brokers in any order. */
+    /** A new leader, followed by the other brokers in random order. */
     private List<Integer> target(List<Integer> brokers, Integer leader, int replicas) {
         List<Integer> target = new ArrayList<>(brokers);
         do {
@@ -97,7 +97,7 @@ public final class MoveLeaders {
         results.forEach((partition, error) -> {
             Integer old = leaders.get(partition);
             int preferred = targets.get(partition).get(0);
-            // Not needed: the old leader is no replica any more, and the preferred one took over then.
+            // Not needed: the old leader lost its replica, so the preferred leader took over.
             boolean leads = error.isEmpty() || error.get() instanceof ElectionNotNeededException;
             if (leads) {
                 leaders.put(partition, preferred);
@@ -122,7 +122,7 @@ public final class MoveLeaders {
             ScheduledExecutorService rounds = Executors.newSingleThreadScheduledExecutor();
             rounds.scheduleAtFixedRate(mover::round, 0, interval, TimeUnit.MILLISECONDS);
             while (System.in.read() >= 0) {
-                // Until it ends.
+                // Reads until the end.
             }
             rounds.shutdown();
             rounds.awaitTermination(30, TimeUnit.SECONDS);

@@ -1,1 +1,1 @@
-"""What tests stand on: real Kafka brokers and the jars they come from."""
+"""Test infrastructure: real Kafka brokers, networks, Spark, subprocesses and golden texts."""

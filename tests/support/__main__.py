@@ -1,4 +1,4 @@
-"""`python -m tests.support`: a real cluster to try things on, until Ctrl-C."""
+"""`python -m tests.support`: run a real cluster for experiments, until Ctrl-C."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Python programs in processes of their own, always ended: for signals, exits and forks."""
+"""Runs Python programs in child processes, for tests of signals, exits and forks.
+
+Invariant: no child outlives its test.
+"""
 
 from __future__ import annotations
 
@@ -15,26 +18,26 @@ from tests.support.jars import REPOSITORY
 
 _PRELUDE = """
 import os, signal, sys, threading, time
-# What runs in the background has it ignored, and hands that down.
+# Background processes ignore SIGINT, and their children inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 import ottla
 from ottla.testing import Fault, MockCluster
-def say(*words): print(*words, flush=True)
+def say(*values): print(*values, flush=True)
 """
 
 
 @dataclass
-class Ended:
-    """How a child ended, and what it said."""
+class ChildResult:
+    """The exit code, output and duration of a child."""
 
     code: int
     output: str
     seconds: float
-    """From its start; with an interrupt, from that."""
+    """Since its start, or since the interrupt if there was one."""
 
 
-def run_child(program: str, timeout: float = 120) -> Ended:
-    """Run a program to its end; one that hangs fails the test with what it said until then."""
+def run_child(program: str, timeout: float = 120) -> ChildResult:
+    """Run a program to its end; a timeout fails the test and shows the output so far."""
     started = time.monotonic()
     done = subprocess.run(
         [sys.executable, "-X", "faulthandler", "-c", _PRELUDE + textwrap.dedent(program)],
@@ -45,13 +48,17 @@ def run_child(program: str, timeout: float = 120) -> Ended:
         timeout=timeout,
         check=False,
     )
-    return Ended(done.returncode, done.stdout, time.monotonic() - started)
+    return ChildResult(done.returncode, done.stdout, time.monotonic() - started)
 
 
 def interrupt_child(
     program: str, ready: str = "waiting", delay: float = 0.4
-) -> tuple[Ended, float]:
-    """Run a program, press Ctrl-C a while after it said `ready`; also the seconds it then took."""
+) -> tuple[ChildResult, float]:
+    """Run a program and interrupt it `delay` seconds after it printed `ready`.
+
+    Returns:
+        The result, and the seconds from the interrupt to the next line of output.
+    """
     child = subprocess.Popen(
         [sys.executable, "-X", "faulthandler", "-c", _PRELUDE + textwrap.dedent(program)],
         stdout=subprocess.PIPE,
@@ -61,39 +68,46 @@ def interrupt_child(
     )
     assert child.stdout is not None
     with child, child.stdout:
-        said = ""
+        printed = ""
         try:
-            while ready not in said:
+            while ready not in printed:
                 line = child.stdout.readline()
-                said += line
-                assert line, f"the child ended before it waited:\n{said}"
+                printed += line
+                assert line, f"the child ended before it printed {ready!r}:\n{printed}"
             time.sleep(delay)
-            pressed = time.monotonic()
+            interrupted_at = time.monotonic()
             os.kill(child.pid, signal.SIGINT)
-            # The child tells when its wait ended: the end of Python is not what is measured.
+            # The child prints a line when its wait ends: the shutdown of Python is not measured.
             line = child.stdout.readline()
-            reacted = time.monotonic() - pressed
+            reacted = time.monotonic() - interrupted_at
             killer = threading.Timer(60, child.kill)
             killer.start()
             rest = child.stdout.read()
             code = child.wait()
             killer.cancel()
-            return Ended(code, said + line + rest, time.monotonic() - pressed), reacted
+            return ChildResult(
+                code, printed + line + rest, time.monotonic() - interrupted_at
+            ), reacted
         except BaseException:
             child.kill()
             raise
 
 
-def quickest_reaction(program: str, within: float, code: int | None = None) -> list[Ended]:
-    """Interrupt a program that says `interrupted` then; fail if it never does so in that time.
+def assert_interruptible(program: str, within: float, code: int | None = None) -> list[ChildResult]:
+    """Assert that a program prints `interrupted` within some seconds of an interrupt.
 
-    The quickest of some children counts, for a machine may stand still during any of them; how
-    they end holds for all.
+    The fastest of up to five runs counts, since CI machines pause for seconds; every run must end
+    with the expected output and exit code.
+
+    Args:
+        program: the program, which prints `waiting`, and `interrupted` after the interrupt.
+        within: the limit in seconds.
+        code: the expected exit code. Default: any.
     """
-    ended: list[Ended] = []
+    ended: list[ChildResult] = []
     times: list[float] = []
     while not times or min(times) >= within:
-        assert len(times) < 5, f"{times} seconds, not one below {within}"
+        assert len(times) < 5, f"reactions of {times} s, none below {within} s"
         child, reacted = interrupt_child(program)
         assert child.output.endswith("interrupted\n"), child.output
         assert code in (None, child.code)

@@ -1,4 +1,7 @@
-"""The real command line in a process of its own: `python -m ottla …`, always ended."""
+"""Runs the command line in a child process: `python -m ottla …`.
+
+Invariant: no command outlives its test.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from tests.support.jars import REPOSITORY
 
 _DEFAULT_SIGINT = (
     "import signal, sys\n"
-    # What runs in the background has it ignored, and hands that down.
+    # Background processes ignore SIGINT, and their children inherit that.
     "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
     "from ottla.cli import main\n"
     "sys.exit(main())"
@@ -23,8 +26,8 @@ _DEFAULT_SIGINT = (
 
 
 @dataclass
-class Ended:
-    """How a command ended, and what it printed."""
+class CommandResult:
+    """The exit code and output of a command."""
 
     code: int
     out: bytes
@@ -32,13 +35,13 @@ class Ended:
 
     @property
     def text(self) -> str:
-        """What it printed, as text."""
+        """Standard output as text."""
         return self.out.decode()
 
 
 def ottla(
     *arguments: str, stdin: bytes = b"", timeout: float = 150, env: Mapping[str, str] | None = None
-) -> Ended:
+) -> CommandResult:
     """Run a command to its end."""
     done = subprocess.run(
         [sys.executable, "-m", "ottla", *arguments],
@@ -49,19 +52,19 @@ def ottla(
         check=False,
         env={**os.environ, **(env or {})},
     )
-    return Ended(done.returncode, done.stdout, done.stderr.decode())
+    return CommandResult(done.returncode, done.stdout, done.stderr.decode())
 
 
 @contextmanager
-def running(*arguments: str, timeout: float = 150) -> Iterator[subprocess.Popen[bytes]]:
-    """Run a command beside the test; one that does not end is killed, and fails the test."""
+def running_command(*arguments: str, timeout: float = 150) -> Iterator[subprocess.Popen[bytes]]:
+    """Run a command during the `with` block; a timeout kills it and fails the test."""
     process = subprocess.Popen(
         [sys.executable, "-c", _DEFAULT_SIGINT, *arguments],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         cwd=REPOSITORY,
-        # What a reader holds back in a buffer, `select` would not tell of.
+        # Unbuffered: `select` does not see data in Python's buffers.
         bufsize=0,
     )
     killer = threading.Timer(timeout, process.kill)

@@ -1,4 +1,4 @@
-"""confluent-kafka as the second opinion: what librdkafka reads, writes and says of offsets."""
+"""confluent-kafka, to check with librdkafka what ottla wrote."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Iterable
 
 from confluent_kafka import Consumer, Message, Producer, TopicPartition
 
-_PATIENCE = 180.0
+_TIMEOUT = 180.0
 
 
 def consumer(bootstrap: str) -> Consumer:
-    """A consumer for assigned partitions, that checks CRCs and tells the ends."""
+    """Create a consumer for assigned partitions, which checks CRCs."""
     return Consumer(
         {
             "bootstrap.servers": bootstrap,
@@ -29,23 +29,23 @@ def consumer(bootstrap: str) -> Consumer:
 def read_all(
     bootstrap: str, topic: str, partitions: Iterable[int]
 ) -> dict[tuple[int, int], Message]:
-    """Every record of a topic, by partition and offset."""
+    """Return every record of a topic, by partition and offset."""
     reader = consumer(bootstrap)
     try:
         ends: dict[int, int] = {}
         assigned = []
         for partition in partitions:
-            where = TopicPartition(topic, partition)
-            low, high = reader.get_watermark_offsets(where, timeout=60)
+            target = TopicPartition(topic, partition)
+            low, high = reader.get_watermark_offsets(target, timeout=60)
             if low < high:
                 ends[partition] = high
                 assigned.append(TopicPartition(topic, partition, low))
         reader.assign(assigned)
         found: dict[tuple[int, int], Message] = {}
-        deadline = time.monotonic() + _PATIENCE
+        deadline = time.monotonic() + _TIMEOUT
         while ends:
             if time.monotonic() > deadline:
-                raise AssertionError(f"{topic}: read {len(found)} records, not read to {ends}")
+                raise AssertionError(f"{topic}: read {len(found)} records, but not up to {ends}")
             for message in reader.consume(10_000, timeout=0.2):
                 if message.error():
                     continue
@@ -53,17 +53,17 @@ def read_all(
                 assert index is not None
                 assert offset is not None
                 found[index, offset] = message
-            for place in reader.position(assigned):
-                if place.offset >= ends.get(place.partition, 1 << 62):
-                    del ends[place.partition]
+            for position in reader.position(assigned):
+                if position.offset >= ends.get(position.partition, 1 << 62):
+                    del ends[position.partition]
         return found
     finally:
         reader.close()
 
 
 def producer(bootstrap: str, **config: str | int) -> Producer:
-    """A producer; its keys have dots where these have underscores."""
-    given = {name.replace("_", "."): value for name, value in config.items()}
+    """Create a producer; underscores in keyword arguments stand for dots."""
+    named = {name.replace("_", "."): value for name, value in config.items()}
     return Producer(
-        {"bootstrap.servers": bootstrap, "log_level": 0, "message.max.bytes": 4_000_000, **given}
+        {"bootstrap.servers": bootstrap, "log_level": 0, "message.max.bytes": 4_000_000, **named}
     )

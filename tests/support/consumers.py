@@ -1,4 +1,4 @@
-"""Both kinds of consumer behind one face, so that the same test runs on either."""
+"""The blocking and the asyncio consumer behind one interface, to run the same test on both."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from typing import Any
 
 import ottla
 
-SOON = 120.0
+TIMEOUT = 120.0
 
 
-class AsyncTwin:
-    """An ``AsyncConsumer`` that is called as a ``Consumer`` is: its loop runs during each call."""
+class BlockingAsyncConsumer:
+    """An ``AsyncConsumer`` with the interface of ``Consumer``: its loop runs during each call."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self.consumer = ottla.AsyncConsumer(*args, **kwargs)
         self.loop = asyncio.new_event_loop()
 
     def run(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
-        """Wait for something, for a while at most."""
+        """Run a coroutine on the loop, with a timeout of 150 s."""
         return self.loop.run_until_complete(asyncio.wait_for(coroutine, 150))
 
     def __getattr__(self, name: str) -> Any:
@@ -50,14 +50,14 @@ class AsyncTwin:
         return record
 
     def close(self, timeout: float = 30.0) -> None:
-        """Close the consumer; the loop goes with it."""
+        """Close the consumer and its loop."""
         if not self.loop.is_closed():
             try:
                 self.run(self.consumer.close(timeout))
             finally:
                 self.loop.close()
 
-    def __enter__(self) -> AsyncTwin:
+    def __enter__(self) -> BlockingAsyncConsumer:
         self.connect()
         return self
 
@@ -74,19 +74,19 @@ class AsyncTwin:
                 self.loop.close()
 
 
-KINDS: dict[str, Any] = {"sync": ottla.Consumer, "asyncio": AsyncTwin}
+KINDS: dict[str, Any] = {"sync": ottla.Consumer, "asyncio": BlockingAsyncConsumer}
 
 
 def read(consumer: Any, count: int) -> list[ottla.Record[Any, Any]]:
-    """Poll until there are so many records."""
+    """Poll until `count` records have arrived."""
     records: list[ottla.Record[Any, Any]] = []
-    deadline = time.monotonic() + SOON
+    deadline = time.monotonic() + TIMEOUT
     while len(records) < count:
-        assert time.monotonic() < deadline, f"{len(records)} of {count} records came"
+        assert time.monotonic() < deadline, f"only {len(records)} of {count} records arrived"
         records += consumer.poll(timeout=0.5)
     return records
 
 
-def places(records: list[ottla.Record]) -> list[tuple[int, int]]:
-    """Partition and offset of each record."""
+def positions_of(records: list[ottla.Record]) -> list[tuple[int, int]]:
+    """Return the partition and offset of each record."""
     return [(record.partition, record.offset) for record in records]

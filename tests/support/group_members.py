@@ -1,7 +1,6 @@
-"""Members of one consumer group from three clients, and the ledger of what each was given.
+"""Members of one consumer group from three clients, and a log of their deliveries and commits.
 
-Each member commits what it was given, synchronously, before it asks for more; it is told to leave,
-and leaves as its client does.
+Each member commits its records synchronously before it polls again, and leaves as its client does.
 """
 
 from __future__ import annotations
@@ -20,12 +19,12 @@ import confluent_kafka
 import ottla
 from tests.support.kafka_cluster import KafkaCluster
 
-_PATIENCE = 120.0
+_TIMEOUT = 120.0
 
 
 @dataclass(frozen=True)
-class Given:
-    """Records that a member was given: a run of offsets."""
+class Delivered:
+    """A range of offsets that was delivered to a member."""
 
     member: str
     partition: int
@@ -36,7 +35,7 @@ class Given:
 
 @dataclass(frozen=True)
 class Committed:
-    """An offset that a member committed, as its client told."""
+    """An offset that a member committed, as its client reported."""
 
     member: str
     partition: int
@@ -45,43 +44,43 @@ class Committed:
 
 
 @dataclass
-class Ledger:
-    """What happened, in the order in which it was told."""
+class DeliveryLog:
+    """Deliveries and commits, in the order of their reports."""
 
-    given: list[Given] = field(default_factory=list)
+    delivered: list[Delivered] = field(default_factory=list)
     committed: list[Committed] = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def give(self, member: str, partition: int, first: int, last: int) -> None:
-        """A member was given offsets ``first`` to ``last``."""
+    def record_delivery(self, member: str, partition: int, first: int, last: int) -> None:
+        """Record the delivery of offsets ``first`` to ``last``."""
         with self._lock:
-            self.given.append(Given(member, partition, first, last, time.monotonic()))
+            self.delivered.append(Delivered(member, partition, first, last, time.monotonic()))
 
-    def commit(self, member: str, partition: int, offset: int) -> None:
-        """A member has committed."""
+    def record_commit(self, member: str, partition: int, offset: int) -> None:
+        """Record a commit."""
         with self._lock:
             self.committed.append(Committed(member, partition, offset, time.monotonic()))
 
-    def busy(self) -> set[str]:
-        """The clients that were given anything."""
+    def active_clients(self) -> set[str]:
+        """Return the clients with at least one delivery."""
         with self._lock:
-            return {run.member.split("-")[0] for run in self.given}
+            return {run.member.split("-")[0] for run in self.delivered}
 
     def missing(self, ends: dict[int, int]) -> dict[int, int]:
-        """For each partition, the first offset that nobody was given."""
+        """Return the first undelivered offset of each partition that has one."""
         with self._lock:
-            given = sorted(self.given, key=lambda run: (run.partition, run.first))
+            given = sorted(self.delivered, key=lambda run: (run.partition, run.first))
         reached = dict.fromkeys(ends, 0)
         for run in given:
             if run.first <= reached[run.partition] <= run.last:
                 reached[run.partition] = run.last + 1
         return {p: offset for p, offset in reached.items() if offset < ends[p]}
 
-    def repeated_after_commit(self, slack: float) -> list[tuple[Given, Committed]]:
-        """Runs given although they lie before what was committed ``slack`` seconds earlier."""
+    def repeated_after_commit(self, slack: float) -> list[tuple[Delivered, Committed]]:
+        """Return deliveries that repeat offsets committed at least ``slack`` seconds earlier."""
         return [
             (run, commit)
-            for run in self.given
+            for run in self.delivered
             for commit in self.committed
             if commit.partition == run.partition
             and run.first < commit.offset
@@ -90,12 +89,12 @@ class Ledger:
 
 
 class Member(Protocol):
-    """A member that is running."""
+    """A running member."""
 
     name: str
 
     def leave(self) -> None:
-        """Leave the group and end; raises what went wrong."""
+        """Leave the group and end; raises the member's error, if any."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +106,7 @@ class Group:
     topic: str
     protocol: str
     assignor: str
-    ledger: Ledger
+    log: DeliveryLog
 
 
 _JAVA = {
@@ -119,11 +118,11 @@ _JAVA = {
 
 
 class JavaMember:
-    """Kafka's own VerifiableConsumer, which tells what it does as JSON."""
+    """Kafka's VerifiableConsumer, which reports events as JSON."""
 
     def __init__(self, name: str, group: Group) -> None:
         self.name = name
-        self._ledger = group.ledger
+        self._log = group.log
         arguments = [
             *("--bootstrap-server", group.kafka.bootstrap, "--topic", group.topic),
             *("--group-id", group.group_id, "--group-protocol", group.protocol),
@@ -150,21 +149,21 @@ class JavaMember:
             for part in event["partitions"]:
                 assert part["count"] == part["maxOffset"] - part["minOffset"] + 1, part
                 given = part["partition"], part["minOffset"], part["maxOffset"]
-                self._ledger.give(self.name, *given)
+                self._log.record_delivery(self.name, *given)
         elif event.get("name") == "offsets_committed" and event.get("success"):
             for part in event["offsets"]:
-                self._ledger.commit(self.name, part["partition"], part["offset"])
+                self._log.record_commit(self.name, part["partition"], part["offset"])
 
     def leave(self) -> None:
-        """As by a service manager: SIGTERM."""
+        """Send SIGTERM, as a service manager does."""
         self._process.terminate()
         try:
-            self._process.wait(_PATIENCE)
+            self._process.wait(_TIMEOUT)
         except subprocess.TimeoutExpired:
             self._process.kill()
             raise
         finally:
-            self._reader.join(_PATIENCE)
+            self._reader.join(_TIMEOUT)
 
 
 class _ThreadMember:
@@ -181,21 +180,21 @@ class _ThreadMember:
         raise NotImplementedError
 
     def leave(self) -> None:
-        """Leave between two polls."""
+        """Leave after the current poll."""
         self._leaving.set()
         try:
-            self._done.result(_PATIENCE)
+            self._done.result(_TIMEOUT)
         finally:
             self._pool.shutdown(wait=False)
 
-    def _give(self, offsets: dict[int, list[int]]) -> None:
+    def _record_delivery(self, offsets: dict[int, list[int]]) -> None:
         for partition, found in offsets.items():
             assert found == list(range(found[0], found[-1] + 1)), f"{self.name}: {found}"
-            self._group.ledger.give(self.name, partition, found[0], found[-1])
+            self._group.log.record_delivery(self.name, partition, found[0], found[-1])
 
 
 class ConfluentMember(_ThreadMember):
-    """confluent-kafka, which is librdkafka."""
+    """A member of confluent-kafka (librdkafka)."""
 
     def _consume(self) -> None:
         config: dict[str, Any] = {
@@ -221,24 +220,26 @@ class ConfluentMember(_ThreadMember):
                     offsets.setdefault(partition, []).append(offset)
                 if not offsets:
                     continue
-                self._give(offsets)
-                places = [
+                self._record_delivery(offsets)
+                positions = [
                     confluent_kafka.TopicPartition(self._group.topic, partition, found[-1] + 1)
                     for partition, found in offsets.items()
                 ]
                 try:
-                    done = consumer.commit(offsets=places, asynchronous=False)
+                    done = consumer.commit(offsets=positions, asynchronous=False)
                 except confluent_kafka.KafkaException:
-                    continue  # the group is being rebalanced: somebody else is given them again
-                for place in done or []:
-                    if place.error is None:
-                        self._group.ledger.commit(self.name, place.partition, place.offset)
+                    continue  # rebalancing: another member gets these records again
+                for position in done or []:
+                    if position.error is None:
+                        self._group.log.record_commit(
+                            self.name, position.partition, position.offset
+                        )
         finally:
             consumer.close()
 
 
 class OttlaMember(_ThreadMember):
-    """Ottla."""
+    """A member of ottla."""
 
     def _consume(self) -> None:
         config: dict[str, Any] = {"group_protocol": self._group.protocol}
@@ -259,19 +260,19 @@ class OttlaMember(_ThreadMember):
                     offsets.setdefault(record.partition, []).append(record.offset)
                 if not offsets:
                     continue
-                self._give(offsets)
-                places = {
+                self._record_delivery(offsets)
+                positions = {
                     (self._group.topic, partition): found[-1] + 1
                     for partition, found in offsets.items()
                 }
                 try:
-                    consumer.commit(places)
+                    consumer.commit(positions)
                 except ottla.errors.KafkaError as error:
                     if error.name not in REBALANCING:
                         raise
                     continue
-                for (_, partition), offset in places.items():
-                    self._group.ledger.commit(self.name, partition, offset)
+                for (_, partition), offset in positions.items():
+                    self._group.log.record_commit(self.name, partition, offset)
 
 
 REBALANCING = {
@@ -281,7 +282,7 @@ REBALANCING = {
     "STALE_MEMBER_EPOCH",
     "FENCED_MEMBER_EPOCH",
 }
-"""What a commit says that came too late."""
+"""The error codes of a commit after a rebalance."""
 
 KINDS: dict[str, Callable[[str, Group], Member]] = {
     "java": JavaMember,

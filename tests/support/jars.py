@@ -1,6 +1,6 @@
-"""Where the Java artifacts are that `make test` fetched.
+"""Locates the Java artifacts that `make test` fetches.
 
-A missing artifact is an error that names the repair, never a reason to skip.
+A missing artifact is an error that names the fix, never a reason to skip.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 
 
 class MissingPrerequisiteError(RuntimeError):
-    """Something that a test needs is not on this machine; the message says how to get it."""
+    """A prerequisite of a test is missing; the message tells how to install it."""
 
 
 def jar_directory(name: str) -> Path:
-    """The directory of one call of tools/jars.sh: brokers, oracle, spark, kafka-3.9, kafka-2.8."""
+    """Return a directory of tools/jars.sh: brokers, oracle, spark, kafka-3.9 or kafka-2.8."""
     base = Path(os.environ.get("OTTLA_JARS", REPOSITORY / ".ottla-build" / "jars"))
     if not (base / f"{name}.stamp").is_file():
         raise MissingPrerequisiteError(
@@ -27,22 +27,22 @@ def jar_directory(name: str) -> Path:
 
 
 def jars(name: str) -> list[Path]:
-    """All jars of one directory, sorted."""
+    """Return all jars of a directory, sorted."""
     return sorted(jar_directory(name).glob("*.jar"))
 
 
 def spark_connector() -> str:
-    """Spark's own Kafka connector, as the value of `spark.jars`."""
+    """Return Spark's own Kafka connector, as a value of `spark.jars`."""
     return ",".join(str(jar) for jar in jars("spark"))
 
 
 def java() -> str:
-    """The Java launcher."""
+    """Return the path of the Java launcher."""
     home = os.environ.get("JAVA_HOME")
     found = shutil.which("java", path=f"{home}/bin") if home else None
     found = found or shutil.which("java")
     if found is None:
         raise MissingPrerequisiteError(
-            "no Java on PATH: `tools/prerequisites.sh test` says how to get it"
+            "no Java on PATH: `tools/prerequisites.sh test` tells how to install it"
         )
     return found

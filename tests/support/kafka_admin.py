@@ -1,6 +1,6 @@
-"""Topics of the real cluster, through confluent-kafka: a Java tool takes 1.5 s a call.
+"""Administers the topics of a real cluster through confluent-kafka: a Java tool takes 1.5 s a call.
 
-The client under test is not used here, so that a bug in it cannot hide itself.
+The client under test is not used here: its bugs must not hide themselves.
 """
 
 from __future__ import annotations
@@ -18,30 +18,30 @@ from confluent_kafka.cimpl import NewTopic
 
 from tests.support.jars import REPOSITORY, jar_directory, java
 
-# Of one answer, and of a state: CI's machines are slow, and stand still now and then.
-_ANSWER = 20.0
-_PATIENCE = 120.0
+# Timeouts in seconds of a request and of a wait: CI machines are slow and pause for seconds.
+_REQUEST_TIMEOUT = 20.0
+_WAIT_TIMEOUT = 120.0
 
 
 class ClusterTimeoutError(AssertionError):
-    """The cluster did not reach a state in time; the message says which, and what it was."""
+    """The cluster did not reach a state in time; the message names both states."""
 
 
 @dataclass
 class LeaderMoves:
-    """What `KafkaAdmin.moving_leaders` has done so far."""
+    """The progress of `KafkaAdmin.moving_leaders`."""
 
     moves: list[tuple[str, int, int, int]] = field(default_factory=list)
-    """Topic, partition, the old leader and the new one."""
+    """Topic, partition, old leader, new leader."""
     errors: list[str] = field(default_factory=list)
-    """Why rounds failed: the controller moved, or a broker gave no response."""
+    """Errors of failed rounds: the controller moved, or a broker did not respond."""
 
 
 class KafkaAdmin:
-    """What tests ask of, and do to, the topics of a cluster.
+    """Creates, deletes, inspects and moves topics.
 
-    Metadata reaches the brokers one after the other, so each live broker is asked, and a wait ends
-    when all of them agree.
+    Metadata reaches brokers one after the other: requests go to every live broker, and a wait ends
+    once all of them agree.
     """
 
     def __init__(self, bootstrap: str, live: Callable[[], Sequence[str]]) -> None:
@@ -51,8 +51,8 @@ class KafkaAdmin:
         self._views: dict[str, AdminClient] = {}
 
     def brokers(self) -> dict[int, str | None]:
-        """The racks of the brokers that are alive, by id."""
-        nodes = self._client.describe_cluster(request_timeout=_ANSWER).result().nodes
+        """Return the racks of the live brokers, by id."""
+        nodes = self._client.describe_cluster(request_timeout=_REQUEST_TIMEOUT).result().nodes
         return {node.id: node.rack for node in nodes}
 
     def create_topic(
@@ -68,7 +68,7 @@ class KafkaAdmin:
             self.wait_for_isr(name, partition, replication)
 
     def create_topic_led_by(self, name: str, leaders: Sequence[int]) -> None:
-        """Create a topic without copies: partition 0 on the first of these brokers, and so on."""
+        """Create a topic with one replica: partition 0 on the first of these brokers, and so on."""
         self._create(NewTopic(name, len(leaders), replica_assignment=[[it] for it in leaders]))
         for partition in range(len(leaders)):
             self.wait_for_isr(name, partition, 1)
@@ -78,51 +78,53 @@ class KafkaAdmin:
         try:
             created.result()
         except KafkaException as error:
-            # It asks again when a broker was too slow to answer, and had made it by then.
+            # librdkafka retries after a slow response, when the topic may exist already.
             if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
                 raise
 
     def delete_topic(self, name: str) -> None:
-        """Delete a topic and wait until it has gone."""
+        """Delete a topic and wait until no broker knows it."""
         self._client.delete_topics([name], operation_timeout=60)[name].result()
         wait_until(
             lambda: not any(self._partitions(name, view) for view in self._live()),
-            lambda: f"{name} is still there",
+            lambda: f"{name} still exists",
         )
 
     def delete_records(self, topic: str, partition: int, before: int) -> None:
-        """Delete what lies before an offset, as retention would."""
-        where = TopicPartition(topic, partition, before)
-        for done in self._client.delete_records([where], operation_timeout=60).values():
+        """Delete the records before an offset, as retention does."""
+        position = TopicPartition(topic, partition, before)
+        for done in self._client.delete_records([position], operation_timeout=60).values():
             done.result()
 
     def leader_of(self, topic: str, partition: int = 0) -> int:
-        """The leader's broker id, -1 if there is none or the brokers disagree."""
+        """Return the leader's broker id, or -1 if there is none or the brokers disagree."""
         leaders = {leader for leader, _ in self._states(topic, partition)}
         return leaders.pop() if len(leaders) == 1 else -1
 
     def isr_of(self, topic: str, partition: int = 0) -> list[int]:
-        """The broker ids in sync by all accounts, sorted."""
+        """Return the broker ids that all brokers report as in sync, sorted."""
         views = [isr for _, isr in self._states(topic, partition)]
         return sorted(set.intersection(*views)) if views else []
 
     def end_offset(self, topic: str, partition: int = 0) -> int:
-        """The high watermark: the offset that the next record gets."""
-        where = TopicPartition(topic, partition)
+        """Return the high watermark: the offset of the next record."""
+        position = TopicPartition(topic, partition)
         latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
         found: list[int] = []
 
-        def told() -> bool:
-            answer = self._client.list_offsets({where: latest}, request_timeout=_ANSWER)
-            found.append(int(answer[where].result().offset))
+        def request() -> bool:
+            response = self._client.list_offsets(
+                {position: latest}, request_timeout=_REQUEST_TIMEOUT
+            )
+            found.append(int(response[position].result().offset))
             return True
 
-        # Whoever led the partition a moment ago may be asked first.
-        wait_until(told, lambda: f"the end of {topic}-{partition} is not told")
+        # The request may reach a broker that has just lost the leadership.
+        wait_until(request, lambda: f"no end offset of {topic}-{partition}")
         return found[0]
 
     def wait_for_isr(
-        self, topic: str, partition: int = 0, size: int = 3, timeout: float = _PATIENCE
+        self, topic: str, partition: int = 0, size: int = 3, timeout: float = _WAIT_TIMEOUT
     ) -> None:
         """Wait until a partition has a leader and `size` in-sync replicas."""
         wait_until(
@@ -131,15 +133,15 @@ class KafkaAdmin:
             ),
             lambda: (
                 f"{topic}-{partition}: leader {self.leader_of(topic, partition)}, "
-                f"in sync {self.isr_of(topic, partition)}, wanted {size}"
+                f"in sync {self.isr_of(topic, partition)}, expected {size}"
             ),
             timeout,
         )
 
     def wait_for_new_leader(
-        self, topic: str, partition: int, old: int, timeout: float = _PATIENCE
+        self, topic: str, partition: int, old: int, timeout: float = _WAIT_TIMEOUT
     ) -> int:
-        """Wait until another broker than `old` leads a partition; its id."""
+        """Wait until a broker other than `old` leads a partition; return its id."""
         wait_until(
             lambda: self.leader_of(topic, partition) not in (old, -1),
             lambda: f"{topic}-{partition} is still led by {self.leader_of(topic, partition)}",
@@ -149,11 +151,10 @@ class KafkaAdmin:
 
     @contextmanager
     def moving_leaders(self, topics: Sequence[str], interval: float = 1.0) -> Iterator[LeaderMoves]:
-        """Move the leader of every partition of `topics` each `interval` seconds, until the block
-        ends: by reassignment of the replicas and preferred leader election.
+        """Move every leader of `topics` each `interval` seconds, until the block ends.
 
-        A Java process does it: confluent-kafka has no `alterPartitionReassignments`. The block
-        starts with the first move.
+        A Java process reassigns the replicas and elects preferred leaders: confluent-kafka has no
+        `alterPartitionReassignments`. The block starts after the first move.
         """
         milliseconds = str(round(interval * 1000))
         result, started = LeaderMoves(), threading.Event()
@@ -179,19 +180,19 @@ class KafkaAdmin:
             reader = threading.Thread(target=collect, args=(iter(process.stdout),), daemon=True)
             reader.start()
             try:
-                if not started.wait(_PATIENCE):
+                if not started.wait(_WAIT_TIMEOUT):
                     raise ClusterTimeoutError(f"no leader moved: {result.errors}")
                 yield result
                 assert process.poll() is None, "the process that moves leaders ended"
                 process.stdin.close()
-                process.wait(_PATIENCE)
+                process.wait(_WAIT_TIMEOUT)
             finally:
                 process.kill()
-                # Nobody may close a pipe that a thread still reads.
+                # The pipe must not be closed while the thread reads it.
                 reader.join()
 
-    def members(self, timeout: float = _ANSWER) -> set[int]:
-        """The brokers that all live brokers know as alive."""
+    def members(self, timeout: float = _REQUEST_TIMEOUT) -> set[int]:
+        """Return the brokers that every live broker reports as alive."""
         views = [
             set(self._view(view).list_topics(timeout=timeout).brokers) for view in self._live()
         ]
@@ -202,23 +203,23 @@ class KafkaAdmin:
         return [self._partitions(topic, v).get(partition, nothing) for v in self._live()]
 
     def _partitions(self, topic: str, view: str) -> dict[int, tuple[int, set[int]]]:
-        metadata = self._view(view).list_topics(topic, timeout=_ANSWER).topics.get(topic)
+        metadata = self._view(view).list_topics(topic, timeout=_REQUEST_TIMEOUT).topics.get(topic)
         if metadata is None or metadata.error is not None:
             return {}
         return {p.id: (p.leader, set(p.isrs)) for p in metadata.partitions.values()}
 
     def _view(self, address: str) -> AdminClient:
-        # librdkafka connects to the brokers it has learnt of only when it needs them, so that a
-        # client with one bootstrap server goes on asking that one.
+        # librdkafka connects to other brokers only on demand, so a client with one bootstrap server
+        # keeps sending its metadata requests there.
         if address not in self._views:
             self._views[address] = _connect(address)
         return self._views[address]
 
 
 def wait_until(
-    condition: Callable[[], bool], state: Callable[[], str], timeout: float = _PATIENCE
+    condition: Callable[[], bool], state: Callable[[], str], timeout: float = _WAIT_TIMEOUT
 ) -> None:
-    """Poll until the condition holds; a broker that does not answer counts as not yet."""
+    """Poll until the condition holds; a broker that does not respond counts as false."""
     deadline = time.monotonic() + timeout
     last: KafkaException | None = None
     while time.monotonic() < deadline:
@@ -235,12 +236,12 @@ def wait_until(
 
 
 def _connect(bootstrap: str) -> AdminClient:
-    # Killed brokers are the suite's daily bread; librdkafka's word on each is noise.
+    # Tests kill brokers all the time: librdkafka's log lines about them are noise.
     return AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
 
 
 def _java_source(name: str) -> list[str]:
-    # Log4j's own configuration prints errors to standard output, which is read here.
+    # By default, Log4j prints errors to standard output, which is parsed here.
     quiet = ["-Dorg.apache.logging.log4j.level=OFF", "-Xmx256m", "-XX:TieredStopAtLevel=1"]
     source = REPOSITORY / "tests" / "support" / name
     return [java(), *quiet, "-cp", f"{jar_directory('brokers')}/*", str(source)]

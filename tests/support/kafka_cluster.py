@@ -1,11 +1,11 @@
-"""A real Kafka cluster on loopback: combined KRaft nodes, one process each, racks and all.
+"""A real Kafka cluster on loopback: combined KRaft nodes with racks, one process each.
 
     with KafkaCluster() as kafka:
         kafka.create_topic("orders", partitions=3)
         kafka.kill(kafka.leader_of("orders", 0))
 
-Used by the fixture `kafka`, by benches/peers and by hand (`python -m tests.support`). Every
-configuration that is not Kafka's default is in `kafka_properties`, with its reason.
+Used by the fixture `kafka`, by benches/peers and by hand (`python -m tests.support`). All
+configuration that differs from Kafka's defaults is in `kafka_properties`, with its reason.
 """
 
 from __future__ import annotations
@@ -32,33 +32,33 @@ from tests.support.ports import free_ports
 
 _SUPPORT = REPOSITORY / "tests" / "support"
 
-# Sets of jars that tools/jars.sh fetches: today's brokers, and older ones.
+# Sets of jars that tools/jars.sh fetches: current brokers, and older ones.
 CURRENT = "brokers"
 ZOOKEEPER_RELEASES = ("kafka-2.8",)
 OLDER = ("kafka-3.9", *ZOOKEEPER_RELEASES)
 OLDEST = "kafka-2.8"
 
-# Many short-lived JVMs on few cores; a benchmark wants LONG_LIVED.
+# Options for many short-lived JVMs on few cores; benchmarks use LONG_LIVED.
 _SHORT_LIVED = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 LONG_LIVED = ("-Xms1g", "-Xmx1g", "-XX:+UseG1GC")
-_ATTEMPTS_TO_HEAL = 2
+_HEAL_ATTEMPTS = 2
 _SESSION = "broker.session.timeout.ms"
 
 
 @dataclass(frozen=True)
 class Host:
-    """Where a broker runs: its address, and a command that runs another one there."""
+    """A host for a broker: its address, and a command prefix that runs programs there."""
 
     address: str = "127.0.0.1"
-    enter: Sequence[str] = ()
+    exec_prefix: Sequence[str] = ()
 
 
-# More configuration, the same for all brokers or made for each.
+# Additional configuration, the same for all brokers or computed for each.
 Config: TypeAlias = Mapping[str, str] | Callable[[KafkaNode], Mapping[str, str]]
 
 
 class KafkaCluster(KafkaAdmin):
-    """Brokers that start together, die one by one, and leave nothing behind."""
+    """A cluster whose brokers start together and may be killed one by one; leaves no files."""
 
     def __init__(
         self,
@@ -79,21 +79,23 @@ class KafkaCluster(KafkaAdmin):
         self._not_healed: list[RuntimeError] = []
         jvm = [*jvm, *self._jvm()]
         if release in ZOOKEEPER_RELEASES:
-            self._place_with_zookeeper(brokers, racks, jvm)
+            self._configure_zookeeper(brokers, racks, jvm)
         else:
-            self._place(brokers, racks, jvm, [hosts[i % len(hosts)] for i in range(brokers)])
+            self._configure_kraft(
+                brokers, racks, jvm, [hosts[i % len(hosts)] for i in range(brokers)]
+            )
         for node in self.nodes.values():
             node.properties |= config(node) if callable(config) else config or {}
         super().__init__(self.bootstrap, self._live_addresses)
 
-    def _place(
+    def _configure_kraft(
         self, brokers: int, racks: Sequence[str], jvm: list[str], hosts: Sequence[Host]
     ) -> None:
         ports = free_ports(2 * brokers)
         voters = ",".join(
             f"{i + 1}@{hosts[i].address}:{ports[brokers + i]}" for i in range(brokers)
         )
-        # The first bit is clear, or one id in 64 would start with "-" and be taken for an option.
+        # With the first bit set, one id in 64 would start with "-" and be parsed as an option.
         random = bytes([uuid.uuid4().bytes[0] & 0x7F]) + uuid.uuid4().bytes[1:]
         cluster_id = base64.urlsafe_b64encode(random).decode().rstrip("=")
         for i, host in enumerate(hosts):
@@ -111,11 +113,11 @@ class KafkaCluster(KafkaAdmin):
                 properties,
                 jvm,
                 host=host.address,
-                enter=host.enter,
+                exec_prefix=host.exec_prefix,
                 cluster_id=cluster_id,
             )
 
-    def _place_with_zookeeper(self, brokers: int, racks: Sequence[str], jvm: list[str]) -> None:
+    def _configure_zookeeper(self, brokers: int, racks: Sequence[str], jvm: list[str]) -> None:
         zookeeper_port, *ports = free_ports(1 + brokers)
         home = self.directory / "zookeeper"
         self.servers.append(
@@ -138,11 +140,11 @@ class KafkaCluster(KafkaAdmin):
 
     @property
     def bootstrap(self) -> str:
-        """All brokers' addresses, as `bootstrap.servers`."""
+        """All brokers' addresses, as a value of `bootstrap.servers`."""
         return ",".join(node.address for node in self.nodes.values())
 
     def start(self) -> KafkaCluster:
-        """Start all nodes together and wait until all are members; raises with a log if not."""
+        """Start all nodes and wait until all are members; an error contains the broker's log."""
         atexit.register(self.stop)
         try:
             for node in [*self.servers, *self.nodes.values()]:
@@ -154,7 +156,7 @@ class KafkaCluster(KafkaAdmin):
         return self
 
     def stop(self) -> None:
-        """Kill the brokers and delete what they wrote."""
+        """Kill the brokers and delete their files."""
         atexit.unregister(self.stop)
         for node in [*self.nodes.values(), *self.servers]:
             node.remove()
@@ -162,24 +164,24 @@ class KafkaCluster(KafkaAdmin):
             self.directory.rmdir()
 
     def kill(self, broker_id: int) -> None:
-        """SIGKILL a broker; its port refuses connections when this returns."""
-        calm = kafka_properties.SETTINGS[_SESSION]
-        if len(self.nodes) > 1 and self.nodes[broker_id].properties.get(_SESSION) == calm:
+        """Send SIGKILL to a broker; afterwards, its port refuses connections."""
+        default = kafka_properties.SETTINGS[_SESSION]
+        if len(self.nodes) > 1 and self.nodes[broker_id].properties.get(_SESSION) == default:
             raise RuntimeError(
-                "this cluster would not notice for a minute: mark the test `fault`, or give its"
-                " cluster kafka_properties.FAST_FAILOVER"
+                "this cluster would detect the failure only after a minute: mark the test `fault`,"
+                " or configure the cluster with kafka_properties.FAST_FAILOVER"
             )
         self.nodes[broker_id].kill()
 
     def restart(self, broker_id: int) -> None:
-        """Start a broker again (after a clean shutdown, if it runs) and wait until it is back."""
+        """Restart a broker, cleanly if it is running, and wait until it is a member."""
         node = self.nodes[broker_id]
         node.shut_down()
         node.start()
         self._wait_for_all()
 
     def move(self, ports: Sequence[int]) -> None:
-        """Stop all brokers and start them, with all that they have, at other ports."""
+        """Restart all brokers with their data at other ports."""
         for node in self.nodes.values():
             node.kill()
         for node, port in zip(self.nodes.values(), ports, strict=True):
@@ -193,12 +195,12 @@ class KafkaCluster(KafkaAdmin):
         self._wait_for_all()
 
     def heal(self) -> None:
-        """Bring back whatever a test stopped.
+        """Restart or resume the brokers that a test stopped.
 
-        What can't be brought back twice is given up (a full disk, say), so that all other tests
-        fail at once and with its reason, and do not each wait for it.
+        After two failures (a full disk, for example) it raises the first error at once, so that the
+        remaining tests fail with that reason and without a wait.
         """
-        if len(self._not_healed) >= _ATTEMPTS_TO_HEAL:
+        if len(self._not_healed) >= _HEAL_ATTEMPTS:
             raise self._not_healed[0]
         for node in self.nodes.values():
             node.resume()
@@ -228,7 +230,7 @@ class KafkaCluster(KafkaAdmin):
         return done.stdout
 
     def start_tool(self, main: str, *arguments: str) -> subprocess.Popen[str]:
-        """Start a Java command that goes on until it is told to end; its output is a pipe."""
+        """Start a Java command that runs until it is terminated; its output is a pipe."""
         return subprocess.Popen(
             self._tool(main, *arguments),
             stdin=subprocess.DEVNULL,
@@ -263,20 +265,24 @@ class KafkaCluster(KafkaAdmin):
 
     def _wait_for_all(self) -> None:
         started = time.monotonic()
-        wanted = {n for n, node in self.nodes.items() if node.pid is not None}
+        expected = {n for n, node in self.nodes.items() if node.pid is not None}
 
         def alive() -> bool:
-            for node_id in wanted:
+            for node_id in expected:
                 if self.nodes[node_id].pid is None:
-                    raise self._failure(node_id, "ended while starting")
-            # Not longer: meanwhile nobody sees that the one who is asked has ended.
-            return wanted <= self.members(timeout=5)
+                    raise self._failure(node_id, "ended during its start")
+            # A longer timeout would delay the check above.
+            return expected <= self.members(timeout=5)
 
         try:
-            wait_until(alive, lambda: f"alive are {sorted(self.members())}", self._start_timeout)
+            wait_until(
+                alive, lambda: f"live brokers: {sorted(self.members())}", self._start_timeout
+            )
         except (ClusterTimeoutError, KafkaException) as error:
             seconds = time.monotonic() - started
-            raise self._failure(min(wanted), f"not ready after {seconds:.0f} s: {error}") from error
+            raise self._failure(
+                min(expected), f"not ready after {seconds:.0f} s: {error}"
+            ) from error
 
     def _failure(self, node_id: int, what: str) -> RuntimeError:
         return RuntimeError(

@@ -1,7 +1,7 @@
-"""One server process: its configuration, its log, its life and death.
+"""One server process: its configuration, log and lifecycle.
 
-A node never outlives the process that started it, however that one ends: a watcher in the
-node's process group sees the end of a pipe, kills the broker and removes its data.
+Invariant: a node never outlives the process that started it, however that one ends: a watcher in
+the node's process group reads a pipe until its end, then kills the broker and removes its data.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import IO
 from tests.support.jars import java
 
 # $0 is the node's directory, "$@" the broker. After exec, $$ is the broker itself.
-_WATCHED = """
+_START_SCRIPT = """
 exec 3<&0 </dev/null
 (cat <&3 >/dev/null; kill -9 $$; rm -rf "$0"; rmdir "$(dirname "$0")" 2>/dev/null) >/dev/null 2>&1 &
 exec 3<&-
@@ -31,7 +31,7 @@ exec "$@"
 
 @dataclass
 class KafkaNode:
-    """A server process: a combined broker and controller if nothing else is said."""
+    """A server process, by default a combined broker and controller."""
 
     node_id: int
     directory: Path
@@ -39,31 +39,31 @@ class KafkaNode:
     properties: dict[str, str]
     jvm: list[str] = field(default_factory=list)
     host: str = "127.0.0.1"
-    # A command that runs another one elsewhere: `ip netns exec NAME`.
-    enter: Sequence[str] = ()
+    # A command prefix that runs the process on another host: `ip netns exec NAME`.
+    exec_prefix: Sequence[str] = ()
     main: str = "kafka.Kafka"
-    # KRaft's storage is formatted with it before the first start; without, there is none.
+    # Formats KRaft's storage before the first start; None for ZooKeeper.
     cluster_id: str | None = None
     _process: subprocess.Popen[bytes] | None = None
     _lifeline: IO[bytes] | None = None
 
     @property
     def address(self) -> str:
-        """What clients connect to."""
+        """The address of its listener."""
         return f"{self.host}:{self.port}"
 
     @property
     def log(self) -> Path:
-        """All that the broker printed, of all its starts."""
+        """The output of all its starts."""
         return self.directory / "broker.log"
 
     @property
     def pid(self) -> int | None:
-        """The broker's process id while it runs."""
+        """The broker's process id; None if it is not running."""
         return self._process.pid if self._process and self._process.poll() is None else None
 
     def start(self) -> None:
-        """Start the broker, formatting its storage before the first time; returns at once."""
+        """Start the broker, without waiting; formats its storage before the first start."""
         if self.pid is not None:
             return
         self._reap()
@@ -75,10 +75,10 @@ class KafkaNode:
             format_storage = [java(), *self.jvm, "kafka.tools.StorageTool", "format"]
             format_storage += ["--ignore-formatted", "-t", self.cluster_id, "-c", str(config)]
         serve = [*self.jvm, self.main, str(config)]
-        script = _WATCHED.replace("{format_storage}", shlex.join(format_storage))
+        script = _START_SCRIPT.replace("{format_storage}", shlex.join(format_storage))
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
-                [*self.enter, "/bin/sh", "-c", script, str(self.directory), java(), *serve],
+                [*self.exec_prefix, "/bin/sh", "-c", script, str(self.directory), java(), *serve],
                 stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=subprocess.STDOUT,
@@ -87,20 +87,20 @@ class KafkaNode:
         self._lifeline = self._process.stdin
 
     def kill(self) -> None:
-        """SIGKILL, as a machine that loses power."""
+        """Send SIGKILL, as a power failure."""
         if self._process is not None and self._process.poll() is None:
             os.killpg(self._process.pid, signal.SIGKILL)
         self._reap()
 
     def shut_down(self, timeout: float = 90) -> None:
-        """SIGTERM: the broker moves its leaders away first."""
+        """Send SIGTERM and wait: the broker moves its leaderships first."""
         if self._process is not None and self._process.poll() is None:
             self._process.terminate()
             self._process.wait(timeout)
         self._reap()
 
     def pause(self) -> None:
-        """SIGSTOP: the sockets stay open and nothing answers."""
+        """Send SIGSTOP: the sockets stay open and the broker does not respond."""
         if self.pid is not None:
             os.kill(self.pid, signal.SIGSTOP)
 
@@ -110,12 +110,12 @@ class KafkaNode:
             os.kill(self.pid, signal.SIGCONT)
 
     def remove(self) -> None:
-        """Kill the broker and delete all that it wrote."""
+        """Kill the broker and delete its files."""
         self.kill()
         shutil.rmtree(self.directory, ignore_errors=True)
 
     def log_tail(self, lines: int = 30) -> str:
-        """The end of the log, for an error message."""
+        """Return the end of the log, for an error message."""
         if not self.log.exists():
             return "(no log)"
         text = self.log.read_text(errors="replace")
@@ -125,8 +125,8 @@ class KafkaNode:
         if self._process is None:
             return
         self._process.wait()
-        # The watcher is in the group too; it must go before its pipe is closed, or it would take
-        # the data of a broker that is to be restarted.
+        # The watcher is in the group, too. It must end before its pipe is closed, or it would
+        # remove the data of a broker that will be restarted.
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
         if self._lifeline is not None:

@@ -1,13 +1,14 @@
-"""The configuration of test brokers: every key that is not Kafka's default, with its reason."""
+"""The configuration of test brokers: every deviation from Kafka's defaults, with its reason."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 SETTINGS = {
-    # A test that forgets to create its topic should hear so.
+    # A test that forgets to create its topic should fail.
     "auto.create.topics.enable": "false",
-    # The internal topics on all nodes, so that any node may be killed; few partitions start fast.
+    # Internal topics on all nodes, so that any node may be killed; few partitions, for a fast
+    # start.
     "offsets.topic.num.partitions": "5",
     "offsets.topic.replication.factor": "3",
     "transaction.state.log.num.partitions": "5",
@@ -16,15 +17,15 @@ SETTINGS = {
     "share.coordinator.state.topic.num.partitions": "5",
     "share.coordinator.state.topic.replication.factor": "3",
     "share.coordinator.state.topic.min.isr": "2",
-    # A machine that pauses for seconds fences no broker, shrinks no ISR and elects no controller.
+    # A machine that pauses for seconds must not fence brokers, shrink ISRs or elect controllers.
     "broker.session.timeout.ms": "60000",
     "broker.heartbeat.interval.ms": "500",
     "controller.quorum.election.timeout.ms": "500",
     "controller.quorum.fetch.timeout.ms": "30000",
     "replica.fetch.wait.max.ms": "100",
-    # A client that says which rack it is in reads there.
+    # Clients with a rack fetch from replicas in it.
     "replica.selector.class": "org.apache.kafka.common.replica.RackAwareReplicaSelector",
-    # Groups settle at once.
+    # Groups are stable at once.
     "group.initial.rebalance.delay.ms": "0",
     # Leaders move only when a test moves them.
     "auto.leader.rebalance.enable": "false",
@@ -40,8 +41,8 @@ SETTINGS = {
     "num.io.threads": "4",
 }
 
-# For tests that kill: a killed node loses its leaderships within 3 s, a killed controller its seat
-# within 1 to 2.
+# For tests that kill brokers: a killed broker loses its leaderships within 3 s, a killed
+# controller is replaced within 1 to 2 s.
 FAST_FAILOVER = {
     "broker.session.timeout.ms": "3000",
     "controller.quorum.fetch.timeout.ms": "1000",
@@ -50,13 +51,13 @@ FAST_FAILOVER = {
 
 
 def common(brokers: int, directory: Path, rack: str) -> dict[str, str]:
-    """What all brokers have, of whatever release: replication as far as there are brokers."""
+    """Return the properties of all releases; replication factors are limited to the brokers."""
     replicas = {k: str(min(int(SETTINGS[k]), brokers)) for k in SETTINGS if _is_replica(k)}
     return {**SETTINGS, **replicas, "log.dirs": str(directory / "data"), "broker.rack": rack}
 
 
 def kraft(node_id: int, host: str, port: int, controller_port: int, voters: str) -> dict[str, str]:
-    """A broker that is a controller too."""
+    """Return the properties of a combined broker and controller."""
     return {
         "node.id": str(node_id),
         "process.roles": "broker,controller",
@@ -68,18 +69,18 @@ def kraft(node_id: int, host: str, port: int, controller_port: int, voters: str)
 
 
 def zookeeper_broker(node_id: int, host: str, port: int, zookeeper_port: int) -> dict[str, str]:
-    """A broker that keeps its metadata in ZooKeeper, as up to Kafka 3.9."""
+    """Return the properties of a broker with ZooKeeper, as up to Kafka 3.9."""
     return {
         "broker.id": str(node_id),
         "zookeeper.connect": f"{host}:{zookeeper_port}",
-        # The longest that ZooKeeper grants with its ticks below.
+        # The maximum with ZooKeeper's `tickTime` below.
         "zookeeper.session.timeout.ms": "10000",
         "listeners": f"PLAINTEXT://{host}:{port}",
     }
 
 
 def zookeeper(host: str, port: int, directory: Path) -> dict[str, str]:
-    """ZooKeeper itself, alone."""
+    """Return the properties of a standalone ZooKeeper server."""
     return {
         "dataDir": str(directory / "data"),
         "clientPortAddress": host,

@@ -1,4 +1,4 @@
-"""Coroutines run from tests that are none, always ended."""
+"""Runs coroutines from blocking tests."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ T = TypeVar("T")
 
 
 def run(coroutine: Coroutine[Any, Any, T], timeout: float = 300) -> T:
-    """Run a coroutine on a loop of its own; one that hangs fails the test."""
+    """Run a coroutine on a new event loop; a timeout fails the test."""
     return asyncio.run(asyncio.wait_for(coroutine, timeout))

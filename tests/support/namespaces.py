@@ -1,11 +1,11 @@
-"""Network namespaces: hosts of their own inside this one, with cables and name service.
+"""Network namespaces: virtual hosts with their own interfaces and name resolution.
 
     with Namespaces() as spaces:
         client = spaces.add("client")
         client.run(["ip", "link"])
 
-Everything made here is named after the process that made it, and goes with it at the latest when
-the next one starts.
+All namespaces are named after the process that created them. If it does not remove them, the next
+process does.
 """
 
 from __future__ import annotations
@@ -22,39 +22,41 @@ from types import TracebackType
 
 from tests.support.jars import REPOSITORY, MissingPrerequisiteError
 
-_HOSTS = Path("/etc/netns")  # `ip netns exec` lays what is in here over /etc
+_HOSTS = Path("/etc/netns")  # `ip netns exec` mounts these files over /etc
 _PREFIX = "ottla"
 
 
-def sh(*words: str, stdin: str = "") -> str:
-    """Run a command that must succeed; its output."""
+def run_command(*command: str, stdin: str = "") -> str:
+    """Run a command that must succeed; return its output."""
     done = subprocess.run(
-        words, input=stdin, capture_output=True, text=True, timeout=30, check=False
+        command, input=stdin, capture_output=True, text=True, timeout=30, check=False
     )
     if done.returncode != 0:
-        raise RuntimeError(f"{' '.join(words)} ended with {done.returncode}: {done.stderr.strip()}")
+        raise RuntimeError(
+            f"{' '.join(command)} ended with {done.returncode}: {done.stderr.strip()}"
+        )
     return done.stdout
 
 
 @dataclass(frozen=True)
 class Namespace:
-    """A host with its own interfaces, routes, filters and names."""
+    """A virtual host with its own interfaces, routes, filters and names."""
 
     name: str
 
     @property
-    def enter(self) -> tuple[str, ...]:
-        """The command that runs another one in here."""
+    def exec_prefix(self) -> tuple[str, ...]:
+        """The command prefix that runs a program in this namespace."""
         return ("ip", "netns", "exec", self.name)
 
-    def ip(self, words: str) -> None:
-        """An `ip` command in here, as one text."""
-        sh("ip", "-n", self.name, *words.split())
+    def ip(self, arguments: str) -> None:
+        """Run an `ip` command in this namespace."""
+        run_command("ip", "-n", self.name, *arguments.split())
 
-    def run(self, words: Sequence[str], timeout: float = 60) -> subprocess.CompletedProcess[str]:
-        """Run a program in here to its end, whatever that is."""
+    def run(self, command: Sequence[str], timeout: float = 60) -> subprocess.CompletedProcess[str]:
+        """Run a program in this namespace; return its result, whatever the exit code."""
         return subprocess.run(
-            [*self.enter, *words],
+            [*self.exec_prefix, *command],
             capture_output=True,
             text=True,
             timeout=timeout,
@@ -63,12 +65,12 @@ class Namespace:
         )
 
     def name_service(self, names: Mapping[str, str]) -> None:
-        """Which names resolve in here, to which address; all others fail at once."""
+        """Set the names that resolve here, with their addresses; all others fail at once."""
         directory = _HOSTS / self.name
         directory.mkdir(parents=True, exist_ok=True)
-        lines = ["127.0.0.1 localhost", *(f"{where} {name}" for name, where in names.items())]
+        lines = ["127.0.0.1 localhost", *(f"{address} {name}" for name, address in names.items())]
         (directory / "hosts").write_text("\n".join(lines) + "\n")
-        # Nothing listens there, and the loopback says so without a wait.
+        # No name server listens on loopback, which refuses queries without a wait.
         (directory / "resolv.conf").write_text("nameserver 127.0.0.1\noptions attempts:1\n")
 
 
@@ -78,24 +80,24 @@ class Namespaces:
     def __init__(self) -> None:
         if shutil.which("ip") is None or shutil.which("nft") is None or os.geteuid() != 0:
             raise MissingPrerequisiteError(
-                "network tests make network namespaces: run them on Linux as root, with iproute2 "
-                "and nftables (`tools/network.sh`), or leave them out with -m 'not network'"
+                "network tests create network namespaces: run them on Linux as root, with iproute2 "
+                "and nftables (`tools/network.sh`), or deselect them with -m 'not network'"
             )
-        self._made: list[Namespace] = []
+        self._created: list[Namespace] = []
         _remove_abandoned()
 
     def add(self, name: str) -> Namespace:
-        """A new host without any cable."""
+        """Create a host with a loopback interface only."""
         space = Namespace(f"{_PREFIX}-{os.getpid()}-{name}")
-        sh("ip", "netns", "add", space.name)
-        self._made.append(space)
+        run_command("ip", "netns", "add", space.name)
+        self._created.append(space)
         space.ip("link set lo up")
         return space
 
     def close(self) -> None:
-        """Remove all namespaces, with the interfaces that are in them."""
-        while self._made:
-            _remove(self._made.pop().name)
+        """Remove all namespaces and their interfaces."""
+        while self._created:
+            _remove(self._created.pop().name)
 
     def __enter__(self) -> Namespaces:
         return self
@@ -109,28 +111,30 @@ class Namespaces:
         self.close()
 
 
-def plug(
+def connect_veth(
     space: Namespace | None, interface: str, address: str, hub: Namespace, bridge: str
 ) -> None:
-    """Lay a cable from a host (None is this one) to a bridge in the namespace `hub`."""
+    """Connect a host (None: this one) to a bridge in the namespace `hub` by a veth pair."""
     plugged = f"{bridge[:3]}-{interface[-10:]}"
-    sh("ip", "-n", hub.name, "link", "add", plugged, "type", "veth", "peer", "name", interface)
+    run_command(
+        "ip", "-n", hub.name, "link", "add", plugged, "type", "veth", "peer", "name", interface
+    )
     hub.ip(f"link set {interface} netns {space.name if space else os.getpid()}")
     hub.ip(f"link set {plugged} master {bridge} up")
     inside = ["ip", *(("-n", space.name) if space else ())]
-    sh(*inside, "addr", "add", address, "dev", interface)
-    sh(*inside, "link", "set", interface, "up")
+    run_command(*inside, "addr", "add", address, "dev", interface)
+    run_command(*inside, "link", "set", interface, "up")
 
 
 def _remove_abandoned() -> None:
-    for line in sh("ip", "netns", "list").splitlines():
+    for line in run_command("ip", "netns", "list").splitlines():
         found = re.match(rf"{_PREFIX}-(\d+)-", line)
         if found and not Path("/proc", found[1]).exists():
             _remove(line.split()[0])
 
 
 def _remove(name: str) -> None:
-    # Two that clean up at the same time may both try.
+    # Another process may remove it at the same time.
     with contextlib.suppress(RuntimeError):
-        sh("ip", "netns", "del", name)
+        run_command("ip", "netns", "del", name)
     shutil.rmtree(_HOSTS / name, ignore_errors=True)

@@ -1,10 +1,10 @@
-"""A company's network and the world outside it, with a router in between.
+"""A company's network and an outside network, with a router between them.
 
-    lan 10.213.N.0/24: the router, each broker on a host of its own, clients, and this host
+    lan 10.213.N.0/24: the router, one host per broker, clients, and this host
     wan 198.18.N.0/24: the router with several addresses, clients
 
-The router forwards from the wan only what it was told to (destination NAT); everything else it
-drops without a word, as firewalls do. N is random, so that two runs may share a machine.
+The router forwards only configured ports from the wan (destination NAT) and silently drops
+everything else, as firewalls do. N is random, so that two runs may share a machine.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import random
 from collections.abc import Sequence
 from types import TracebackType
 
-from tests.support.namespaces import Namespace, Namespaces, plug, sh
+from tests.support.namespaces import Namespace, Namespaces, connect_veth, run_command
 
 _RULES = """
 table ip ottla {
@@ -25,7 +25,7 @@ table ip ottla {
   chain prerouting { type nat hook prerouting priority dstnat; }
   chain forward {
     type filter hook forward priority filter; policy drop;
-    # Where bridges hand their packets to IP filters, what stays in the lan comes by too.
+    # If bridges pass packets to IP filters, traffic within the lan arrives here, too.
     iifname "lan" oifname "lan" accept
     ip saddr @blackholed drop
     ip daddr @blackholed drop
@@ -43,7 +43,7 @@ table ip ottla {
 
 
 class Network:
-    """The router, and the hosts on both of its sides."""
+    """The router and the hosts on both sides."""
 
     def __init__(self, brokers: int) -> None:
         self._spaces = Namespaces()
@@ -54,9 +54,9 @@ class Network:
                 self.router.ip(f"link add {bridge} type bridge")
                 self.router.ip(f"addr add {address}/24 dev {bridge}")
                 self.router.ip(f"link set {bridge} up")
-            sh(*self.router.enter, "sysctl", "-qw", "net.ipv4.ip_forward=1")
+            run_command(*self.router.exec_prefix, "sysctl", "-qw", "net.ipv4.ip_forward=1")
             self._nft(_RULES)
-            plug(None, f"ottla{os.getpid()}"[-15:], f"{self.lan(2)}/24", self.router, "lan")
+            connect_veth(None, f"ottla{os.getpid()}"[-15:], f"{self.lan(2)}/24", self.router, "lan")
             self.brokers = [self._host(f"broker{i}", "lan", 10 + i) for i in range(1, brokers + 1)]
             self.inside = self._host("inside", "lan", 50)
             self.outside = self._host("outside", "wan", 50)
@@ -65,54 +65,55 @@ class Network:
             raise
 
     def lan(self, host: int) -> str:
-        """An address of the lan."""
+        """Return an address in the lan."""
         return f"10.213.{self._subnet}.{host}"
 
     def wan(self, host: int) -> str:
-        """An address of the wan."""
+        """Return an address in the wan."""
         return f"198.18.{self._subnet}.{host}"
 
     def broker_address(self, broker_id: int) -> str:
-        """Where a broker is on the lan."""
+        """Return a broker's address in the lan."""
         return self.lan(10 + broker_id)
 
     def forward(self, host: int, port: int, to: Sequence[tuple[str, int]]) -> str:
-        """Forward a port of one of the router's wan addresses to servers in turn; `host:port`."""
+        """Forward a port of a wan address of the router to servers in turn; return `host:port`."""
         address = self.wan(host)
         if host != 1:
             self.router.ip(f"addr replace {address}/24 dev wan")
-        places = ", ".join(f"{i} : {where} . {at}" for i, (where, at) in enumerate(to))
+        servers = ", ".join(f"{i} : {host} . {port}" for i, (host, port) in enumerate(to))
         self._nft(
             f"add rule ip ottla prerouting ip daddr {address} tcp dport {port} "
-            f"dnat ip to numgen inc mod {len(to)} map {{ {places} }}"
+            f"dnat ip to numgen inc mod {len(to)} map {{ {servers} }}"
         )
         return f"{address}:{port}"
 
     def blackhole(self, *addresses: str) -> None:
-        """From now on, drop what goes between wan and lan to or from these."""
+        """Drop all packets between wan and lan to or from these addresses."""
         self._add("blackholed", addresses)
 
     def reject(self, *addresses: str) -> None:
-        """From now on, refuse connections from the wan to these, as some firewalls do."""
+        """Reject connections from the wan to these addresses, as some firewalls do."""
         self._add("rejected", addresses)
 
     def mute(self, *addresses: str) -> None:
-        """From now on, connections between wan and lan to these come up and carry nothing."""
+        """Let connections to these addresses open, but drop their data."""
         self._add("muted", addresses)
 
     def narrow(self, *addresses: str) -> None:
-        """From now on, lose packets of more than 1300 bytes between wan and lan to or from these,
-        and tell neither side (an MTU black hole).
+        """Silently drop packets of more than 1300 bytes to or from these addresses.
+
+        This is an MTU black hole between wan and lan.
         """
         self._add("narrowed", addresses)
 
     def heal(self) -> None:
-        """Let everything pass that is forwarded."""
+        """Remove all drops and rejections."""
         for name in ("blackholed", "rejected", "muted", "narrowed"):
             self._nft(f"flush set ip ottla {name}")
 
     def close(self) -> None:
-        """Take everything down."""
+        """Remove the networks."""
         self._spaces.close()
 
     def __enter__(self) -> Network:
@@ -129,7 +130,7 @@ class Network:
     def _host(self, name: str, bridge: str, number: int) -> Namespace:
         at = self.lan if bridge == "lan" else self.wan
         space = self._spaces.add(name)
-        plug(space, name, f"{at(number)}/24", self.router, bridge)
+        connect_veth(space, name, f"{at(number)}/24", self.router, bridge)
         space.ip(f"route add default via {at(1)}")
         return space
 
@@ -137,9 +138,9 @@ class Network:
         self._nft(f"add element ip ottla {name} {{ {', '.join(addresses)} }}")
 
     def _nft(self, rules: str) -> None:
-        sh(*self.router.enter, "nft", "-f", "-", stdin=rules)
+        run_command(*self.router.exec_prefix, "nft", "-f", "-", stdin=rules)
 
 
 def _free_subnet() -> int:
-    taken = sh("ip", "-4", "addr")
+    taken = run_command("ip", "-4", "addr")
     return random.SystemRandom().choice([n for n in range(1, 255) if f"10.213.{n}." not in taken])

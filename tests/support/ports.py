@@ -1,6 +1,6 @@
-"""Loopback ports for servers that are stopped and started again on the same port.
+"""Loopback ports for servers that restart on the same port.
 
-They come from below the ephemeral range: there, an outgoing connection could take the port of a
+The ports are below the ephemeral range, in which an outgoing connection could take the port of a
 stopped server, or even connect to itself.
 """
 
@@ -14,7 +14,7 @@ _EPHEMERAL = Path("/proc/sys/net/ipv4/ip_local_port_range")
 
 
 def free_ports(count: int) -> list[int]:
-    """`count` distinct ports that nothing listens on."""
+    """Return `count` distinct free ports."""
     ceiling = int(_EPHEMERAL.read_text().split()[0]) if _EPHEMERAL.exists() else 49152
     low = min(20000, ceiling // 2)
     found: list[int] = []

@@ -1,7 +1,7 @@
-"""The code blocks of README.md and the documentation, as they are printed.
+"""The code blocks of README.md and the documentation.
 
-Invariant: a snippet runs as it is printed. Only the addresses of brokers are replaced, by those of
-a cluster, and the root of absolute paths, by a directory of the test; `Snippet.text_for` does it.
+Invariant: a snippet runs as printed. `Snippet.text_for` replaces only broker addresses, and the
+root of absolute paths by a directory of the test.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _ADDRESSES = re.compile(rf"{_HOST}(?:,{_HOST})*")
 
 @dataclass(frozen=True)
 class Snippet:
-    """A code block: its page, its number among the page's blocks of that language, its line."""
+    """A code block: its page, its index among the page's blocks of its language, its line."""
 
     page: str
     language: str
@@ -36,7 +36,7 @@ class Snippet:
 
     @property
     def key(self) -> tuple[str, int]:
-        """What tables of snippets are keyed by."""
+        """The key of tables of snippets."""
         return self.page, self.number
 
     @property
@@ -50,19 +50,19 @@ class Snippet:
         return re.search(r"(?<![.\w])spark\b", self.text) is not None
 
     def text_for(self, bootstrap: str, directory: Path) -> str:
-        """Return the text for a cluster and a directory, at its line of the page."""
+        """Return the text for a cluster and a directory, padded to its line of the page."""
         text = _ADDRESSES.sub(bootstrap, self.text)
         text = re.sub(r'"(/(?:data|etc|var)/)', rf'"{directory}\1', text)
         return "\n" * (self.line - 1) + text
 
 
 def pages() -> list[Path]:
-    """Return the pages that a user reads."""
+    """Return the user documentation's pages."""
     return [*sorted(REPOSITORY.glob("*.md")), *sorted((REPOSITORY / "docs").glob("*.md"))]
 
 
 def snippets(language: str | None = None) -> Iterator[Snippet]:
-    """Return the snippets of all pages, of one language or of all."""
+    """Yield the snippets of all pages, in one language or in all."""
     for path in pages():
         page, text = str(path.relative_to(REPOSITORY)), path.read_text(encoding="utf-8")
         numbers: dict[str, int] = {}

@@ -1,4 +1,4 @@
-"""The TCP connections of this process, from what the kernel tells of it."""
+"""The TCP connections of this process, as the kernel lists them."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ _ESTABLISHED = "01"
 
 
 def established(remote_ports: Container[int]) -> list[tuple[int, int]]:
-    """The local and remote ports of connections by IPv4 that are up."""
+    """Return the local and remote ports of established IPv4 connections."""
     mine = set()
     for fd in Path("/proc/self/fd").iterdir():
         try:
             mine.add(str(fd.readlink()))
-        except FileNotFoundError:  # closed meanwhile
+        except FileNotFoundError:  # has been closed
             continue
-    # By inode: the kernel writes its list piece by piece, and what comes or goes meanwhile may have
-    # it tell of one connection twice.
+    # By inode: the kernel writes its list in pieces, and concurrent changes may list a connection
+    # twice.
     found = {}
     for line in Path("/proc/self/net/tcp").read_text().splitlines()[1:]:
-        words = line.split()
-        local, remote = (int(word.rpartition(":")[2], 16) for word in words[1:3])
-        if words[3] == _ESTABLISHED and remote in remote_ports and f"socket:[{words[9]}]" in mine:
-            found[words[9]] = (local, remote)
+        fields = line.split()
+        local, remote = (int(field.rpartition(":")[2], 16) for field in fields[1:3])
+        if fields[3] == _ESTABLISHED and remote in remote_ports and f"socket:[{fields[9]}]" in mine:
+            found[fields[9]] = (local, remote)
     return list(found.values())

@@ -1,6 +1,6 @@
-"""A standalone Spark cluster on loopback: a master, workers, and executors in their own processes.
+"""A standalone Spark cluster on loopback: master, workers and executors in their own processes.
 
-Invariant: `stop` ends every process that `start` began, executors included, and leaves no file.
+Invariant: `stop` ends every process that `start` started, executors included, and leaves no files.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ class SparkCluster:
         workers: int = 2,
         cores: int = 2,
         start_timeout: float = 240,
-        enter: Sequence[str] = (),
+        exec_prefix: Sequence[str] = (),
     ) -> None:
-        """`enter` is a command that runs another one, which workers, and so executors, run in."""
+        """`exec_prefix` is a command prefix that starts the workers, and so their executors."""
         self._workers, self._cores = workers, cores
-        self._enter = list(enter)
+        self._exec_prefix = list(exec_prefix)
         self._start_timeout = start_timeout
         (port,) = free_ports(1)
         self.url = f"spark://127.0.0.1:{port}"
@@ -43,7 +43,7 @@ class SparkCluster:
         self._nodes: list[subprocess.Popen[bytes]] = []
 
     def start(self) -> SparkCluster:
-        """Start all, and wait until the master knows every worker."""
+        """Start all processes, and wait until the master knows every worker."""
         host = ["--host", "127.0.0.1", "--webui-port", "0"]
         try:
             self._launch("master", "master.Master", *host, "--port", str(self._port))
@@ -64,7 +64,7 @@ class SparkCluster:
         return self
 
     def executors(self) -> list[int]:
-        """The process ids of the executors that run."""
+        """Return the process ids of the running executors."""
         ours = {node.pid for node in self._nodes}
         found = []
         for path in Path("/proc").glob("[0-9]*"):
@@ -72,13 +72,13 @@ class SparkCluster:
                 command = (path / "cmdline").read_bytes()
                 parent = int((path / "stat").read_text().rsplit(")", 1)[1].split()[1])
             except (OSError, IndexError):
-                continue  # it has just ended
+                continue  # the process has just ended
             if _EXECUTOR.encode() in command and parent in ours:
                 found.append(int(path.name))
         return sorted(found)
 
     def stop(self) -> None:
-        """End all processes; workers take their executors with them when they are told to end."""
+        """End all processes; terminated workers end their executors."""
         executors = self.executors()
         for node in reversed(self._nodes):
             node.terminate()
@@ -96,7 +96,7 @@ class SparkCluster:
         shutil.rmtree(self.directory, ignore_errors=True)
 
     def environment(self) -> Mapping[str, str]:
-        """What a driver of this cluster needs in its environment."""
+        """Return the environment of a driver of this cluster."""
         return {
             **os.environ,
             "SPARK_HOME": spark_home(),
@@ -112,7 +112,7 @@ class SparkCluster:
         with (self.directory / f"{name}.log").open("wb") as log:
             node = subprocess.Popen(
                 [
-                    *(self._enter if name != "master" else ()),
+                    *(self._exec_prefix if name != "master" else ()),
                     spark_class,
                     f"org.apache.spark.deploy.{main}",
                     *arguments,
@@ -124,14 +124,14 @@ class SparkCluster:
             )
         self._nodes.append(node)
 
-    def _wait(self, name: str, words: str, times: int) -> None:
+    def _wait(self, name: str, message: str, times: int) -> None:
         deadline = time.monotonic() + self._start_timeout
         log = self.directory / f"{name}.log"
-        while log.read_text(errors="replace").count(words) < times:
+        while log.read_text(errors="replace").count(message) < times:
             if any(node.poll() is not None for node in self._nodes):
                 raise RuntimeError(f"Spark's {name} ended; its log:\n{log.read_text()[-4000:]}")
             if time.monotonic() > deadline:
-                raise RuntimeError(f"no {words!r} in time; the log:\n{log.read_text()[-4000:]}")
+                raise RuntimeError(f"no {message!r} in time; the log:\n{log.read_text()[-4000:]}")
             time.sleep(0.1)
 
     def __enter__(self) -> SparkCluster:

@@ -1,6 +1,6 @@
-"""A Spark Connect server on loopback, in a process of its own.
+"""A Spark Connect server on loopback, in its own process.
 
-Invariant: `stop` ends what `start` began, its Python workers included, and leaves no file.
+Invariant: `stop` ends what `start` started, Python workers included, and leaves no files.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _CONFIG = {
     "spark.ui.enabled": "false",
     "spark.eventLog.compress": "false",
     "spark.sql.shuffle.partitions": "2",
-    # Short queries: what the second compiler gains is less than what it costs.
+    # Queries are short: the second compiler costs more than it gains.
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
 }
 
@@ -46,11 +46,11 @@ class SparkConnect:
 
     @property
     def log(self) -> str:
-        """What the server has printed last."""
+        """The end of the server's output."""
         return (self._directory / "log").read_text(errors="replace")[-4000:]
 
     def start(self) -> SparkConnect:
-        """Start the server, and wait until it takes connections."""
+        """Start the server, and wait until it accepts connections."""
         home = Path(spark_home())
         port = {"spark.connect.grpc.binding.port": str(self._port)}
         config = _CONFIG | port | self._config

@@ -1,8 +1,8 @@
-"""Spark as it was installed, but with PySpark in a directory instead of an archive.
+"""The installed Spark, with PySpark in a directory instead of an archive.
 
-Spark has its Python processes import PySpark from `python/lib/pyspark.zip`, out of which Python
-compiles each module anew in each process: a second of CPU whenever one starts, and each streaming
-query starts some. A directory of that name keeps what was compiled.
+Spark's Python processes import PySpark from `python/lib/pyspark.zip`, from which Python compiles
+each module again in each process: a second of CPU per start, and each streaming query starts
+several. A directory of that name caches the compiled modules.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 
 @functools.cache
 def spark_home() -> str:
-    """The value of SPARK_HOME, for this process and those that it starts."""
+    """Return the value of SPARK_HOME, for this process and its children."""
     installed = _directory_of("pyspark")
     home = Path(tempfile.mkdtemp(prefix="ottla-spark-home-"))
     atexit.register(shutil.rmtree, home, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""A program in a Python process of its own: what it prints, and that it ends as it should."""
+"""Runs a program in a new Python process, and checks its exit code."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 
 
 def run_python(program: str, *, code: int = 0, timeout: float = 60) -> str:
-    """Run a program, check its exit code, and return what it printed, errors included."""
+    """Run a program, check its exit code, and return its output, standard error included."""
     done = subprocess.run(
         [sys.executable, "-c", program],
         stdout=subprocess.PIPE,

@@ -1,4 +1,4 @@
-//! A cluster for any client: prints its bootstrap servers and runs until its input ends.
+//! Runs a mock cluster for any client: prints its bootstrap servers and serves until standard input ends.
 //!
 //! `cargo run -p ottla-mock --example serve -- 3`, where 3 is the number of brokers.
 

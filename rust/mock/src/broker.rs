@@ -1,4 +1,4 @@
-//! One broker's listener: accepts connections and owns them.
+//! A broker's listener: accepts connections and owns their tasks.
 //!
 //! Invariant: when the listener's task ends, for whatever reason, so do all of its connections.
 
@@ -11,49 +11,49 @@ use tokio::sync::oneshot;
 use tokio::task::{JoinHandle, JoinSet};
 
 use crate::connection;
-use crate::shared::Shared;
-use crate::transport::{Listener, Reserved};
+use crate::shared::SharedCluster;
+use crate::transport::{Listener, ReservedAddress};
 
-/// More connections than this are closed at once.
+/// Further connections are closed on accept.
 const MAX_CONNECTIONS: usize = 10_000;
-/// After a failed accept (no descriptors left, as a rule) trying again at once would spin.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(10);
+/// The pause after a failed accept, usually for lack of file descriptors: an immediate retry would spin.
+const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(10);
 
-/// A running listener.
+/// A broker that accepts connections.
 #[derive(Debug)]
-pub(crate) struct Listening {
+pub(crate) struct RunningBroker {
     stop: oneshot::Sender<()>,
-    task: JoinHandle<io::Result<Reserved>>,
+    task: JoinHandle<io::Result<ReservedAddress>>,
 }
 
-/// Starts to listen at a reserved address.
+/// Starts listening at a reserved address.
 pub(crate) fn listen(
-    reserved: Reserved,
+    reserved: ReservedAddress,
     id: i32,
-    shared: Arc<Shared>,
+    shared: Arc<SharedCluster>,
     runtime: &Handle,
-) -> io::Result<Listening> {
+) -> io::Result<RunningBroker> {
     let _context = runtime.enter();
     let listener = reserved.listen()?;
     let (stop, stopped) = oneshot::channel();
     let task = runtime.spawn(accept(listener, id, shared, stopped));
-    Ok(Listening { stop, task })
+    Ok(RunningBroker { stop, task })
 }
 
-impl Listening {
-    /// Closes the listener and its connections, and keeps the address.
-    pub(crate) async fn stop(self) -> io::Result<Reserved> {
-        // It may have ended already; then nobody hears, and that is as well.
+impl RunningBroker {
+    /// Closes the listener and its connections; the address stays reserved.
+    pub(crate) async fn stop(self) -> io::Result<ReservedAddress> {
+        // The task may have ended already.
         let _ = self.stop.send(());
         self.task.await.map_err(io::Error::other)?
     }
 
-    /// Closes the listener and its connections, and gives the address back.
+    /// Closes the listener and its connections, and releases the address.
     pub(crate) async fn end(self) {
         let _ = self.stop().await;
     }
 
-    /// Ends everything without waiting.
+    /// Ends the task without waiting for it.
     pub(crate) fn abort(&self) {
         self.task.abort();
     }
@@ -62,9 +62,9 @@ impl Listening {
 async fn accept(
     mut listener: Listener,
     id: i32,
-    shared: Arc<Shared>,
+    shared: Arc<SharedCluster>,
     mut stop: oneshot::Receiver<()>,
-) -> io::Result<Reserved> {
+) -> io::Result<ReservedAddress> {
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
@@ -77,7 +77,7 @@ async fn accept(
                 Ok(_) => tracing::warn!(broker = id, "too many connections"),
                 Err(error) => {
                     tracing::warn!(broker = id, %error, "accept failed");
-                    tokio::time::sleep(ACCEPT_PAUSE).await;
+                    tokio::time::sleep(ACCEPT_RETRY_DELAY).await;
                 }
             },
         }

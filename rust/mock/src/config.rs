@@ -1,4 +1,4 @@
-//! What a mock cluster looks like when it starts, and what a topic looks like when it is created.
+//! The configuration of a mock cluster, and of a topic to create.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -7,25 +7,25 @@ use ottla_protocol::ApiKey;
 
 pub use crate::transport::Transport;
 
-/// How far a broker speaks one API, to imitate older brokers.
+/// A limit of one API, to imitate older brokers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ApiLimit {
-    /// Up to this version.
+    /// Supported up to this version.
     Max(i16),
-    /// Not at all: it is not announced, and a request for it ends the connection.
+    /// Unsupported: not advertised, and a request closes the connection.
     Absent,
 }
 
-/// How clients prove who they are.
+/// A SASL mechanism.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SaslMechanism {
-    /// The password in clear.
+    /// PLAIN: the password in clear text.
     Plain,
-    /// A proof that the password is known, by SHA-256.
+    /// SCRAM with SHA-256.
     ScramSha256,
-    /// The same by SHA-512.
+    /// SCRAM with SHA-512.
     ScramSha512,
-    /// A token: here, the password of any user.
+    /// OAUTHBEARER; the mock accepts the password of any user as a token.
     OAuthBearer,
 }
 
@@ -42,14 +42,14 @@ impl SaslMechanism {
     }
 }
 
-/// What a cluster that wants credentials accepts.
+/// The SASL configuration of a cluster.
 #[derive(Debug, Clone)]
 pub struct SaslConfig {
-    /// Users and their passwords when it starts; [`crate::MockCluster::set_user`] changes them.
+    /// The initial passwords by user name; [`crate::MockCluster::set_user`] changes them.
     pub users: BTreeMap<String, String>,
-    /// The mechanisms that are offered.
+    /// The enabled mechanisms.
     pub mechanisms: Vec<SaslMechanism>,
-    /// How long a session lives (`connections.max.reauth.ms`); for ever if `None`.
+    /// The session lifetime (`connections.max.reauth.ms`); unlimited if `None`.
     pub session_lifetime: Option<Duration>,
 }
 
@@ -68,27 +68,27 @@ impl Default for SaslConfig {
     }
 }
 
-/// How group coordinators behave; Kafka's names of the settings are in brackets.
+/// The configuration of group coordinators, with Kafka's configuration keys in parentheses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GroupConfig {
-    /// How long the first generation waits for more members (`group.initial.rebalance.delay.ms`): 10 ms,
-    /// where Kafka waits 3 s.
+    /// How long the first generation waits for more members (`group.initial.rebalance.delay.ms`). Default:
+    /// 10 ms; Kafka's is 3 s.
     pub initial_rebalance_delay: Duration,
-    /// The shortest session of a classic member (`group.min.session.timeout.ms`): 10 ms, where Kafka
-    /// wants 6 s.
+    /// The minimum session timeout of classic members (`group.min.session.timeout.ms`). Default: 10 ms;
+    /// Kafka's is 6 s.
     pub min_session_timeout: Duration,
-    /// The longest (`group.max.session.timeout.ms`).
+    /// The maximum session timeout of classic members (`group.max.session.timeout.ms`). Default: 30 min.
     pub max_session_timeout: Duration,
-    /// How often members of KIP-848's groups are to heartbeat (`group.consumer.heartbeat.interval.ms`):
-    /// 200 ms, where Kafka wants 5 s.
+    /// The heartbeat interval of KIP-848 members (`group.consumer.heartbeat.interval.ms`). Default: 200 ms;
+    /// Kafka's is 5 s.
     pub consumer_heartbeat_interval: Duration,
-    /// How long their sessions are (`group.consumer.session.timeout.ms`).
+    /// The session timeout of KIP-848 members (`group.consumer.session.timeout.ms`). Default: 45 s.
     pub consumer_session_timeout: Duration,
-    /// How many members a group has at most (`group.max.size`, `group.consumer.max.size`).
+    /// The maximum number of members of a group (`group.max.size`, `group.consumer.max.size`).
     pub max_size: usize,
-    /// The longest metadata of an offset, in bytes (`offset.metadata.max.bytes`).
+    /// The maximum size of an offset's metadata, in bytes (`offset.metadata.max.bytes`). Default: 4096.
     pub max_metadata: usize,
-    /// For how long a coordinator answers COORDINATOR_LOAD_IN_PROGRESS after it took a group over.
+    /// How long a new coordinator returns COORDINATOR_LOAD_IN_PROGRESS. Default: 0.
     pub load_time: Duration,
 }
 
@@ -107,47 +107,50 @@ impl Default for GroupConfig {
     }
 }
 
-/// The shape of a cluster.
+/// The configuration of a cluster.
 #[derive(Debug, Clone)]
 pub struct MockConfig {
-    /// How many brokers; their ids are 1, 2, ….
+    /// The number of brokers; their ids are 1, 2, …. Default: 3.
     pub brokers: usize,
-    /// Racks, given to the brokers in turn; none if empty.
+    /// Racks, assigned to the brokers in turn; none if empty. Default: rack-a, rack-b, rack-c.
     pub racks: Vec<String>,
     /// How clients reach the brokers.
     pub transport: Transport,
-    /// Where the brokers listen, with [`Transport::Tcp`].
+    /// The host at which brokers listen, with [`Transport::Tcp`]. Default: 127.0.0.1.
     pub host: String,
-    /// The host that metadata names, if it is another one than `host`: a cluster whose advertised
-    /// addresses do not fit the client's network.
+    /// The host that metadata advertises instead of `host`, as a cluster does whose advertised addresses do
+    /// not fit the client's network.
     pub advertised_host: Option<String>,
-    /// Whether a metadata request for an unknown topic creates it.
+    /// Whether a metadata request for an unknown topic creates it. Default: true.
     pub auto_create_topics: bool,
-    /// Partitions of a topic that does not say how many.
+    /// The default number of partitions of a topic. Default: 1.
     pub default_partitions: i32,
-    /// Replicas of a topic that does not say how many; never more than there are brokers.
+    /// The default replication factor, at most the number of live brokers. Default: 3.
     pub default_replication: i16,
-    /// The largest batch a topic takes that does not say so itself (`message.max.bytes`).
+    /// The default of a topic's `max.message.bytes` (`message.max.bytes`). Default: 1,048,588.
     pub max_message_bytes: usize,
-    /// The largest request (`socket.request.max.bytes`); a longer frame ends the connection.
+    /// The largest request in bytes (`socket.request.max.bytes`); a longer frame closes the connection.
+    /// Default: 100 MiB.
     pub max_request_bytes: usize,
-    /// Limits of APIs, to imitate older brokers; the others are served as far as the mock knows them.
+    /// Limits of APIs, to imitate older brokers; other APIs are supported in all versions that the mock
+    /// knows.
     pub api_limits: BTreeMap<ApiKey, ApiLimit>,
-    /// Whether brokers other than the controller refuse to change topics, as they did before KRaft.
+    /// Whether only the controller may change topics, as before KRaft. Default: false.
     pub controller_only: bool,
-    /// Credentials that clients need (SASL_PLAINTEXT); none if `None`.
+    /// Requires clients to authenticate (SASL_PLAINTEXT); `None` requires nothing.
     pub sasl: Option<SaslConfig>,
-    /// Whether leaders send consumers to a replica in their own rack (KIP-392), as with
-    /// `replica.selector.class=org.apache.kafka.common.replica.RackAwareReplicaSelector`.
+    /// Whether consumers may fetch from a follower in their rack (KIP-392), as with
+    /// `replica.selector.class=org.apache.kafka.common.replica.RackAwareReplicaSelector`. Default: true.
     pub rack_aware_reads: bool,
-    /// How many fetch sessions a broker keeps (`max.incremental.fetch.session.cache.slots`).
+    /// The maximum number of fetch sessions of a broker (`max.incremental.fetch.session.cache.slots`).
+    /// Default: 1000.
     pub fetch_sessions: usize,
-    /// How long one was not used that others may put out
-    /// (`min.incremental.fetch.session.eviction.ms`).
+    /// How long a fetch session must be unused before it is evicted
+    /// (`min.incremental.fetch.session.eviction.ms`). Default: 120 s.
     pub fetch_session_idle: Duration,
-    /// How its group coordinators behave.
+    /// The configuration of group coordinators.
     pub groups: GroupConfig,
-    /// How many requests [`crate::MockCluster::requests`] remembers.
+    /// How many requests [`crate::MockCluster::requests`] returns at most. Default: 10,000.
     pub request_log: usize,
 }
 
@@ -181,11 +184,11 @@ impl Default for MockConfig {
 pub struct TopicSpec {
     /// Its name.
     pub name: String,
-    /// How many partitions; the cluster's default if `None`.
+    /// The number of partitions; the cluster's default if `None`.
     pub partitions: Option<i32>,
-    /// How many replicas; the cluster's default if `None`.
+    /// The replication factor; the cluster's default if `None`.
     pub replication: Option<i16>,
-    /// Its configuration, by Kafka's names.
+    /// The topic's configuration, by Kafka's keys.
     pub configs: Vec<(String, String)>,
 }
 
@@ -196,21 +199,21 @@ impl TopicSpec {
         Self { name: name.into(), ..Self::default() }
     }
 
-    /// The same with `count` partitions.
+    /// Sets the number of partitions.
     #[must_use]
     pub fn partitions(mut self, count: i32) -> Self {
         self.partitions = Some(count);
         self
     }
 
-    /// The same with `count` replicas of each partition.
+    /// Sets the replication factor.
     #[must_use]
     pub fn replication(mut self, count: i16) -> Self {
         self.replication = Some(count);
         self
     }
 
-    /// The same with one more configuration key.
+    /// Adds a configuration entry.
     #[must_use]
     pub fn config(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
         self.configs.push((key.into(), value.into()));

@@ -1,6 +1,7 @@
-//! One connection: frames in, frames out, one request at a time, as in Kafka.
+//! One connection: reads and writes frames and handles one request at a time, as Kafka does.
 //!
-//! Invariant: no memory is taken because a frame announces it; what is not a frame ends the connection.
+//! Invariant: no memory is allocated on a frame's announced length alone; an invalid frame closes the
+//! connection.
 
 use std::io;
 use std::pin::pin;
@@ -13,59 +14,72 @@ use tokio::io::{
     AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, BufWriter, ReadHalf, WriteHalf, split,
 };
 
-use crate::dispatch::{self, Incoming, Verdict};
+use crate::dispatch::{self, IncomingRequest, ResponseAction};
 use crate::session::Session;
-use crate::shared::Shared;
+use crate::shared::SharedCluster;
 use crate::transport::Stream;
 
-/// A frame's memory grows by no more than this ahead of its bytes.
+/// A frame's buffer is allocated at most this far ahead of the bytes received.
 const READ_STEP: usize = 256 * 1024;
 
 type Input = BufReader<ReadHalf<Box<dyn Stream>>>;
 type Output = BufWriter<WriteHalf<Box<dyn Stream>>>;
 
-/// Serves a connection until either side ends it.
-pub(crate) async fn run(stream: Box<dyn Stream>, broker: i32, shared: Arc<Shared>) {
+/// Serves a connection until either side closes it.
+pub(crate) async fn run(stream: Box<dyn Stream>, broker: i32, shared: Arc<SharedCluster>) {
     let (number, _counted) = shared.count_connection(broker);
     if let Err(error) = serve(stream, broker, number, &shared).await {
         tracing::debug!(broker, connection = number, %error, "connection ended");
     }
 }
 
-async fn serve(stream: Box<dyn Stream>, broker: i32, connection: u64, shared: &Shared) -> io::Result<()> {
+async fn serve(
+    stream: Box<dyn Stream>,
+    broker: i32,
+    connection: u64,
+    shared: &SharedCluster,
+) -> io::Result<()> {
     let (input, output) = split(stream);
     let (mut input, mut output) = (BufReader::new(input), BufWriter::new(output));
     let mut session = Session::default();
     while let Some(bytes) = read_frame(&mut input, shared.config.max_request_bytes).await? {
         let (header, body) = RequestHeader::decode_any(&bytes).map_err(io::Error::other)?;
         drop(bytes);
-        shared.seen.lock().note(broker, connection, &header);
-        let verdict = {
-            let gone = pin!(hung_up(&mut input));
+        shared.request_log.lock().record(broker, connection, &header);
+        let action = {
+            let disconnected = pin!(peer_closed(&mut input));
             let session = &mut session;
-            dispatch::answer(Incoming { shared, broker, header: &header, body, session, gone }).await
+            dispatch::handle_request(IncomingRequest {
+                shared,
+                broker,
+                header: &header,
+                body,
+                session,
+                disconnected,
+            })
+            .await
         };
-        match verdict {
-            Verdict::Answer(frame) => write_frame(&mut output, &frame).await?,
-            Verdict::Raw(bytes) => {
+        match action {
+            ResponseAction::Respond(frame) => write_frame(&mut output, &frame).await?,
+            ResponseAction::Raw(bytes) => {
                 output.write_all(&bytes).await?;
                 output.flush().await?;
             }
-            Verdict::Half(frame) => {
+            ResponseAction::Truncated(frame) => {
                 let bytes = frame.to_bytes();
                 output.write_all(&bytes[..bytes.len() / 2]).await?;
                 output.flush().await?;
                 return Ok(());
             }
-            Verdict::Nothing => {}
-            Verdict::Silence => return swallow(&mut input).await,
-            Verdict::Close => return Ok(()),
+            ResponseAction::NoResponse => {}
+            ResponseAction::Silence => return discard_input(&mut input).await,
+            ResponseAction::Close => return Ok(()),
         }
     }
     Ok(())
 }
 
-/// Reads one frame without its length; `None` at the connection's end.
+/// Reads one frame without its length prefix; `None` at the end of the stream.
 async fn read_frame(input: &mut Input, max: usize) -> io::Result<Option<Bytes>> {
     if input.fill_buf().await?.is_empty() {
         return Ok(None);
@@ -91,17 +105,17 @@ async fn write_frame(output: &mut Output, frame: &Frame) -> io::Result<()> {
     output.flush().await
 }
 
-/// Ends when the peer has closed the connection and nothing of it is left to read. A peer that has
-/// sent its next requests already is not watched: they are read in their turn.
-async fn hung_up(input: &mut Input) {
+/// Completes when the peer has closed the connection and nothing is left to read. If the next request has
+/// arrived already, it never completes: that request is read first.
+async fn peer_closed(input: &mut Input) {
     match input.fill_buf().await {
         Ok(bytes) if !bytes.is_empty() => std::future::pending().await,
         _ => {}
     }
 }
 
-/// Reads and forgets until the peer gives up.
-async fn swallow(input: &mut Input) -> io::Result<()> {
+/// Discards input until the peer closes the connection.
+async fn discard_input(input: &mut Input) -> io::Result<()> {
     loop {
         let length = input.fill_buf().await?.len();
         if length == 0 {

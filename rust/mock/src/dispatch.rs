@@ -1,7 +1,7 @@
-//! From one request's bytes to its answer: versions, faults, the handler, and its waiting.
+//! From one request's bytes to its response: API versions, faults, the handler, and waiting.
 //!
-//! Invariant: a request is handled under the state's lock in one piece, so that one that is cut off
-//! by a stopping broker was applied whole or not at all.
+//! Invariant: a request is handled in one piece under the state's lock, so that a request cut off by a
+//! stopping broker was applied completely or not at all.
 
 use std::pin::Pin;
 
@@ -11,129 +11,131 @@ use ottla_protocol::wire::{Frame, Reader, Result as WireResult};
 use ottla_protocol::{ApiKey, Request};
 use tokio::time::Instant;
 
-use crate::api::{self, Call, Pending, Serve, Served, served_versions, with_request_type};
-use crate::fault::{Arrival, Plan, When};
-use crate::log::{Checked, Refused};
+use crate::api::{
+    self, HandlerResult, Pending, RequestContext, RequestHandler, supported_versions, with_request_type,
+};
+use crate::fault::{FaultPlan, RequestInfo, When};
+use crate::log::{AppendError, ValidatedBatch};
 use crate::session::Session;
-use crate::shared::{Shared, now_ms};
+use crate::shared::{SharedCluster, now_ms};
 
-/// A request as it came in.
-pub(crate) struct Incoming<'a> {
-    pub(crate) shared: &'a Shared,
+/// A request that arrived on a connection.
+pub(crate) struct IncomingRequest<'a> {
+    pub(crate) shared: &'a SharedCluster,
     pub(crate) broker: i32,
     pub(crate) header: &'a RequestHeader,
     pub(crate) body: Reader,
     pub(crate) session: &'a mut Session,
-    /// Ends when the client has hung up. Only a wait for something to happen is given up then: a
-    /// request that was read is handled, as in Kafka.
-    pub(crate) gone: Pin<&'a mut (dyn Future<Output = ()> + Send)>,
+    /// Completes when the client has disconnected. Only waiting ends then: a request that was read is
+    /// handled, as in Kafka.
+    pub(crate) disconnected: Pin<&'a mut (dyn Future<Output = ()> + Send)>,
 }
 
-/// What goes back.
+/// What the connection does after a request.
 #[derive(Debug)]
-pub(crate) enum Verdict {
-    /// A response.
-    Answer(Frame),
-    /// Bytes that are none.
+pub(crate) enum ResponseAction {
+    /// Send a response.
+    Respond(Frame),
+    /// Send these bytes instead of a response.
     Raw(Bytes),
-    /// Half of a response, and then the end.
-    Half(Frame),
-    /// Nothing, since none is wanted.
-    Nothing,
-    /// Nothing, ever again.
+    /// Send half of a response and close the connection.
+    Truncated(Frame),
+    /// Send nothing, as for `acks=0`.
+    NoResponse,
+    /// Send nothing more, and keep the connection open.
     Silence,
-    /// The end of the connection.
+    /// Close the connection.
     Close,
 }
 
-/// Answers one request. Like Kafka, it ends the connection on an unknown API or version.
-pub(crate) async fn answer(incoming: Incoming<'_>) -> Verdict {
+/// Handles one request. Like Kafka, closes the connection on an unknown API or version.
+pub(crate) async fn handle_request(incoming: IncomingRequest<'_>) -> ResponseAction {
     let version = incoming.header.api_version;
-    let Ok(api) = ApiKey::try_from(incoming.header.api_key) else { return Verdict::Close };
+    let Ok(api) = ApiKey::try_from(incoming.header.api_key) else { return ResponseAction::Close };
     let config = &incoming.shared.config;
     if !incoming.session.allows(config.sasl.as_ref(), api) {
-        return Verdict::Close;
+        return ResponseAction::Close;
     }
-    let Some((min, max)) = served_versions(config, api) else { return Verdict::Close };
+    let Some((min, max)) = supported_versions(config, api) else { return ResponseAction::Close };
     if !(min..=max).contains(&version) {
         if api != ApiKey::ApiVersions {
-            return Verdict::Close;
+            return ResponseAction::Close;
         }
-        let refusal = api::api_versions::unsupported(config);
-        return response_frame(api, 0, incoming.header.correlation_id, &refusal)
-            .map_or(Verdict::Close, Verdict::Answer);
+        let response = api::api_versions::unsupported(config);
+        return response_frame(api, 0, incoming.header.correlation_id, &response)
+            .map_or(ResponseAction::Close, ResponseAction::Respond);
     }
-    with_request_type!(api, run, incoming).unwrap_or(Verdict::Close)
+    with_request_type!(api, run, incoming).unwrap_or(ResponseAction::Close)
 }
 
-async fn run<R: Serve>(mut incoming: Incoming<'_>) -> Verdict {
+async fn run<R: RequestHandler>(mut incoming: IncomingRequest<'_>) -> ResponseAction {
     let request = match decode::<R>(&mut incoming.body, incoming.header.api_version) {
         Ok(request) => request,
         Err(error) => {
-            tracing::debug!(broker = incoming.broker, request = R::NAME, %error, "unreadable request");
-            return Verdict::Close;
+            tracing::debug!(broker = incoming.broker, request = R::NAME, %error, "malformed request");
+            return ResponseAction::Close;
         }
     };
     let arrived = Instant::now();
-    let plan = meet_faults(&incoming, &request);
+    let plan = plan_faults(&incoming, &request);
     if !plan.delay.is_zero() {
         tokio::time::sleep(plan.delay).await;
     }
     if plan.silence {
-        return Verdict::Silence;
+        return ResponseAction::Silence;
     }
     if plan.disconnect == Some(When::BeforeHandling) {
-        return Verdict::Close;
+        return ResponseAction::Close;
     }
     if let Some(bytes) = plan.raw {
-        return Verdict::Raw(bytes);
+        return ResponseAction::Raw(bytes);
     }
-    let (served, corrupted) = wait_for(&mut incoming, &request, &plan, arrived).await;
+    let (result, corrupted) = handle_until_done(&mut incoming, &request, &plan, arrived).await;
     if let Some((id, _)) = &plan.corrupt
         && !corrupted
     {
-        incoming.shared.faults.lock().take_back(*id);
+        incoming.shared.faults.lock().undo_hit(*id);
     }
     if plan.disconnect == Some(When::AfterHandling) {
-        return Verdict::Close;
+        return ResponseAction::Close;
     }
-    let mut response = match served {
-        Served::Answer(response) => response,
-        Served::Nothing => return Verdict::Nothing,
-        Served::Close | Served::Until(_) => return Verdict::Close,
+    let mut response = match result {
+        HandlerResult::Response(response) => response,
+        HandlerResult::NoResponse => return ResponseAction::NoResponse,
+        HandlerResult::Close | HandlerResult::WaitUntil(_) => return ResponseAction::Close,
     };
     if let (Some(ms), Some(field)) = (plan.throttle, R::throttle_time(&mut response)) {
         *field = ms;
     }
     let header = incoming.header;
     match response_frame(R::API, header.api_version, header.correlation_id, &response) {
-        Ok(frame) if plan.truncate => Verdict::Half(frame),
-        Ok(frame) => Verdict::Answer(frame),
+        Ok(frame) if plan.truncate => ResponseAction::Truncated(frame),
+        Ok(frame) => ResponseAction::Respond(frame),
         Err(error) => {
-            tracing::error!(broker = incoming.broker, request = R::NAME, %error, "unwritable response");
-            Verdict::Close
+            tracing::error!(broker = incoming.broker, request = R::NAME, %error, "unencodable response");
+            ResponseAction::Close
         }
     }
 }
 
-/// Reads a request. Bytes after it are ignored, as in Kafka: librdkafka sends some (after a Metadata
-/// request for all topics).
+/// Decodes a request. Like Kafka, ignores trailing bytes: librdkafka sends some after a Metadata request for
+/// all topics.
 fn decode<R: Request>(body: &mut Reader, version: i16) -> WireResult<R> {
     let request = R::decode(body, version)?;
     if body.remaining() > 0 {
-        tracing::warn!(request = R::NAME, version, left = body.remaining(), "bytes after a request");
+        tracing::warn!(request = R::NAME, version, left = body.remaining(), "trailing bytes after a request");
     }
     Ok(request)
 }
 
-fn meet_faults<R: Serve>(incoming: &Incoming<'_>, request: &R) -> Plan {
+fn plan_faults<R: RequestHandler>(incoming: &IncomingRequest<'_>, request: &R) -> FaultPlan {
     let shared = incoming.shared;
     if shared.faults.lock().is_empty() {
-        return Plan::default();
+        return FaultPlan::default();
     }
     let version = incoming.header.api_version;
     let targets = request.targets(version, &shared.state.lock());
-    let plan = shared.faults.lock().plan(&Arrival {
+    let plan = shared.faults.lock().plan(&RequestInfo {
         broker: incoming.broker,
         api: R::API,
         version,
@@ -144,60 +146,60 @@ fn meet_faults<R: Serve>(incoming: &Incoming<'_>, request: &R) -> Plan {
         for target in targets.iter().filter(|target| on.covers(&target.topic, target.partition)) {
             let partition = target.partition.or(on.partition).unwrap_or(0);
             let moved = shared.change(|state| state.move_leader(&target.topic, partition, *to));
-            if let Err(refusal) = moved {
-                tracing::warn!(%refusal, "a fault could not move a leader");
+            if let Err(error) = moved {
+                tracing::warn!(refusal = %error, "a fault could not move a leader");
             }
         }
     }
     plan
 }
 
-/// Calls the handler until it has an answer or its time is over. Also says whether the answer's
-/// records were damaged.
-async fn wait_for<R: Serve>(
-    incoming: &mut Incoming<'_>,
+/// Calls the handler until it returns a response. Also returns whether the response's records were
+/// corrupted.
+async fn handle_until_done<R: RequestHandler>(
+    incoming: &mut IncomingRequest<'_>,
     request: &R,
-    plan: &Plan,
+    plan: &FaultPlan,
     arrived: Instant,
-) -> (Served<R::Response>, bool) {
+) -> (HandlerResult<R::Response>, bool) {
     let shared = incoming.shared;
-    // Heard from before the first look at the state, so that no change is missed.
-    let mut changes = shared.listen();
-    let checked = request.check_records(incoming.header.api_version);
+    // Subscribed before the first look at the state, so that no change is missed.
+    let mut changes = shared.subscribe();
+    let validated = request.validate_records(incoming.header.api_version);
     let mut pending = Pending::default();
     loop {
-        let waiting = Waiting { checked: &checked, pending: &mut pending, arrived };
-        let (served, corrupted) = serve_once(incoming, request, plan, waiting);
-        let Served::Until(moment) = served else { return (served, corrupted) };
+        let handler_state = HandlerState { validated: &validated, pending: &mut pending, arrived };
+        let (result, corrupted) = handle_once(incoming, request, plan, handler_state);
+        let HandlerResult::WaitUntil(moment) = result else { return (result, corrupted) };
         tokio::select! {
-            // The deadline first: on a busy cluster something changes all the time.
+            // The deadline first: on a busy cluster, changes never stop.
             biased;
             () = tokio::time::sleep_until(moment) => {}
             changed = changes.changed() => if changed.is_err() {
-                return (Served::Close, corrupted);
+                return (HandlerResult::Close, corrupted);
             },
-            () = incoming.gone.as_mut() => return (Served::Close, corrupted),
+            () = incoming.disconnected.as_mut() => return (HandlerResult::Close, corrupted),
         }
     }
 }
 
-/// What is kept between the calls of one handler.
-struct Waiting<'a> {
-    checked: &'a [Result<Checked, Refused>],
+/// What is kept between the calls of a handler.
+struct HandlerState<'a> {
+    validated: &'a [Result<ValidatedBatch, AppendError>],
     pending: &'a mut Pending,
     arrived: Instant,
 }
 
-fn serve_once<R: Serve>(
-    incoming: &mut Incoming<'_>,
+fn handle_once<R: RequestHandler>(
+    incoming: &mut IncomingRequest<'_>,
     request: &R,
-    plan: &Plan,
-    waiting: Waiting<'_>,
-) -> (Served<R::Response>, bool) {
+    plan: &FaultPlan,
+    handler_state: HandlerState<'_>,
+) -> (HandlerResult<R::Response>, bool) {
     let shared = incoming.shared;
-    let (served, changed, corrupted) = {
+    let (result, changed, corrupted) = {
         let mut state = shared.state.lock();
-        let mut call = Call {
+        let mut context = RequestContext {
             state: &mut state,
             session: &mut *incoming.session,
             broker: incoming.broker,
@@ -205,20 +207,20 @@ fn serve_once<R: Serve>(
             client_id: incoming.header.client_id.as_deref(),
             now: now_ms(),
             clock: Instant::now(),
-            arrived: waiting.arrived,
-            pending: waiting.pending,
-            checked: waiting.checked,
+            arrived: handler_state.arrived,
+            pending: handler_state.pending,
+            validated: handler_state.validated,
             errors: &plan.errors,
-            late_errors: &plan.late_errors,
+            errors_after_handling: &plan.errors_after_handling,
             omitted: &plan.omitted,
             corrupt: plan.corrupt.as_ref().map(|(_, on)| on),
             corrupted: false,
             changed: false,
         };
-        (request.serve(&mut call), call.changed, call.corrupted)
+        (request.handle(&mut context), context.changed, context.corrupted)
     };
     if changed {
-        shared.ring();
+        shared.notify_waiters();
     }
-    (served, corrupted)
+    (result, corrupted)
 }

@@ -1,14 +1,14 @@
-//! A Kafka cluster in the process: brokers on loopback TCP or in memory, real partition logs, faults as data.
+//! An in-process Kafka cluster: brokers on loopback TCP or in memory, real partition logs, faults as data.
 //!
-//! - [`MockCluster`] starts and stops brokers and is what tests hold; [`MockConfig`] says how big.
-//! - `state` is the cluster without I/O: brokers, topics, leaders; `log` is one partition's batches;
-//!   `group` is who consumes together and how far they are.
-//! - `api` has one file per API, a plain function from request and state to response.
-//! - `transport` is TCP or pipes in memory, `broker` accepts, `connection` reads and writes frames, `dispatch` takes one request from its
-//!   bytes to its answer; `session` is who a connection is, `scram` how it proves that.
-//! - [`fault`] says what goes wrong, and when.
+//! - [`MockCluster`] starts and stops brokers and inspects the cluster; [`MockConfig`] is its configuration.
+//! - `state` is the cluster without I/O: brokers, topics, leaders. `log` is a partition's batches. `group` is
+//!   the members of groups and their committed offsets.
+//! - `api` has one file per API, a function from request and state to response.
+//! - `transport` is TCP or in-memory streams. `broker` accepts connections, `connection` reads and writes
+//!   frames, `dispatch` takes a request from its bytes to its response. `session` and `scram` are SASL.
+//! - [`fault`] defines faults and decides which of them hit a request.
 //!
-//! Invariant: whatever a client sends, the mock answers or closes that connection; it never panics.
+//! Invariant: whatever a client sends, the mock responds or closes that connection; it never panics.
 
 mod api;
 mod broker;
@@ -18,23 +18,21 @@ mod connection;
 mod dispatch;
 pub mod fault;
 mod group;
-mod groups_view;
+mod info;
 mod log;
-mod logs_view;
+mod request_log;
 mod scram;
-mod seen;
 mod session;
 mod shared;
 mod state;
 mod transport;
-mod view;
 
 pub use cluster::MockCluster;
 pub use config::{ApiLimit, GroupConfig, MockConfig, SaslConfig, SaslMechanism, TopicSpec, Transport};
 pub use fault::{Fault, FaultId, Match, Reaction, When};
 pub use group::CommittedOffset;
+pub use info::{BrokerInfo, GroupInfo, LogInfo, MemberInfo, PartitionInfo, TopicInfo};
 pub use log::StoredBatch;
-pub use seen::SeenRequest;
-pub use state::Refusal;
-pub use transport::{PipeListener, Pipes};
-pub use view::{BrokerInfo, GroupInfo, LogView, MemberInfo, PartitionInfo, TopicInfo};
+pub use request_log::RecordedRequest;
+pub use state::ApiError;
+pub use transport::{MemoryListener, MemoryNetwork};

@@ -1,4 +1,4 @@
-//! The broker's side of SCRAM (RFC 5802), without I/O.
+//! The server side of SCRAM (RFC 5802), without I/O.
 
 use std::num::NonZeroU32;
 
@@ -9,10 +9,10 @@ use ring::{digest, hmac, pbkdf2};
 
 use crate::config::SaslMechanism;
 
-/// Kafka's own default.
+/// Kafka's default.
 const ITERATIONS: NonZeroU32 = NonZeroU32::MIN.saturating_add(4095);
 
-/// An exchange of which the client's first message was answered.
+/// A SCRAM exchange after the server's first message.
 #[derive(Debug)]
 pub(crate) struct Server {
     pub(crate) mechanism: SaslMechanism,
@@ -20,12 +20,12 @@ pub(crate) struct Server {
     password: String,
     salt: [u8; 16],
     nonce: String,
-    /// Both first messages, as the signatures cover them.
-    said: String,
+    /// Both first messages: the start of the AuthMessage that the signatures cover.
+    first_messages: String,
 }
 
 impl Server {
-    /// The server's first message; `None` for an unknown user or a malformed message.
+    /// Returns the server's first message; `None` for an unknown user or a malformed message.
     pub(crate) fn start(
         mechanism: SaslMechanism,
         first: &[u8],
@@ -39,12 +39,15 @@ impl Server {
         SystemRandom::new().fill(&mut random).ok()?;
         let (salt, extension) = random.split_first_chunk::<16>()?;
         let nonce = format!("{client_nonce}{}", BASE64.encode(extension));
-        let answer = format!("r={nonce},s={},i={ITERATIONS}", BASE64.encode(salt));
-        let said = format!("{bare},{answer}");
-        Some((Self { mechanism, password: password(&user)?, user, salt: *salt, nonce, said }, answer))
+        let server_first = format!("r={nonce},s={},i={ITERATIONS}", BASE64.encode(salt));
+        let first_messages = format!("{bare},{server_first}");
+        Some((
+            Self { mechanism, password: password(&user)?, user, salt: *salt, nonce, first_messages },
+            server_first,
+        ))
     }
 
-    /// The server's final message; `None` if the client does not know the password.
+    /// Returns the server's final message; `None` if the client's proof is wrong.
     pub(crate) fn finish(&self, last: &[u8]) -> Option<String> {
         let (without_proof, proof) = std::str::from_utf8(last).ok()?.rsplit_once(",p=")?;
         if without_proof != format!("c=biws,r={}", self.nonce) {
@@ -59,7 +62,7 @@ impl Server {
         pbkdf2::derive(pbkdf2, ITERATIONS, &self.salt, self.password.as_bytes(), &mut salted);
         let salted = hmac::Key::new(hmac, &salted);
         let stored = digest::digest(digest, hmac::sign(&salted, b"Client Key").as_ref());
-        let message = format!("{},{without_proof}", self.said);
+        let message = format!("{},{without_proof}", self.first_messages);
         let signature = hmac::sign(&hmac::Key::new(hmac, stored.as_ref()), message.as_bytes());
         let client_key: Vec<u8> = proof.iter().zip(signature.as_ref()).map(|(a, b)| a ^ b).collect();
         if digest::digest(digest, &client_key).as_ref() != stored.as_ref() {

@@ -1,7 +1,7 @@
-//! What all brokers and connections of one cluster share: the state, the faults, the log of
-//! requests, and the bell that wakes waiting requests.
+//! What all brokers and connections of a cluster share: the state, the faults, the request log, and the
+//! notification that wakes waiting requests.
 //!
-//! Invariant: no lock is held across an await, and never two at once.
+//! Invariant: no lock is held across an await, and no two locks at once.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,28 +12,28 @@ use parking_lot::Mutex;
 use tokio::sync::watch;
 
 use crate::config::MockConfig;
-use crate::fault::FaultBook;
-use crate::seen::SeenLog;
+use crate::fault::FaultRegistry;
+use crate::request_log::RequestLog;
 use crate::state::ClusterState;
 
 #[derive(Debug)]
-pub(crate) struct Shared {
+pub(crate) struct SharedCluster {
     pub(crate) state: Mutex<ClusterState>,
-    pub(crate) faults: Mutex<FaultBook>,
-    pub(crate) seen: Mutex<SeenLog>,
+    pub(crate) faults: Mutex<FaultRegistry>,
+    pub(crate) request_log: Mutex<RequestLog>,
     pub(crate) config: Arc<MockConfig>,
     connections: HashMap<i32, AtomicUsize>,
     next_connection: AtomicU64,
     changes: watch::Sender<()>,
 }
 
-impl Shared {
+impl SharedCluster {
     pub(crate) fn new(config: Arc<MockConfig>, state: ClusterState) -> Self {
         let connections = state.brokers.keys().map(|id| (*id, AtomicUsize::new(0))).collect();
         Self {
             state: Mutex::new(state),
-            faults: Mutex::new(FaultBook::default()),
-            seen: Mutex::new(SeenLog::new(config.request_log)),
+            faults: Mutex::new(FaultRegistry::default()),
+            request_log: Mutex::new(RequestLog::new(config.request_log)),
             config,
             connections,
             next_connection: AtomicU64::new(0),
@@ -41,20 +41,20 @@ impl Shared {
         }
     }
 
-    /// Wakes the requests that wait: a log or a leader changed.
-    pub(crate) fn ring(&self) {
+    /// Wakes waiting requests: a log, a leader or a group changed.
+    pub(crate) fn notify_waiters(&self) {
         self.changes.send_replace(());
     }
 
-    /// Hears each [`Self::ring`] from now on.
-    pub(crate) fn listen(&self) -> watch::Receiver<()> {
+    /// Observes each [`Self::notify_waiters`] from now on.
+    pub(crate) fn subscribe(&self) -> watch::Receiver<()> {
         self.changes.subscribe()
     }
 
-    /// Changes the state and wakes the requests that wait.
+    /// Changes the state and wakes waiting requests.
     pub(crate) fn change<T>(&self, change: impl FnOnce(&mut ClusterState) -> T) -> T {
         let out = change(&mut self.state.lock());
-        self.ring();
+        self.notify_waiters();
         out
     }
 
@@ -62,7 +62,7 @@ impl Shared {
         self.connections.get(&broker).map_or(0, |count| count.load(Ordering::Relaxed))
     }
 
-    /// Counts a connection of `broker` for as long as the guard lives.
+    /// Counts a connection of `broker` while the guard lives; returns the connection's number, too.
     pub(crate) fn count_connection(&self, broker: i32) -> (u64, ConnectionGuard<'_>) {
         let count = self.connections.get(&broker);
         if let Some(count) = count {
@@ -72,7 +72,7 @@ impl Shared {
     }
 }
 
-/// One open connection, in its broker's count.
+/// Keeps one open connection in its broker's count.
 pub(crate) struct ConnectionGuard<'a>(Option<&'a AtomicUsize>);
 
 impl Drop for ConnectionGuard<'_> {
@@ -83,7 +83,7 @@ impl Drop for ConnectionGuard<'_> {
     }
 }
 
-/// The broker's clock, in milliseconds since 1970.
+/// Wall-clock time, in milliseconds since 1970.
 pub(crate) fn now_ms() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)

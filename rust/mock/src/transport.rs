@@ -1,7 +1,7 @@
-//! How clients reach a broker: over TCP, or through pipes in memory.
+//! How clients reach a broker: over TCP, or through in-memory streams.
 //!
-//! Invariant: in memory no byte leaves the runtime, so that with tokio's clock paused a run takes no time
-//! and is the same each time.
+//! Invariant: in memory, no byte leaves the runtime; with tokio's paused clock, a test takes no time and is
+//! deterministic.
 
 use std::collections::HashMap;
 use std::io;
@@ -14,11 +14,11 @@ use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::mpsc;
 
 const BACKLOG: u32 = 1024;
-/// What a pipe holds before its writer waits; a socket's buffers are of this order.
-const PIPE_BYTES: usize = 256 * 1024;
-/// Connections in memory that were made and not yet accepted.
-const PIPES_WAITING: usize = 1024;
-/// Where brokers in memory seem to listen; no host has this address (RFC 5737).
+/// The buffer of an in-memory stream, of the order of a socket's buffers.
+const STREAM_BUFFER: usize = 256 * 1024;
+/// The accept backlog of an in-memory listener.
+const MEMORY_BACKLOG: usize = 1024;
+/// The address of in-memory brokers, which no host has (RFC 5737).
 const MEMORY_HOST: IpAddr = IpAddr::V4(Ipv4Addr::new(198, 51, 100, 1));
 const FIRST_PORT: u16 = 9092;
 
@@ -28,13 +28,13 @@ pub enum Transport {
     /// Over loopback TCP, for clients in any process.
     #[default]
     Tcp,
-    /// Through pipes in memory, for clients in the same tokio runtime.
-    Memory(Pipes),
+    /// Through in-memory streams, for clients in the same tokio runtime.
+    Memory(MemoryNetwork),
 }
 
-/// A network in memory: who listens at which address. Clusters that share it have different addresses.
+/// An in-memory network: listeners by address. Clusters that share it have different addresses.
 #[derive(Debug, Clone, Default)]
-pub struct Pipes(Arc<Mutex<Listeners>>);
+pub struct MemoryNetwork(Arc<Mutex<Listeners>>);
 
 #[derive(Debug, Default)]
 struct Listeners {
@@ -42,35 +42,35 @@ struct Listeners {
     addresses: u16,
 }
 
-impl Pipes {
+impl MemoryNetwork {
     /// Connects to the broker at an address.
     ///
     /// # Errors
     ///
     /// `ConnectionRefused` if no broker listens there.
     pub fn connect(&self, address: SocketAddr) -> io::Result<DuplexStream> {
-        let (near, far) = duplex(PIPE_BYTES);
+        let (near, far) = duplex(STREAM_BUFFER);
         let listener = self.0.lock().by_address.get(&address).cloned();
         let refused = || io::Error::from(io::ErrorKind::ConnectionRefused);
         listener.ok_or_else(refused)?.try_send(far).map_err(|_| refused())?;
         Ok(near)
     }
 
-    /// Listens at an address of its own, for a peer that a test scripts itself.
+    /// Listens at a new address, for a scripted peer of a test.
     #[must_use]
-    pub fn listen(&self) -> PipeListener {
+    pub fn listen(&self) -> MemoryListener {
         self.listen_at(self.new_address())
     }
 
-    fn listen_at(&self, address: SocketAddr) -> PipeListener {
-        let (listener, connections) = mpsc::channel(PIPES_WAITING);
+    fn listen_at(&self, address: SocketAddr) -> MemoryListener {
+        let (listener, connections) = mpsc::channel(MEMORY_BACKLOG);
         self.0.lock().by_address.insert(address, listener);
-        PipeListener { address, pipes: self.clone(), connections }
+        MemoryListener { address, network: self.clone(), connections }
     }
 
-    /// Whether an address is one of this network's, listened at or not.
+    /// Whether an address belongs to an in-memory network, with or without a listener.
     #[must_use]
-    pub fn is_inside(&self, address: SocketAddr) -> bool {
+    pub fn contains(&self, address: SocketAddr) -> bool {
         address.ip() == MEMORY_HOST
     }
 
@@ -81,22 +81,22 @@ impl Pipes {
     }
 }
 
-/// Accepts connections in memory; dropped, its address refuses them.
+/// Accepts in-memory connections; once dropped, its address refuses them.
 #[derive(Debug)]
-pub struct PipeListener {
+pub struct MemoryListener {
     address: SocketAddr,
-    pipes: Pipes,
+    network: MemoryNetwork,
     connections: mpsc::Receiver<DuplexStream>,
 }
 
-impl PipeListener {
-    /// Where it listens.
+impl MemoryListener {
+    /// The address at which it listens.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// The next connection.
+    /// Accepts the next connection.
     pub async fn accept(&mut self) -> DuplexStream {
         match self.connections.recv().await {
             Some(stream) => stream,
@@ -105,9 +105,9 @@ impl PipeListener {
     }
 }
 
-impl Drop for PipeListener {
+impl Drop for MemoryListener {
     fn drop(&mut self) {
-        self.pipes.0.lock().by_address.remove(&self.address);
+        self.network.0.lock().by_address.remove(&self.address);
     }
 }
 
@@ -115,63 +115,64 @@ impl Drop for PipeListener {
 pub(crate) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
-/// An address that is held but refuses connections.
+/// A reserved address, which refuses connections.
 #[derive(Debug)]
-pub(crate) struct Reserved {
+pub(crate) struct ReservedAddress {
     pub(crate) address: SocketAddr,
-    by: Holder,
+    binding: Binding,
 }
 
 #[derive(Debug)]
-enum Holder {
+enum Binding {
     Tcp(TcpSocket),
-    Memory(Pipes),
+    Memory(MemoryNetwork),
 }
 
-/// What accepts connections at an address.
+/// Accepts connections at an address.
 #[derive(Debug)]
 pub(crate) enum Listener {
     Tcp(TcpListener),
-    Memory(PipeListener),
+    Memory(MemoryListener),
 }
 
 impl Transport {
-    /// Holds an address for a broker: a free port of `host`, or an address in memory.
-    pub(crate) fn reserve(&self, host: IpAddr) -> io::Result<Reserved> {
+    /// Reserves an address for a broker: a free port of `host`, or an in-memory address.
+    pub(crate) fn reserve(&self, host: IpAddr) -> io::Result<ReservedAddress> {
         match self {
             Self::Tcp => reserve_port(SocketAddr::new(host, 0)),
-            Self::Memory(pipes) => {
-                Ok(Reserved { address: pipes.new_address(), by: Holder::Memory(pipes.clone()) })
-            }
+            Self::Memory(network) => Ok(ReservedAddress {
+                address: network.new_address(),
+                binding: Binding::Memory(network.clone()),
+            }),
         }
     }
 }
 
-/// The address that `host` stands for.
+/// Resolves a host to an address.
 pub(crate) fn resolve(host: &str) -> io::Result<IpAddr> {
     let unknown = || io::Error::new(io::ErrorKind::AddrNotAvailable, format!("{host} has no address"));
     (host, 0).to_socket_addrs()?.next().map(|address| address.ip()).ok_or_else(unknown)
 }
 
-fn reserve_port(address: SocketAddr) -> io::Result<Reserved> {
+fn reserve_port(address: SocketAddr) -> io::Result<ReservedAddress> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
     socket.set_reuseaddr(true)?;
     socket.bind(address)?;
-    Ok(Reserved { address: socket.local_addr()?, by: Holder::Tcp(socket) })
+    Ok(ReservedAddress { address: socket.local_addr()?, binding: Binding::Tcp(socket) })
 }
 
-impl Reserved {
-    /// Accepts connections from now on. TCP needs a tokio runtime's context.
+impl ReservedAddress {
+    /// Starts listening. TCP needs the context of a tokio runtime.
     pub(crate) fn listen(self) -> io::Result<Listener> {
-        match self.by {
-            Holder::Tcp(socket) => Ok(Listener::Tcp(socket.listen(BACKLOG)?)),
-            Holder::Memory(pipes) => Ok(Listener::Memory(pipes.listen_at(self.address))),
+        match self.binding {
+            Binding::Tcp(socket) => Ok(Listener::Tcp(socket.listen(BACKLOG)?)),
+            Binding::Memory(network) => Ok(Listener::Memory(network.listen_at(self.address))),
         }
     }
 }
 
 impl Listener {
-    /// The next connection.
+    /// Accepts the next connection.
     pub(crate) async fn accept(&mut self) -> io::Result<Box<dyn Stream>> {
         match self {
             Self::Tcp(listener) => {
@@ -183,8 +184,8 @@ impl Listener {
         }
     }
 
-    /// Listens no more and keeps the address.
-    pub(crate) fn release(self) -> io::Result<Reserved> {
+    /// Stops listening; the address stays reserved.
+    pub(crate) fn release(self) -> io::Result<ReservedAddress> {
         match self {
             Self::Tcp(listener) => {
                 let address = listener.local_addr()?;
@@ -192,8 +193,8 @@ impl Listener {
                 reserve_port(address)
             }
             Self::Memory(listener) => {
-                let (address, pipes) = (listener.address, listener.pipes.clone());
-                Ok(Reserved { address, by: Holder::Memory(pipes) })
+                let (address, network) = (listener.address, listener.network.clone());
+                Ok(ReservedAddress { address, binding: Binding::Memory(network) })
             }
         }
     }

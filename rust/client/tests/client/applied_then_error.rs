@@ -89,7 +89,9 @@ async fn a_commit_that_may_be_stored_is_maybe_done() {
         cluster.clear_faults();
         let then = if maybe { Reaction::ErrorAfterHandling(code) } else { Reaction::Error(code) };
         cluster.inject(Fault::new(Match::api(ApiKey::OffsetCommit), then));
-        let outcomes = soon(commit(&client, &member, committed(offset), SOON)).await.expect("an outcome");
+        let outcomes = within_deadline(commit(&client, &member, committed(offset), CALL_TIMEOUT))
+            .await
+            .expect("an outcome");
         let error = outcomes.into_values().next().unwrap().expect_err("refused");
         assert_eq!(error.is_maybe_done(), maybe, "{error}");
         let stored = cluster.committed("g", "t", 0).expect("the first was stored").offset;
@@ -116,13 +118,15 @@ async fn a_topic_created_by_an_attempt_without_response_is_maybe_done() {
     {
         let name = format!("made-{n}");
         cluster.inject(Fault::once(on.clone(), then));
-        let error = soon(client.create_topics(&[topic(&name)], SOON)).await.expect_err("is there");
+        let error =
+            within_deadline(client.create_topics(&[topic(&name)], CALL_TIMEOUT)).await.expect_err("is there");
         assert_eq!(
             (error.code(), error.is_maybe_done()),
             (Some(ErrorCode::TopicAlreadyExists), true),
             "{error}"
         );
-        let error = soon(client.create_topics(&[topic(&name)], SOON)).await.expect_err("is there");
+        let error =
+            within_deadline(client.create_topics(&[topic(&name)], CALL_TIMEOUT)).await.expect_err("is there");
         assert!(!error.is_maybe_done(), "another client's: {error}");
     }
 }
@@ -133,13 +137,15 @@ async fn a_topic_deleted_by_an_attempt_without_response_is_maybe_done() {
     let client = client(&cluster, &[]).await;
     let on = Match::api(ApiKey::DeleteTopics);
     cluster.inject(Fault::once(on, Reaction::ErrorAfterHandling(ErrorCode::NotController)));
-    let error = soon(client.delete_topics(&["t".to_owned()], SOON)).await.expect_err("is gone");
+    let error =
+        within_deadline(client.delete_topics(&["t".to_owned()], CALL_TIMEOUT)).await.expect_err("is gone");
     assert_eq!(
         (error.code(), error.is_maybe_done()),
         (Some(ErrorCode::UnknownTopicOrPartition), true),
         "{error}"
     );
-    let error = soon(client.delete_topics(&["t".to_owned()], SOON)).await.expect_err("is gone");
+    let error =
+        within_deadline(client.delete_topics(&["t".to_owned()], CALL_TIMEOUT)).await.expect_err("is gone");
     assert!(!error.is_maybe_done(), "{error}");
 }
 
@@ -151,7 +157,9 @@ async fn created_topics_are_not_requested_again() {
     let client = client(&cluster, &[]).await;
     let on = Match::api(ApiKey::CreateTopics).topic("b");
     cluster.inject(Fault::once(on, Reaction::Error(ErrorCode::ThrottlingQuotaExceeded)));
-    soon(client.create_topics(&[topic("a"), topic("b")], SOON)).await.expect("both are made");
+    within_deadline(client.create_topics(&[topic("a"), topic("b")], CALL_TIMEOUT))
+        .await
+        .expect("both are made");
     assert!(cluster.topic("a").is_some() && cluster.topic("b").is_some());
 }
 
@@ -161,7 +169,9 @@ async fn a_refused_topic_does_not_prevent_the_others() {
     let client = client(&cluster, &[]).await;
     let on = Match::api(ApiKey::CreateTopics).topic("b");
     cluster.inject(Fault::once(on, Reaction::Error(ErrorCode::ThrottlingQuotaExceeded)));
-    let error = soon(client.create_topics(&[topic("t"), topic("b")], SOON)).await.expect_err("t exists");
+    let error = within_deadline(client.create_topics(&[topic("t"), topic("b")], CALL_TIMEOUT))
+        .await
+        .expect_err("t exists");
     assert_eq!(error.context().topic.as_deref(), Some("t"));
     assert!(cluster.topic("b").is_some());
 }

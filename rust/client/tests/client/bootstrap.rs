@@ -36,7 +36,7 @@ async fn unusable_servers() -> Vec<(String, &'static str, &'static str)> {
 
 async fn connect(servers: &str, seed: u64, timeout: Duration) -> ottla_client::Result<Client> {
     let network = Arc::new(NamedNetwork::default());
-    soon(Client::connect(config(servers, &[]), environment(&network, seed), timeout)).await
+    within_deadline(Client::connect(config(servers, &[]), environment(&network, seed), timeout)).await
 }
 
 #[tokio::test(start_paused = true)]
@@ -47,7 +47,7 @@ async fn one_good_server_among_bad_ones_is_enough() {
     all.push(good);
     for seed in 0..4 {
         let started = Instant::now();
-        let client = connect(&all.join(","), seed, SOON).await.expect("a client");
+        let client = connect(&all.join(","), seed, CALL_TIMEOUT).await.expect("a client");
         assert_eq!(client.snapshot().brokers.len(), 3);
         assert!(started.elapsed() < ms(3000), "seed {seed}: {:?}", started.elapsed());
     }
@@ -92,8 +92,8 @@ async fn a_black_hole_delays_the_next_server_only_briefly() {
     let servers = format!("192.0.2.1:9092,{}", cluster.brokers()[0].address);
     for seed in 0..3 {
         let started = Instant::now();
-        let connected = Client::connect(config(&servers, &[]), environment(&network, seed), SOON);
-        soon(connected).await.expect("a client");
+        let connected = Client::connect(config(&servers, &[]), environment(&network, seed), CALL_TIMEOUT);
+        within_deadline(connected).await.expect("a client");
         assert!(started.elapsed() < ms(1500), "{:?}", started.elapsed());
     }
     assert!(network.connects.lock().contains(&hole), "the black hole was tried first at least once");
@@ -148,8 +148,8 @@ async fn permanent_causes_fail_at_once() {
         (format!("{},nowhere.invalid:9092", closed_port()), "nothing listens"),
     ] {
         let started = Instant::now();
-        let connected = Client::connect(config(&server, &[]), environment(&network, 1), SOON);
-        let error = soon(connected).await.expect_err(&server);
+        let connected = Client::connect(config(&server, &[]), environment(&network, 1), CALL_TIMEOUT);
+        let error = within_deadline(connected).await.expect_err(&server);
         assert!(error.to_string().contains(cause), "{error}");
         assert!(started.elapsed() < ms(100), "{server}: {:?}", started.elapsed());
     }
@@ -157,9 +157,13 @@ async fn permanent_causes_fail_at_once() {
     network.black_holes.lock().push("192.0.2.1:9092".parse().unwrap());
     let server = format!("{},192.0.2.1:9092", closed_port());
     let started = Instant::now();
-    let connected = Client::connect(config(&server, &[]), environment(&network, 1), SOON);
-    soon(connected).await.expect_err("silent");
-    assert!(started.elapsed() > SOON / 2 && started.elapsed() <= SOON + ms(100), "{:?}", started.elapsed());
+    let connected = Client::connect(config(&server, &[]), environment(&network, 1), CALL_TIMEOUT);
+    within_deadline(connected).await.expect_err("silent");
+    assert!(
+        started.elapsed() > CALL_TIMEOUT / 2 && started.elapsed() <= CALL_TIMEOUT + ms(100),
+        "{:?}",
+        started.elapsed()
+    );
 }
 
 /// Refuses every connection and counts which address was tried first.
@@ -188,8 +192,8 @@ async fn ten_thousand_shuffles_spread_first_contacts_evenly() {
     let mut first = HashMap::new();
     for _ in 0..10_000 {
         *network.first.lock() = None;
-        let connected = Client::connect(config(servers, &[]), environment.clone(), SOON);
-        soon(connected).await.expect_err("all refuse");
+        let connected = Client::connect(config(servers, &[]), environment.clone(), CALL_TIMEOUT);
+        within_deadline(connected).await.expect_err("all refuse");
         *first.entry(network.first.lock().unwrap()).or_insert(0) += 1;
     }
     assert_eq!(first.len(), 4);
@@ -206,8 +210,8 @@ async fn two_of_three_servers_are_dead() {
     let servers = format!("{refusing},{silent},{}", cluster.brokers()[0].address);
     for seed in 0..6 {
         let started = Instant::now();
-        let connected = Client::connect(config(&servers, &[]), environment(&network, seed), SOON);
-        assert_eq!(soon(connected).await.expect("a client").snapshot().brokers.len(), 3);
+        let connected = Client::connect(config(&servers, &[]), environment(&network, seed), CALL_TIMEOUT);
+        assert_eq!(within_deadline(connected).await.expect("a client").snapshot().brokers.len(), 3);
         assert!(started.elapsed() < ms(1500), "{:?}", started.elapsed());
     }
 }
@@ -221,11 +225,11 @@ async fn all_addresses_of_a_name_are_tried_and_failures_name_them_all() {
     network.black_holes.lock().push(hole);
     network.names.lock().insert("kafka".to_owned(), vec![dead, hole, good]);
     let client = Client::connect(config("kafka:9092", &[]), environment(&network, 1), ms(3000));
-    assert_eq!(soon(client).await.expect("a client").snapshot().brokers.len(), 3);
+    assert_eq!(within_deadline(client).await.expect("a client").snapshot().brokers.len(), 3);
 
     network.names.lock().insert("kafka".to_owned(), vec![dead, hole]);
     let client = Client::connect(config("kafka:9092", &[]), environment(&network, 1), ms(600));
-    let message = soon(client).await.expect_err("unreachable").to_string();
+    let message = within_deadline(client).await.expect_err("unreachable").to_string();
     assert!(
         message.contains("refused") && message.contains("192.0.2.7") && message.contains("198.51.100.1"),
         "{message}"
@@ -251,14 +255,14 @@ async fn canonical_names_replace_the_bootstrap_servers() {
     network.canonical.lock().insert(good.ip(), "broker-1".to_owned());
     let pairs = [("client.dns.lookup", "resolve_canonical_bootstrap_servers_only")];
     let servers = format!("all:{},nowhere.invalid:1", good.port());
-    let connected = Client::connect(config(&servers, &pairs), environment(&network, 1), SOON);
-    soon(connected).await.expect("a client");
+    let connected = Client::connect(config(&servers, &pairs), environment(&network, 1), CALL_TIMEOUT);
+    within_deadline(connected).await.expect("a client");
     assert!(network.resolved.lock().contains(&"broker-1".to_owned()));
     // No server is left: the error names every canonical name with its cause.
     let unreachable = closed_port();
     network.names.lock().insert("broker-1".to_owned(), vec![unreachable]);
-    let connected = Client::connect(config(&servers, &pairs), environment(&network, 1), SOON);
-    let error = soon(connected).await.expect_err("unreachable");
+    let connected = Client::connect(config(&servers, &pairs), environment(&network, 1), CALL_TIMEOUT);
+    let error = within_deadline(connected).await.expect_err("unreachable");
     let tried: Vec<String> =
         error.attempts().iter().filter_map(|attempt| attempt.context().address.clone()).collect();
     for name in ["nowhere.invalid:1", "broker-1:", "127.0.0.9:"] {
@@ -268,7 +272,7 @@ async fn canonical_names_replace_the_bootstrap_servers() {
 
 #[tokio::test]
 async fn the_system_resolves_canonical_names() {
-    let name = soon(Environment::default().network.canonical_name([127, 0, 0, 1].into())).await;
+    let name = within_deadline(Environment::default().network.canonical_name([127, 0, 0, 1].into())).await;
     assert!(!name.expect("a name, or the address").is_empty());
 }
 
@@ -287,12 +291,17 @@ async fn ipv6_addresses_work() {
         (cluster.bootstrap(), Environment::default()),
         (format!("both:{}", six.port()), environment(&network, 1)),
     ] {
-        let client = soon(Client::connect(config(&server, &[]), environment, SOON)).await.expect("connected");
-        let found = soon(client.topics(&["t".into()], IfMissing::Create, SOON)).await.expect("a topic");
+        let client = within_deadline(Client::connect(config(&server, &[]), environment, CALL_TIMEOUT))
+            .await
+            .expect("connected");
+        let found = within_deadline(client.topics(&["t".into()], IfMissing::Create, CALL_TIMEOUT))
+            .await
+            .expect("a topic");
         assert_eq!(found[0].partitions.len(), 2);
         // The brokers advertise their IPv6 addresses.
         for broker in [1, 2] {
-            let connection = soon(client.connection(Route::Broker(broker))).await.expect("connected");
+            let connection =
+                within_deadline(client.connection(Route::Broker(broker))).await.expect("connected");
             assert_eq!(connection.endpoint().host, "::1");
         }
     }
@@ -315,13 +324,13 @@ async fn a_broker_after_hundreds_of_dead_addresses_is_reached_in_time() {
     let started = Instant::now();
     let environment = environment(&network, 1);
     let connected = ottla_client::connection::connect(&endpoint, &settings, &environment, None);
-    soon(connected).await.expect("a connection");
+    within_deadline(connected).await.expect("a connection");
     assert!(started.elapsed() < ms(20_000), "{:?}", started.elapsed());
 
     network.names.lock().insert("kafka".to_owned(), holes);
     let started = Instant::now();
     let connected = ottla_client::connection::connect(&endpoint, &settings, &environment, None);
-    let error = soon(connected).await.expect_err("unreachable");
+    let error = within_deadline(connected).await.expect_err("unreachable");
     assert!(started.elapsed() <= ms(31_000), "{:?}", started.elapsed());
     assert_eq!(error.attempts().len(), 300);
     assert!(error.to_string().len() < 2000, "{error}");

@@ -23,7 +23,7 @@ const VERSION: i16 = 12;
 async fn open(address: std::net::SocketAddr, pairs: &[(&str, &str)]) -> Arc<Connection> {
     let settings = Settings::try_from(&config(&address.to_string(), pairs)).unwrap();
     let endpoint = Endpoint { host: address.ip().to_string(), port: address.port() };
-    soon(connect(&endpoint, &settings, &memory_environment(), None)).await.expect("a connection")
+    within_deadline(connect(&endpoint, &settings, &memory_environment(), None)).await.expect("a connection")
 }
 
 /// Sends a request in a task of its own.
@@ -56,12 +56,13 @@ async fn server_sending(requests: usize, bytes: Vec<u8>) -> std::net::SocketAddr
 /// The kind and message of the error that two requests in flight get; it must be the same.
 async fn error_of_two(connection: &Arc<Connection>) -> (Kind, String) {
     let (first, second) = (ask(connection), ask(connection));
-    let first = soon(first).await.unwrap().expect_err("no response");
-    let second = soon(second).await.unwrap().expect_err("no response");
+    let first = within_deadline(first).await.unwrap().expect_err("no response");
+    let second = within_deadline(second).await.unwrap().expect_err("no response");
     assert_eq!(first.message(), second.message());
     assert_eq!(connection.close_reason().expect("dead").message(), first.message());
     // Later requests get the same error.
-    let later = soon(connection.request(&MetadataRequest::default(), VERSION)).await.expect_err("dead");
+    let later =
+        within_deadline(connection.request(&MetadataRequest::default(), VERSION)).await.expect_err("dead");
     assert_eq!(later.message(), first.message());
     (first.kind(), first.to_string())
 }
@@ -98,7 +99,7 @@ async fn requests_are_pipelined_up_to_the_limit() {
     go.send_replace(true);
     let mut controllers = Vec::new();
     for asked in asked {
-        controllers.push(soon(asked).await.unwrap().expect("a response").controller_id);
+        controllers.push(within_deadline(asked).await.unwrap().expect("a response").controller_id);
     }
     controllers.sort_unstable();
     assert_eq!(controllers, [1, 2, 3, 4, 5], "each request got its own response");
@@ -126,7 +127,7 @@ async fn trickling_bytes_do_not_extend_the_timeout() {
     });
     let connection = open(address, &[("request.timeout.ms", "150")]).await;
     let watch = Instant::now();
-    let error = soon(ask(&connection)).await.unwrap().expect_err("too late");
+    let error = within_deadline(ask(&connection)).await.unwrap().expect_err("too late");
     assert_took(watch, ms(140), ms(700));
     assert!(error.message().contains("within 150 ms"), "{error}");
 }
@@ -159,7 +160,7 @@ async fn a_busy_connection_still_notices_an_overdue_request() {
         asked.push(ask(&connection));
         tokio::time::sleep(ms(10)).await;
     }
-    let error = soon(asked.remove(0)).await.unwrap().expect_err("overdue");
+    let error = within_deadline(asked.remove(0)).await.unwrap().expect_err("overdue");
     assert!(error.message().contains("within 200 ms"), "{error}");
 }
 
@@ -188,7 +189,7 @@ async fn repeated_and_unrequested_responses_close_the_connection() {
         let _ = stream.read_u8().await;
     });
     let connection = open(address, &[]).await;
-    soon(ask(&connection)).await.unwrap().expect("the first response");
+    within_deadline(ask(&connection)).await.unwrap().expect("the first response");
     until(|| connection.close_reason().is_some()).await;
     assert!(connection.close_reason().unwrap().message().contains("a response to no request"));
 
@@ -211,9 +212,9 @@ async fn impossible_lengths_and_cut_frames_close_the_connection() {
         let connection =
             open(server_sending(2, bytes.to_vec()).await, &[("request.timeout.ms", "3000")]).await;
         let (first, second) = (ask(&connection), ask(&connection));
-        let error = soon(first).await.unwrap().expect_err("no response");
+        let error = within_deadline(first).await.unwrap().expect_err("no response");
         assert!(error.to_string().contains(cause), "{cause}: {error}");
-        soon(second).await.unwrap().expect_err("the connection is closed");
+        within_deadline(second).await.unwrap().expect_err("the connection is closed");
     }
     // Half a frame, then the end of the stream; half a frame, then silence.
     let address = server(|mut stream| async move {
@@ -221,10 +222,10 @@ async fn impossible_lengths_and_cut_frames_close_the_connection() {
         read_request(&mut stream).await;
         let _ = stream.write_all(&[0, 0, 1, 0, 0, 0, 0, 1]).await;
     });
-    let error = soon(ask(&open(address, &[]).await)).await.unwrap().expect_err("cut off");
+    let error = within_deadline(ask(&open(address, &[]).await)).await.unwrap().expect_err("cut off");
     assert!(error.message().contains("closed the connection"), "{error}");
     let half = server_sending(1, [0, 0, 1, 0, 0, 0, 0, 1].to_vec()).await;
-    let error = soon(ask(&open(half, &[("request.timeout.ms", "100")]).await)).await.unwrap();
+    let error = within_deadline(ask(&open(half, &[("request.timeout.ms", "100")]).await)).await.unwrap();
     assert!(error.expect_err("silence").message().contains("within 100 ms"));
 }
 
@@ -255,7 +256,7 @@ async fn a_caller_that_gives_up_affects_no_other_and_keeps_the_limit() {
     assert_eq!(connection.in_flight(), 1, "the first is still with the broker");
     assert_eq!(read.load(Ordering::SeqCst), 1);
     go.send_replace(true);
-    assert_eq!(soon(second).await.unwrap().expect("a response").controller_id, 2);
+    assert_eq!(within_deadline(second).await.unwrap().expect("a response").controller_id, 2);
 }
 
 #[tokio::test(start_paused = true)]
@@ -296,7 +297,7 @@ async fn closing_fails_all_waiters_and_frees_the_socket() {
     let waiting = ask(&connection);
     until(|| connection.in_flight() == 1).await;
     connection.close();
-    let error = soon(waiting).await.unwrap().expect_err("closed");
+    let error = within_deadline(waiting).await.unwrap().expect_err("closed");
     assert!(error.message().contains("closed by this client"), "{error}");
 }
 
@@ -318,7 +319,7 @@ async fn trailing_bytes_after_a_response_are_ignored() {
     });
     let connection = open(address, &[]).await;
     for _ in 0..3 {
-        let response = soon(connection.request(&MetadataRequest::default(), VERSION)).await;
+        let response = within_deadline(connection.request(&MetadataRequest::default(), VERSION)).await;
         assert!(response.is_ok_and(|response| response.controller_id > 0));
     }
     assert!(connection.close_reason().is_none());

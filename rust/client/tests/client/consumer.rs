@@ -22,10 +22,10 @@ async fn fill(cluster: &MockCluster, partition: i32, numbers: std::ops::Range<i6
     for n in numbers {
         send(&producer, partition, &n.to_string()).await;
         if n % 10 == 9 {
-            soon(producer.flush(SOON)).await.expect("written");
+            within_deadline(producer.flush(CALL_TIMEOUT)).await.expect("written");
         }
     }
-    soon(producer.close(SOON)).await.expect("written");
+    within_deadline(producer.close(CALL_TIMEOUT)).await.expect("written");
 }
 
 async fn consumer(cluster: &MockCluster, partitions: &[i32], pairs: &[(&str, &str)]) -> Consumer {
@@ -55,7 +55,7 @@ async fn poll(consumer: &Consumer, most: usize, wait: Duration) -> Result<Vec<Ro
 /// Polls until there are `count` records.
 async fn read(consumer: &Consumer, count: usize) -> Vec<Row> {
     let mut all = Vec::new();
-    soon(async {
+    within_deadline(async {
         while all.len() < count {
             all.extend(poll(consumer, 500, ms(1_000)).await.expect("records"));
         }
@@ -82,7 +82,7 @@ async fn every_codec_and_many_partitions() {
     let all = read(&consumer, 500).await;
     for partition in 0..5 {
         assert_eq!(of(partition, &all), expected(partition, 0..100));
-        assert_eq!(consumer.position(&tp(partition), SOON).await.unwrap(), 100);
+        assert_eq!(consumer.position(&tp(partition), CALL_TIMEOUT).await.unwrap(), 100);
     }
     assert!(consumer.lag().iter().all(|(_, lag)| *lag == Some(0)), "{:?}", consumer.lag());
     // What comes later is read as well.
@@ -97,11 +97,11 @@ async fn a_poll_hands_out_no_more_than_it_is_asked_for_and_the_position_follows(
     let consumer = consumer(&cluster, &[0], &[]).await;
     let mut next = 0;
     while next < 30 {
-        let rows = soon(poll(&consumer, 7, SOON)).await.expect("records");
+        let rows = within_deadline(poll(&consumer, 7, CALL_TIMEOUT)).await.expect("records");
         assert!(rows.len() <= 7);
         let end = next + i64::try_from(rows.len()).unwrap();
         assert_eq!(rows, expected(0, next..end));
-        assert_eq!(consumer.position(&tp(0), SOON).await.unwrap(), end);
+        assert_eq!(consumer.position(&tp(0), CALL_TIMEOUT).await.unwrap(), end);
         next = end;
     }
 }
@@ -111,10 +111,10 @@ async fn what_was_taken_and_not_handed_out_is_given_back() {
     let cluster = cluster(1).await;
     fill(&cluster, 0, 0..30, &[]).await;
     let consumer = consumer(&cluster, &[0], &[]).await;
-    soon(consumer.poll(Instant::now() + SOON)).await.expect("ready");
+    within_deadline(consumer.poll(Instant::now() + CALL_TIMEOUT)).await.expect("ready");
     let version = consumer.version();
     assert!(!consumer.take_records(5).is_empty());
-    assert_eq!(consumer.position(&tp(0), SOON).await.unwrap(), 0);
+    assert_eq!(consumer.position(&tp(0), CALL_TIMEOUT).await.unwrap(), 0);
     consumer.give_back();
     assert_ne!(consumer.version(), version);
     assert_eq!(read(&consumer, 30).await, expected(0, 0..30));
@@ -128,9 +128,9 @@ async fn a_seek_while_fetches_are_under_way_lets_no_stale_record_through() {
     for round in 0..20 {
         let to = (round * 37) % 100;
         consumer.seek(&tp(0), to, None).expect("assigned");
-        assert_eq!(consumer.position(&tp(0), SOON).await.unwrap(), to);
+        assert_eq!(consumer.position(&tp(0), CALL_TIMEOUT).await.unwrap(), to);
         let rows = loop {
-            let rows = soon(poll(&consumer, 3, SOON)).await.expect("records");
+            let rows = within_deadline(poll(&consumer, 3, CALL_TIMEOUT)).await.expect("records");
             if !rows.is_empty() {
                 break rows;
             }
@@ -151,7 +151,7 @@ async fn a_slow_look_up_does_not_undo_a_seek() {
     consumer.seek(&tp(0), 40, None).expect("assigned");
     assert_eq!(read(&consumer, 10).await, expected(0, 40..50));
     tokio::time::sleep(ms(400)).await;
-    assert_eq!(consumer.position(&tp(0), SOON).await.unwrap(), 50);
+    assert_eq!(consumer.position(&tp(0), CALL_TIMEOUT).await.unwrap(), 50);
 }
 
 #[tokio::test(start_paused = true)]
@@ -162,8 +162,8 @@ async fn seeking_to_the_ends_and_by_time() {
     }
     let consumer = consumer(&cluster, &[0, 1], &[]).await;
     consumer.seek_to(&[], OffsetSpec::Latest).expect("assigned");
-    assert_eq!(consumer.position(&tp(0), SOON).await.unwrap(), 20);
-    assert_eq!(consumer.position(&tp(1), SOON).await.unwrap(), 20);
+    assert_eq!(consumer.position(&tp(0), CALL_TIMEOUT).await.unwrap(), 20);
+    assert_eq!(consumer.position(&tp(1), CALL_TIMEOUT).await.unwrap(), 20);
     consumer.seek_to(&[tp(1)], OffsetSpec::Earliest).expect("assigned");
     assert_eq!(read(&consumer, 20).await, expected(1, 0..20));
     let stranger = consumer.seek_to(&[tp(7)], OffsetSpec::Earliest).expect_err("not assigned");
@@ -178,16 +178,17 @@ async fn a_paused_partition_rests_and_goes_on_where_it_was() {
         fill(&cluster, partition, 0..40, &[]).await;
     }
     let consumer = consumer(&cluster, &[0, 1], &[]).await;
-    soon(async { while poll(&consumer, 5, SOON).await.expect("records").is_empty() {} }).await;
+    within_deadline(async { while poll(&consumer, 5, CALL_TIMEOUT).await.expect("records").is_empty() {} })
+        .await;
     consumer.pause(&[tp(0), tp(1)], true).expect("assigned");
     assert_eq!(consumer.paused(), [tp(0), tp(1)]);
     assert!(poll(&consumer, 500, ms(300)).await.expect("nothing").is_empty());
     consumer.pause(&[tp(1)], false).expect("assigned");
-    let from = consumer.position(&tp(1), SOON).await.unwrap();
+    let from = consumer.position(&tp(1), CALL_TIMEOUT).await.unwrap();
     let rest = read(&consumer, usize::try_from(40 - from).unwrap()).await;
     assert_eq!(rest, expected(1, from..40));
     consumer.pause(&[tp(0)], false).expect("assigned");
-    let from = consumer.position(&tp(0), SOON).await.unwrap();
+    let from = consumer.position(&tp(0), CALL_TIMEOUT).await.unwrap();
     assert_eq!(read(&consumer, usize::try_from(40 - from).unwrap()).await, expected(0, from..40));
 }
 
@@ -216,7 +217,7 @@ async fn leaders_that_move_and_brokers_that_stop_lose_nothing() {
     let small = [("max.partition.fetch.bytes", "300"), ("fetch.max.bytes", "600")];
     let consumer = consumer(&cluster, &[0, 1, 2], &small).await;
     let (mut all, mut polls) = (Vec::new(), 0);
-    soon(async {
+    within_deadline(async {
         while all.len() < 900 {
             all.extend(poll(&consumer, 20, ms(1_000)).await.expect("records"));
             polls += 1;
@@ -271,7 +272,7 @@ async fn what_may_not_be_read_reaches_the_application_and_the_rest_goes_on() {
     cluster.inject(Fault::once(Match::api(ApiKey::Fetch).topic("t").partition(0), Reaction::Error(code)));
     let consumer = consumer(&cluster, &[0, 1], &[]).await;
     let (mut all, mut errors) = (Vec::new(), Vec::new());
-    soon(async {
+    within_deadline(async {
         while all.len() < 40 {
             match poll(&consumer, 500, ms(500)).await {
                 Ok(rows) => all.extend(rows),
@@ -294,12 +295,12 @@ async fn a_position_outside_of_the_log_is_reset_as_configured() {
     earliest.seek(&tp(0), 3, None).expect("assigned");
     assert_eq!(read(&earliest, 20).await, expected(0, 30..50));
     let none = consumer(&cluster, &[0], &[("auto.offset.reset", "none")]).await;
-    let error = soon(poll(&none, 500, SOON)).await.expect_err("nowhere to begin");
+    let error = within_deadline(poll(&none, 500, CALL_TIMEOUT)).await.expect_err("nowhere to begin");
     assert_eq!(error.kind(), Kind::Offset, "{error}");
     none.seek(&tp(0), 3, None).expect("assigned");
     for _ in 0..2 {
         // It stays until the application says where to go on.
-        let error = soon(poll(&none, 500, SOON)).await.expect_err("out of range");
+        let error = within_deadline(poll(&none, 500, CALL_TIMEOUT)).await.expect_err("out of range");
         assert_eq!((error.kind(), error.code()), (Kind::Offset, Some(ErrorCode::OffsetOutOfRange)));
         assert!(error.to_string().contains("position 3") && error.to_string().contains("t-0"), "{error}");
     }
@@ -329,7 +330,7 @@ async fn damaged_bytes_are_fetched_again_and_then_told() {
     assert_eq!(read(&once, 20).await, expected(0, 0..20));
     let fault = cluster.inject(Fault::new(fetch(), Reaction::CorruptRecords));
     let always = consumer(&cluster, &[0], &[]).await;
-    let error = soon(poll(&always, 500, SOON)).await.expect_err("damaged");
+    let error = within_deadline(poll(&always, 500, CALL_TIMEOUT)).await.expect_err("damaged");
     assert_eq!((error.kind(), error.context().partition), (Kind::Protocol, Some(0)), "{error}");
     assert!(error.to_string().contains("after offset 0"), "{error}");
     cluster.remove_fault(fault);
@@ -344,10 +345,10 @@ async fn what_is_fetched_ahead_is_bounded() {
     for n in 0..2_000 {
         send(&producer, n % 4, &value).await;
     }
-    soon(producer.close(SOON)).await.expect("written");
+    within_deadline(producer.close(CALL_TIMEOUT)).await.expect("written");
     let bounds = [("prefetch.max.bytes", "300000"), ("max.partition.fetch.bytes", "100000")];
     let consumer = consumer(&cluster, &[0, 1, 2, 3], &bounds).await;
-    soon(consumer.poll(Instant::now() + SOON)).await.expect("ready");
+    within_deadline(consumer.poll(Instant::now() + CALL_TIMEOUT)).await.expect("ready");
     // A slow application: nothing is asked for beyond the bound.
     quiet(&cluster, ms(300)).await;
     let pieces = consumer.take_pieces(usize::MAX);
@@ -364,11 +365,11 @@ async fn a_wakeup_ends_the_poll_that_waits_or_the_next() {
     let consumer = std::sync::Arc::new(consumer(&cluster, &[0], &[]).await);
     let waiting = tokio::spawn({
         let consumer = std::sync::Arc::clone(&consumer);
-        async move { consumer.poll(Instant::now() + SOON).await }
+        async move { consumer.poll(Instant::now() + CALL_TIMEOUT).await }
     });
     tokio::time::sleep(ms(50)).await;
     consumer.wakeup();
-    assert_eq!(soon(waiting).await.unwrap().expect_err("woken").kind(), Kind::Wakeup);
+    assert_eq!(within_deadline(waiting).await.unwrap().expect_err("woken").kind(), Kind::Wakeup);
     consumer.wakeup();
     assert_eq!(poll(&consumer, 1, ms(1)).await.expect_err("woken").kind(), Kind::Wakeup);
     assert!(poll(&consumer, 1, ms(1)).await.expect("nothing").is_empty());
@@ -379,7 +380,7 @@ async fn calls_that_do_not_fit_say_so() {
     let cluster = cluster(1).await;
     let idle = Consumer::new(client(&cluster, &[]).await);
     assert_eq!(idle.poll(Instant::now()).await.expect_err("nothing to poll").kind(), Kind::State);
-    assert_eq!(idle.commit(None, SOON).await.expect_err("no group").kind(), Kind::Config);
-    idle.end_close(SOON).await.expect("closed");
+    assert_eq!(idle.commit(None, CALL_TIMEOUT).await.expect_err("no group").kind(), Kind::Config);
+    idle.end_close(CALL_TIMEOUT).await.expect("closed");
     assert_eq!(idle.poll(Instant::now()).await.expect_err("closed").kind(), Kind::Closed);
 }

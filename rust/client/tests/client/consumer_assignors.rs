@@ -40,7 +40,7 @@ async fn poll(consumer: &Consumer) -> Result<Vec<TopicPartition>, Error> {
 /// Polls until the consumers have so many partitions each; what was taken from the first one.
 async fn settle(consumers: &[&Consumer], counts: &[usize]) -> Vec<TopicPartition> {
     let mut gone = Vec::new();
-    soon(async {
+    within_deadline(async {
         while consumers.iter().map(|consumer| consumer.assignment().len()).ne(counts.iter().copied()) {
             for (at, consumer) in consumers.iter().enumerate() {
                 let taken = poll(consumer).await.expect("a poll");
@@ -134,7 +134,7 @@ async fn a_programs_own_assignor_is_asked() {
 async fn what_an_assignor_fails_with_reaches_the_program() {
     let cluster = cluster(2).await;
     let consumer = join(&cluster, &[], vec![EvenAndOdd::new(b"fail")]).await;
-    let error = soon(async {
+    let error = within_deadline(async {
         loop {
             if let Err(error) = poll(&consumer).await {
                 return error;

@@ -71,13 +71,13 @@ impl Member {
     fn ask(&self, to: i64) -> JoinHandle<Result<(), Error>> {
         let consumer = Arc::clone(&self.consumer);
         let both = offsets([("t".into(), 0), ("t".into(), 1)], to);
-        tokio::spawn(async move { consumer.commit(Some(both), SOON).await })
+        tokio::spawn(async move { consumer.commit(Some(both), CALL_TIMEOUT).await })
     }
 }
 
 /// Polls until each of them has so many partitions.
 async fn share(members: &[&Member], wanted: usize) {
-    soon(async {
+    within_deadline(async {
         while members.iter().any(|member| member.consumer.assignment().len() != wanted) {
             for member in members {
                 member.poll(ms(10)).await;
@@ -105,17 +105,21 @@ async fn a_commit_that_waits_is_not_made_once_its_partition_was_given_up() {
         let second = Member::join(&cluster, "second", false, pairs).await;
         share(&[&first, &second], 1).await;
         let (mine, its) = (first.consumer.assignment().remove(0), second.consumer.assignment().remove(0));
-        soon(second.consumer.commit(Some(offsets([its.clone()], 900)), SOON)).await.expect("committed");
+        within_deadline(second.consumer.commit(Some(offsets([its.clone()], 900)), CALL_TIMEOUT))
+            .await
+            .expect("committed");
 
         cluster.remove_fault(fault);
         for commit in waiting {
-            let error = soon(commit).await.unwrap().expect_err("given up meanwhile");
+            let error = within_deadline(commit).await.unwrap().expect_err("given up meanwhile");
             assert_eq!(error.code(), Some(ErrorCode::IllegalGeneration), "{pairs:?}: {error}");
         }
         assert_eq!(committed(&cluster, its.1), Some(900), "{pairs:?}: overwritten");
         assert_eq!(committed(&cluster, mine.1), kept, "{pairs:?}: what it has had all the time");
         share(&[&first, &second], 1).await;
-        soon(first.consumer.commit(Some(offsets([mine], 4)), SOON)).await.expect("a member all the same");
+        within_deadline(first.consumer.commit(Some(offsets([mine], 4)), CALL_TIMEOUT))
+            .await
+            .expect("a member all the same");
     }
 }
 
@@ -136,9 +140,9 @@ async fn commits_do_not_wait_behind_a_join_that_waits_for_others() {
     until(|| cluster.fault_hits(held) == 1).await;
     for to in 1..=3 {
         let started = Instant::now();
-        soon(first.ask(to)).await.unwrap().expect("committed");
+        within_deadline(first.ask(to)).await.unwrap().expect("committed");
         let both = vec![("t".into(), 0), ("t".into(), 1)];
-        let found = soon(first.consumer.committed(both, SOON)).await.expect("found");
+        let found = within_deadline(first.consumer.committed(both, CALL_TIMEOUT)).await.expect("found");
         assert!(started.elapsed() < ms(1_000), "{:?}", started.elapsed());
         assert!(found.values().all(|found| found.as_ref().is_some_and(|found| found.offset == to)));
     }
@@ -160,7 +164,7 @@ async fn commits_that_wait_go_out_before_their_partition_is_given_up() {
         share(&[&first, &second], 1).await;
         assert_eq!([committed(&cluster, 0), committed(&cluster, 1)], [Some(20); 2], "{pairs:?}");
         for commit in waiting {
-            soon(commit).await.unwrap().expect("committed");
+            within_deadline(commit).await.unwrap().expect("committed");
         }
     }
 }

@@ -26,7 +26,7 @@ async fn fill(cluster: &MockCluster, partitions: i32, count: i64) {
             send(&producer, partition, &n.to_string()).await;
         }
     }
-    soon(producer.close(SOON)).await.expect("written");
+    within_deadline(producer.close(CALL_TIMEOUT)).await.expect("written");
 }
 
 /// A consumer, and what befell it.
@@ -89,19 +89,19 @@ impl Reader {
     }
 
     async fn close(mut self) -> Vec<Row> {
-        self.consumer.begin_close(SOON).await;
+        self.consumer.begin_close(CALL_TIMEOUT).await;
         while let Some(change) = self.consumer.leaving() {
             self.consumer.begin(&change).await;
             self.consumer.finish(&change).expect("given up");
         }
-        self.consumer.end_close(SOON).await.expect("left");
+        self.consumer.end_close(CALL_TIMEOUT).await.expect("left");
         std::mem::take(&mut self.rows)
     }
 }
 
 /// Polls all of them in turn until `true`.
 async fn until_polled(readers: &mut [Reader], mut done: impl FnMut(&[Reader]) -> bool) {
-    soon(async {
+    within_deadline(async {
         while !done(readers) {
             for reader in &mut *readers {
                 reader.poll(ms(10)).await.expect("polled");
@@ -150,7 +150,7 @@ async fn a_clean_close_commits_the_position_and_nothing_beyond() {
     fill(&cluster, 1, 100).await;
     let mut reader = Reader::join(&cluster, &[("auto.commit.interval.ms", "100000")]).await;
     while reader.rows.len() < 21 {
-        reader.poll(SOON).await.expect("polled");
+        reader.poll(CALL_TIMEOUT).await.expect("polled");
     }
     let handed_out = i64::try_from(reader.rows.len()).unwrap();
     // Fetched ahead and taken, but never handed out.
@@ -159,7 +159,7 @@ async fn a_clean_close_commits_the_position_and_nothing_beyond() {
     reader.close().await;
     assert_eq!(cluster.committed("g", "t", 0).map(|c| c.offset), Some(handed_out));
     let mut next = Reader::join(&cluster, &[]).await;
-    soon(async { while next.poll(SOON).await.expect("polled") == 0 {} }).await;
+    within_deadline(async { while next.poll(CALL_TIMEOUT).await.expect("polled") == 0 {} }).await;
     assert_eq!(next.rows[0], (0, handed_out));
 }
 
@@ -190,8 +190,10 @@ async fn offsets_are_committed_with_their_metadata_and_read_again() {
     let committed =
         Committed { offset: 7, leader_epoch: Some(0), metadata: "note".to_owned(), ..Committed::default() };
     let offsets = HashMap::from([(tp(0), committed.clone())]);
-    soon(readers[0].consumer.commit(Some(offsets), SOON)).await.expect("committed");
-    let found = soon(readers[0].consumer.committed(vec![tp(0), tp(1)], SOON)).await.expect("found");
+    within_deadline(readers[0].consumer.commit(Some(offsets), CALL_TIMEOUT)).await.expect("committed");
+    let found = within_deadline(readers[0].consumer.committed(vec![tp(0), tp(1)], CALL_TIMEOUT))
+        .await
+        .expect("found");
     assert_eq!(found[&tp(0)].as_ref(), Some(&committed));
     assert_eq!(found[&tp(1)], None);
 }
@@ -220,11 +222,12 @@ async fn a_commit_that_comes_too_late_says_so_and_the_member_joins_again() {
         let mut reader = [Reader::join(&cluster, &[("enable.auto.commit", "false")]).await];
         until_polled(&mut reader, |reader| rows(reader) >= 20).await;
         cluster.inject(Fault::once(Match::api(ApiKey::OffsetCommit), Reaction::Error(code)));
-        let error = soon(reader[0].consumer.commit(None, SOON)).await.expect_err("too late");
+        let error =
+            within_deadline(reader[0].consumer.commit(None, CALL_TIMEOUT)).await.expect_err("too late");
         assert_eq!(error.code(), Some(code), "{error}");
         let before = reader[0].changes.len();
         until_polled(&mut reader, |reader| reader[0].changes[before..].contains(&"assigned")).await;
-        soon(reader[0].consumer.commit(None, SOON)).await.expect("committed");
+        within_deadline(reader[0].consumer.commit(None, CALL_TIMEOUT)).await.expect("committed");
     }
 }
 
@@ -236,12 +239,12 @@ async fn an_application_that_polls_too_seldom_is_told_and_goes_on() {
     let mut reader = [Reader::join(&cluster, &slow).await];
     until_polled(&mut reader, |reader| rows(reader) >= 20).await;
     until(|| cluster.members("g").is_empty()).await;
-    let error = soon(reader[0].consumer.commit(None, SOON)).await.expect_err("left");
+    let error = within_deadline(reader[0].consumer.commit(None, CALL_TIMEOUT)).await.expect_err("left");
     assert!(error.to_string().contains("max.poll.interval.ms"), "{error}");
     until_polled(&mut reader, |reader| reader[0].changes.contains(&"lost")).await;
     // Nothing was committed: all of it once more.
     until_polled(&mut reader, |reader| rows(reader) >= 40).await;
-    soon(reader[0].consumer.commit(None, SOON)).await.expect("committed");
+    within_deadline(reader[0].consumer.commit(None, CALL_TIMEOUT)).await.expect("committed");
     assert_eq!(cluster.committed("g", "t", 0).map(|c| c.offset), Some(20));
 }
 
@@ -251,7 +254,7 @@ async fn a_member_that_is_not_allowed_in_is_told() {
     let code = ErrorCode::GroupAuthorizationFailed;
     cluster.inject(Fault::once(Match::api(ApiKey::JoinGroup), Reaction::Error(code)));
     let mut reader = Reader::join(&cluster, &[]).await;
-    let error = soon(async {
+    let error = within_deadline(async {
         loop {
             if let Err(error) = reader.poll(ms(50)).await {
                 break error;

@@ -37,7 +37,7 @@ async fn poll(consumer: &Consumer, most: usize, wait: Duration) -> Result<Vec<i6
 /// The offsets of the next `count` records, at most `most` a poll.
 async fn read(consumer: &Consumer, count: usize, most: usize) -> Vec<i64> {
     let mut all = Vec::new();
-    soon(async {
+    within_deadline(async {
         while all.len() < count {
             all.extend(poll(consumer, most, ms(500)).await.expect("records"));
         }
@@ -80,8 +80,8 @@ async fn aborted_records_and_markers_are_passed_and_open_ones_waited_for() {
         // A log that ends in markers is read to its end.
         cluster.append_in_transaction("t", 0, 9, &[b"11"]).unwrap();
         cluster.end_transaction("t", 0, 9, false).unwrap();
-        soon(async {
-            while consumer.position(&tp(), SOON).await.unwrap() < 13 {
+        within_deadline(async {
+            while consumer.position(&tp(), CALL_TIMEOUT).await.unwrap() < 13 {
                 assert!(poll(&consumer, most, ms(100)).await.unwrap().is_empty());
             }
         })
@@ -118,7 +118,7 @@ async fn a_log_that_was_cut_is_noticed_and_reset_or_told() {
             cluster.append("t", 0, &[b"w"]).unwrap();
         }
         if policy == "none" {
-            let error = soon(async {
+            let error = within_deadline(async {
                 loop {
                     if let Err(error) = poll(&consumer, 500, ms(500)).await {
                         break error;
@@ -214,7 +214,7 @@ async fn sessions_that_brokers_forget_or_refuse_are_begun_anew() {
     }
     // One was left behind when the broker said that it had none.
     assert_eq!(cluster.fetch_sessions(1), 2);
-    consumer.end_close(SOON).await.unwrap();
+    consumer.end_close(CALL_TIMEOUT).await.unwrap();
     until(|| cluster.fetch_sessions(1) == 1).await;
 }
 
@@ -264,7 +264,7 @@ async fn a_position_in_a_topic_that_is_gone_means_nothing_in_the_new_one() {
         again.extend(read(&consumer, 1, 500).await);
     }
     assert_eq!(again, (0..20).collect::<Vec<_>>());
-    soon(consumer.commit(None, SOON)).await.expect("it is the new one's by now");
+    within_deadline(consumer.commit(None, CALL_TIMEOUT)).await.expect("it is the new one's by now");
     assert_eq!(cluster.committed("g", "t", 0).map(|committed| committed.offset), Some(20));
 }
 
@@ -287,7 +287,7 @@ async fn what_was_read_of_a_topic_that_is_gone_is_not_committed_to_the_new_one()
         consumer.pause(&[tp()], true).unwrap();
         cluster.delete_topic("t").unwrap();
         cluster.create_topic(TopicSpec::new("t")).unwrap();
-        let error = soon(consumer.commit(named, SOON)).await.expect_err("another topic");
+        let error = within_deadline(consumer.commit(named, CALL_TIMEOUT)).await.expect_err("another topic");
         assert_eq!(error.code(), Some(ErrorCode::UnknownTopicId), "{error}");
         assert_eq!(cluster.committed("g", "t", 0), None);
     }

@@ -181,7 +181,9 @@ impl Model {
                 self.note("commit".to_owned());
                 // What has no position yet is left out.
                 let positions = self.consumer.positions();
-                soon(self.consumer.commit(Some(positions.clone()), SOON)).await.expect("committed");
+                within_deadline(self.consumer.commit(Some(positions.clone()), CALL_TIMEOUT))
+                    .await
+                    .expect("committed");
                 for ((_, partition), position) in positions {
                     assert_eq!(position.offset, self.next[&partition], "{partition}: {:?}", self.log);
                     assert_eq!(self.begins(partition), position.offset, "{partition}: {:?}", self.log);
@@ -201,13 +203,13 @@ impl Model {
         self.consumer.pause(&assigned, false).expect("assigned");
         self.paused.clear();
         self.assign(vec![0, 1, 2]);
-        soon(async {
+        within_deadline(async {
             while self.next.values().any(|next| *next < RECORDS) {
                 self.poll(ms(50)).await;
             }
         })
         .await;
-        soon(self.consumer.commit(None, SOON)).await.expect("committed");
+        within_deadline(self.consumer.commit(None, CALL_TIMEOUT)).await.expect("committed");
         assert!((0..PARTITIONS).all(|partition| self.begins(partition) == RECORDS));
     }
 }

@@ -34,7 +34,7 @@ async fn a_fetch_that_was_refused_before_it_was_sent_is_asked_for_anew() {
     tokio::time::sleep(ms(1500)).await;
     consumer.seek(&tp(0), 0, None).unwrap();
     consumer.pause(&[tp(0)], false).unwrap();
-    let error = soon(async {
+    let error = within_deadline(async {
         loop {
             if let Err(error) = poll(&consumer, 500, ms(500)).await {
                 break error;
@@ -45,7 +45,7 @@ async fn a_fetch_that_was_refused_before_it_was_sent_is_asked_for_anew() {
     assert_eq!(error.kind(), Kind::Authentication, "{error}");
     cluster.set_user("u", Some("p"));
     let mut all = Vec::new();
-    soon(async {
+    within_deadline(async {
         while all.len() < 20 {
             // Refusals that came before are told first.
             all.extend(poll(&consumer, 500, ms(500)).await.unwrap_or_default());
@@ -83,7 +83,7 @@ async fn what_is_given_back_before_a_position_is_reset_holds_nothing_up() {
         write(&cluster, 0, 40);
         let small = [("max.partition.fetch.bytes", "300"), ("fetch.max.wait.ms", "50")];
         let consumer = consumer(&cluster, &[0], &small).await;
-        soon(consumer.poll(Instant::now() + SOON)).await.expect("ready");
+        within_deadline(consumer.poll(Instant::now() + CALL_TIMEOUT)).await.expect("ready");
         quiet(&cluster, ms(200)).await;
         cluster.delete_records("t", 0, 30).unwrap();
         // There is room again, and what comes next is not in the log any more.
@@ -179,7 +179,7 @@ async fn a_partition_whose_offset_is_refused_fails_no_other() {
     let started = Instant::now();
     let consumer = consumer(&cluster, &[0, 1, 2, 3, 4, 5], &[]).await;
     let (mut all, mut errors) = (Vec::new(), Vec::new());
-    soon(async {
+    within_deadline(async {
         while all.len() < 50 || errors.is_empty() {
             match poll(&consumer, 500, ms(500)).await {
                 Ok(rows) => all.extend(rows),
@@ -193,7 +193,10 @@ async fn a_partition_whose_offset_is_refused_fails_no_other() {
     assert_eq!(all, (1..6).flat_map(|partition| rows(partition, 0..10)).collect::<Vec<_>>());
     assert!(errors.iter().all(|error| error.context().partition == Some(0)), "{errors:?}");
     cluster.remove_fault(fault);
-    soon(async { while poll(&consumer, 500, ms(500)).await.unwrap_or_default() != rows(0, 0..10) {} }).await;
+    within_deadline(async {
+        while poll(&consumer, 500, ms(500)).await.unwrap_or_default() != rows(0, 0..10) {}
+    })
+    .await;
 }
 
 /// Regression: what was prefetched of paused partitions took all of `prefetch.max.bytes`, and no other was

@@ -58,7 +58,7 @@ async fn poll(consumer: &Consumer, wait: Duration) -> Result<(), Error> {
 }
 
 async fn until_polled(consumers: &[&Consumer], mut done: impl FnMut() -> bool) {
-    soon(async {
+    within_deadline(async {
         while !done() {
             for consumer in consumers {
                 poll(consumer, ms(10)).await.expect("polled");
@@ -69,12 +69,12 @@ async fn until_polled(consumers: &[&Consumer], mut done: impl FnMut() -> bool) {
 }
 
 async fn close(consumer: Consumer) {
-    consumer.begin_close(SOON).await;
+    consumer.begin_close(CALL_TIMEOUT).await;
     while let Some(change) = consumer.leaving() {
         consumer.begin(&change).await;
         consumer.finish(&change).expect("given up");
     }
-    soon(consumer.end_close(SOON)).await.expect("left");
+    within_deadline(consumer.end_close(CALL_TIMEOUT)).await.expect("left");
 }
 
 #[tokio::test(start_paused = true)]
@@ -127,18 +127,18 @@ async fn before_the_first_poll_it_is_no_member_and_says_so() {
         assert_eq!((&*member.group_id, member.generation, &*member.member_id), ("g", -1, ""));
         assert_eq!(member.instance_id.as_deref(), Some("i"));
         // Nothing was handed out: there is nothing to commit, and nobody is asked.
-        soon(consumer.commit(None, SOON)).await.expect("nothing to do");
-        let error = soon(consumer.commit(Some(at(9)), SOON)).await.expect_err("no member");
+        within_deadline(consumer.commit(None, CALL_TIMEOUT)).await.expect("nothing to do");
+        let error = within_deadline(consumer.commit(Some(at(9)), CALL_TIMEOUT)).await.expect_err("no member");
         assert_eq!(error.code(), Some(ErrorCode::UnknownMemberId), "{error}");
         assert!(error.to_string().contains("poll to join"), "{error}");
         assert_eq!(cluster.request_count(None, ApiKey::OffsetCommit), 0);
-        let error = soon(consumer.position(&tp(0), SOON)).await.expect_err("not assigned");
+        let error = within_deadline(consumer.position(&tp(0), CALL_TIMEOUT)).await.expect_err("not assigned");
         assert_eq!(error.kind(), Kind::State, "{error}");
-        let committed = soon(consumer.committed(vec![tp(0)], SOON)).await.expect("known");
+        let committed = within_deadline(consumer.committed(vec![tp(0)], CALL_TIMEOUT)).await.expect("known");
         assert_eq!(committed[&tp(0)].as_ref().map(|committed| committed.offset), Some(7));
         assert!(cluster.members("g").is_empty());
         until_polled(&[&consumer], || consumer.assignment().len() == 1).await;
-        soon(consumer.commit(Some(at(9)), SOON)).await.expect("a member by now");
+        within_deadline(consumer.commit(Some(at(9)), CALL_TIMEOUT)).await.expect("a member by now");
         assert_eq!(cluster.committed("g", "t", 0).map(|committed| committed.offset), Some(9));
     }
 }
@@ -161,7 +161,7 @@ async fn another_subscription_counts_from_the_next_poll() {
             tokio::time::sleep(ms(50)).await;
             consumer.subscribe(topics()).expect("subscribed");
         };
-        let (polled, ()) = tokio::join!(poll(&consumer, SOON), again);
+        let (polled, ()) = tokio::join!(poll(&consumer, CALL_TIMEOUT), again);
         polled.expect("a change");
         until_polled(&[&consumer], || consumer.assignment() == [tp(0)]).await;
         // Left and back, without a poll in between.

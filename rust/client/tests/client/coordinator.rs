@@ -15,7 +15,7 @@ fn lookups(cluster: &MockCluster) -> u64 {
 }
 
 async fn find(client: &Client, key: &str) -> Coordinator {
-    soon(client.coordinator(GROUP, key)).await.expect("a coordinator")
+    within_deadline(client.coordinator(GROUP, key)).await.expect("a coordinator")
 }
 
 /// Sends one request to the coordinator and checks its error code.
@@ -30,7 +30,7 @@ async fn ask(coordinator: Coordinator) -> Result<i32, Error> {
 }
 
 async fn asked(client: &Client) -> Result<i32, Error> {
-    soon(client.with_coordinator("asking", (GROUP, "g"), SOON, ask)).await
+    within_deadline(client.with_coordinator("asking", (GROUP, "g"), CALL_TIMEOUT, ask)).await
 }
 
 #[tokio::test(start_paused = true)]
@@ -46,7 +46,7 @@ async fn one_lookup_serves_all_callers_and_is_kept() {
         .collect();
     let mut brokers = Vec::new();
     for asked in asking {
-        brokers.push(soon(asked).await.unwrap().expect("a coordinator"));
+        brokers.push(within_deadline(asked).await.unwrap().expect("a coordinator"));
     }
     brokers.dedup();
     assert_eq!(brokers.len(), 1);
@@ -79,7 +79,7 @@ async fn all_waiters_for_a_failed_lookup_get_its_error() {
         })
         .collect();
     for waiting in waiting {
-        let error = soon(waiting).await.unwrap().expect_err("refused");
+        let error = within_deadline(waiting).await.unwrap().expect_err("refused");
         assert_eq!(error.kind(), Kind::Authorization, "{error}");
         assert!(error.message().contains("no coordinator of the group g"), "{error}");
     }
@@ -160,7 +160,7 @@ async fn lookups_are_retried_until_the_timeout() {
     cluster.inject(Fault::new(Match::api(FIND), none));
     client.forget_coordinator(GROUP, "g", find(&client, "g").await.broker());
     let call = client.with_coordinator("asking the group", (GROUP, "g"), ms(200), ask);
-    let error = soon(call).await.expect_err("no coordinator");
+    let error = within_deadline(call).await.expect_err("no coordinator");
     assert_eq!(
         (error.kind(), error.code()),
         (Kind::Timeout, Some(ErrorCode::CoordinatorNotAvailable)),

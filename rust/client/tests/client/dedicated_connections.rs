@@ -10,11 +10,11 @@ use ottla_protocol::messages::describe_cluster::DescribeClusterRequest;
 
 async fn ask(client: &Client, broker: i32) {
     let request = DescribeClusterRequest::default();
-    soon(client.send(Route::Broker(broker), &request, 2)).await.expect("a response");
+    within_deadline(client.send(Route::Broker(broker), &request, 2)).await.expect("a response");
 }
 
 async fn coordinator(client: &Client) -> i32 {
-    soon(client.coordinator(CoordinatorKind::Group, "g")).await.expect("a coordinator").broker()
+    within_deadline(client.coordinator(CoordinatorKind::Group, "g")).await.expect("a coordinator").broker()
 }
 
 fn connections(cluster: &MockCluster) -> usize {
@@ -69,7 +69,7 @@ async fn metadata_is_shared_and_connections_close_with_the_last_clone() {
         "{roles:?}"
     );
     // Requests that any broker can serve use the shared connections.
-    soon(one.send(Route::Any, &DescribeClusterRequest::default(), 2)).await.unwrap();
+    within_deadline(one.send(Route::Any, &DescribeClusterRequest::default(), 2)).await.unwrap();
     assert_eq!(owned(&client), 2);
     drop(one);
     assert_eq!(owned(&client), 2);
@@ -89,5 +89,5 @@ async fn closing_the_client_closes_dedicated_connections() {
     client.close();
     until(|| connections(&cluster) == 0).await;
     assert!(own.is_closed());
-    soon(own.send(Route::Broker(3), &DescribeClusterRequest::default(), 2)).await.unwrap_err();
+    within_deadline(own.send(Route::Broker(3), &DescribeClusterRequest::default(), 2)).await.unwrap_err();
 }

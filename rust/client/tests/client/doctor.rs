@@ -26,7 +26,7 @@ fn asking(topic: Option<&str>, group: Option<&str>) -> Question {
 }
 
 async fn look(config: Config, question: Question) -> Facts {
-    soon(examine(config, memory_environment(), question, SOON / 2)).await.expect("facts")
+    within_deadline(examine(config, memory_environment(), question, CALL_TIMEOUT / 2)).await.expect("facts")
 }
 
 fn checks(steps: &[Step]) -> Vec<Check> {
@@ -135,7 +135,10 @@ async fn all_addresses_of_a_name_are_looked_at_and_each_has_its_facts() {
     network.black_holes.lock().push(hole);
     let config = config("kafka:9092", &[("socket.connection.setup.timeout.ms", "300")]);
     let started = Instant::now();
-    let facts = soon(examine(config, environment(&network, 1), Question::default(), SOON / 2)).await.unwrap();
+    let facts =
+        within_deadline(examine(config, environment(&network, 1), Question::default(), CALL_TIMEOUT / 2))
+            .await
+            .unwrap();
     assert!(started.elapsed() < ms(4000), "{:?}", started.elapsed());
     let told: Vec<_> = facts.bootstrap[0].addresses.iter().map(|a| (a.address, failure(&a.steps))).collect();
     assert_eq!(
@@ -186,7 +189,8 @@ async fn a_name_with_a_thousand_addresses_costs_a_bounded_number_of_connections(
     let network = Arc::new(Crowd::default());
     let environment = Environment::new(Arc::clone(&network) as _, fastrand::Rng::with_seed(1));
     let config = config("many:9092", &[("socket.connection.setup.timeout.ms", "300")]);
-    let facts = soon(examine(config, environment, Question::default(), SOON / 2)).await.unwrap();
+    let facts =
+        within_deadline(examine(config, environment, Question::default(), CALL_TIMEOUT / 2)).await.unwrap();
     assert_eq!(facts.bootstrap[0].addresses.len(), 32);
     let tried = [&network.all, &network.most].map(|count| count.load(Ordering::SeqCst));
     assert_eq!(tried, [32, 16], "all, and at a time");
@@ -202,7 +206,7 @@ async fn a_cluster_that_falls_silent_costs_no_more_than_the_time_given() {
     let config = config(&cluster.bootstrap(), &[]);
     let started = Instant::now();
     let question = asking(Some("t"), Some("g"));
-    let facts = soon(examine(config, memory_environment(), question, ms(1000))).await.unwrap();
+    let facts = within_deadline(examine(config, memory_environment(), question, ms(1000))).await.unwrap();
     assert!(started.elapsed() < ms(4000), "{:?}", started.elapsed());
     let steps = facts.brokers.iter().flat_map(|broker| &broker.partitions).map(|p| failure(&p.steps));
     let late = [Some((Check::ListOffsets, Reason::TimedOut)), Some((Check::ListOffsets, Reason::OutOfTime))];
@@ -213,7 +217,8 @@ async fn a_cluster_that_falls_silent_costs_no_more_than_the_time_given() {
 async fn without_any_time_nothing_is_looked_at_and_that_is_said() {
     let cluster = cluster(1).await;
     let config = config(&cluster.bootstrap(), &[]);
-    let facts = soon(examine(config, memory_environment(), Question::default(), Duration::ZERO)).await;
+    let facts =
+        within_deadline(examine(config, memory_environment(), Question::default(), Duration::ZERO)).await;
     for server in facts.unwrap().bootstrap {
         assert_eq!(server.dns.failure.expect("no time").reason, Reason::OutOfTime);
         assert!(server.addresses.is_empty());
@@ -278,8 +283,14 @@ async fn a_missing_token_is_not_the_brokers_refusal() {
             ("socket.connection.setup.timeout.ms", "400"),
         ];
         let environment = memory_environment().with_token_provider(Arc::new(Tokenless(silent)));
-        let facts =
-            soon(examine(config(&server, &pairs), environment, Question::default(), SOON / 2)).await.unwrap();
+        let facts = within_deadline(examine(
+            config(&server, &pairs),
+            environment,
+            Question::default(),
+            CALL_TIMEOUT / 2,
+        ))
+        .await
+        .unwrap();
         let address = only(&facts);
         assert_eq!(failure(&address.steps), Some((Check::Sasl, Reason::NoToken)));
         let message = &address.steps.last().unwrap().failure.as_ref().unwrap().message;

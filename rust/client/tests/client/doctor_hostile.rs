@@ -121,7 +121,7 @@ async fn rounds(cluster: &MockCluster, pairs: &[(&str, &str)], count: u64) {
         let config = config(&middle.to_string(), pairs);
         let question = Question { topic: Some("t".to_owned()), group: Some("g".to_owned()) };
         let looking = examine(config, Environment::default(), question, TIMEOUT);
-        let facts = soon(looking).await.unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+        let facts = within_deadline(looking).await.unwrap_or_else(|error| panic!("seed {seed}: {error}"));
         assert_eq!(PANICS.load(Ordering::SeqCst), 0, "seed {seed}");
         assert!(shown(&facts) < 1_000_000, "seed {seed}");
         reached += usize::from(facts.brokers.iter().any(|broker| !broker.partitions.is_empty()));
@@ -166,7 +166,7 @@ async fn spoiled_answers_end_in_facts() {
         let pairs: &[_] = if seed % 2 == 0 { &[] } else { &[("security.protocol", "SSL")] };
         let config = config(&noise.await.to_string(), pairs);
         let looking = examine(config, Environment::default(), Question::default(), TIMEOUT);
-        let facts = soon(looking).await.unwrap();
+        let facts = within_deadline(looking).await.unwrap();
         assert!(facts.cluster.is_none(), "seed {seed}");
         assert_eq!(PANICS.load(Ordering::SeqCst), 0, "seed {seed}");
     }
@@ -195,7 +195,8 @@ async fn a_cluster_of_very_many_brokers() {
     });
     let config = config(&liar.await.to_string(), &[]);
     let environment = environment(&Arc::new(NamedNetwork::default()), 1);
-    let facts = soon(examine(config, environment, Question::default(), 3 * SOON)).await.unwrap();
+    let facts =
+        within_deadline(examine(config, environment, Question::default(), 3 * CALL_TIMEOUT)).await.unwrap();
     assert_eq!(facts.cluster.expect("a view").brokers.len(), 100_000);
     assert_eq!(facts.brokers.len(), 10_000);
     let reason = |broker: &BrokerFacts| broker.endpoint.dns.failure.as_ref().map(|failure| failure.reason);

@@ -74,7 +74,7 @@ impl Member {
     }
 
     async fn until(&mut self, done: impl Fn(&Self) -> bool) {
-        soon(async {
+        within_deadline(async {
             while !done(self) {
                 self.poll(ms(10)).await.expect("polled");
             }
@@ -83,7 +83,7 @@ impl Member {
     }
 
     async fn until_it_fails(&mut self) -> Error {
-        soon(async {
+        within_deadline(async {
             loop {
                 if let Err(error) = self.poll(ms(10)).await {
                     return error;
@@ -114,14 +114,14 @@ async fn who_has_to_join_again_does_and_reads_on() {
         let cluster = ten().await;
         let mut member = Member::join(&cluster, protocol, &[]).await;
         member.until(|member| member.offsets.len() == 10).await;
-        soon(member.consumer.commit(None, SOON)).await.expect("committed");
+        within_deadline(member.consumer.commit(None, CALL_TIMEOUT)).await.expect("committed");
         let fault = refuse(&cluster, heartbeat(protocol), code);
         member.until(|member| member.changes == ["assigned", told, "assigned"]).await;
         assert_eq!(cluster.fault_hits(fault), 1, "{code:?}");
         write(&cluster);
         member.until(|member| member.offsets.len() == 20).await;
         assert_eq!(member.offsets, (0..20).collect::<Vec<_>>(), "{code:?}");
-        soon(member.consumer.commit(None, SOON)).await.expect("a member again");
+        within_deadline(member.consumer.commit(None, CALL_TIMEOUT)).await.expect("a member again");
     }
 }
 
@@ -140,7 +140,7 @@ async fn a_coordinator_is_looked_for_only_when_it_is_none() {
                 member.until(|member| member.offsets.len() == 10).await;
                 cluster.clear_requests();
                 let fault = refuse(&cluster, api, code);
-                soon(member.consumer.commit(None, SOON)).await.expect("committed");
+                within_deadline(member.consumer.commit(None, CALL_TIMEOUT)).await.expect("committed");
                 let hit = || cluster.fault_hits(fault) == 1;
                 until(hit).await;
                 let beats = cluster.request_count(None, heartbeat(protocol));
@@ -169,7 +169,7 @@ async fn a_commit_of_an_earlier_epoch_waits_for_the_next_one() {
         // Raises the group's epoch.
         let _ = other.consumer.poll(Instant::now() + ms(10)).await;
     };
-    let (committed, ()) = tokio::join!(soon(member.consumer.commit(None, SOON)), joins);
+    let (committed, ()) = tokio::join!(within_deadline(member.consumer.commit(None, CALL_TIMEOUT)), joins);
     committed.expect("committed under the new epoch");
     assert!(member.consumer.member().unwrap().generation > before);
     assert_eq!(cluster.committed("g", "t", 0).map(|committed| committed.offset), Some(10));
@@ -202,9 +202,9 @@ async fn who_is_refused_its_committed_offsets_asks_again_and_reads_on() {
         assert_eq!(cluster.fault_hits(fault), 1, "{protocol:?} {code:?}");
         assert_eq!(member.offsets, (0..10).collect::<Vec<_>>(), "{protocol:?} {code:?}");
 
-        soon(member.consumer.commit(None, SOON)).await.expect("a member");
+        within_deadline(member.consumer.commit(None, CALL_TIMEOUT)).await.expect("a member");
         let fault = refuse(&cluster, ApiKey::OffsetFetch, code);
-        let found = soon(member.consumer.committed(vec![("t".into(), 0)], SOON)).await;
+        let found = within_deadline(member.consumer.committed(vec![("t".into(), 0)], CALL_TIMEOUT)).await;
         let found = found.unwrap_or_else(|error| panic!("{protocol:?} {code:?}: {error}"));
         assert_eq!(found[&("t".into(), 0)].as_ref().map(|committed| committed.offset), Some(10));
         assert_eq!(cluster.fault_hits(fault), 1, "{protocol:?} {code:?}");
@@ -219,7 +219,8 @@ async fn asking_for_committed_offsets_ends_in_its_time() {
     member.until(|member| member.offsets.len() == 10).await;
     let stale = Reaction::Error(ErrorCode::StaleMemberEpoch);
     cluster.inject(Fault::new(Match::api(ApiKey::OffsetFetch), stale));
-    let error = soon(member.consumer.committed(vec![("t".into(), 0)], ms(300))).await.expect_err("never");
+    let error =
+        within_deadline(member.consumer.committed(vec![("t".into(), 0)], ms(300))).await.expect_err("never");
     assert_eq!((error.kind(), error.code()), (Kind::Timeout, Some(ErrorCode::StaleMemberEpoch)), "{error}");
 }
 
@@ -230,15 +231,15 @@ async fn who_unsubscribes_while_it_asks_for_committed_offsets_gets_them() {
         let cluster = ten().await;
         let mut member = Member::join(&cluster, CONSUMER, &[]).await;
         member.until(|member| member.offsets.len() == 10).await;
-        soon(member.consumer.commit(None, SOON)).await.expect("a member");
+        within_deadline(member.consumer.commit(None, CALL_TIMEOUT)).await.expect("a member");
         cluster.inject(Fault::once(Match::api(ApiKey::OffsetFetch), Reaction::Delay(ms(100))));
         let fault = refuse(&cluster, ApiKey::OffsetFetch, code);
         let unsubscribe = async {
             tokio::time::sleep(ms(50)).await;
             member.consumer.unsubscribe().expect("subscribed");
         };
-        let asked = member.consumer.committed(vec![("t".into(), 0)], SOON);
-        let (found, ()) = soon(async { tokio::join!(asked, unsubscribe) }).await;
+        let asked = member.consumer.committed(vec![("t".into(), 0)], CALL_TIMEOUT);
+        let (found, ()) = within_deadline(async { tokio::join!(asked, unsubscribe) }).await;
         let found = found.unwrap_or_else(|error| panic!("{code:?}: {error}"));
         assert_eq!(found[&("t".into(), 0)].as_ref().map(|committed| committed.offset), Some(10));
         assert_eq!(cluster.fault_hits(fault), 1);
@@ -267,7 +268,8 @@ async fn what_is_fatal_reaches_the_application() {
             let mut member = Member::join(&cluster, protocol, &[]).await;
             member.until(|member| member.offsets.len() == 10).await;
             refuse(&cluster, ApiKey::OffsetCommit, code);
-            let error = soon(member.consumer.commit(None, SOON)).await.expect_err("refused");
+            let error =
+                within_deadline(member.consumer.commit(None, CALL_TIMEOUT)).await.expect_err("refused");
             assert_eq!(error.code(), Some(code), "{protocol:?}: {error}");
             assert_eq!(cluster.request_count(None, ApiKey::OffsetCommit), 1, "{protocol:?}");
         }
@@ -280,6 +282,6 @@ async fn who_is_over_its_quota_waits_as_told_and_tries_again() {
     let client = client(&cluster, &[]).await;
     let fault = refuse(&cluster, ApiKey::CreateTopics, ErrorCode::ThrottlingQuotaExceeded);
     let topic = NewTopic { name: "u".into(), partitions: None, replication: None, configs: Vec::new() };
-    soon(client.create_topics(&[topic], SOON)).await.expect("made");
+    within_deadline(client.create_topics(&[topic], CALL_TIMEOUT)).await.expect("made");
     assert_eq!((cluster.fault_hits(fault), cluster.request_count(None, ApiKey::CreateTopics)), (1, 2));
 }

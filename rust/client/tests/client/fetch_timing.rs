@@ -42,7 +42,7 @@ async fn a_backlog_is_read_without_waiting_for_new_records() {
         let consumer = consumer(&cluster, &[0, 1, 2, 3, 4, 5], &[LONG_POLL, SMALL_FETCHES]).await;
         let started = Instant::now();
         let mut all = Vec::new();
-        soon(async {
+        within_deadline(async {
             while all.len() < 6_600 {
                 let most = if record_at_a_time { 1 } else { 500 };
                 all.extend(poll(&consumer, most, ms(500)).await.expect("records"));
@@ -63,7 +63,7 @@ async fn new_records_arrive_while_another_partitions_buffer_is_full() {
     write_batches(&cluster, 0, 100);
     let consumer = consumer(&cluster, &[0, 1], &[LONG_POLL, SMALL_FETCHES]).await;
     // One record at a time leaves the buffer of partition 0 full.
-    assert_eq!(poll(&consumer, 1, SOON).await.unwrap(), rows(0, 0..1));
+    assert_eq!(poll(&consumer, 1, CALL_TIMEOUT).await.unwrap(), rows(0, 0..1));
     tokio::time::sleep(ms(1000)).await;
     let before = fetches(&cluster);
     tokio::time::sleep(ms(10_000)).await;
@@ -74,7 +74,7 @@ async fn new_records_arrive_while_another_partitions_buffer_is_full() {
     // It is in the buffer: no fetch is needed any more.
     let fault = cluster.inject(Fault::new(Match::api(ApiKey::Fetch), Reaction::Silence));
     let mut all = Vec::new();
-    soon(async {
+    within_deadline(async {
         while !all.contains(&(1, 0)) {
             all.extend(poll(&consumer, 500, ms(500)).await.expect("records"));
         }
@@ -89,7 +89,7 @@ async fn paused_partitions_hold_back_no_long_poll() {
     let cluster = one_broker(2).await;
     write_batches(&cluster, 0, 100);
     let consumer = consumer(&cluster, &[0, 1], &[LONG_POLL, SMALL_FETCHES]).await;
-    assert_eq!(poll(&consumer, 1, SOON).await.unwrap(), rows(0, 0..1));
+    assert_eq!(poll(&consumer, 1, CALL_TIMEOUT).await.unwrap(), rows(0, 0..1));
     consumer.pause(&[tp(0)], true).unwrap();
     tokio::time::sleep(ms(1000)).await;
     let before = fetches(&cluster);

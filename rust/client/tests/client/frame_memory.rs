@@ -33,9 +33,10 @@ async fn an_announced_length_allocates_no_memory() {
     let pairs = [("request.timeout.ms", "200"), ("receive.message.max.bytes", "2000000000")];
     let settings = Settings::try_from(&config(&address.to_string(), &pairs)).expect("settings");
     let endpoint = Endpoint { host: address.ip().to_string(), port: address.port() };
-    let connection = soon(connect(&endpoint, &settings, &Default::default(), None)).await.unwrap();
+    let connection = within_deadline(connect(&endpoint, &settings, &Default::default(), None)).await.unwrap();
     let before = (resident(), reserved());
-    let error = soon(connection.request(&MetadataRequest::default(), 12)).await.expect_err("silence");
+    let error =
+        within_deadline(connection.request(&MetadataRequest::default(), 12)).await.expect_err("silence");
     assert_eq!(error.kind(), Kind::Connection, "{error}");
     assert!(resident() < before.0 + (16 << 20), "resident grew");
     assert!(reserved() < before.1 + (512 << 20), "reserved grew");

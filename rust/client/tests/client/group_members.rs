@@ -34,7 +34,7 @@ async fn members_share_the_partitions_and_take_over_from_those_who_leave() {
         one.group.unsubscribe();
         one.poll();
         assert!(one.owned.is_empty(), "at once: who closes does not wait for it");
-        soon(one.group.leave(SOON)).await.expect("told");
+        within_deadline(one.group.leave(CALL_TIMEOUT)).await.expect("told");
         assert_eq!(cluster.members("g").len(), 1);
         poll_until_assigned(&mut [&mut two], &[("t", 6)]).await;
         one.group.subscribe(subscription(&["t"])).expect("subscribed");
@@ -208,7 +208,7 @@ async fn a_static_member_comes_back_to_its_partitions_without_a_rebalance() {
         let mut two = Member::join(&cluster, &[protocol, ("group.instance.id", "two")]).await;
         poll_until_assigned(&mut [&mut one, &mut two], &[("t", 6)]).await;
         let (had, keeps) = (one.owned.clone(), two.group.member());
-        soon(one.group.leave(SOON)).await.expect("left");
+        within_deadline(one.group.leave(CALL_TIMEOUT)).await.expect("left");
         drop(one);
         let mut one = Member::join(&cluster, &[protocol, ("group.instance.id", "one")]).await;
         until(|| {
@@ -228,7 +228,7 @@ async fn a_second_member_of_the_same_instance_id_is_told() {
     poll_until_assigned(&mut [&mut one], &[("t", 6)]).await;
     let mut two = Member::join(&cluster, &[CLASSIC, ("group.instance.id", "i")]).await;
     poll_until_assigned(&mut [&mut two], &[("t", 6)]).await;
-    assert!(matches!(soon(one.group.change()).await, Change::Lost(_)));
+    assert!(matches!(within_deadline(one.group.change()).await, Change::Lost(_)));
     one.group.acknowledge();
     let error = one.failure().await;
     assert_eq!((error.kind(), error.code()), (Kind::Fenced, Some(ErrorCode::FencedInstanceId)));
@@ -323,7 +323,7 @@ async fn a_static_leader_that_comes_back_assigns_nothing() {
         let mut one = with_winner(&cluster, &winner, &pairs).await;
         poll_until_assigned(&mut [&mut one], &[("t", 6)]).await;
         let (generation, asked) = (one.group.member().generation, winner.asked.load(Ordering::Relaxed));
-        soon(one.group.leave(SOON)).await.expect("silent");
+        within_deadline(one.group.leave(CALL_TIMEOUT)).await.expect("silent");
         drop(one);
         let mut one = with_winner(&cluster, &winner, &pairs).await;
         poll_until_assigned(&mut [&mut one], &[("t", 6)]).await;
@@ -340,8 +340,11 @@ async fn a_change_is_not_lost_with_the_future_that_waited_for_it() {
         let waited = tokio::time::timeout(ms(1), one.group.change()).await;
         drop(waited);
     }
-    assert!(matches!(soon(one.group.change()).await, Change::Assign { .. }));
-    assert!(matches!(soon(one.group.change()).await, Change::Assign { .. }), "until it is acknowledged");
+    assert!(matches!(within_deadline(one.group.change()).await, Change::Assign { .. }));
+    assert!(
+        matches!(within_deadline(one.group.change()).await, Change::Assign { .. }),
+        "until it is acknowledged"
+    );
     one.group.acknowledge();
     assert!(one.group.try_change().is_none());
 }
@@ -357,7 +360,7 @@ async fn leaving_does_not_wait_behind_a_join_that_waits_for_others() {
     until(|| cluster.members("g").len() == 2).await;
     until(|| cluster.group("g").expect("a group").state == "PreparingRebalance").await;
     let started = Instant::now();
-    soon(two.group.leave(SOON)).await.expect("told");
+    within_deadline(two.group.leave(CALL_TIMEOUT)).await.expect("told");
     assert!(started.elapsed() < ms(2_000), "{:?}", started.elapsed());
     until(|| cluster.members("g").len() == 1).await;
     poll_until_assigned(&mut [&mut one], &[("t", 6)]).await;
@@ -372,7 +375,7 @@ async fn a_topic_that_may_not_be_read_is_told_to_who_has_named_it() {
             cluster.inject(Fault::new(refused, Reaction::Error(ErrorCode::TopicAuthorizationFailed)));
         let mut one = Member::join(&cluster, &[protocol]).await;
         let error = loop {
-            match soon(one.group.change()).await {
+            match within_deadline(one.group.change()).await {
                 Change::Failed(error) => break error,
                 other => one.apply(other),
             }

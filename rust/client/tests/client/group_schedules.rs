@@ -53,7 +53,7 @@ async fn disturb(
             let mut leaver = members.swap_remove(random.usize(..members.len()));
             leaver.group.unsubscribe();
             leaver.poll();
-            soon(leaver.group.leave(SOON)).await.expect("told");
+            within_deadline(leaver.group.leave(CALL_TIMEOUT)).await.expect("told");
         }
         // It dies without a word, and its session ends some time.
         3 if members.len() > 1 => drop(members.swap_remove(random.usize(..members.len()))),

@@ -26,7 +26,7 @@ fn append(cluster: &MockCluster, codec: Compression, size: usize) {
 
 /// Reads the huge record. Returns the peak memory of that, and the memory still in use afterwards.
 async fn read_huge(consumer: &Consumer) -> (u64, i64) {
-    let ready = soon(consumer.poll(Instant::now() + SOON)).await.expect("records");
+    let ready = within_deadline(consumer.poll(Instant::now() + CALL_TIMEOUT)).await.expect("records");
     assert!(matches!(ready, Polled::Ready));
     let mut sets = Vec::new();
     let took = allocation_counter::measure(|| sets = consumer.take_records(500));
@@ -64,15 +64,19 @@ async fn a_response_that_is_too_large_is_an_error_that_names_the_limit() {
     let small = consumer(&cluster, &[0], &[limit]).await;
     // On every attempt, and without losing records.
     for _ in 0..2 {
-        let error = soon(poll(&small, 500, SOON)).await.expect_err("too large");
+        let error = within_deadline(poll(&small, 500, CALL_TIMEOUT)).await.expect_err("too large");
         assert_eq!((error.kind(), error.context().partition), (Kind::Config, Some(0)), "{error}");
         assert!(error.to_string().contains("receive.message.max.bytes=2000000: raise it"), "{error}");
     }
-    let options =
-        ScanOptions { fail_on_data_loss: true, read_committed: false, max_bytes: 1 << 20, timeout: SOON };
+    let options = ScanOptions {
+        fail_on_data_loss: true,
+        read_committed: false,
+        max_bytes: 1 << 20,
+        timeout: CALL_TIMEOUT,
+    };
     let range = Range { partition: ("t".into(), 0), start: 0, end: 1 };
     let mut scan = Scan::start(small.client().clone(), vec![range], options);
-    let error = soon(scan.next()).await.expect("an error").expect_err("too large");
+    let error = within_deadline(scan.next()).await.expect("an error").expect_err("too large");
     assert_eq!(error.kind(), Kind::Config, "{error}");
     assert_eq!(read(&consumer(&cluster, &[0], &[]).await, 1).await, rows(0, 0..1));
 }
@@ -85,7 +89,7 @@ async fn a_batch_above_the_limit_is_an_error_that_names_the_setting() {
         append(&cluster, codec, 101_000);
         let limited = consumer(&cluster, &[0], &[("decompressed.batch.max.bytes", "100000")]).await;
         assert_eq!(read(&limited, 1).await, rows(0, 0..1));
-        let error = soon(poll(&limited, 500, SOON)).await.expect_err("too large");
+        let error = within_deadline(poll(&limited, 500, CALL_TIMEOUT)).await.expect_err("too large");
         assert_eq!((error.kind(), error.context().partition), (Kind::Config, Some(0)), "{error}");
         let message = error.to_string();
         let says = format!("batch at offset 1: {codec} data decompresses to more than 100000 bytes");

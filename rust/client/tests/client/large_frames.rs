@@ -26,13 +26,15 @@ fn the_buffer_of_a_large_frame_is_reused_and_freed() {
         let address = cluster.brokers()[0].address;
         let settings = Settings::try_from(&config(&address.to_string(), &[])).expect("settings");
         let endpoint = Endpoint { host: address.ip().to_string(), port: address.port() };
-        let connection = soon(connect(&endpoint, &settings, &Default::default(), None)).await.unwrap();
+        let connection =
+            within_deadline(connect(&endpoint, &settings, &Default::default(), None)).await.unwrap();
         (cluster, connection)
     });
     let all = MetadataRequest { topics: None, ..Default::default() };
     let none = MetadataRequest { topics: Some(Vec::new()), ..Default::default() };
     let ask = |request| {
-        runtime.block_on(async { soon(connection.request(request, 12)).await.expect("a response") })
+        runtime
+            .block_on(async { within_deadline(connection.request(request, 12)).await.expect("a response") })
     };
 
     let first = allocation_counter::measure(|| assert_eq!(ask(&all).topics.len(), 1_000));
@@ -40,7 +42,7 @@ fn the_buffer_of_a_large_frame_is_reused_and_freed() {
     assert!(second.bytes_total + LARGE < first.bytes_total, "{second:?} is no less than {first:?}");
 
     let shrinks = |mut held: i64, step: &dyn Fn()| {
-        let deadline = Instant::now() + SOON;
+        let deadline = Instant::now() + CALL_TIMEOUT;
         while held > LIMIT && Instant::now() < deadline {
             held += allocation_counter::measure(step).bytes_current;
         }

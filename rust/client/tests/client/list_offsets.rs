@@ -18,11 +18,11 @@ async fn list(
     timeout: Duration,
 ) -> Result<HashMap<TopicPartition, ListedOffset>, Error> {
     let wanted: Vec<_> = partitions.map(|partition| (("t".into(), partition), spec)).collect();
-    soon(client.list_offsets(wanted, false, timeout)).await
+    within_deadline(client.list_offsets(wanted, false, timeout)).await
 }
 
 async fn one(client: &Client, spec: OffsetSpec) -> (i64, i64) {
-    let found = list(client, 0..1, spec, SOON).await.expect("an offset");
+    let found = list(client, 0..1, spec, CALL_TIMEOUT).await.expect("an offset");
     let found = found[&("t".into(), 0)];
     (found.offset, found.timestamp)
 }
@@ -34,9 +34,9 @@ async fn starts_ends_and_timestamps() {
     for timestamp in [100, 300, 200, 400, 400] {
         let mut record = record(b"x");
         record.timestamp = timestamp;
-        soon(producer.send("t", Some(0), &record)).await.unwrap();
+        within_deadline(producer.send("t", Some(0), &record)).await.unwrap();
     }
-    soon(producer.flush(SOON)).await.unwrap();
+    within_deadline(producer.flush(CALL_TIMEOUT)).await.unwrap();
     let client = producer.client();
     assert_eq!(one(client, OffsetSpec::Earliest).await, (0, -1));
     assert_eq!(one(client, OffsetSpec::Latest).await, (5, -1));
@@ -51,7 +51,7 @@ async fn starts_ends_and_timestamps() {
 async fn many_partitions_take_one_request_per_leader() {
     let cluster = cluster(60).await;
     let client = client(&cluster, &[]).await;
-    let found = list(&client, 0..60, OffsetSpec::Latest, SOON).await.expect("offsets");
+    let found = list(&client, 0..60, OffsetSpec::Latest, CALL_TIMEOUT).await.expect("offsets");
     assert_eq!(found.len(), 60);
     assert_eq!(cluster.request_count(None, API), 3);
     for broker in 1..=3 {
@@ -63,7 +63,7 @@ async fn many_partitions_take_one_request_per_leader() {
 async fn moved_leaders_and_transient_errors() {
     let cluster = cluster(6).await;
     let client = client(&cluster, &[]).await;
-    list(&client, 0..6, OffsetSpec::Latest, SOON).await.expect("offsets");
+    list(&client, 0..6, OffsetSpec::Latest, CALL_TIMEOUT).await.expect("offsets");
     cluster.move_leader("t", 0, cluster.leader("t", 1).unwrap()).unwrap();
     let bad = Match::api(API).topic("t").partition(4);
     cluster.inject(Fault::once(bad, Reaction::Error(ErrorCode::OffsetNotAvailable)));
@@ -71,9 +71,9 @@ async fn moved_leaders_and_transient_errors() {
     // Regression: a malformed response failed the whole call.
     let junk = bytes::Bytes::from_static(&[0, 0, 0, 5, 0x7f, 1, 2, 3, 4]);
     cluster.inject(Fault::once(Match::api(API).skip(2), Reaction::Bytes(junk)));
-    assert_eq!(list(&client, 0..6, OffsetSpec::Latest, SOON).await.expect("offsets").len(), 6);
+    assert_eq!(list(&client, 0..6, OffsetSpec::Latest, CALL_TIMEOUT).await.expect("offsets").len(), 6);
     cluster.stop_broker(2).await.unwrap();
-    assert_eq!(list(&client, 0..6, OffsetSpec::Latest, SOON).await.expect("offsets").len(), 6);
+    assert_eq!(list(&client, 0..6, OffsetSpec::Latest, CALL_TIMEOUT).await.expect("offsets").len(), 6);
 }
 
 #[tokio::test(start_paused = true)]
@@ -85,14 +85,16 @@ async fn permanent_errors_are_reported_at_once_and_missing_partitions_in_time() 
     let denied = Reaction::Error(ErrorCode::TopicAuthorizationFailed);
     cluster.inject(Fault::once(Match::api(API), denied.clone()));
     let started = Instant::now();
-    let error = list(&client, 0..1, OffsetSpec::Latest, SOON).await.expect_err("denied");
+    let error = list(&client, 0..1, OffsetSpec::Latest, CALL_TIMEOUT).await.expect_err("denied");
     assert_eq!(error.kind(), Kind::Authorization, "{error}");
     // Regression: a topic with an error in the metadata was retried until the timeout.
     cluster.inject(Fault::new(Match::api(ApiKey::Metadata).topic("t"), denied));
-    soon(client.refresh(client.snapshot().generation, ottla_client::metadata::TopicSelector::Tracked))
-        .await
-        .unwrap();
-    let error = list(&client, 0..1, OffsetSpec::Latest, SOON).await.expect_err("denied");
+    within_deadline(
+        client.refresh(client.snapshot().generation, ottla_client::metadata::TopicSelector::Tracked),
+    )
+    .await
+    .unwrap();
+    let error = list(&client, 0..1, OffsetSpec::Latest, CALL_TIMEOUT).await.expect_err("denied");
     assert_eq!(error.kind(), Kind::Authorization, "{error}");
     assert!(started.elapsed() < ms(2000));
 }
@@ -104,7 +106,7 @@ async fn an_old_broker_is_not_sent_the_largest_timestamp() {
     let cluster = MockCluster::start(MockConfig { api_limits, ..in_memory() }).await.unwrap();
     cluster.create_topic(TopicSpec::new("t").partitions(1)).unwrap();
     let client = client(&cluster, &[]).await;
-    let error = list(&client, 0..1, OffsetSpec::MaxTimestamp, SOON).await.expect_err("too old");
+    let error = list(&client, 0..1, OffsetSpec::MaxTimestamp, CALL_TIMEOUT).await.expect_err("too old");
     assert!(error.message().contains("ListOffsets up to version 5"), "{error}");
     assert_eq!(one(&client, OffsetSpec::Latest).await, (0, -1));
 }

@@ -23,9 +23,9 @@ fn malformed() -> Bytes {
 
 async fn poll_until_error(consumer: &Consumer, most: usize) -> (Vec<(i32, i64)>, Error) {
     let mut rows = Vec::new();
-    soon(async {
+    within_deadline(async {
         loop {
-            match poll(consumer, most, SOON).await {
+            match poll(consumer, most, CALL_TIMEOUT).await {
                 Ok(more) => rows.extend(more),
                 Err(error) => return (rows, error),
             }
@@ -45,7 +45,10 @@ async fn records_before_a_malformed_one_are_handed_out() {
         let (rows, error) = poll_until_error(&consumer, most).await;
         assert_eq!(rows, [(0, 0), (0, 1), (0, 2)], "{most} a poll");
         assert_eq!((error.kind(), error.context().partition), (Kind::Protocol, Some(0)), "{error}");
-        assert_eq!(soon(consumer.position(&("t".into(), 0), SOON)).await.expect("a position"), 3);
+        assert_eq!(
+            within_deadline(consumer.position(&("t".into(), 0), CALL_TIMEOUT)).await.expect("a position"),
+            3
+        );
         // Nothing is skipped: the error stays until the application seeks.
         assert!(poll_until_error(&consumer, most).await.0.is_empty());
     }

@@ -181,11 +181,11 @@ async fn concurrent_refreshes_share_one_request() {
         })
         .collect();
     for refresh in refreshes {
-        assert_eq!(soon(refresh).await.unwrap().expect("metadata").generation, stale + 1);
+        assert_eq!(within_deadline(refresh).await.unwrap().expect("metadata").generation, stale + 1);
     }
     assert_eq!(cluster.request_count(None, ApiKey::Metadata), 1);
     // A caller that saw an old generation gets the newer snapshot that exists.
-    soon(client.refresh(stale, TopicSelector::Tracked)).await.expect("metadata");
+    within_deadline(client.refresh(stale, TopicSelector::Tracked)).await.expect("metadata");
     assert_eq!(cluster.request_count(None, ApiKey::Metadata), 1);
 }
 
@@ -205,7 +205,7 @@ async fn a_failed_refresh_fails_for_all_waiters() {
         })
         .collect();
     for refresh in refreshes {
-        soon(refresh).await.unwrap().expect_err("silence");
+        within_deadline(refresh).await.unwrap().expect_err("silence");
     }
     assert!(started.elapsed() < ms(4000), "{:?}", started.elapsed());
 }
@@ -218,7 +218,9 @@ async fn a_silent_broker_delays_a_refresh_only_briefly() {
     let asked = cluster.requests().last().unwrap().broker;
     cluster.inject(Fault::new(Match::any().broker(asked), Reaction::Silence));
     let started = Instant::now();
-    soon(client.refresh(client.snapshot().generation, TopicSelector::Tracked)).await.expect("metadata");
+    within_deadline(client.refresh(client.snapshot().generation, TopicSelector::Tracked))
+        .await
+        .expect("metadata");
     assert!(started.elapsed() < ms(2500), "{:?}", started.elapsed());
 }
 
@@ -243,13 +245,15 @@ async fn a_missing_topic_is_no_longer_tracked() {
     let client = client(&cluster, &[]).await;
     let name: Arc<str> = "misspelt".into();
     let looked_up = client.topics(std::slice::from_ref(&name), IfMissing::Wait, ms(150));
-    let error = soon(looked_up).await.expect_err("no such topic");
+    let error = within_deadline(looked_up).await.expect_err("no such topic");
     assert_eq!(error.kind(), Kind::UnknownTopic, "{error}");
     assert!(client.snapshot().topic("misspelt").is_none());
     cluster.create_topic(TopicSpec::new("misspelt")).unwrap();
-    soon(client.refresh(client.snapshot().generation, TopicSelector::Tracked)).await.expect("metadata");
+    within_deadline(client.refresh(client.snapshot().generation, TopicSelector::Tracked))
+        .await
+        .expect("metadata");
     assert!(client.snapshot().topic("misspelt").is_none(), "it is not requested");
-    soon(client.topics(&[name], IfMissing::Wait, SOON)).await.expect("now it is there");
+    within_deadline(client.topics(&[name], IfMissing::Wait, CALL_TIMEOUT)).await.expect("now it is there");
 }
 
 /// Regressions: an attempt to connect was cancelled with the first caller that gave up; each waiter made
@@ -271,7 +275,7 @@ async fn callers_share_an_attempt_that_survives_those_who_give_up() {
         })
         .collect();
     for one in all {
-        soon(one).await.unwrap().expect("a connection");
+        within_deadline(one).await.unwrap().expect("a connection");
     }
     assert_eq!(cluster.request_count(Some(other), ApiKey::ApiVersions), 1);
     assert_eq!(cluster.connections(other), 1);
@@ -299,9 +303,9 @@ async fn an_unused_topic_is_dropped_and_one_in_use_is_not() {
     mock.create_topic(TopicSpec::new("idle")).unwrap();
     let mut config = config(&mock.bootstrap(), &[("metadata.max.age.ms", "100")]);
     config.metadata_max_idle = ms(2500);
-    let client = soon(Client::connect(config, memory_environment(), SOON)).await.unwrap();
+    let client = within_deadline(Client::connect(config, memory_environment(), CALL_TIMEOUT)).await.unwrap();
     let names: [Arc<str>; 2] = ["t".into(), "idle".into()];
-    soon(client.topics(&names, IfMissing::Wait, SOON)).await.unwrap();
+    within_deadline(client.topics(&names, IfMissing::Wait, CALL_TIMEOUT)).await.unwrap();
     let known = || {
         let mut known: Vec<_> = client.snapshot().topics().map(|topic| topic.name.to_string()).collect();
         known.sort();
@@ -316,7 +320,7 @@ async fn an_unused_topic_is_dropped_and_one_in_use_is_not() {
     .await;
     assert!(events.try_recv().is_err(), "nothing has changed in the cluster");
     // A topic that is used again is found again.
-    soon(client.topics(&names, IfMissing::Wait, SOON)).await.unwrap();
+    within_deadline(client.topics(&names, IfMissing::Wait, CALL_TIMEOUT)).await.unwrap();
     assert_eq!(known(), ["idle", "t"]);
 }
 
@@ -325,10 +329,10 @@ async fn a_pattern_tracks_matching_and_future_topics_while_it_lives() {
     let mock = cluster(1).await;
     mock.create_topic(TopicSpec::new("orders-eu")).unwrap();
     let client = client(&mock, &[]).await;
-    soon(client.topics(&["t".into()], IfMissing::Wait, SOON)).await.unwrap();
+    within_deadline(client.topics(&["t".into()], IfMissing::Wait, CALL_TIMEOUT)).await.unwrap();
     let orders = Pattern::new(|name| name.starts_with("orders-"));
     let refresh = async |selector: TopicSelector<'_>| {
-        soon(client.refresh(client.snapshot().generation, selector)).await
+        within_deadline(client.refresh(client.snapshot().generation, selector)).await
     };
     let mut events = client.events();
     let found = refresh(TopicSelector::Matching(&orders)).await.unwrap();

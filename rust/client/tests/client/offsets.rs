@@ -34,20 +34,20 @@ fn at(offset: i64) -> Committed {
 
 async fn commit_of(client: &Client, offsets: &[(i32, i64)], timeout: Duration) -> Result<Outcomes, Error> {
     let offsets = offsets.iter().map(|(partition, offset)| (tp(*partition), at(*offset))).collect();
-    soon(offsets::commit(client, &Member::none("g"), offsets, timeout)).await
+    within_deadline(offsets::commit(client, &Member::none("g"), offsets, timeout)).await
 }
 
 async fn commit(client: &Client, offset: i64) -> Result<(), Error> {
-    commit_of(client, &[(0, offset)], SOON).await?.remove(&tp(0)).expect("an outcome")
+    commit_of(client, &[(0, offset)], CALL_TIMEOUT).await?.remove(&tp(0)).expect("an outcome")
 }
 
 async fn fetch_of(client: &Client, partitions: &[i32], timeout: Duration) -> Result<Found, Error> {
     let partitions = partitions.iter().map(|partition| tp(*partition)).collect();
-    soon(offsets::committed(client, &Member::none("g"), Some(partitions), true, timeout)).await
+    within_deadline(offsets::committed(client, &Member::none("g"), Some(partitions), true, timeout)).await
 }
 
 async fn fetch(client: &Client) -> Result<Option<Committed>, Error> {
-    Ok(fetch_of(client, &[0], SOON).await?.remove(&tp(0)).expect("an answer"))
+    Ok(fetch_of(client, &[0], CALL_TIMEOUT).await?.remove(&tp(0)).expect("an answer"))
 }
 
 fn stored(cluster: &MockCluster) -> Option<i64> {
@@ -56,7 +56,7 @@ fn stored(cluster: &MockCluster) -> Option<i64> {
 
 async fn knowing(cluster: &MockCluster) -> Client {
     let client = client(cluster, &[]).await;
-    soon(client.topics(&["t".into()], IfMissing::Wait, SOON)).await.expect("a topic");
+    within_deadline(client.topics(&["t".into()], IfMissing::Wait, CALL_TIMEOUT)).await.expect("a topic");
     client
 }
 
@@ -71,15 +71,17 @@ async fn every_version_commits_and_fetches() {
         let cluster = MockCluster::start(MockConfig { api_limits, ..in_memory() }).await.unwrap();
         cluster.create_topic(TopicSpec::new("t").partitions(3)).unwrap();
         let client = knowing(&cluster).await;
-        let outcomes = commit_of(&client, &[(0, 5), (2, 0)], SOON).await.expect("committed");
+        let outcomes = commit_of(&client, &[(0, 5), (2, 0)], CALL_TIMEOUT).await.expect("committed");
         assert_eq!(outcomes.len(), 2);
         assert!(outcomes.values().all(Result::is_ok), "{outcomes:?}");
         let epoch = (version >= 6).then_some(3);
         let kept = |offset| Some(Committed { leader_epoch: epoch, ..at(offset) });
-        let found = fetch_of(&client, &[0, 1, 2], SOON).await.expect("offsets");
+        let found = fetch_of(&client, &[0, 1, 2], CALL_TIMEOUT).await.expect("offsets");
         let expected = [(tp(0), kept(5)), (tp(1), None), (tp(2), kept(0))];
         assert_eq!(found, expected.clone().into(), "version {version}");
-        let all = soon(offsets::committed(&client, &Member::none("g"), None, false, SOON)).await.unwrap();
+        let all = within_deadline(offsets::committed(&client, &Member::none("g"), None, false, CALL_TIMEOUT))
+            .await
+            .unwrap();
         assert_eq!(all, expected.into_iter().filter(|(_, found)| found.is_some()).collect());
         let used = |api| cluster.requests().iter().rfind(|seen| seen.api == Some(api)).unwrap().version;
         // An answer about all that there is would not tell the names of topics from version 10 on.
@@ -107,7 +109,8 @@ async fn each_partition_has_an_outcome_of_its_own() {
     cluster.inject(Fault::once(denied, Reaction::Error(ErrorCode::TopicAuthorizationFailed)));
     let mut offsets: HashMap<_, _> = (0..3).map(|partition| (tp(partition), at(1))).collect();
     offsets.get_mut(&tp(2)).unwrap().metadata = "x".repeat(10_000);
-    let outcomes = soon(offsets::commit(&client, &Member::none("g"), offsets, SOON)).await.unwrap();
+    let outcomes =
+        within_deadline(offsets::commit(&client, &Member::none("g"), offsets, CALL_TIMEOUT)).await.unwrap();
     assert!(outcomes[&tp(0)].is_ok());
     let denied = outcomes[&tp(1)].clone().unwrap_err();
     assert_eq!((denied.kind(), denied.context().partition), (Kind::Authorization, Some(1)), "{denied}");
@@ -116,7 +119,7 @@ async fn each_partition_has_an_outcome_of_its_own() {
     assert_eq!(cluster.request_count(None, COMMIT), 1);
     let denied = Match::api(FETCH).topic("t").partition(1);
     cluster.inject(Fault::once(denied, Reaction::Error(ErrorCode::TopicAuthorizationFailed)));
-    let error = fetch_of(&client, &[0, 1], SOON).await.unwrap_err();
+    let error = fetch_of(&client, &[0, 1], CALL_TIMEOUT).await.unwrap_err();
     assert_eq!((error.kind(), error.context().partition), (Kind::Authorization, Some(1)), "{error}");
 }
 
@@ -246,12 +249,15 @@ async fn offsets_of_two_topics_of_one_name_are_told_apart() {
     cluster.delete_topic("t").unwrap();
     cluster.create_topic(TopicSpec::new("t").partitions(2)).unwrap();
     let generation = client.snapshot().generation;
-    soon(client.refresh(generation, TopicSelector::Topics(&["t".into()]))).await.expect("metadata");
+    within_deadline(client.refresh(generation, TopicSelector::Topics(&["t".into()])))
+        .await
+        .expect("metadata");
     // One partition was read before, the other one since.
     let new = cluster.topic("t").unwrap().id;
     let of = |topic_id| Committed { topic_id, ..at(7) };
     let offsets = HashMap::from([(tp(0), of(old)), (tp(1), of(new))]);
-    let outcomes = soon(offsets::commit(&client, &Member::none("g"), offsets, SOON)).await.unwrap();
+    let outcomes =
+        within_deadline(offsets::commit(&client, &Member::none("g"), offsets, CALL_TIMEOUT)).await.unwrap();
     assert_eq!(outcomes[&tp(0)].clone().unwrap_err().code(), Some(ErrorCode::UnknownTopicId));
     assert!(outcomes[&tp(1)].is_ok(), "{outcomes:?}");
     assert_eq!(stored(&cluster), None);
@@ -283,8 +289,8 @@ async fn an_offset_in_a_transaction_is_waited_for() {
     commit(&client, 1).await.unwrap();
     cluster.set_offset_pending("g", "t", 0, true);
     let nobody = Member::none("g");
-    let unstable = offsets::committed(&client, &nobody, Some(vec![tp(0)]), false, SOON);
-    assert_eq!(soon(unstable).await.unwrap()[&tp(0)], Some(at(1)), "nobody wants it stable");
+    let unstable = offsets::committed(&client, &nobody, Some(vec![tp(0)]), false, CALL_TIMEOUT);
+    assert_eq!(within_deadline(unstable).await.unwrap()[&tp(0)], Some(at(1)), "nobody wants it stable");
     let error = fetch_of(&client, &[0], ms(100)).await.unwrap_err();
     assert_eq!(
         (error.kind(), error.code()),
@@ -298,7 +304,7 @@ async fn an_offset_in_a_transaction_is_waited_for() {
     let before = cluster.request_count(None, FETCH);
     until(|| cluster.request_count(None, FETCH) > before + 1).await;
     cluster.set_offset_pending("g", "t", 0, false);
-    assert_eq!(soon(waiting).await.unwrap().unwrap(), Some(at(1)));
+    assert_eq!(within_deadline(waiting).await.unwrap().unwrap(), Some(at(1)));
 }
 
 #[tokio::test(start_paused = true)]
@@ -325,8 +331,8 @@ async fn what_is_no_offset_is_not_sent() {
     let client = knowing(&cluster).await;
     let error = commit(&client, -1).await.unwrap_err();
     assert_eq!((error.kind(), error.context().partition), (Kind::Config, Some(0)), "{error}");
-    assert!(commit_of(&client, &[], SOON).await.unwrap().is_empty());
-    assert!(fetch_of(&client, &[], SOON).await.unwrap().is_empty());
+    assert!(commit_of(&client, &[], CALL_TIMEOUT).await.unwrap().is_empty());
+    assert!(fetch_of(&client, &[], CALL_TIMEOUT).await.unwrap().is_empty());
     assert_eq!(cluster.request_count(None, ApiKey::FindCoordinator), 0);
 }
 
@@ -336,7 +342,7 @@ async fn what_is_no_offset_is_not_sent() {
 async fn an_answer_that_leaves_something_out_is_not_taken_for_nothing_committed() {
     let fetches = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
     let counted = std::sync::Arc::clone(&fetches);
-    let listener = pipes().listen();
+    let listener = memory_network().listen();
     let (host, port) = (listener.address().ip().to_string(), i32::from(listener.address().port()));
     let address = serve_at(listener, move |mut stream| {
         let (fetches, host) = (std::sync::Arc::clone(&counted), host.clone());
@@ -368,11 +374,11 @@ async fn an_answer_that_leaves_something_out_is_not_taken_for_nothing_committed(
         }
     });
     let config = config(&address.to_string(), &[]);
-    let client = soon(Client::connect(config, memory_environment(), SOON)).await.unwrap();
-    let found = fetch_of(&client, &[0, 1], SOON).await.unwrap();
+    let client = within_deadline(Client::connect(config, memory_environment(), CALL_TIMEOUT)).await.unwrap();
+    let found = fetch_of(&client, &[0, 1], CALL_TIMEOUT).await.unwrap();
     assert_eq!(found.values().flatten().map(|committed| committed.offset).collect::<Vec<_>>(), [8, 8]);
     assert_eq!(fetches.load(std::sync::atomic::Ordering::SeqCst), 4);
-    let coordinator = soon(client.coordinator(CoordinatorKind::Group, "g")).await.unwrap();
+    let coordinator = within_deadline(client.coordinator(CoordinatorKind::Group, "g")).await.unwrap();
     assert_eq!(coordinator.broker(), 1);
 }
 

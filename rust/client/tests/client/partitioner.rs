@@ -72,7 +72,7 @@ async fn each_partitioner_sends_keys_where_it_should() {
         let producer = producer(&cluster, &[("partitioner", name), ("batch.size", "1")]).await;
         for n in 0..50 {
             let key = n.to_string();
-            let sent = soon(producer.send("t", None, &keyed(Some(key.as_bytes())))).await.unwrap();
+            let sent = within_deadline(producer.send("t", None, &keyed(Some(key.as_bytes())))).await.unwrap();
             let expected = match name {
                 "consistent" | "consistent_random" => consistent(key.as_bytes(), 7),
                 _ => partition_for_key(key.as_bytes(), 7),
@@ -82,15 +82,15 @@ async fn each_partitioner_sends_keys_where_it_should() {
         let mut keyless = Vec::new();
         let mut empty = Vec::new();
         for _ in 0..60 {
-            let sent = soon(producer.send("t", None, &keyed(None))).await.unwrap();
+            let sent = within_deadline(producer.send("t", None, &keyed(None))).await.unwrap();
             keyless.push(sent.completion.partition().1);
-            let sent = soon(producer.send("t", None, &keyed(Some(b"")))).await.unwrap();
+            let sent = within_deadline(producer.send("t", None, &keyed(Some(b"")))).await.unwrap();
             empty.push(sent.completion.partition().1);
         }
         let one = |partitions: &[i32]| partitions.iter().all(|partition| *partition == partitions[0]);
         assert_eq!(one(&keyless), matches!(name, "murmur2" | "consistent"), "{name} {keyless:?}");
         assert_eq!(one(&empty), name != "consistent_random", "{name} {empty:?}");
-        soon(producer.close(SOON)).await.unwrap();
+        within_deadline(producer.close(CALL_TIMEOUT)).await.unwrap();
     }
 }
 
@@ -103,7 +103,7 @@ async fn keys_do_not_count_for_those_who_ignore_them() {
         let producer = producer(&cluster, &[pair, ("batch.size", "1")]).await;
         let mut partitions = Vec::new();
         for _ in 0..80 {
-            let sent = soon(producer.send("t", None, &keyed(Some(b"k")))).await.unwrap();
+            let sent = within_deadline(producer.send("t", None, &keyed(Some(b"k")))).await.unwrap();
             partitions.push(sent.completion.partition().1);
         }
         for partition in 0..4 {
@@ -112,7 +112,7 @@ async fn keys_do_not_count_for_those_who_ignore_them() {
         if pair == round_robin {
             assert!(partitions.windows(4).all(|four| (0..4).all(|p| four.contains(&p))), "{partitions:?}");
         }
-        soon(producer.close(SOON)).await.unwrap();
+        within_deadline(producer.close(CALL_TIMEOUT)).await.unwrap();
     }
 }
 

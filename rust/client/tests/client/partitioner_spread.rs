@@ -148,7 +148,7 @@ async fn records_without_a_key_fill_batches_and_spread_over_partitions_with_a_le
     let producer = producer(&cluster, &pairs).await;
     let mut partitions: Vec<i32> = Vec::new();
     for _ in 0..2000 {
-        let sent = soon(producer.send("t", None, &record(b"0123456789"))).await.unwrap();
+        let sent = within_deadline(producer.send("t", None, &record(b"0123456789"))).await.unwrap();
         partitions.push(sent.completion.partition().1);
     }
     let switches = partitions.windows(2).filter(|pair| pair[0] != pair[1]).count();
@@ -156,7 +156,7 @@ async fn records_without_a_key_fill_batches_and_spread_over_partitions_with_a_le
     let mut counts: HashMap<i32, usize> = HashMap::new();
     partitions.iter().for_each(|partition| *counts.entry(*partition).or_default() += 1);
     assert!(counts.len() == 4 && counts.values().all(|count| (250..800).contains(count)), "{counts:?}");
-    soon(producer.flush(SOON)).await.unwrap();
+    within_deadline(producer.flush(CALL_TIMEOUT)).await.unwrap();
     assert_eq!((0..4).map(|partition| log(&cluster, "t", partition).len()).sum::<usize>(), 2000);
 }
 
@@ -164,7 +164,7 @@ async fn records_without_a_key_fill_batches_and_spread_over_partitions_with_a_le
 async fn paced(producer: &Producer, records: usize) -> HashMap<i32, usize> {
     let mut counts = HashMap::new();
     for n in 0..records {
-        let sent = soon(producer.send("t", None, &record(b"0123456789"))).await.unwrap();
+        let sent = within_deadline(producer.send("t", None, &record(b"0123456789"))).await.unwrap();
         *counts.entry(sent.completion.partition().1).or_default() += 1;
         if n % 20 == 0 {
             tokio::time::sleep(ms(1)).await;
@@ -206,9 +206,9 @@ async fn a_broker_that_takes_nothing_is_avoided_until_it_does() {
     let pairs = [("batch.size", "200"), ("linger.ms", "0"), ("partitioner.availability.timeout.ms", "20")];
     let producer = producer(&cluster, &pairs).await;
     let avoided = async { while paced(&producer, 1_000).await.contains_key(&stuck) {} };
-    soon(avoided).await;
+    within_deadline(avoided).await;
     let back = async { while !paced(&producer, 100).await.contains_key(&stuck) {} };
-    soon(back).await;
+    within_deadline(back).await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -225,7 +225,7 @@ async fn with_rack_awareness_records_stay_in_the_rack_while_it_has_leaders() {
         let producer = producer(&cluster, &pairs).await;
         let counts = paced(&producer, 500).await;
         assert_eq!(counts.keys().collect::<Vec<_>>(), [&near], "{counts:?}");
-        soon(producer.close(SOON)).await.unwrap();
+        within_deadline(producer.close(CALL_TIMEOUT)).await.unwrap();
     }
     let elsewhere = [("batch.size", "200"), ("client.rack", "rack-z"), ("partitioner.rack.aware", "true")];
     let producer = producer(&cluster, &elsewhere).await;

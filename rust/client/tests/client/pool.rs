@@ -56,7 +56,7 @@ async fn two_roles_never_exceed_one_connection_each() {
     cluster.clear_faults();
     for broker in 1..=3 {
         for role in [ConnectionRole::Data, ConnectionRole::Coordinator] {
-            soon(async { while ask(&client, role, broker).await.is_err() {} }).await;
+            within_deadline(async { while ask(&client, role, broker).await.is_err() {} }).await;
         }
     }
     until(|| (1..=3).all(|broker| cluster.connections(broker) == 2)).await;
@@ -76,13 +76,13 @@ async fn a_coordinator_s_heartbeat_does_not_wait_behind_data() {
     let busy = client.clone();
     let slow = tokio::spawn(async move {
         let earliest = [((Arc::from("t"), 0), ottla_client::OffsetSpec::Earliest)];
-        busy.list_offsets(earliest, false, SOON).await
+        busy.list_offsets(earliest, false, CALL_TIMEOUT).await
     });
     until(|| status(&client, leader, ConnectionRole::Data).is_some_and(|status| status.in_flight > 0)).await;
     let started = Instant::now();
-    soon(ask(&client, ConnectionRole::Coordinator, leader)).await.expect("a response");
+    within_deadline(ask(&client, ConnectionRole::Coordinator, leader)).await.expect("a response");
     assert!(started.elapsed() < ms(1500), "{:?}", started.elapsed());
-    soon(slow).await.unwrap().expect("offsets");
+    within_deadline(slow).await.unwrap().expect("offsets");
 }
 
 #[tokio::test(start_paused = true)]
@@ -92,9 +92,9 @@ async fn a_moved_broker_gets_a_new_connection_while_the_old_one_is_in_use() {
     let network = Arc::new(NamedNetwork::default());
     // The metadata locates broker 1 first in one cluster, then in the other.
     network.names.lock().insert("seed".to_owned(), vec![old.brokers()[0].address]);
-    let client = Client::connect(config("seed:9092", &[]), environment(&network, 1), SOON);
-    let client = soon(client).await.unwrap();
-    let before = soon(client.connection(Route::Broker(1))).await.unwrap();
+    let client = Client::connect(config("seed:9092", &[]), environment(&network, 1), CALL_TIMEOUT);
+    let client = within_deadline(client).await.unwrap();
+    let before = within_deadline(client.connection(Route::Broker(1))).await.unwrap();
     assert_eq!(before.endpoint().port, old.brokers()[0].address.port());
     // A request is in flight on the old connection while the broker moves.
     old.inject(Fault::once(Match::api(ApiKey::Metadata).broker(1), Reaction::Delay(ms(3000))));
@@ -110,12 +110,13 @@ async fn a_moved_broker_gets_a_new_connection_while_the_old_one_is_in_use() {
         old.inject(Fault::new(Match::api(ApiKey::Metadata).broker(broker), Reaction::Error(code)));
     }
     old.inject(Fault::new(Match::api(ApiKey::Metadata).broker(1), Reaction::Error(code)));
-    let snapshot = soon(client.refresh(client.snapshot().generation, TopicSelector::Tracked)).await.unwrap();
+    let snapshot =
+        within_deadline(client.refresh(client.snapshot().generation, TopicSelector::Tracked)).await.unwrap();
     assert_eq!(snapshot.brokers[&1].endpoint.port, new.brokers()[0].address.port());
-    let after = soon(client.connection(Route::Broker(1))).await.unwrap();
+    let after = within_deadline(client.connection(Route::Broker(1))).await.unwrap();
     assert_eq!(after.endpoint().port, new.brokers()[0].address.port());
     assert!(before.close_reason().is_none(), "who uses the old connection keeps it");
-    soon(waiting).await.unwrap().expect("its response arrives");
+    within_deadline(waiting).await.unwrap().expect("its response arrives");
     drop(before);
     until(|| old.connections(1) == 0).await;
     assert_eq!(client.connections().len(), 1);
@@ -133,7 +134,7 @@ async fn each_attempt_to_connect_gets_more_time_up_to_the_maximum() {
     ];
     let cluster = cluster(1).await;
     network.names.lock().insert("seed".to_owned(), vec![cluster.brokers()[0].address]);
-    let client = Client::connect(config("seed:9092", &pairs), environment(&network, 3), SOON);
+    let client = Client::connect(config("seed:9092", &pairs), environment(&network, 3), CALL_TIMEOUT);
     let client = client.await.unwrap();
     let broker = (1..=3).find(|id| status(&client, *id, ConnectionRole::Data).is_none()).unwrap();
     network.black_holes.lock().push(cluster.brokers()[broker as usize - 1].address);
@@ -158,10 +159,10 @@ async fn an_idle_connection_closes_and_reopens_and_one_in_use_stays() {
     let client = client(&cluster, &[("connections.max.idle.ms", "300")]).await;
     let leader = cluster.leader("t", 0).unwrap();
     let mut events = client.events();
-    soon(ask(&client, ConnectionRole::Coordinator, leader)).await.unwrap();
+    within_deadline(ask(&client, ConnectionRole::Coordinator, leader)).await.unwrap();
     let generation = client.snapshot().generation;
     until(|| cluster.connections(leader) == 0).await;
-    let cause = soon(async {
+    let cause = within_deadline(async {
         loop {
             if let Event::ConnectionLost { broker, cause, .. } = events.recv().await.unwrap()
                 && broker == leader
@@ -171,11 +172,11 @@ async fn an_idle_connection_closes_and_reopens_and_one_in_use_stays() {
         }
     });
     assert!(cause.await.contains("not used for connections.max.idle.ms (300 ms)"));
-    soon(ask(&client, ConnectionRole::Coordinator, leader)).await.expect("it comes back");
+    within_deadline(ask(&client, ConnectionRole::Coordinator, leader)).await.expect("it comes back");
     assert_eq!(client.snapshot().generation, generation, "nothing is wrong with the broker");
     // A request that takes longer than the idle time is not idleness.
     cluster.inject(Fault::once(Match::api(ApiKey::Metadata).broker(leader), Reaction::Delay(ms(900))));
-    soon(ask(&client, ConnectionRole::Coordinator, leader)).await.expect("its response");
+    within_deadline(ask(&client, ConnectionRole::Coordinator, leader)).await.expect("its response");
     assert!(metrics(&client)["connection-close-total"] >= 1.0);
 }
 
@@ -197,7 +198,7 @@ async fn the_status_reports_the_phase_of_a_connection() {
     assert_eq!(found.state, ConnectionState::Connecting);
     assert!(found.address.contains("198.51.100.1:"), "{found:?}");
     cluster.stop_broker(other).await.unwrap();
-    soon(waiting).await.unwrap().expect_err("it has gone");
+    within_deadline(waiting).await.unwrap().expect_err("it has gone");
     let found = status(&client, other, ConnectionRole::Data).unwrap();
     assert_eq!(found.state, ConnectionState::Disconnected);
     assert!(found.last_error.unwrap().message().contains("closed the connection"));
@@ -211,8 +212,8 @@ async fn the_status_reports_the_phase_of_a_connection() {
 
     // On an open connection, round trips are measured and throttling is reported.
     cluster.inject(Fault::new(Match::api(ApiKey::Metadata).broker(used), Reaction::Delay(ms(40))));
-    soon(ask(&client, ConnectionRole::Data, used)).await.unwrap();
-    let connection = soon(client.connection(Route::Broker(used))).await.unwrap();
+    within_deadline(ask(&client, ConnectionRole::Data, used)).await.unwrap();
+    let connection = within_deadline(client.connection(Route::Broker(used))).await.unwrap();
     connection.throttle(60_000);
     let found = status(&client, used, ConnectionRole::Data).unwrap();
     assert!(found.round_trip.unwrap() >= ms(4), "{found:?}");
@@ -229,7 +230,7 @@ async fn metrics_count_what_happened() {
     assert!(before["metadata-age"] >= 0.0 && before["metadata-age"] < 10.0);
     let broker = client.connections()[0].broker;
     for _ in 0..10 {
-        soon(ask(&client, ConnectionRole::Data, broker)).await.unwrap();
+        within_deadline(ask(&client, ConnectionRole::Data, broker)).await.unwrap();
     }
     let after = metrics(&client);
     for total in ["request-total", "response-total"] {
@@ -278,11 +279,11 @@ async fn huge_timeouts_do_not_overflow() {
         ("linger.ms", Value::Int(0)),
     ]);
     let config = Config::from_pairs(pairs).unwrap();
-    let client = soon(Client::connect(config, memory_environment(), Duration::MAX)).await.unwrap();
+    let client = within_deadline(Client::connect(config, memory_environment(), Duration::MAX)).await.unwrap();
     let producer = ottla_client::producer::Producer::new(client.clone()).unwrap();
     offset_of(&send(&producer, 0, "a").await).await.expect("written");
-    soon(client.refresh(client.snapshot().generation, TopicSelector::Tracked)).await.unwrap();
+    within_deadline(client.refresh(client.snapshot().generation, TopicSelector::Tracked)).await.unwrap();
     assert!(client.connections().iter().any(|status| status.state == ConnectionState::Connected));
     assert!(metrics(&client)["request-rate"] >= 0.0);
-    soon(producer.close(Duration::MAX)).await.unwrap();
+    within_deadline(producer.close(Duration::MAX)).await.unwrap();
 }

@@ -44,12 +44,12 @@ async fn a_connection_in_use_is_reused_when_its_broker_returns() {
     let cluster = MockCluster::start(MockConfig { brokers: 1, ..in_memory() }).await.unwrap();
     let endpoint: Endpoint = cluster.bootstrap().parse().unwrap();
     let pool = pool(&cluster.bootstrap(), memory_environment());
-    let first = soon(pool.get(1, SHARED, &endpoint)).await.unwrap();
+    let first = within_deadline(pool.get(1, SHARED, &endpoint)).await.unwrap();
     let mut waiting = vec![hanging_request(&cluster, first).await];
     for _ in 0..OFTEN {
         pool.retain(|_| false);
         assert!(pool.status().is_empty() && pool.least_busy().is_none(), "it is not in the cluster");
-        let again = soon(pool.get(1, SHARED, &endpoint)).await.unwrap();
+        let again = within_deadline(pool.get(1, SHARED, &endpoint)).await.unwrap();
         waiting.push(hanging_request(&cluster, again).await);
     }
     assert_eq!(cluster.connections(1), 1);
@@ -59,22 +59,22 @@ async fn a_connection_in_use_is_reused_when_its_broker_returns() {
     let last = waiting.pop().unwrap();
     for waiting in waiting {
         waiting.abort();
-        assert!(soon(waiting).await.unwrap_err().is_cancelled());
+        assert!(within_deadline(waiting).await.unwrap_err().is_cancelled());
     }
     assert_eq!(cluster.connections(1), 1);
     last.abort();
     until(|| cluster.connections(1) == 0).await;
     // The next one has no user and closes at once.
-    soon(pool.get(1, SHARED, &endpoint)).await.unwrap();
+    within_deadline(pool.get(1, SHARED, &endpoint)).await.unwrap();
     until(|| cluster.connections(1) == 1).await;
     pool.retain(|_| false);
     until(|| cluster.connections(1) == 0).await;
     // `close` also closes connections to brokers that left.
-    let again = soon(pool.get(1, SHARED, &endpoint)).await.unwrap();
+    let again = within_deadline(pool.get(1, SHARED, &endpoint)).await.unwrap();
     let waiting = hanging_request(&cluster, again).await;
     pool.retain(|_| false);
     pool.close();
-    soon(waiting).await.unwrap();
+    within_deadline(waiting).await.unwrap();
     until(|| cluster.connections(1) == 0).await;
 }
 
@@ -99,7 +99,7 @@ async fn a_running_attempt_serves_callers_after_the_broker_returns() {
     pool.retain(|_| false);
     let mut connections = Vec::new();
     for waiting in waiting {
-        connections.push(soon(waiting).await.unwrap());
+        connections.push(within_deadline(waiting).await.unwrap());
     }
     assert!(connections.iter().all(|connection| Arc::ptr_eq(connection, &connections[0])));
     assert_eq!(network.connects.lock().len(), 1);
@@ -111,7 +111,7 @@ async fn a_running_attempt_serves_callers_after_the_broker_returns() {
     let waiting = get();
     until(|| cluster.fault_hits(silent) == 1).await;
     waiting.abort();
-    assert!(soon(waiting).await.unwrap_err().is_cancelled());
+    assert!(within_deadline(waiting).await.unwrap_err().is_cancelled());
     pool.retain(|_| false);
     until(|| cluster.connections(1) == 0).await;
 }
@@ -122,14 +122,14 @@ async fn an_alternating_address_takes_one_connection() {
     let network = Arc::new(NamedNetwork::default());
     let broker = cluster.brokers()[1].clone();
     network.names.lock().insert("elsewhere".to_owned(), vec![broker.address]);
-    let client = Client::connect(config(&cluster.bootstrap(), &[]), environment(&network, 1), SOON);
-    let client = soon(client).await.unwrap();
+    let client = Client::connect(config(&cluster.bootstrap(), &[]), environment(&network, 1), CALL_TIMEOUT);
+    let client = within_deadline(client).await.unwrap();
     let mut waiting = Vec::new();
     for turn in 0..2 * OFTEN {
         let host = if turn % 2 == 0 { "198.51.100.1" } else { "elsewhere" };
         cluster.advertise(broker.id, host, broker.address.port()).unwrap();
-        soon(client.refresh(client.snapshot().generation, TopicSelector::Tracked)).await.unwrap();
-        let connection = soon(client.connection(Route::Broker(broker.id))).await.unwrap();
+        within_deadline(client.refresh(client.snapshot().generation, TopicSelector::Tracked)).await.unwrap();
+        let connection = within_deadline(client.connection(Route::Broker(broker.id))).await.unwrap();
         assert_eq!(connection.endpoint().host, host);
         waiting.push(hanging_request(&cluster, connection).await);
     }

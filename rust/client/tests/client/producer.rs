@@ -84,7 +84,8 @@ async fn a_full_buffer_blocks_for_max_block_and_takes_nothing() {
         sent.push(send(&producer, 0, &value).await);
     }
     let watch = Instant::now();
-    let error = soon(producer.send("t", Some(0), &record(value.as_bytes()))).await.expect_err("full");
+    let error =
+        within_deadline(producer.send("t", Some(0), &record(value.as_bytes()))).await.expect_err("full");
     assert_eq!(error.kind(), Kind::Timeout);
     assert!(error.message().contains("buffer.memory"), "{error}");
     assert_took(watch, ms(2490), ms(2800));
@@ -95,7 +96,7 @@ async fn a_full_buffer_blocks_for_max_block_and_takes_nothing() {
         assert!(tokio::time::timeout(ms(5), waiting).await.is_err());
     }
     cluster.remove_fault(slow);
-    soon(producer.flush(SOON)).await.expect("flushed");
+    within_deadline(producer.flush(CALL_TIMEOUT)).await.expect("flushed");
     assert_eq!(producer.buffered(), 0);
     for delivery in &sent {
         offset_of(delivery).await.expect("written");
@@ -153,12 +154,13 @@ async fn unknown_topics_and_partitions_fail_within_max_block() {
     cluster.create_topic(TopicSpec::new("t").partitions(2)).unwrap();
     let producer = producer(&cluster, &[("max.block.ms", "3000")]).await;
     let watch = Instant::now();
-    let error = soon(producer.send("nope", None, &record(b"x"))).await.expect_err("no topic");
+    let error = within_deadline(producer.send("nope", None, &record(b"x"))).await.expect_err("no topic");
     assert_eq!(error.kind(), Kind::UnknownTopic, "{error}");
     assert_took(watch, ms(0), ms(3500));
-    let error = soon(producer.send("t", Some(2), &record(b"x"))).await.expect_err("no partition");
+    let error = within_deadline(producer.send("t", Some(2), &record(b"x"))).await.expect_err("no partition");
     assert!(error.message().contains("partition 2 does not exist"), "{error}");
-    let error = soon(producer.send("bad name!", None, &record(b"x"))).await.expect_err("not a name");
+    let error =
+        within_deadline(producer.send("bad name!", None, &record(b"x"))).await.expect_err("not a name");
     assert!(error.to_string().contains("bad name!"), "{error}");
 }
 
@@ -189,7 +191,7 @@ async fn who_waits_longest_for_room_is_served_first() {
         sender.abort();
         assert!(sender.await.expect_err("it never ends").is_cancelled());
     }
-    soon(producer.flush(SOON)).await.expect("flushed");
+    within_deadline(producer.flush(CALL_TIMEOUT)).await.expect("flushed");
     assert_eq!(producer.buffered(), 0);
 }
 
@@ -201,13 +203,16 @@ async fn a_partition_that_was_just_added_is_written_to() {
     offset_of(&send(&producer, 0, "a").await).await.expect("written");
     let topic = CreatePartitionsTopic { name: "t".to_owned(), count: 3, assignments: None };
     let request = CreatePartitionsRequest { topics: vec![topic], ..Default::default() };
-    soon(producer.client().send(Route::Broker(cluster.controller()), &request, 3)).await.expect("added");
+    within_deadline(producer.client().send(Route::Broker(cluster.controller()), &request, 3))
+        .await
+        .expect("added");
     offset_of(&send(&producer, 2, "b").await).await.expect("written");
     assert_eq!(log(&cluster, "t", 2), [(0, "b".to_owned())]);
     // One that does not exist is not asked for with each record.
     let before = cluster.request_count(None, ApiKey::Metadata);
     for _ in 0..20 {
-        let error = soon(producer.send("t", Some(3), &record(b"x"))).await.expect_err("no partition");
+        let error =
+            within_deadline(producer.send("t", Some(3), &record(b"x"))).await.expect_err("no partition");
         assert!(error.message().contains("partition 3 does not exist"), "{error}");
     }
     assert!(cluster.request_count(None, ApiKey::Metadata) <= before + 2);
@@ -217,12 +222,13 @@ async fn a_partition_that_was_just_added_is_written_to() {
 async fn a_record_too_large_fails_alone() {
     let cluster = cluster(1).await;
     let producer = producer(&cluster, &[("max.request.size", "1000"), ("linger.ms", "0")]).await;
-    let large = soon(producer.send("t", Some(0), &record(&[0; 2000]))).await.expect_err("too large");
+    let large =
+        within_deadline(producer.send("t", Some(0), &record(&[0; 2000]))).await.expect_err("too large");
     assert_eq!((large.kind(), producer.buffered()), (Kind::RecordTooLarge, 0), "{large}");
     offset_of(&send(&producer, 0, "small").await).await.expect("written");
     // The topic's own limit is the broker's to tell.
     cluster.create_topic(TopicSpec::new("u").config("max.message.bytes", "300")).unwrap();
-    let delivery = soon(producer.send("u", Some(0), &record(&[0; 500]))).await.expect("accepted");
+    let delivery = within_deadline(producer.send("u", Some(0), &record(&[0; 500]))).await.expect("accepted");
     let error = offset_of(&delivery).await.expect_err("too large");
     assert_eq!((error.code(), error.is_maybe_done()), (Some(ErrorCode::MessageTooLarge), false));
     assert_eq!(producer.buffered(), 0);
@@ -236,12 +242,12 @@ async fn flush_waits_for_exactly_what_was_sent_before() {
     cluster.inject(Fault::new(Match::api(PRODUCE).skip(1), Reaction::Silence));
     let before = send(&producer, 0, "before").await;
     let flushing = std::sync::Arc::clone(&producer);
-    let flushing = tokio::spawn(async move { flushing.flush(SOON).await });
+    let flushing = tokio::spawn(async move { flushing.flush(CALL_TIMEOUT).await });
     until(|| cluster.request_count(None, PRODUCE) == 1).await;
     let after = send(&producer, 0, "after").await;
-    soon(flushing).await.unwrap().expect("flushed, although what came after is not written");
+    within_deadline(flushing).await.unwrap().expect("flushed, although what came after is not written");
     assert!(before.result().is_some() && after.result().is_none());
-    let error = soon(producer.flush(ms(100))).await.expect_err("the broker is silent");
+    let error = within_deadline(producer.flush(ms(100))).await.expect_err("the broker is silent");
     assert_eq!(error.kind(), Kind::Timeout);
     assert!(error.message().contains("unacknowledged"), "{error}");
 }
@@ -254,7 +260,7 @@ async fn close_writes_what_it_can_and_fails_the_rest_with_a_reason() {
     let leaderless = Match::api(PRODUCE).topic("t").partition(1);
     cluster.inject(Fault::new(leaderless, Reaction::Error(ErrorCode::NotEnoughReplicas)));
     let bad = send(&producer, 1, "bad").await;
-    let error = soon(producer.close(ms(300))).await.expect_err("one record cannot be written");
+    let error = within_deadline(producer.close(ms(300))).await.expect_err("one record cannot be written");
     assert_eq!(error.kind(), Kind::Timeout);
     assert_eq!(good.result().expect("known").expect("written").offset, 0);
     let error = bad.result().expect("known once close has returned").expect_err("not written");
@@ -262,8 +268,8 @@ async fn close_writes_what_it_can_and_fails_the_rest_with_a_reason() {
     let target = producer.known_target("t").unwrap();
     let late = producer.try_send(&target, Some(0), &record(b"late"), None).expect_err("closed");
     assert_eq!(late.kind(), Kind::Closed);
-    soon(producer.flush(SOON)).await.expect("nothing to wait for");
-    soon(producer.close(SOON)).await.expect("again");
+    within_deadline(producer.flush(CALL_TIMEOUT)).await.expect("nothing to wait for");
+    within_deadline(producer.close(CALL_TIMEOUT)).await.expect("again");
 }
 
 #[tokio::test(start_paused = true)]
@@ -294,7 +300,7 @@ async fn every_promise_has_ended_when_close_returns() {
             sent.push(send(&producer, partition, "x").await);
         }
         until(|| cluster.request_count(None, PRODUCE) > 0).await;
-        soon(producer.close(ms(0))).await.expect_err("not written");
+        within_deadline(producer.close(ms(0))).await.expect_err("not written");
         for delivery in &sent {
             let error = delivery.result().expect("ended").expect_err("not acknowledged");
             assert_eq!(error.kind(), Kind::Closed, "{error}");
@@ -359,15 +365,18 @@ async fn a_full_buffer_is_told_without_waiting_to_those_who_try() {
     let cluster = cluster(1).await;
     let producer = producer(&cluster, &[("buffer.memory", "1000"), ("linger.ms", "0")]).await;
     cluster.inject(Fault::new(Match::api(PRODUCE), Reaction::Delay(ms(3_000))));
-    let target = soon(producer.target("t", producer.blocks_until())).await.unwrap();
+    let target = within_deadline(producer.target("t", producer.blocks_until())).await.unwrap();
     let value = [b'x'; 700];
     assert!(matches!(producer.try_send(&target, None, &record(&value), None), Ok(Sent::Accepted(_))));
     let Ok(Sent::Full(bytes)) = producer.try_send(&target, None, &record(&value), None) else {
         panic!("full")
     };
-    let error = soon(producer.room_for(bytes, Instant::now())).await.expect_err("the call's time is over");
+    let error =
+        within_deadline(producer.room_for(bytes, Instant::now())).await.expect_err("the call's time is over");
     assert_eq!(error.kind(), Kind::Timeout);
-    soon(producer.room_for(bytes, producer.blocks_until())).await.expect("room after the first is written");
+    within_deadline(producer.room_for(bytes, producer.blocks_until()))
+        .await
+        .expect("room after the first is written");
     assert!(matches!(producer.try_send(&target, None, &record(&value), None), Ok(Sent::Accepted(_))));
 }
 
@@ -375,14 +384,14 @@ async fn a_full_buffer_is_told_without_waiting_to_those_who_try() {
 async fn whoever_watches_a_batch_is_called_once_before_those_who_wait() {
     let cluster = cluster(1).await;
     let producer = producer(&cluster, &[("linger.ms", "0")]).await;
-    let delivery = soon(producer.send("t", None, &record(b"v"))).await.unwrap();
+    let delivery = within_deadline(producer.send("t", None, &record(b"v"))).await.unwrap();
     let calls = Arc::new(AtomicUsize::new(0));
     let (watched, counted) = (Arc::clone(&delivery.completion), Arc::clone(&calls));
     delivery.completion.on_done(move || {
         assert_eq!(watched.settled(0).expect("known by now").offset, 0);
         counted.fetch_add(1, Ordering::Relaxed);
     });
-    soon(delivery.wait()).await.expect("written");
+    within_deadline(delivery.wait()).await.expect("written");
     assert_eq!(calls.load(Ordering::Relaxed), 1);
     let counted = Arc::clone(&calls);
     delivery.completion.on_done(move || {

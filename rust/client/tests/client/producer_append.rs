@@ -33,7 +33,7 @@ async fn records_go_where_they_would_go_one_by_one() {
     let cluster = cluster(3).await;
     // Small batches, so that a stretch of records is one of several.
     let producer = producer(&cluster, &[("batch.size", "600"), ("linger.ms", "1")]).await;
-    soon(producer.target("t", producer.blocks_until())).await.unwrap();
+    within_deadline(producer.target("t", producer.blocks_until())).await.unwrap();
     let values: Vec<String> = (0..3000).map(|n| n.to_string()).collect();
     let keys: Vec<String> = (0..3000).map(|n| format!("key-{n}")).collect();
     let records: Vec<_> = (0..3000)
@@ -44,7 +44,7 @@ async fn records_go_where_they_would_go_one_by_one() {
         })
         .collect();
     let sent = append(&producer, &records);
-    soon(producer.flush(ms(20_000))).await.expect("written");
+    within_deadline(producer.flush(ms(20_000))).await.expect("written");
     let logs: Vec<BTreeMap<i64, String>> =
         (0..3).map(|partition| log(&cluster, "t", partition).into_iter().collect()).collect();
     assert_eq!(logs.iter().map(BTreeMap::len).sum::<usize>(), 3000);
@@ -71,7 +71,7 @@ async fn what_fails_fails_alone_and_gives_its_room_back() {
         ("batch.size", "30000"),
     ];
     let producer = producer(&cluster, &pairs).await;
-    let target = soon(producer.target("t", producer.blocks_until())).await.unwrap();
+    let target = within_deadline(producer.target("t", producer.blocks_until())).await.unwrap();
     let (small, large) = ([b's'; 100], [b'l'; 6000]);
     append(&producer, &[(None, record(&small))]);
     let one = producer.buffered();
@@ -92,7 +92,7 @@ async fn what_fails_fails_alone_and_gives_its_room_back() {
     assert_eq!(producer.buffered(), accepted * one, "nothing is held for records that did not come");
     assert!(producer.buffered() + one > 40_000, "all room can be used");
     drop(appender);
-    soon(producer.flush(ms(20_000))).await.expect("written");
+    within_deadline(producer.flush(ms(20_000))).await.expect("written");
     assert_eq!(producer.buffered(), 0);
     assert_eq!(log(&cluster, "t", 0).len(), accepted);
 }
@@ -101,7 +101,7 @@ async fn what_fails_fails_alone_and_gives_its_room_back() {
 async fn threads_that_send_at_once_lose_nothing() {
     let cluster = cluster(2).await;
     let producer = Arc::new(producer(&cluster, &[("batch.size", "4000"), ("linger.ms", "0")]).await);
-    let target = soon(producer.target("t", producer.blocks_until())).await.unwrap();
+    let target = within_deadline(producer.target("t", producer.blocks_until())).await.unwrap();
     let threads: Vec<_> = (0..4_usize)
         .map(|thread| {
             let (producer, target) = (Arc::clone(&producer), Arc::clone(&target));
@@ -122,9 +122,9 @@ async fn threads_that_send_at_once_lose_nothing() {
         })
         .collect();
     for thread in threads {
-        soon(thread).await.expect("no thread waits for ever");
+        within_deadline(thread).await.expect("no thread waits for ever");
     }
-    soon(producer.flush(ms(20_000))).await.expect("written");
+    within_deadline(producer.flush(ms(20_000))).await.expect("written");
     let mut values: Vec<String> =
         (0..2).flat_map(|partition| log(&cluster, "t", partition)).map(|(_, value)| value).collect();
     values.sort_unstable();
@@ -139,7 +139,7 @@ async fn buffers_that_are_used_again_never_mix_two_batches() {
         let cluster = cluster(1).await;
         let pairs = [("batch.size", "200000"), ("linger.ms", "0"), ("compression.type", codec)];
         let producer = producer(&cluster, &pairs).await;
-        soon(producer.target("t", producer.blocks_until())).await.unwrap();
+        within_deadline(producer.target("t", producer.blocks_until())).await.unwrap();
         // Answers that are lost have batches sent again from the same bytes, while others come and go.
         for skipped in [0, 2, 3, 7] {
             let lost = Match::api(ApiKey::Produce).skip(skipped);
@@ -149,9 +149,9 @@ async fn buffers_that_are_used_again_never_mix_two_batches() {
         for some in values.chunks(30) {
             let records: Vec<_> = some.iter().map(|value| (Some(0), record(value.as_bytes()))).collect();
             let sent = append(&producer, &records);
-            soon(sent.last().unwrap().wait()).await.expect("written");
+            within_deadline(sent.last().unwrap().wait()).await.expect("written");
         }
-        soon(producer.flush(ms(20_000))).await.expect("written");
+        within_deadline(producer.flush(ms(20_000))).await.expect("written");
         let log: Vec<String> = log(&cluster, "t", 0).into_iter().map(|(_, value)| value).collect();
         assert_eq!(log.len(), values.len());
         assert!(log == values, "{codec}: each record has its own bytes");

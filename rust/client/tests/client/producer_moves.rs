@@ -66,7 +66,7 @@ async fn leaders_that_move_are_followed_with_and_without_a_hint() {
 async fn a_hint_saves_the_question_who_leads_now() {
     let cluster = limited(13).await;
     let config = config(&cluster.bootstrap(), &[("linger.ms", "0")]);
-    let client = soon(Client::connect(config, memory_environment(), SOON)).await.unwrap();
+    let client = within_deadline(Client::connect(config, memory_environment(), CALL_TIMEOUT)).await.unwrap();
     let producer = Producer::new(client).unwrap();
     offset_of(&send(&producer, 0, "a").await).await.expect("written");
     let leader = cluster.leader("t", 0).unwrap();
@@ -142,7 +142,7 @@ async fn partitions_behind_one_that_the_metadata_leaves_out_get_their_own_record
             let (key, value) = (format!("key-{n}"), n.to_string());
             let record =
                 ottla_client::producer::Record { key: Some(key.as_bytes()), ..record(value.as_bytes()) };
-            sent.push(soon(producer.send("t", None, &record)).await.expect("accepted"));
+            sent.push(within_deadline(producer.send("t", None, &record)).await.expect("accepted"));
             tokio::time::sleep(ms(5)).await;
         }
         if let Some(fault) = fault {

@@ -15,8 +15,9 @@ async fn a_producer_survives_the_replacement_of_all_brokers() {
     let old = cluster(1).await;
     let network = Arc::new(NamedNetwork::default());
     network.names.lock().insert("seed".to_owned(), vec![old.brokers()[0].address]);
-    let client = Client::connect(config("seed:9092", &[("linger.ms", "0")]), environment(&network, 1), SOON);
-    let client = soon(client).await.expect("a client");
+    let client =
+        Client::connect(config("seed:9092", &[("linger.ms", "0")]), environment(&network, 1), CALL_TIMEOUT);
+    let client = within_deadline(client).await.expect("a client");
     let producer = Producer::new(client.clone()).unwrap();
     offset_of(&send(&producer, 0, "a").await).await.expect("written");
     let new = cluster(1).await;
@@ -36,12 +37,14 @@ async fn advertised_brokers_replace_the_bootstrap_servers() {
     let cluster = cluster(1).await;
     let network = Arc::new(NamedNetwork::default());
     network.names.lock().insert("seed".to_owned(), vec![cluster.brokers()[0].address]);
-    let client = Client::connect(config("seed:9092", &[]), environment(&network, 1), SOON);
-    let client = soon(client).await.expect("a client");
+    let client = Client::connect(config("seed:9092", &[]), environment(&network, 1), CALL_TIMEOUT);
+    let client = within_deadline(client).await.expect("a client");
     for broker in 1..=3 {
-        soon(client.connection(Route::Broker(broker))).await.expect("a connection");
+        within_deadline(client.connection(Route::Broker(broker))).await.expect("a connection");
     }
-    soon(client.refresh(client.snapshot().generation, TopicSelector::Tracked)).await.expect("metadata");
+    within_deadline(client.refresh(client.snapshot().generation, TopicSelector::Tracked))
+        .await
+        .expect("metadata");
     let seeds = network.resolved.lock().iter().filter(|name| *name == "seed").count();
     assert_eq!(seeds, 1, "the list rests once the brokers are known");
 }
@@ -51,19 +54,20 @@ async fn a_cluster_at_new_addresses_is_found_again() {
     let old = cluster(1).await;
     let network = Arc::new(NamedNetwork::default());
     network.names.lock().insert("seed".to_owned(), vec![old.brokers()[0].address]);
-    let client = Client::connect(config("seed:9092", &[]), environment(&network, 1), SOON);
-    let client = soon(client).await.expect("a client");
+    let client = Client::connect(config("seed:9092", &[]), environment(&network, 1), CALL_TIMEOUT);
+    let client = within_deadline(client).await.expect("a client");
     let before = client.snapshot().generation;
     drop(old);
 
     let new = MockCluster::start(MockConfig { brokers: 2, ..in_memory() }).await.unwrap();
     network.names.lock().insert("seed".to_owned(), vec![new.brokers()[1].address]);
-    let refreshed = client.retrying("refreshing", SOON, || client.refresh(before, TopicSelector::Tracked));
-    let snapshot = soon(refreshed).await.expect("metadata");
+    let refreshed =
+        client.retrying("refreshing", CALL_TIMEOUT, || client.refresh(before, TopicSelector::Tracked));
+    let snapshot = within_deadline(refreshed).await.expect("metadata");
     assert_eq!(snapshot.brokers.len(), 2);
     let ports: Vec<u16> = snapshot.brokers.values().map(|broker| broker.endpoint.port).collect();
     assert_eq!(ports, new.brokers().iter().map(|broker| broker.address.port()).collect::<Vec<_>>());
-    soon(client.connection(Route::Broker(1))).await.expect("the new broker 1");
+    within_deadline(client.connection(Route::Broker(1))).await.expect("the new broker 1");
     assert!(new.connections(1) > 0);
 }
 
@@ -74,10 +78,14 @@ async fn rebootstrap_required_leads_back_to_the_bootstrap_servers() {
     let network = Arc::new(NamedNetwork::default());
     network.names.lock().insert("seed".to_owned(), vec![cluster.brokers()[0].address]);
     let client =
-        soon(Client::connect(config("seed:9092", &[]), environment(&network, 1), SOON)).await.unwrap();
+        within_deadline(Client::connect(config("seed:9092", &[]), environment(&network, 1), CALL_TIMEOUT))
+            .await
+            .unwrap();
     let code = ottla_protocol::ErrorCode::RebootstrapRequired;
     cluster.inject(Fault::once(Match::api(ApiKey::Metadata), Reaction::Error(code)));
-    soon(client.refresh(client.snapshot().generation, TopicSelector::Tracked)).await.expect("metadata");
+    within_deadline(client.refresh(client.snapshot().generation, TopicSelector::Tracked))
+        .await
+        .expect("metadata");
     assert_eq!(network.resolved.lock().iter().filter(|name| *name == "seed").count(), 2);
 }
 
@@ -88,12 +96,14 @@ async fn without_recovery_the_bootstrap_servers_are_not_used_again() {
     let network = Arc::new(NamedNetwork::default());
     network.names.lock().insert("seed".to_owned(), vec![cluster.brokers()[0].address]);
     let config = config("seed:9092", &[("metadata.recovery.strategy", "none")]);
-    let client = soon(Client::connect(config, environment(&network, 1), SOON)).await.unwrap();
+    let client =
+        within_deadline(Client::connect(config, environment(&network, 1), CALL_TIMEOUT)).await.unwrap();
     for broker in cluster.brokers() {
         cluster.stop_broker(broker.id).await.unwrap();
     }
-    let refused =
-        soon(client.refresh(client.snapshot().generation, TopicSelector::Tracked)).await.unwrap_err();
+    let refused = within_deadline(client.refresh(client.snapshot().generation, TopicSelector::Tracked))
+        .await
+        .unwrap_err();
     assert!(refused.to_string().contains("metadata.recovery.strategy is none"), "{refused}");
     assert_eq!(network.resolved.lock().iter().filter(|name| *name == "seed").count(), 1);
     // The known brokers are still used.
@@ -101,10 +111,10 @@ async fn without_recovery_the_bootstrap_servers_are_not_used_again() {
         cluster.start_broker(broker.id).await.unwrap();
     }
     until(|| client.snapshot().generation > 0).await;
-    let retried = client.retrying("refreshing", SOON, || {
+    let retried = client.retrying("refreshing", CALL_TIMEOUT, || {
         client.refresh(client.snapshot().generation, TopicSelector::Tracked)
     });
-    soon(retried).await.expect("metadata");
+    within_deadline(retried).await.expect("metadata");
 }
 
 /// KIP-1102: the client gives up brokers that do not respond for a while.
@@ -114,11 +124,14 @@ async fn silent_brokers_are_given_up_for_the_bootstrap_servers() {
     let network = Arc::new(NamedNetwork::default());
     network.names.lock().insert("seed".to_owned(), vec![cluster.brokers()[0].address]);
     let config = config("seed:9092", &[("metadata.recovery.rebootstrap.trigger.ms", "200")]);
-    let client = soon(Client::connect(config, environment(&network, 1), SOON)).await.unwrap();
+    let client =
+        within_deadline(Client::connect(config, environment(&network, 1), CALL_TIMEOUT)).await.unwrap();
     // The attempt delay is a second: only one broker is tried before the time is over.
     cluster.inject(Fault::once(Match::api(ApiKey::Metadata), Reaction::Silence));
     let started = Instant::now();
-    soon(client.refresh(client.snapshot().generation, TopicSelector::Tracked)).await.expect("metadata");
-    assert!(started.elapsed() < SOON / 2, "long before request.timeout.ms");
+    within_deadline(client.refresh(client.snapshot().generation, TopicSelector::Tracked))
+        .await
+        .expect("metadata");
+    assert!(started.elapsed() < CALL_TIMEOUT / 2, "long before request.timeout.ms");
     assert_eq!(network.resolved.lock().iter().filter(|name| *name == "seed").count(), 2);
 }

@@ -27,10 +27,10 @@ async fn fill(cluster: &MockCluster, partition: i32, count: i64, pairs: &[(&str,
     for n in 0..count {
         send(&producer, partition, &n.to_string()).await;
         if n % 10 == 9 {
-            soon(producer.flush(SOON)).await.expect("written");
+            within_deadline(producer.flush(CALL_TIMEOUT)).await.expect("written");
         }
     }
-    soon(producer.close(SOON)).await.expect("written");
+    within_deadline(producer.close(CALL_TIMEOUT)).await.expect("written");
 }
 
 /// The records of a chunk that are wanted.
@@ -47,7 +47,7 @@ async fn read(
 ) -> Result<Vec<(i32, i64, String)>, Error> {
     let mut scan = Scan::start(client.clone(), ranges, options);
     let mut all = Vec::new();
-    while let Some(chunk) = soon(scan.next()).await {
+    while let Some(chunk) = within_deadline(scan.next()).await {
         all.extend(wanted(&chunk?));
     }
     Ok(all)
@@ -98,7 +98,7 @@ async fn a_leader_that_moves_and_a_broker_that_stops_lose_nothing() {
     let options = ScanOptions { max_bytes: 500, ..OPTIONS };
     let mut scan = Scan::start(client, (0..3).map(|p| range(p, 0, 200)).collect(), options);
     let (mut all, mut chunks) = (Vec::new(), 0);
-    while let Some(chunk) = soon(scan.next()).await {
+    while let Some(chunk) = within_deadline(scan.next()).await {
         all.extend(wanted(&chunk.expect("read")));
         chunks += 1;
         match chunks {
@@ -124,14 +124,14 @@ async fn a_partition_that_moved_is_found_although_others_go_on() {
     fill(&cluster, 0, 100, &[]).await;
     fill(&cluster, 3, 100, &[]).await;
     let client = client(&cluster, &[]).await;
-    soon(client.topics(&["t".into()], IfMissing::Wait, SOON)).await.unwrap();
+    within_deadline(client.topics(&["t".into()], IfMissing::Wait, CALL_TIMEOUT)).await.unwrap();
     let old = Match::api(FETCH).broker(limits).topic("t").partition(0);
     cluster.inject(Fault::new(old, Reaction::Error(ErrorCode::LeaderNotAvailable)));
     cluster.move_leader("t", 0, limits % 3 + 1).unwrap();
     let options = ScanOptions { max_bytes: 300, ..OPTIONS };
     let mut scan = Scan::start(client, vec![range(0, 0, 100), range(3, 0, 100)], options);
     let mut seen = Vec::new();
-    while let Some(chunk) = soon(scan.next()).await {
+    while let Some(chunk) = within_deadline(scan.next()).await {
         seen.push(chunk.expect("read").partition.1);
     }
     let first = seen.iter().position(|partition| *partition == 0).unwrap();
@@ -166,7 +166,7 @@ async fn damage_in_the_log_is_an_error_that_names_partition_and_offset() {
     // Whoever does not want checks gets what is there.
     let unchecked = crate::support::client(&cluster, &[("check.crcs", "false")]).await;
     let mut scan = Scan::start(unchecked, vec![range(0, 12, 50)], OPTIONS);
-    soon(scan.next()).await.expect("a chunk").expect("unchecked");
+    within_deadline(scan.next()).await.expect("a chunk").expect("unchecked");
 }
 
 #[tokio::test(start_paused = true)]
@@ -200,19 +200,19 @@ async fn a_topic_that_is_gone_takes_no_other_with_it_unless_that_is_an_error() {
 
     // Under way: nothing has come of it yet.
     let mut scan = Scan::start(client.clone(), vec![of_gone(), range(0, 0, 10)], lenient);
-    assert_eq!(wanted(&soon(scan.next()).await.unwrap().expect("what is there")).len(), 10);
+    assert_eq!(wanted(&within_deadline(scan.next()).await.unwrap().expect("what is there")).len(), 10);
     cluster.delete_topic("gone").unwrap();
-    assert!(soon(scan.next()).await.is_none());
+    assert!(within_deadline(scan.next()).await.is_none());
     assert_eq!(scan.take_gaps(), std::slice::from_ref(&gap));
 
     // Before, to a client that remembers it, and to one that has never heard of it.
     create();
-    soon(client.topics(&["gone".into()], IfMissing::Wait, SOON)).await.expect("known");
+    within_deadline(client.topics(&["gone".into()], IfMissing::Wait, CALL_TIMEOUT)).await.expect("known");
     cluster.delete_topic("gone").unwrap();
     for client in [client.clone(), crate::support::client(&cluster, &[]).await] {
         let mut scan = Scan::start(client, vec![of_gone(), range(0, 0, 10)], lenient);
-        assert_eq!(wanted(&soon(scan.next()).await.unwrap().expect("what is there")).len(), 10);
-        assert!(soon(scan.next()).await.is_none());
+        assert_eq!(wanted(&within_deadline(scan.next()).await.unwrap().expect("what is there")).len(), 10);
+        assert!(within_deadline(scan.next()).await.is_none());
         assert_eq!(scan.take_gaps(), std::slice::from_ref(&gap));
     }
 
@@ -228,20 +228,20 @@ async fn what_never_comes_ends_the_scan_in_time_and_what_comes_late_is_read() {
     let client = client(&cluster, &[("fetch.max.wait.ms", "50")]).await;
     let short = ScanOptions { timeout: ms(3000), ..OPTIONS };
     let mut scan = Scan::start(client.clone(), vec![range(0, 0, 20)], short);
-    assert_eq!(wanted(&soon(scan.next()).await.unwrap().expect("what is there")).len(), 10);
+    assert_eq!(wanted(&within_deadline(scan.next()).await.unwrap().expect("what is there")).len(), 10);
     let started = Instant::now();
-    let error = soon(scan.next()).await.unwrap().expect_err("the rest never comes");
+    let error = within_deadline(scan.next()).await.unwrap().expect_err("the rest never comes");
     assert_eq!(error.kind(), Kind::Timeout, "{error}");
     assert!(error.message().contains("the log ends at 10"), "{error}");
     assert!(started.elapsed() < ms(4000));
-    let again = soon(scan.next()).await.unwrap().expect_err("it has failed");
+    let again = within_deadline(scan.next()).await.unwrap().expect_err("it has failed");
     assert_eq!(again.to_string(), error.to_string());
 
     let mut scan = Scan::start(client, vec![range(0, 10, 20)], OPTIONS);
     tokio::time::sleep(ms(50)).await;
     fill(&cluster, 0, 10, &[]).await;
     let mut late = 0;
-    while let Some(chunk) = soon(scan.next()).await {
+    while let Some(chunk) = within_deadline(scan.next()).await {
         late += wanted(&chunk.expect("late but there")).len();
     }
     assert_eq!(late, 10);
@@ -271,12 +271,12 @@ async fn a_slow_reader_holds_the_brokers_back_and_dropping_ends_the_task() {
     cluster.clear_requests();
     let options = ScanOptions { max_bytes: 100, timeout: ms(2500), ..OPTIONS };
     let mut scan = Scan::start(client, vec![range(0, 0, 300)], options);
-    soon(scan.next()).await.unwrap().expect("read");
+    within_deadline(scan.next()).await.unwrap().expect("read");
     // Longer than the time-out: waiting for the reader is not a lack of progress.
     tokio::time::sleep(ms(3000)).await;
     let asked = cluster.request_count(None, FETCH);
     assert!(asked <= 6, "{asked} fetches for one chunk that was taken");
-    soon(scan.next()).await.unwrap().expect("still alive");
+    within_deadline(scan.next()).await.unwrap().expect("still alive");
     drop(scan);
     quiet(&cluster, ms(200)).await;
 }

@@ -28,7 +28,7 @@ async fn read(end: i64, options: ScanOptions) -> (i64, i64, Result<(), Error>, V
     let range = Range { partition: ("t".into(), 0), start: 0, end };
     let mut scan = Scan::start(client(&cluster, &[]).await, vec![range], options);
     let (mut old, mut new, mut ended) = (0, 0, Ok(()));
-    while let Some(chunk) = soon(scan.next()).await {
+    while let Some(chunk) = within_deadline(scan.next()).await {
         let chunk = match chunk {
             Ok(chunk) => chunk,
             Err(error) => {
@@ -94,7 +94,7 @@ async fn a_client_that_knew_the_old_topic_reads_a_range_of_the_new_one() {
         let client = client(&cluster, &[]).await;
         let range = Range { partition: ("t".into(), 0), start: 0, end: 3 };
         let mut scan = Scan::start(client.clone(), vec![range.clone()], options);
-        while let Some(chunk) = soon(scan.next()).await {
+        while let Some(chunk) = within_deadline(scan.next()).await {
             chunk.expect("the old records");
         }
         cluster.delete_topic("t").expect("deleted");
@@ -102,7 +102,7 @@ async fn a_client_that_knew_the_old_topic_reads_a_range_of_the_new_one() {
         fill(&cluster, 3, "new");
         let mut scan = Scan::start(client, vec![range], options);
         let mut read = Vec::new();
-        while let Some(chunk) = soon(scan.next()).await {
+        while let Some(chunk) = within_deadline(scan.next()).await {
             read.extend(values(&chunk.expect("the new records").records));
         }
         assert_eq!(scan.take_gaps(), []);

@@ -36,7 +36,7 @@ async fn read_with(client: Client, meanwhile: impl AsyncFnOnce()) {
     let mut scan = Scan::start(client, vec![range], OPTIONS);
     let mut meanwhile = Some(meanwhile);
     let mut all = Vec::new();
-    while let Some(chunk) = soon(scan.next()).await {
+    while let Some(chunk) = within_deadline(scan.next()).await {
         let chunk = chunk.expect("a chunk");
         let inside = |(offset, _): &(i64, String)| (chunk.start..chunk.end).contains(offset);
         all.extend(values(&chunk.records).into_iter().filter(inside));
@@ -79,7 +79,7 @@ async fn a_replica_that_has_just_come_back_is_found() {
     cluster.stop_broker(2).await.expect("stopped");
     let client = client(&cluster, &[("client.rack", "rack-b")]).await;
     // It knows two brokers by now.
-    soon(client.topics(&["t".into()], IfMissing::Wait, SOON)).await.expect("a topic");
+    within_deadline(client.topics(&["t".into()], IfMissing::Wait, CALL_TIMEOUT)).await.expect("a topic");
     cluster.start_broker(2).await.expect("started");
     let started = Instant::now();
     read_with(client, async || {}).await;

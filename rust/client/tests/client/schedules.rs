@@ -140,11 +140,11 @@ async fn run(seed: u64) -> usize {
         match random.u8(..100) {
             0..6 => disturb(&cluster, &mut random, &mut down).await,
             6..20 => tokio::time::sleep(ms(random.u64(1..6))).await,
-            20 => soon(producer.flush(SOON)).await.expect("flushed"),
+            20 => within_deadline(producer.flush(CALL_TIMEOUT)).await.expect("flushed"),
             _ => {}
         }
     }
-    soon(producer.flush(SOON)).await.expect("every promise ends");
+    within_deadline(producer.flush(CALL_TIMEOUT)).await.expect("every promise ends");
     // Requests that were given up may still be with the brokers.
     tokio::time::sleep(ms(450)).await;
     for (partition, sent) in (0..).zip(&sent) {

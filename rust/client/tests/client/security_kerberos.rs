@@ -150,7 +150,7 @@ async fn the_broker_is_named_by_its_host_whatever_its_address_is() {
             &[("security.protocol", "SASL_PLAINTEXT"), ("sasl.kerberos.service.name", "kafka")],
         );
         // There is no ticket for such a broker, and the error says for whom there should be one.
-        let refused = soon(Client::connect(config, environment(&network, 1), SOON)).await;
+        let refused = within_deadline(Client::connect(config, environment(&network, 1), CALL_TIMEOUT)).await;
         let error = refused.expect_err("no ticket").to_string();
         assert!(error.contains("GSSAPI with kafka/broker.ottla.test: "), "{error}");
     }

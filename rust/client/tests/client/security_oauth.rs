@@ -65,7 +65,7 @@ impl TokenProvider for Given {
 async fn with_provider(cluster: &MockCluster, given: &Arc<Given>) -> Result<Client, Error> {
     let config = config(&cluster.bootstrap(), &BEARER);
     let environment = Environment::default().with_token_provider(Arc::clone(given) as _);
-    soon(Client::connect(config, environment, SOON)).await
+    within_deadline(Client::connect(config, environment, CALL_TIMEOUT)).await
 }
 
 #[tokio::test]
@@ -80,7 +80,7 @@ async fn one_token_serves_all_connections_while_it_is_fresh() {
         })
     });
     for asking in asking.collect::<Vec<_>>() {
-        soon(asking).await.unwrap().expect("signed on");
+        within_deadline(asking).await.unwrap().expect("signed on");
     }
     assert_eq!(given.asked(), 1, "one request for all");
 }
@@ -90,7 +90,7 @@ async fn a_token_is_renewed_before_it_expires_and_kept_while_it_cannot_be() {
     let cluster = secured(Some(ms(200))).await;
     let given = Given::new(TOKEN, Some(ms(3000)));
     let client = with_provider(&cluster, &given).await.expect("a token");
-    let connection = soon(client.connection(Route::Broker(1))).await.unwrap();
+    let connection = within_deadline(client.connection(Route::Broker(1))).await.unwrap();
     until(|| given.asked() >= 2).await;
     assert!(connection.close_reason().is_none());
     // From now on there is no new one; the sessions go on as long as the last one is good.
@@ -178,7 +178,7 @@ async fn with_oidc(
 ) -> Result<Client, Error> {
     let pairs: Vec<_> = pairs.iter().map(|(key, value)| (*key, value.as_str())).collect();
     let config = config(&cluster.bootstrap(), &pairs);
-    soon(Client::connect(config, Environment::default(), timeout)).await
+    within_deadline(Client::connect(config, Environment::default(), timeout)).await
 }
 
 #[tokio::test]
@@ -186,9 +186,9 @@ async fn an_endpoint_gives_tokens_for_id_and_secret() {
     let cluster = secured(None).await;
     let body = format!("{{\"access_token\":\"{TOKEN}\",\"token_type\":\"Bearer\",\"expires_in\":300}}");
     let (address, asked) = endpoint(http("200 OK", &body)).await;
-    let client = with_oidc(&cluster, &oidc(address), SOON).await.expect("a token");
+    let client = with_oidc(&cluster, &oidc(address), CALL_TIMEOUT).await.expect("a token");
     for broker in 1..=3 {
-        soon(client.connection(Route::Broker(broker))).await.expect("signed on");
+        within_deadline(client.connection(Route::Broker(broker))).await.expect("signed on");
     }
     assert_eq!(asked.lock().len(), 1, "it is kept");
     let request = asked.lock()[0].clone();
@@ -198,7 +198,7 @@ async fn an_endpoint_gives_tokens_for_id_and_secret() {
 
     let mut encoded = oidc(address);
     encoded.push(("sasl.oauthbearer.header.urlencode", "true".to_owned()));
-    with_oidc(&cluster, &encoded, SOON).await.expect("a token");
+    with_oidc(&cluster, &encoded, CALL_TIMEOUT).await.expect("a token");
     let request = asked.lock()[1].clone();
     // me%3A%26:hunter2+%2B
     assert!(request.contains("authorization: Basic bWUlM0ElMjY6aHVudGVyMislMkI=\r\n"), "{request}");

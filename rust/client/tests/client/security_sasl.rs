@@ -38,7 +38,7 @@ fn signed_on<'a>(mechanism: &'a str, password: &'a str) -> Vec<(&'a str, &'a str
 
 async fn try_connect(cluster: &MockCluster, pairs: &[(&str, &str)]) -> Result<Client, Error> {
     let config = config(&cluster.bootstrap(), pairs);
-    soon(Client::connect(config, memory_environment(), SOON)).await
+    within_deadline(Client::connect(config, memory_environment(), CALL_TIMEOUT)).await
 }
 
 #[tokio::test(start_paused = true)]
@@ -48,7 +48,7 @@ async fn each_mechanism_signs_on_with_every_broker() {
         let client = try_connect(&cluster, &signed_on(mechanism, PASSWORD)).await.expect(mechanism);
         for broker in 1..=3 {
             let request = MetadataRequest::default();
-            soon(client.send(Route::Broker(broker), &request, i16::MAX)).await.expect(mechanism);
+            within_deadline(client.send(Route::Broker(broker), &request, i16::MAX)).await.expect(mechanism);
         }
     }
     let jaas = format!(
@@ -89,16 +89,16 @@ async fn a_refusal_ends_a_call_that_would_otherwise_be_retried() {
     let client = try_connect(&cluster, &signed_on("SCRAM-SHA-256", PASSWORD)).await.unwrap();
     cluster.set_user(USER, None);
     for broker in 1..=3 {
-        soon(cluster.stop_broker(broker)).await.unwrap();
+        within_deadline(cluster.stop_broker(broker)).await.unwrap();
     }
     for broker in 1..=3 {
-        soon(cluster.start_broker(broker)).await.unwrap();
+        within_deadline(cluster.start_broker(broker)).await.unwrap();
     }
     let selector = ottla_client::metadata::TopicSelector::Tracked;
     let refreshing = client.retrying("refreshing", Duration::from_secs(60), || {
         client.refresh(client.snapshot().generation, selector)
     });
-    let error = soon(refreshing).await.map(drop).expect_err("the user is gone");
+    let error = within_deadline(refreshing).await.map(drop).expect_err("the user is gone");
     assert_eq!(error.kind(), Kind::Authentication, "{error}");
 }
 
@@ -140,7 +140,7 @@ async fn renewed_under_traffic(mechanism: &str) {
     pairs.push(("max.in.flight.requests.per.connection", "2"));
     let client = try_connect(&cluster, &pairs).await.unwrap();
     cluster.clear_requests();
-    let connection = soon(client.connection(Route::Broker(1))).await.unwrap();
+    let connection = within_deadline(client.connection(Route::Broker(1))).await.unwrap();
     let until = Instant::now() + ms(8200);
     let asking: Vec<_> = (0..4)
         .map(|_| {
@@ -158,7 +158,7 @@ async fn renewed_under_traffic(mechanism: &str) {
         })
         .collect();
     for asking in asking {
-        let asked = soon(asking).await.unwrap().expect("every request was answered");
+        let asked = within_deadline(asking).await.unwrap().expect("every request was answered");
         assert!(asked > 10, "{asked}");
     }
     assert_eq!(connection.close_reason().map(|cause| cause.to_string()), None);
@@ -167,15 +167,15 @@ async fn renewed_under_traffic(mechanism: &str) {
 
 /// Regression: what waited was sent first, and the broker ended the connection.
 #[tokio::test]
-async fn who_stood_still_past_the_end_of_a_session_renews_it_first() {
+async fn a_client_paused_past_its_session_reauthenticates_first() {
     let cluster = secured(SaslConfig { session_lifetime: Some(ms(400)), ..Default::default() }).await;
     let client = try_connect(&cluster, &signed_on("PLAIN", PASSWORD)).await.unwrap();
-    let connection = soon(client.connection(Route::Broker(1))).await.unwrap();
+    let connection = within_deadline(client.connection(Route::Broker(1))).await.unwrap();
     cluster.clear_requests();
     for _ in 0..3 {
         // The only thread that there is, the broker's too.
         std::thread::sleep(ms(600));
-        let answer = soon(connection.request(&MetadataRequest::default(), 12)).await;
+        let answer = within_deadline(connection.request(&MetadataRequest::default(), 12)).await;
         answer.expect("over the same connection");
     }
     assert_eq!(cluster.request_count(Some(1), ApiKey::SaslHandshake), 3);
@@ -185,7 +185,7 @@ async fn who_stood_still_past_the_end_of_a_session_renews_it_first() {
 async fn a_user_who_was_revoked_meanwhile_is_told_so() {
     let cluster = secured(SaslConfig { session_lifetime: Some(ms(400)), ..Default::default() }).await;
     let client = try_connect(&cluster, &signed_on("SCRAM-SHA-256", PASSWORD)).await.unwrap();
-    let connection = soon(client.connection(Route::Broker(1))).await.unwrap();
+    let connection = within_deadline(client.connection(Route::Broker(1))).await.unwrap();
     cluster.set_user(USER, None);
     until(|| connection.close_reason().is_some()).await;
     let cause = connection.close_reason().unwrap();
@@ -194,7 +194,7 @@ async fn a_user_who_was_revoked_meanwhile_is_told_so() {
         (Kind::Authentication, Some(ErrorCode::SaslAuthenticationFailed))
     );
     assert_eq!(cause.context().phase, Some(Phase::Sasl), "{cause}");
-    let later = soon(connection.request(&MetadataRequest::default(), 12)).await.expect_err("over");
+    let later = within_deadline(connection.request(&MetadataRequest::default(), 12)).await.expect_err("over");
     assert_eq!(later.kind(), Kind::Authentication, "{later}");
 }
 

@@ -69,10 +69,12 @@ async fn both_versions_and_both_ways_to_name_authorities() {
         let settings = Settings::try_from(&config(&server.to_string(), &pairs)).unwrap();
         let endpoint = Endpoint { host: server.ip().to_string(), port: server.port() };
         let mut opening =
-            soon(ConnectionSetup::tcp(&endpoint, server, &settings, &Default::default())).await.unwrap();
-        soon(opening.tls()).await.unwrap();
-        assert!(soon(opening.api_versions()).await.unwrap().len() > 10);
-        assert_eq!(soon(opening.sasl()).await.unwrap(), None);
+            within_deadline(ConnectionSetup::tcp(&endpoint, server, &settings, &Default::default()))
+                .await
+                .unwrap();
+        within_deadline(opening.tls()).await.unwrap();
+        assert!(within_deadline(opening.api_versions()).await.unwrap().len() > 10);
+        assert_eq!(within_deadline(opening.sasl()).await.unwrap(), None);
         let info = opening.tls_info().unwrap();
         assert_eq!(info.version.as_deref(), Some(expected));
         assert!(info.cipher.as_ref().unwrap().starts_with("TLS_"), "{info:?}");

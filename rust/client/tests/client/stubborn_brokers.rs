@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::support::*;
 use ottla_client::Client;
 use ottla_client::consumer::{Consumer, Range, Scan, ScanOptions};
-use ottla_mock::PipeListener;
+use ottla_mock::MemoryListener;
 use ottla_protocol::ApiKey;
 use ottla_protocol::messages::fetch::{FetchResponse, FetchableTopicResponse, PartitionData};
 use ottla_protocol::messages::list_offsets::{
@@ -85,7 +85,7 @@ fn fetched(habit: Habit) -> FetchResponse {
 fn cluster(habit: Habit) -> (String, Arc<AtomicU64>) {
     let asked = Arc::new(AtomicU64::new(0));
     let count = Arc::clone(&asked);
-    let listener: PipeListener = pipes().listen();
+    let listener: MemoryListener = memory_network().listen();
     let own = listener.address();
     let address = serve_at(listener, move |mut stream| {
         let count = Arc::clone(&count);
@@ -120,7 +120,9 @@ fn cluster(habit: Habit) -> (String, Arc<AtomicU64>) {
 
 async fn connected(servers: &str) -> Client {
     let pairs = [("auto.offset.reset", "earliest"), ("retry.backoff.ms", "100")];
-    soon(Client::connect(config(servers, &pairs), memory_environment(), SOON)).await.expect("a client")
+    within_deadline(Client::connect(config(servers, &pairs), memory_environment(), CALL_TIMEOUT))
+        .await
+        .expect("a client")
 }
 
 /// Regression: 6,000 requests a second for unknown offsets.
@@ -130,7 +132,7 @@ async fn a_consumer_pauses_between_requests_that_bring_nothing() {
         let (servers, asked) = cluster(habit);
         let consumer = Consumer::new(connected(&servers).await);
         consumer.assign(vec![("t".into(), 0)]).expect("assigned");
-        let _ = soon(consumer.poll(Instant::now() + ms(10_000))).await;
+        let _ = within_deadline(consumer.poll(Instant::now() + ms(10_000))).await;
         assert!(consumer.take_records(500).is_empty(), "{habit:?}");
         let asked = asked.load(Ordering::Acquire);
         assert!((5..=510).contains(&asked), "{habit:?}: {asked} requests in 10 s");
@@ -147,7 +149,7 @@ async fn a_scan_pauses_between_requests_that_bring_nothing() {
             ScanOptions { fail_on_data_loss: true, read_committed: false, max_bytes: 1 << 20, timeout };
         let range = Range { partition: ("t".into(), 0), start: 50, end: 60 };
         let mut scan = Scan::start(connected(&servers).await, vec![range], options);
-        let error = soon(scan.next()).await.expect("no end").expect_err("no records");
+        let error = within_deadline(scan.next()).await.expect("no end").expect_err("no records");
         assert_eq!(error.kind(), ottla_client::Kind::Timeout, "{habit:?}: {error}");
         let asked = asked.load(Ordering::Acquire);
         assert!((5..=510).contains(&asked), "{habit:?}: {asked} requests in 10 s");

@@ -18,7 +18,7 @@ use ottla_mock::{Fault, Match, MockCluster, Reaction, When};
 use ottla_protocol::{ApiKey, ErrorCode};
 
 async fn polled_error(consumer: &Consumer) -> Error {
-    soon(async {
+    within_deadline(async {
         loop {
             if let Err(error) = poll(consumer, 500, ms(500)).await {
                 return error;
@@ -63,8 +63,12 @@ async fn every_poll_fails_after_the_fetcher_panicked() {
 }
 
 async fn scan(cluster: &MockCluster) -> Scan {
-    let options =
-        ScanOptions { fail_on_data_loss: true, read_committed: false, max_bytes: 1 << 20, timeout: SOON };
+    let options = ScanOptions {
+        fail_on_data_loss: true,
+        read_committed: false,
+        max_bytes: 1 << 20,
+        timeout: CALL_TIMEOUT,
+    };
     let range = Range { partition: ("t".into(), 0), start: 0, end: 10 };
     Scan::start(client(cluster, &[]).await, vec![range], options)
 }
@@ -80,7 +84,7 @@ async fn a_scan_that_panics_fails_for_good() {
         let guard = panic_at(at, 1);
         let mut scan = scan(&cluster).await;
         for _ in 0..3 {
-            let error = soon(scan.next()).await.expect("an end that is none").expect_err(at);
+            let error = within_deadline(scan.next()).await.expect("an end that is none").expect_err(at);
             assert_eq!(error.kind(), Kind::Internal, "{at}: {error}");
         }
         drop(guard);
@@ -97,7 +101,7 @@ async fn a_failed_scan_fails_each_time() {
     cluster.inject(Fault::once(Match::api(ApiKey::Fetch), refused));
     let mut scan = scan(&cluster).await;
     for _ in 0..3 {
-        let error = soon(scan.next()).await.expect("an end that is none").expect_err("an error");
+        let error = within_deadline(scan.next()).await.expect("an end that is none").expect_err("an error");
         assert_eq!(error.kind(), Kind::Authorization, "{error}");
     }
 }
@@ -118,7 +122,7 @@ async fn a_produce_request_that_panics_fails_its_records_and_leaks_nothing() {
         assert!(error.is_maybe_done(), "it was handed to the connection: {error}");
         offset_of(&send(&producer, 0, "after").await).await.expect("written");
         assert_eq!(producer.buffered(), 0);
-        soon(producer.flush(SOON)).await.expect("flushed");
+        within_deadline(producer.flush(CALL_TIMEOUT)).await.expect("flushed");
     }
 }
 
@@ -135,9 +139,9 @@ async fn all_records_fail_after_the_sender_panicked() {
     for delivery in &sent {
         offset_of(delivery).await.expect_err("an error");
     }
-    let refused = soon(producer.send("t", Some(0), &record(b"later"))).await.map(|_| ());
+    let refused = within_deadline(producer.send("t", Some(0), &record(b"later"))).await.map(|_| ());
     assert_eq!(refused.map_err(|error| error.kind()), Err(Kind::Internal));
-    soon(producer.flush(SOON)).await.expect("nothing is left to wait for");
+    within_deadline(producer.flush(CALL_TIMEOUT)).await.expect("nothing is left to wait for");
 }
 
 #[tokio::test(start_paused = true)]
@@ -183,7 +187,9 @@ async fn an_attempt_to_connect_that_panics_is_an_error_and_the_next_one_works() 
     let network = Arc::new(Deadly::default());
     let environment = Environment::new(Arc::clone(&network) as Arc<dyn Network>, fastrand::Rng::with_seed(1));
     let servers = cluster.bootstrap();
-    let client = soon(Client::connect(config(&servers, &[]), environment, SOON)).await.expect("a client");
+    let client = within_deadline(Client::connect(config(&servers, &[]), environment, CALL_TIMEOUT))
+        .await
+        .expect("a client");
     let producer = Producer::new(client).expect("a producer");
     network.on.store(true, Ordering::Release);
     let mut failed = Vec::new();
@@ -209,7 +215,7 @@ async fn a_member_s_request_that_panics_fails_the_poll() {
         consumer.subscribe(Subscription::Topics(topics)).expect("subscribed");
         let guard = panic_at_request(api, 1);
         let mut seen = Vec::new();
-        soon(async {
+        within_deadline(async {
             let mut read = 0;
             while read < 5 || seen.is_empty() {
                 match consumer.poll(Instant::now() + ms(500)).await {

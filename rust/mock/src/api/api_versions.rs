@@ -1,29 +1,29 @@
-//! ApiVersions (18), versions 0–5: what this broker speaks.
+//! ApiVersions (18), versions 0–5: the API versions that this broker supports.
 //!
-//! A version that the broker does not know is answered in version 0, with UNSUPPORTED_VERSION and
-//! the range of ApiVersions alone (KIP-511); see [`unsupported`]. From version 5 on a client that
-//! expects another cluster or broker is told to bootstrap again (KIP-1242).
+//! A request in an unsupported version gets a version-0 response with UNSUPPORTED_VERSION and the
+//! range of ApiVersions alone (KIP-511); see [`unsupported`]. From version 5, a client that names
+//! another cluster or broker gets REBOOTSTRAP_REQUIRED (KIP-1242).
 
 use ottla_protocol::messages::api_versions::{
     ApiVersion, ApiVersionsRequest, ApiVersionsResponse, FinalizedFeatureKey, SupportedFeatureKey,
 };
 use ottla_protocol::{ApiKey, ErrorCode};
 
-use super::{Call, SERVED, Serve, Served, served_versions};
+use super::{HandlerResult, RequestContext, RequestHandler, SUPPORTED_APIS, supported_versions};
 use crate::config::MockConfig;
 
-/// `metadata.version` of Kafka 4.x clusters, as an example of a finalized feature.
+/// The `metadata.version` of a Kafka 4.x cluster, as an example of a finalized feature.
 const METADATA_VERSION: i16 = 27;
 
-impl Serve for ApiVersionsRequest {
-    fn serve(&self, call: &mut Call<'_>) -> Served<ApiVersionsResponse> {
+impl RequestHandler for ApiVersionsRequest {
+    fn handle(&self, context: &mut RequestContext<'_>) -> HandlerResult<ApiVersionsResponse> {
         let mut response = ApiVersionsResponse::default();
-        if let Err(code) = call.whole_fault().and_then(|()| self.check(call)) {
+        if let Err(code) = context.check_any_fault().and_then(|()| check(self, context)) {
             response.error_code = code.code();
-            return Served::Answer(response);
+            return HandlerResult::Response(response);
         }
-        let config = &call.state.config;
-        response.api_keys = SERVED.iter().filter_map(|api| announced(config, *api)).collect();
+        let config = &context.state.config;
+        response.api_keys = SUPPORTED_APIS.iter().filter_map(|api| advertised(config, *api)).collect();
         response.finalized_features_epoch = 1;
         response.supported_features.push(SupportedFeatureKey {
             name: "metadata.version".to_owned(),
@@ -35,7 +35,7 @@ impl Serve for ApiVersionsRequest {
             max_version_level: METADATA_VERSION,
             min_version_level: METADATA_VERSION,
         });
-        Served::Answer(response)
+        HandlerResult::Response(response)
     }
 
     fn throttle_time(response: &mut ApiVersionsResponse) -> Option<&mut i32> {
@@ -43,40 +43,34 @@ impl Serve for ApiVersionsRequest {
     }
 }
 
-trait Check {
-    fn check(&self, call: &Call<'_>) -> Result<(), ErrorCode>;
-}
-
-impl Check for ApiVersionsRequest {
-    fn check(&self, call: &Call<'_>) -> Result<(), ErrorCode> {
-        let legal = |text: &str| {
-            let end = |c: char| c.is_ascii_alphanumeric();
-            text.starts_with(end)
-                && text.ends_with(end)
-                && text.chars().all(|c| end(c) || c == '.' || c == '-')
-        };
-        if call.version >= 3 && !(legal(&self.client_software_name) && legal(&self.client_software_version)) {
-            return Err(ErrorCode::InvalidRequest);
-        }
-        let other_cluster = self.cluster_id.as_ref().is_some_and(|id| *id != call.state.cluster_id);
-        let other_node = self.node_id >= 0 && self.node_id != call.broker;
-        if other_cluster || other_node { Err(ErrorCode::RebootstrapRequired) } else { Ok(()) }
+fn check(request: &ApiVersionsRequest, context: &RequestContext<'_>) -> Result<(), ErrorCode> {
+    let legal = |text: &str| {
+        let end = |c: char| c.is_ascii_alphanumeric();
+        text.starts_with(end) && text.ends_with(end) && text.chars().all(|c| end(c) || c == '.' || c == '-')
+    };
+    if context.version >= 3
+        && !(legal(&request.client_software_name) && legal(&request.client_software_version))
+    {
+        return Err(ErrorCode::InvalidRequest);
     }
+    let other_cluster = request.cluster_id.as_ref().is_some_and(|id| *id != context.state.cluster_id);
+    let other_node = request.node_id >= 0 && request.node_id != context.broker;
+    if other_cluster || other_node { Err(ErrorCode::RebootstrapRequired) } else { Ok(()) }
 }
 
-fn announced(config: &MockConfig, api: ApiKey) -> Option<ApiVersion> {
-    let (min, max) = served_versions(config, api)?;
-    // Kafka 4 announces Produce from 0 on although it refuses what is below 3: librdkafka would not
-    // compress otherwise.
+fn advertised(config: &MockConfig, api: ApiKey) -> Option<ApiVersion> {
+    let (min, max) = supported_versions(config, api)?;
+    // Kafka 4 advertises Produce from version 0, though it rejects versions below 3: otherwise librdkafka
+    // does not compress.
     let min = if api == ApiKey::Produce { 0 } else { min };
     Some(ApiVersion { api_key: api as i16, min_version: min, max_version: max })
 }
 
-/// The answer, in version 0, to a version that the broker does not know.
+/// The version-0 response to a request in an unsupported version.
 pub(crate) fn unsupported(config: &MockConfig) -> ApiVersionsResponse {
     ApiVersionsResponse {
         error_code: ErrorCode::UnsupportedVersion.code(),
-        api_keys: announced(config, ApiKey::ApiVersions).into_iter().collect(),
+        api_keys: advertised(config, ApiKey::ApiVersions).into_iter().collect(),
         ..ApiVersionsResponse::default()
     }
 }

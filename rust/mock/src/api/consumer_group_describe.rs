@@ -1,5 +1,5 @@
-//! ConsumerGroupDescribe (69), versions 0–1: the state and members of KIP-848 groups; the kind of each
-//! member from 1 on.
+//! ConsumerGroupDescribe (69), versions 0–1: the state and members of KIP-848 groups; `member_type` from
+//! version 1.
 
 use std::collections::BTreeMap;
 
@@ -10,19 +10,19 @@ use ottla_protocol::messages::consumer_group_describe::{
 };
 use ottla_protocol::wire::Uuid;
 
-use super::{Call, Serve, Served};
+use super::{HandlerResult, RequestContext, RequestHandler};
 use crate::group::consumer::{self, ConsumerGroup, Partitions};
 use crate::state::ClusterState;
 
-/// The first version that tells classic members from others.
+/// The first version with `member_type`.
 const MEMBER_TYPES: i16 = 1;
-/// A member that speaks KIP-848.
-const CONSUMER: i8 = 1;
+/// The `member_type` of a member that uses the KIP-848 protocol.
+const CONSUMER_MEMBER: i8 = 1;
 
-impl Serve for ConsumerGroupDescribeRequest {
-    fn serve(&self, call: &mut Call<'_>) -> Served<ConsumerGroupDescribeResponse> {
-        let groups = self.group_ids.iter().map(|group| describe(call, group)).collect();
-        Served::Answer(ConsumerGroupDescribeResponse { groups, ..Default::default() })
+impl RequestHandler for ConsumerGroupDescribeRequest {
+    fn handle(&self, context: &mut RequestContext<'_>) -> HandlerResult<ConsumerGroupDescribeResponse> {
+        let groups = self.group_ids.iter().map(|group| describe(context, group)).collect();
+        HandlerResult::Response(ConsumerGroupDescribeResponse { groups, ..Default::default() })
     }
 
     fn throttle_time(response: &mut ConsumerGroupDescribeResponse) -> Option<&mut i32> {
@@ -30,12 +30,12 @@ impl Serve for ConsumerGroupDescribeRequest {
     }
 }
 
-fn describe(call: &mut Call<'_>, group: &str) -> DescribedGroup {
-    let checked = call.whole_fault().and_then(|()| call.enter_group(group));
-    let known = call.state.groups.get(group).and_then(|group| group.consumer());
+fn describe(context: &mut RequestContext<'_>, group: &str) -> DescribedGroup {
+    let checked = context.check_any_fault().and_then(|()| context.enter_group(group));
+    let known = context.state.groups.get(group).and_then(|group| group.consumer());
     let group_id = group.to_owned();
     match (checked, known) {
-        (Ok(()), Some(group)) => DescribedGroup { group_id, ..show(group, call.state, call.version) },
+        (Ok(()), Some(group)) => DescribedGroup { group_id, ..show(group, context.state, context.version) },
         (Ok(()), None) => DescribedGroup {
             error_code: ErrorCode::GroupIdNotFound.code(),
             error_message: Some(format!("Group {group_id} not found.")),
@@ -54,11 +54,11 @@ fn show(group: &ConsumerGroup, state: &ClusterState, version: i16) -> DescribedG
         member_epoch: member.epoch,
         client_id: member.client_id.clone(),
         client_host: member.client_host.clone(),
-        subscribed_topic_names: member.names.iter().cloned().collect(),
-        subscribed_topic_regex: member.regex_text.clone(),
+        subscribed_topic_names: member.subscribed_topic_names.iter().cloned().collect(),
+        subscribed_topic_regex: member.subscribed_topic_regex.clone(),
         assignment: build_assignment(&member.assigned, state),
         target_assignment: build_assignment(&group.target(id), state),
-        member_type: if version >= MEMBER_TYPES { CONSUMER } else { -1 },
+        member_type: if version >= MEMBER_TYPES { CONSUMER_MEMBER } else { -1 },
     };
     DescribedGroup {
         group_state: group.state().to_owned(),
@@ -75,7 +75,7 @@ fn build_assignment(partitions: &Partitions, state: &ClusterState) -> Assignment
     for (topic, partition) in partitions {
         topics.entry(*topic).or_default().push(*partition);
     }
-    // What is gone has no name to show.
+    // A deleted topic has no name to show.
     let named = topics.into_iter().filter_map(|(topic_id, partitions)| {
         let topic_name = state.topic_name("", topic_id, true).ok()?;
         Some(TopicPartitions { topic_id, topic_name, partitions })

@@ -1,30 +1,30 @@
-//! CreatePartitions (37), versions 0–3: give topics more partitions.
+//! CreatePartitions (37), versions 0–3: add partitions to topics.
 
 use ottla_protocol::ErrorCode;
 use ottla_protocol::messages::create_partitions::{
     CreatePartitionsRequest, CreatePartitionsResponse, CreatePartitionsTopic, CreatePartitionsTopicResult,
 };
 
-use super::{Call, Serve, Served};
-use crate::fault::Target;
-use crate::state::{ClusterState, Refusal};
+use super::{HandlerResult, RequestContext, RequestHandler};
+use crate::fault::FaultTarget;
+use crate::state::{ApiError, ClusterState};
 
-impl Serve for CreatePartitionsRequest {
-    fn targets(&self, _version: i16, _state: &ClusterState) -> Vec<Target> {
-        self.topics.iter().map(|topic| Target { topic: topic.name.clone(), partition: None }).collect()
+impl RequestHandler for CreatePartitionsRequest {
+    fn targets(&self, _version: i16, _state: &ClusterState) -> Vec<FaultTarget> {
+        self.topics.iter().map(|topic| FaultTarget { topic: topic.name.clone(), partition: None }).collect()
     }
 
-    fn serve(&self, call: &mut Call<'_>) -> Served<CreatePartitionsResponse> {
+    fn handle(&self, context: &mut RequestContext<'_>) -> HandlerResult<CreatePartitionsResponse> {
         let mut response = CreatePartitionsResponse::default();
         for topic in &self.topics {
-            let refusal = grow(call, topic, self.validate_only).err();
+            let error = grow(context, topic, self.validate_only).err();
             response.results.push(CreatePartitionsTopicResult {
                 name: topic.name.clone(),
-                error_code: refusal.as_ref().map_or(0, |refusal| refusal.code.code()),
-                error_message: refusal.map(|refusal| refusal.message),
+                error_code: error.as_ref().map_or(0, |error| error.code.code()),
+                error_message: error.map(|error| error.message),
             });
         }
-        Served::Answer(response)
+        HandlerResult::Response(response)
     }
 
     fn throttle_time(response: &mut CreatePartitionsResponse) -> Option<&mut i32> {
@@ -32,13 +32,17 @@ impl Serve for CreatePartitionsRequest {
     }
 }
 
-fn grow(call: &mut Call<'_>, topic: &CreatePartitionsTopic, validate_only: bool) -> Result<(), Refusal> {
-    let plain = |code: ErrorCode| Refusal::new(code, code.meaning());
-    call.check_fault(&topic.name, None).map_err(plain)?;
-    call.check_controller().map_err(plain)?;
+fn grow(
+    context: &mut RequestContext<'_>,
+    topic: &CreatePartitionsTopic,
+    validate_only: bool,
+) -> Result<(), ApiError> {
+    let plain = |code: ErrorCode| ApiError::new(code, code.meaning());
+    context.check_fault(&topic.name, None).map_err(plain)?;
+    context.check_controller().map_err(plain)?;
     let assignments =
         topic.assignments.as_ref().map(|all| all.iter().map(|a| a.broker_ids.clone()).collect());
-    call.state.grow_topic(&topic.name, topic.count, assignments, validate_only)?;
-    call.changed |= !validate_only;
-    call.check_late_fault(&topic.name, None).map_err(plain)
+    context.state.create_partitions(&topic.name, topic.count, assignments, validate_only)?;
+    context.changed |= !validate_only;
+    context.check_fault_after_handling(&topic.name, None).map_err(plain)
 }

@@ -1,6 +1,6 @@
-//! CreateTopics (19), versions 2–7: create topics, by counts or by assignment.
+//! CreateTopics (19), versions 2–7: create topics, by counts or by replica assignment.
 //!
-//! The answer names counts and configuration from 5 on and the id from 7 on.
+//! The response has counts and configuration from version 5, and the topic id from version 7.
 
 use std::collections::BTreeMap;
 
@@ -10,39 +10,39 @@ use ottla_protocol::messages::create_topics::{
 };
 use ottla_protocol::wire::Uuid;
 
-use super::{Call, Serve, Served};
-use crate::fault::Target;
-use crate::state::{ClusterState, NewTopic, Refusal, TopicConfig, known_configs};
+use super::{HandlerResult, RequestContext, RequestHandler};
+use crate::fault::FaultTarget;
+use crate::state::{ApiError, ClusterState, NewTopic, TopicConfig, known_configs};
 
-/// Where a value comes from: the topic itself, or the defaults.
+/// The source of a configuration value: the topic itself, or the default.
 const DYNAMIC_TOPIC: i8 = 1;
 const DEFAULT: i8 = 5;
 
-impl Serve for CreateTopicsRequest {
-    fn targets(&self, _version: i16, _state: &ClusterState) -> Vec<Target> {
-        self.topics.iter().map(|topic| Target { topic: topic.name.clone(), partition: None }).collect()
+impl RequestHandler for CreateTopicsRequest {
+    fn targets(&self, _version: i16, _state: &ClusterState) -> Vec<FaultTarget> {
+        self.topics.iter().map(|topic| FaultTarget { topic: topic.name.clone(), partition: None }).collect()
     }
 
-    fn serve(&self, call: &mut Call<'_>) -> Served<CreateTopicsResponse> {
+    fn handle(&self, context: &mut RequestContext<'_>) -> HandlerResult<CreateTopicsResponse> {
         let mut response = CreateTopicsResponse::default();
         let mut named: BTreeMap<&str, usize> = BTreeMap::new();
         self.topics.iter().for_each(|topic| *named.entry(&topic.name).or_default() += 1);
         for (name, times) in &named {
             let Some(topic) = self.topics.iter().find(|topic| topic.name == *name) else { continue };
             let outcome = if *times > 1 {
-                Err(Refusal::new(ErrorCode::InvalidRequest, "Duplicate topic name."))
+                Err(ApiError::new(ErrorCode::InvalidRequest, "Duplicate topic name."))
             } else {
-                create(call, topic, self.validate_only)
+                create(context, topic, self.validate_only)
             };
-            response.topics.push(outcome.unwrap_or_else(|refusal| CreatableTopicResult {
+            response.topics.push(outcome.unwrap_or_else(|error| CreatableTopicResult {
                 name: topic.name.clone(),
-                error_code: refusal.code.code(),
-                error_message: Some(refusal.message),
+                error_code: error.code.code(),
+                error_message: Some(error.message),
                 configs: Some(Vec::new()),
                 ..CreatableTopicResult::default()
             }));
         }
-        Served::Answer(response)
+        HandlerResult::Response(response)
     }
 
     fn throttle_time(response: &mut CreateTopicsResponse) -> Option<&mut i32> {
@@ -51,13 +51,13 @@ impl Serve for CreateTopicsRequest {
 }
 
 fn create(
-    call: &mut Call<'_>,
+    context: &mut RequestContext<'_>,
     topic: &CreatableTopic,
     validate_only: bool,
-) -> Result<CreatableTopicResult, Refusal> {
-    let plain = |code: ErrorCode| Refusal::new(code, code.meaning());
-    call.check_fault(&topic.name, None).map_err(plain)?;
-    call.check_controller().map_err(plain)?;
+) -> Result<CreatableTopicResult, ApiError> {
+    let plain = |code: ErrorCode| ApiError::new(code, code.meaning());
+    context.check_fault(&topic.name, None).map_err(plain)?;
+    context.check_controller().map_err(plain)?;
     let config = TopicConfig::new(topic.configs.iter().map(|c| (c.name.as_str(), c.value.as_deref())))?;
     let new = NewTopic {
         name: &topic.name,
@@ -66,12 +66,12 @@ fn create(
         assignments: assignments(topic)?,
         config: config.clone(),
     };
-    let plan = call.state.plan_topic(&new)?;
+    let plan = context.state.plan_topic(&new)?;
     let mut id = Uuid::ZERO;
     if !validate_only {
-        id = call.state.create_topic(new)?.id;
-        call.changed = true;
-        call.check_late_fault(&topic.name, None).map_err(plain)?;
+        id = context.state.create_topic(new)?.id;
+        context.changed = true;
+        context.check_fault_after_handling(&topic.name, None).map_err(plain)?;
     }
     let replication = plan.first().map_or(0, Vec::len);
     Ok(CreatableTopicResult {
@@ -84,19 +84,19 @@ fn create(
     })
 }
 
-fn assignments(topic: &CreatableTopic) -> Result<Option<Vec<Vec<i32>>>, Refusal> {
+fn assignments(topic: &CreatableTopic) -> Result<Option<Vec<Vec<i32>>>, ApiError> {
     if topic.assignments.is_empty() {
         return Ok(None);
     }
     if topic.num_partitions != -1 || topic.replication_factor != -1 {
         let text = "Counts and a replica assignment cannot both be given.";
-        return Err(Refusal::new(ErrorCode::InvalidRequest, text));
+        return Err(ApiError::new(ErrorCode::InvalidRequest, text));
     }
     let by_index: BTreeMap<i32, _> =
         topic.assignments.iter().map(|a| (a.partition_index, a.broker_ids.clone())).collect();
     if by_index.len() != topic.assignments.len() || by_index.keys().zip(0..).any(|(index, at)| *index != at) {
         let text = "The assigned partitions must be numbered 0, 1, 2, … without gaps.";
-        return Err(Refusal::new(ErrorCode::InvalidReplicaAssignment, text));
+        return Err(ApiError::new(ErrorCode::InvalidReplicaAssignment, text));
     }
     Ok(Some(by_index.into_values().collect()))
 }

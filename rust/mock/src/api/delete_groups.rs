@@ -1,23 +1,23 @@
-//! DeleteGroups (42), versions 0–3: delete groups that are empty, with their offsets. Messages from 3 on.
+//! DeleteGroups (42), versions 0–3: delete empty groups and their offsets; error messages from version 3.
 
 use ottla_protocol::ErrorCode;
 use ottla_protocol::messages::delete_groups::{
     DeletableGroupResult, DeleteGroupsRequest, DeleteGroupsResponse,
 };
 
-use super::{Call, Serve, Served};
+use super::{HandlerResult, RequestContext, RequestHandler};
 
-impl Serve for DeleteGroupsRequest {
-    fn serve(&self, call: &mut Call<'_>) -> Served<DeleteGroupsResponse> {
+impl RequestHandler for DeleteGroupsRequest {
+    fn handle(&self, context: &mut RequestContext<'_>) -> HandlerResult<DeleteGroupsResponse> {
         let results = self.groups_names.iter().map(|group| {
-            let refused = delete(group, call).err();
+            let rejected = delete(group, context).err();
             DeletableGroupResult {
                 group_id: group.clone(),
-                error_code: refused.unwrap_or(ErrorCode::None).code(),
-                error_message: refused.map(|code| code.meaning().to_owned()),
+                error_code: rejected.unwrap_or(ErrorCode::None).code(),
+                error_message: rejected.map(|code| code.meaning().to_owned()),
             }
         });
-        Served::Answer(DeleteGroupsResponse { results: results.collect(), ..Default::default() })
+        HandlerResult::Response(DeleteGroupsResponse { results: results.collect(), ..Default::default() })
     }
 
     fn throttle_time(response: &mut DeleteGroupsResponse) -> Option<&mut i32> {
@@ -25,9 +25,9 @@ impl Serve for DeleteGroupsRequest {
     }
 }
 
-fn delete(group: &str, call: &mut Call<'_>) -> Result<(), ErrorCode> {
-    call.whole_fault()?;
-    call.enter_group(group)?;
-    call.state.groups.delete(group)?;
-    call.late_fault()
+fn delete(group: &str, context: &mut RequestContext<'_>) -> Result<(), ErrorCode> {
+    context.check_any_fault()?;
+    context.enter_group(group)?;
+    context.state.groups.delete(group)?;
+    context.check_any_fault_after_handling()
 }

@@ -1,4 +1,4 @@
-//! DeleteRecords (21), versions 0–2: move the start of logs forward; -1 means up to their end.
+//! DeleteRecords (21), versions 0–2: advance the log start offset; -1 advances it to the high watermark.
 
 use ottla_protocol::ErrorCode;
 use ottla_protocol::messages::delete_records::{
@@ -6,32 +6,32 @@ use ottla_protocol::messages::delete_records::{
     DeleteRecordsTopicResult,
 };
 
-use super::{Call, Serve, Served};
-use crate::fault::Target;
+use super::{HandlerResult, RequestContext, RequestHandler};
+use crate::fault::FaultTarget;
 use crate::state::ClusterState;
 
-impl Serve for DeleteRecordsRequest {
-    fn targets(&self, _version: i16, _state: &ClusterState) -> Vec<Target> {
-        let of = |topic: &str, index| Target { topic: topic.to_owned(), partition: Some(index) };
+impl RequestHandler for DeleteRecordsRequest {
+    fn targets(&self, _version: i16, _state: &ClusterState) -> Vec<FaultTarget> {
+        let of = |topic: &str, index| FaultTarget { topic: topic.to_owned(), partition: Some(index) };
         let topics = self.topics.iter();
         topics.flat_map(|t| t.partitions.iter().map(|p| of(&t.name, p.partition_index))).collect()
     }
 
-    fn serve(&self, call: &mut Call<'_>) -> Served<DeleteRecordsResponse> {
+    fn handle(&self, context: &mut RequestContext<'_>) -> HandlerResult<DeleteRecordsResponse> {
         let mut response = DeleteRecordsResponse::default();
         for topic in &self.topics {
-            let mut answers = Vec::with_capacity(topic.partitions.len());
-            for wanted in &topic.partitions {
-                let outcome = delete(call, &topic.name, wanted);
-                answers.push(DeleteRecordsPartitionResult {
-                    partition_index: wanted.partition_index,
+            let mut partitions = Vec::with_capacity(topic.partitions.len());
+            for requested in &topic.partitions {
+                let outcome = delete(context, &topic.name, requested);
+                partitions.push(DeleteRecordsPartitionResult {
+                    partition_index: requested.partition_index,
                     low_watermark: outcome.unwrap_or(-1),
                     error_code: outcome.err().unwrap_or(ErrorCode::None).code(),
                 });
             }
-            response.topics.push(DeleteRecordsTopicResult { name: topic.name.clone(), partitions: answers });
+            response.topics.push(DeleteRecordsTopicResult { name: topic.name.clone(), partitions });
         }
-        Served::Answer(response)
+        HandlerResult::Response(response)
     }
 
     fn throttle_time(response: &mut DeleteRecordsResponse) -> Option<&mut i32> {
@@ -39,15 +39,19 @@ impl Serve for DeleteRecordsRequest {
     }
 }
 
-fn delete(call: &mut Call<'_>, topic: &str, wanted: &DeleteRecordsPartition) -> Result<i64, ErrorCode> {
-    call.check_fault(topic, Some(wanted.partition_index))?;
-    if call.state.topic(topic).is_some_and(|topic| !topic.config.may_delete()) {
+fn delete(
+    context: &mut RequestContext<'_>,
+    topic: &str,
+    requested: &DeleteRecordsPartition,
+) -> Result<i64, ErrorCode> {
+    context.check_fault(topic, Some(requested.partition_index))?;
+    if context.state.topic(topic).is_some_and(|topic| !topic.config.may_delete()) {
         return Err(ErrorCode::PolicyViolation);
     }
-    let partition = call.state.partition_mut(topic, wanted.partition_index)?;
-    partition.check_leader(call.broker, -1)?;
-    let start = partition.log.delete_before(wanted.offset)?;
-    call.changed = true;
-    call.check_late_fault(topic, Some(wanted.partition_index))?;
+    let partition = context.state.partition_mut(topic, requested.partition_index)?;
+    partition.check_leader(context.broker, -1)?;
+    let start = partition.log.delete_before(requested.offset)?;
+    context.changed = true;
+    context.check_fault_after_handling(topic, Some(requested.partition_index))?;
     Ok(start)
 }

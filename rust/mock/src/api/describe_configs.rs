@@ -1,5 +1,5 @@
-//! DescribeConfigs (32), versions 1–4: the configuration of topics, and of the broker that is asked
-//! (its id alone). A broker refuses to describe another one.
+//! DescribeConfigs (32), versions 1–4: the configuration of topics, and `broker.id` of this broker.
+//! A broker rejects requests that describe another broker.
 
 use ottla_protocol::ErrorCode;
 use ottla_protocol::messages::describe_configs::{
@@ -7,8 +7,8 @@ use ottla_protocol::messages::describe_configs::{
     DescribeConfigsResult,
 };
 
-use super::{Call, Serve, Served};
-use crate::fault::Target;
+use super::{HandlerResult, RequestContext, RequestHandler};
+use crate::fault::FaultTarget;
 use crate::state::{ClusterState, TopicConfig, known_configs};
 
 const TOPIC: i8 = 2;
@@ -18,15 +18,15 @@ const STATIC_BROKER: i8 = 4;
 const DEFAULT: i8 = 5;
 const BROKER_ID: &str = "broker.id";
 
-impl Serve for DescribeConfigsRequest {
-    fn targets(&self, _version: i16, _state: &ClusterState) -> Vec<Target> {
+impl RequestHandler for DescribeConfigsRequest {
+    fn targets(&self, _version: i16, _state: &ClusterState) -> Vec<FaultTarget> {
         let topics = self.resources.iter().filter(|resource| resource.resource_type == TOPIC);
-        topics.map(|r| Target { topic: r.resource_name.clone(), partition: None }).collect()
+        topics.map(|r| FaultTarget { topic: r.resource_name.clone(), partition: None }).collect()
     }
 
-    fn serve(&self, call: &mut Call<'_>) -> Served<DescribeConfigsResponse> {
+    fn handle(&self, context: &mut RequestContext<'_>) -> HandlerResult<DescribeConfigsResponse> {
         let results = self.resources.iter().map(|resource| {
-            let outcome = describe(call, resource);
+            let outcome = describe(context, resource);
             let code = outcome.as_ref().map_or_else(|code| *code, |_| ErrorCode::None);
             DescribeConfigsResult {
                 error_code: code.code(),
@@ -36,7 +36,7 @@ impl Serve for DescribeConfigsRequest {
                 configs: outcome.unwrap_or_default(),
             }
         });
-        Served::Answer(DescribeConfigsResponse {
+        HandlerResult::Response(DescribeConfigsResponse {
             results: results.collect(),
             ..DescribeConfigsResponse::default()
         })
@@ -48,21 +48,21 @@ impl Serve for DescribeConfigsRequest {
 }
 
 fn describe(
-    call: &Call<'_>,
+    context: &RequestContext<'_>,
     resource: &DescribeConfigsResource,
 ) -> Result<Vec<DescribeConfigsResourceResult>, ErrorCode> {
-    call.check_fault(&resource.resource_name, None)?;
+    context.check_fault(&resource.resource_name, None)?;
     match resource.resource_type {
         TOPIC => {
             let topic =
-                call.state.topic(&resource.resource_name).ok_or(ErrorCode::UnknownTopicOrPartition)?;
-            let wanted = |key: &str| {
+                context.state.topic(&resource.resource_name).ok_or(ErrorCode::UnknownTopicOrPartition)?;
+            let requested = |key: &str| {
                 resource.configuration_keys.as_ref().is_none_or(|keys| keys.iter().any(|k| k == key))
             };
-            let rows = known_configs().iter().filter(|(key, _)| wanted(key));
+            let rows = known_configs().iter().filter(|(key, _)| requested(key));
             Ok(rows.map(|(key, default)| shown(&topic.config, key, default)).collect())
         }
-        BROKER => describe_broker(call.broker, resource),
+        BROKER => describe_broker(context.broker, resource),
         _ => Err(ErrorCode::InvalidRequest),
     }
 }
@@ -72,8 +72,8 @@ fn describe_broker(
     resource: &DescribeConfigsResource,
 ) -> Result<Vec<DescribeConfigsResourceResult>, ErrorCode> {
     match resource.resource_name.parse::<i32>() {
-        Ok(asked) if asked == broker => {
-            let wanted = resource.configuration_keys.as_ref();
+        Ok(id) if id == broker => {
+            let keys = resource.configuration_keys.as_ref();
             let id = DescribeConfigsResourceResult {
                 name: BROKER_ID.to_owned(),
                 value: Some(broker.to_string()),
@@ -81,10 +81,10 @@ fn describe_broker(
                 config_source: STATIC_BROKER,
                 ..DescribeConfigsResourceResult::default()
             };
-            let asked_for = wanted.is_none_or(|keys| keys.iter().any(|key| key == BROKER_ID));
-            Ok(if asked_for { vec![id] } else { Vec::new() })
+            let includes_id = keys.is_none_or(|keys| keys.iter().any(|key| key == BROKER_ID));
+            Ok(if includes_id { vec![id] } else { Vec::new() })
         }
-        // The default of all brokers.
+        // An empty name asks for the cluster-wide default.
         Err(_) if resource.resource_name.is_empty() => Ok(Vec::new()),
         _ => Err(ErrorCode::InvalidRequest),
     }

@@ -1,23 +1,23 @@
 //! DescribeGroups (15), versions 0–6: the state and members of classic groups.
 //!
-//! A group that does not exist is dead, and from version 6 on an error; so is one of another kind.
-//! Metadata and assignments are shown only of a stable group. Static members from 4 on.
+//! An unknown group is reported as `Dead`, from version 6 as GROUP_ID_NOT_FOUND; so is a KIP-848 group.
+//! Only a stable group shows metadata and assignments. Static members from version 4.
 
 use ottla_protocol::ErrorCode;
 use ottla_protocol::messages::describe_groups::{
     DescribeGroupsRequest, DescribeGroupsResponse, DescribedGroup, DescribedGroupMember,
 };
 
-use super::{Call, Serve, Served};
+use super::{HandlerResult, RequestContext, RequestHandler};
 use crate::group::classic::{ClassicGroup, Member, State};
 
-/// The first version in which a group that does not exist is an error.
+/// The first version in which an unknown group is an error.
 const UNKNOWN_IS_AN_ERROR: i16 = 6;
 
-impl Serve for DescribeGroupsRequest {
-    fn serve(&self, call: &mut Call<'_>) -> Served<DescribeGroupsResponse> {
-        let groups = self.groups.iter().map(|group| describe(call, group)).collect();
-        Served::Answer(DescribeGroupsResponse { groups, ..Default::default() })
+impl RequestHandler for DescribeGroupsRequest {
+    fn handle(&self, context: &mut RequestContext<'_>) -> HandlerResult<DescribeGroupsResponse> {
+        let groups = self.groups.iter().map(|group| describe(context, group)).collect();
+        HandlerResult::Response(DescribeGroupsResponse { groups, ..Default::default() })
     }
 
     fn throttle_time(response: &mut DescribeGroupsResponse) -> Option<&mut i32> {
@@ -25,13 +25,13 @@ impl Serve for DescribeGroupsRequest {
     }
 }
 
-fn describe(call: &mut Call<'_>, group: &str) -> DescribedGroup {
-    let checked = call.whole_fault().and_then(|()| call.enter_group(group));
-    let known = call.state.groups.get(group).and_then(|group| group.classic());
+fn describe(context: &mut RequestContext<'_>, group: &str) -> DescribedGroup {
+    let checked = context.check_any_fault().and_then(|()| context.enter_group(group));
+    let known = context.state.groups.get(group).and_then(|group| group.classic());
     let group_id = group.to_owned();
     match (checked, known) {
         (Ok(()), Some(group)) => DescribedGroup { group_id, ..show(group) },
-        (Ok(()), None) if call.version < UNKNOWN_IS_AN_ERROR => {
+        (Ok(()), None) if context.version < UNKNOWN_IS_AN_ERROR => {
             DescribedGroup { group_id, group_state: "Dead".to_owned(), ..DescribedGroup::default() }
         }
         (Ok(()), None) => DescribedGroup {

@@ -1,6 +1,6 @@
-//! DescribeLogDirs (35), versions 1–5: one directory a broker, with the replicas that it holds.
+//! DescribeLogDirs (35), versions 1–5: one log directory per broker, with its replicas.
 //!
-//! Its volume is as large as the logs in it and a fixed free space: nothing is written to disk.
+//! The mock writes nothing to disk: the reported volume holds the broker's logs and a fixed free space.
 
 use ottla_protocol::ErrorCode;
 use ottla_protocol::messages::describe_log_dirs::{
@@ -8,22 +8,23 @@ use ottla_protocol::messages::describe_log_dirs::{
     DescribeLogDirsResult, DescribeLogDirsTopic,
 };
 
-use super::{Call, Serve, Served};
+use super::{HandlerResult, RequestContext, RequestHandler};
 use crate::state::Partition;
 
 const PATH: &str = "/var/lib/kafka";
 /// 64 GiB.
 const FREE_BYTES: i64 = 64 << 30;
 
-impl Serve for DescribeLogDirsRequest {
-    fn serve(&self, call: &mut Call<'_>) -> Served<DescribeLogDirsResponse> {
-        if let Err(code) = call.whole_fault() {
+impl RequestHandler for DescribeLogDirsRequest {
+    fn handle(&self, context: &mut RequestContext<'_>) -> HandlerResult<DescribeLogDirsResponse> {
+        if let Err(code) = context.check_any_fault() {
             let response = DescribeLogDirsResponse { error_code: code.code(), ..Default::default() };
-            return Served::Answer(response);
+            return HandlerResult::Response(response);
         }
-        let topics = held(call, self.topics.as_deref());
-        let all = held(call, None);
-        let used: i64 = all.iter().flat_map(|topic| &topic.partitions).map(|held| held.partition_size).sum();
+        let topics = replicas(context, self.topics.as_deref());
+        let all = replicas(context, None);
+        let used: i64 =
+            all.iter().flat_map(|topic| &topic.partitions).map(|replica| replica.partition_size).sum();
         let directory = DescribeLogDirsResult {
             error_code: ErrorCode::None.code(),
             log_dir: PATH.to_owned(),
@@ -32,7 +33,7 @@ impl Serve for DescribeLogDirsRequest {
             usable_bytes: FREE_BYTES,
             ..Default::default()
         };
-        Served::Answer(DescribeLogDirsResponse { results: vec![directory], ..Default::default() })
+        HandlerResult::Response(DescribeLogDirsResponse { results: vec![directory], ..Default::default() })
     }
 
     fn throttle_time(response: &mut DescribeLogDirsResponse) -> Option<&mut i32> {
@@ -40,19 +41,22 @@ impl Serve for DescribeLogDirsRequest {
     }
 }
 
-/// The replicas of this broker, of the wanted partitions or of all.
-fn held(call: &Call<'_>, wanted: Option<&[DescribableLogDirTopic]>) -> Vec<DescribeLogDirsTopic> {
+/// The replicas on this broker, of the requested partitions or of all.
+fn replicas(
+    context: &RequestContext<'_>,
+    requested: Option<&[DescribableLogDirTopic]>,
+) -> Vec<DescribeLogDirsTopic> {
     let is_wanted = |name: &str, index: i32| {
-        wanted.is_none_or(|topics| topics.iter().any(|t| t.topic == name && t.partitions.contains(&index)))
+        requested.is_none_or(|topics| topics.iter().any(|t| t.topic == name && t.partitions.contains(&index)))
     };
     let of = |(name, partitions): (&str, &[Partition])| {
-        let held = partitions.iter().zip(0..).filter(|(partition, index)| {
-            partition.replicas.contains(&call.broker) && is_wanted(name, *index)
+        let hosted = partitions.iter().zip(0..).filter(|(partition, index)| {
+            partition.replicas.contains(&context.broker) && is_wanted(name, *index)
         });
-        let partitions: Vec<_> = held.map(|(partition, index)| size(partition, index)).collect();
+        let partitions: Vec<_> = hosted.map(|(partition, index)| size(partition, index)).collect();
         (!partitions.is_empty()).then(|| DescribeLogDirsTopic { name: name.to_owned(), partitions })
     };
-    call.state.topics().filter_map(|(name, topic)| of((name, &topic.partitions))).collect()
+    context.state.topics().filter_map(|(name, topic)| of((name, &topic.partitions))).collect()
 }
 
 fn size(partition: &Partition, index: i32) -> DescribeLogDirsPartition {

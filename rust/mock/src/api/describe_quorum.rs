@@ -1,6 +1,7 @@
-//! DescribeQuorum (55), versions 0–2: the KRaft quorum, as brokers that are controllers too have it.
+//! DescribeQuorum (55), versions 0–2: the KRaft quorum, in which every broker is also a controller.
 //!
-//! Every broker votes and the controller leads. A voter that is down has never caught up: timestamps -1.
+//! All brokers vote and the controller leads. A stopped broker reports timestamps of -1, as a voter that
+//! never caught up.
 
 use ottla_protocol::ErrorCode;
 use ottla_protocol::messages::describe_quorum::{
@@ -8,19 +9,19 @@ use ottla_protocol::messages::describe_quorum::{
     Listener, Node, ReplicaState, TopicData,
 };
 
-use super::{Call, Serve, Served};
+use super::{HandlerResult, RequestContext, RequestHandler};
 
 const METADATA_TOPIC: &str = "__cluster_metadata";
 
-impl Serve for DescribeQuorumRequest {
-    fn serve(&self, call: &mut Call<'_>) -> Served<DescribeQuorumResponse> {
-        if let Err(code) = call.whole_fault() {
+impl RequestHandler for DescribeQuorumRequest {
+    fn handle(&self, context: &mut RequestContext<'_>) -> HandlerResult<DescribeQuorumResponse> {
+        if let Err(code) = context.check_any_fault() {
             let error_message = Some(code.meaning().to_owned());
             let response =
                 DescribeQuorumResponse { error_code: code.code(), error_message, ..Default::default() };
-            return Served::Answer(response);
+            return HandlerResult::Response(response);
         }
-        let nodes = call.state.brokers.values().map(|node| Node {
+        let nodes = context.state.brokers.values().map(|node| Node {
             node_id: node.id,
             listeners: vec![Listener {
                 name: "CONTROLLER".to_owned(),
@@ -28,19 +29,19 @@ impl Serve for DescribeQuorumRequest {
                 port: node.port,
             }],
         });
-        Served::Answer(DescribeQuorumResponse {
-            topics: self.topics.iter().map(|topic| describe(call, topic)).collect(),
+        HandlerResult::Response(DescribeQuorumResponse {
+            topics: self.topics.iter().map(|topic| describe(context, topic)).collect(),
             nodes: nodes.collect(),
             ..Default::default()
         })
     }
 }
 
-fn describe(call: &Call<'_>, topic: &TopicData) -> DescribeQuorumTopicData {
-    let partitions = topic.partitions.iter().map(|wanted| {
-        let index = wanted.partition_index;
+fn describe(context: &RequestContext<'_>, topic: &TopicData) -> DescribeQuorumTopicData {
+    let partitions = topic.partitions.iter().map(|requested| {
+        let index = requested.partition_index;
         if topic.topic_name == METADATA_TOPIC && index == 0 {
-            return quorum(call);
+            return quorum(context);
         }
         let error_code = ErrorCode::UnknownTopicOrPartition.code();
         DescribeQuorumPartitionData { partition_index: index, error_code, ..Default::default() }
@@ -48,8 +49,8 @@ fn describe(call: &Call<'_>, topic: &TopicData) -> DescribeQuorumTopicData {
     DescribeQuorumTopicData { topic_name: topic.topic_name.clone(), partitions: partitions.collect() }
 }
 
-fn quorum(call: &Call<'_>) -> DescribeQuorumPartitionData {
-    let now = call.now;
+fn quorum(context: &RequestContext<'_>) -> DescribeQuorumPartitionData {
+    let now = context.now;
     let voter = |(id, alive): (i32, bool)| ReplicaState {
         replica_id: id,
         last_fetch_timestamp: if alive { now } else { -1 },
@@ -57,8 +58,8 @@ fn quorum(call: &Call<'_>) -> DescribeQuorumPartitionData {
         ..Default::default()
     };
     DescribeQuorumPartitionData {
-        leader_id: call.state.controller,
-        current_voters: call.state.brokers.values().map(|node| voter((node.id, node.alive))).collect(),
+        leader_id: context.state.controller,
+        current_voters: context.state.brokers.values().map(|node| voter((node.id, node.alive))).collect(),
         ..Default::default()
     }
 }

@@ -1,28 +1,28 @@
 //! FindCoordinator (10), versions 0–6: the broker that coordinates a group or a transactional id.
 //!
-//! Many keys at once from 4 on. Each key has its broker among those that are alive, spread as the
-//! partitions of the internal topics are.
+//! Several keys per request from version 4. Keys are spread over the live brokers, as Kafka spreads the
+//! partitions of its internal topics.
 
 use ottla_protocol::ErrorCode;
 use ottla_protocol::messages::find_coordinator::{
     Coordinator, FindCoordinatorRequest, FindCoordinatorResponse,
 };
 
-use super::{Call, Serve, Served};
+use super::{HandlerResult, RequestContext, RequestHandler};
 
-/// The first version that takes many keys.
-const MANY: i16 = 4;
+/// The first version that accepts several keys.
+const BATCHED: i16 = 4;
 
-impl Serve for FindCoordinatorRequest {
-    fn serve(&self, call: &mut Call<'_>) -> Served<FindCoordinatorResponse> {
-        if call.version >= MANY {
-            let coordinators = self.coordinator_keys.iter().map(|key| find(call, key)).collect();
-            return Served::Answer(FindCoordinatorResponse { coordinators, ..Default::default() });
+impl RequestHandler for FindCoordinatorRequest {
+    fn handle(&self, context: &mut RequestContext<'_>) -> HandlerResult<FindCoordinatorResponse> {
+        if context.version >= BATCHED {
+            let coordinators = self.coordinator_keys.iter().map(|key| find(context, key)).collect();
+            return HandlerResult::Response(FindCoordinatorResponse { coordinators, ..Default::default() });
         }
-        let Coordinator { node_id, host, port, error_code, error_message, .. } = find(call, &self.key);
-        // The field is not ignorable in the version that lacks it.
-        let error_message = error_message.filter(|_| call.version >= 1);
-        Served::Answer(FindCoordinatorResponse {
+        let Coordinator { node_id, host, port, error_code, error_message, .. } = find(context, &self.key);
+        // Version 0 lacks the field, and it is not ignorable.
+        let error_message = error_message.filter(|_| context.version >= 1);
+        HandlerResult::Response(FindCoordinatorResponse {
             error_code,
             error_message,
             node_id,
@@ -37,10 +37,10 @@ impl Serve for FindCoordinatorRequest {
     }
 }
 
-fn find(call: &Call<'_>, key: &str) -> Coordinator {
-    let found = call.whole_fault().and_then(|()| {
-        let id = call.state.coordinator(key).ok_or(ErrorCode::CoordinatorNotAvailable)?;
-        call.state.brokers.get(&id).ok_or(ErrorCode::CoordinatorNotAvailable)
+fn find(context: &RequestContext<'_>, key: &str) -> Coordinator {
+    let found = context.check_any_fault().and_then(|()| {
+        let id = context.state.coordinator(key).ok_or(ErrorCode::CoordinatorNotAvailable)?;
+        context.state.brokers.get(&id).ok_or(ErrorCode::CoordinatorNotAvailable)
     });
     let key = key.to_owned();
     match found {

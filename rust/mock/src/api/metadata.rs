@@ -1,8 +1,8 @@
 //! Metadata (3), versions 0–13: brokers, controller, topics and leaders.
 //!
-//! All topics: an empty list in version 0, null from 1 on. By id from 12 on. An unknown topic is
-//! created if client (from 4 on) and cluster allow it, and is still unknown in that first answer, as
-//! in KRaft.
+//! An empty list (version 0) or null (from version 1) requests all topics; topics by id from version 12. An
+//! unknown topic is created if both the client (from version 4) and the cluster allow it; as in KRaft, that
+//! first response still reports it as unknown.
 
 use ottla_protocol::ErrorCode;
 use ottla_protocol::messages::metadata::{
@@ -10,18 +10,18 @@ use ottla_protocol::messages::metadata::{
     MetadataResponsePartition, MetadataResponseTopic,
 };
 
-use super::{Call, Serve, Served};
-use crate::fault::Target;
-use crate::state::{ClusterState, NO_LEADER, NewTopic, Topic, TopicConfig, check_name};
+use super::{HandlerResult, RequestContext, RequestHandler};
+use crate::fault::FaultTarget;
+use crate::state::{ClusterState, NO_LEADER, NewTopic, Topic, TopicConfig, validate_topic_name};
 
-/// Every operation on a topic, and on the cluster, as bits: the mock has no authorizer.
+/// All operations on a topic and on the cluster, as bits: the mock has no authorizer.
 const TOPIC_OPERATIONS: i32 = 0b1101_1111_1000;
 const CLUSTER_OPERATIONS: i32 = 0b1_1111_1010_0000;
 
-impl Serve for MetadataRequest {
-    fn targets(&self, version: i16, state: &ClusterState) -> Vec<Target> {
-        let whole = |topic: String| Target { topic, partition: None };
-        match self.wanted(version) {
+impl RequestHandler for MetadataRequest {
+    fn targets(&self, version: i16, state: &ClusterState) -> Vec<FaultTarget> {
+        let whole = |topic: String| FaultTarget { topic, partition: None };
+        match requested_topics(self, version) {
             None => state.topics().map(|(name, _)| whole(name.to_owned())).collect(),
             Some(topics) => {
                 let by_id = |t: &MetadataRequestTopic| state.topic_name("", t.topic_id, true).ok();
@@ -30,22 +30,22 @@ impl Serve for MetadataRequest {
         }
     }
 
-    fn serve(&self, call: &mut Call<'_>) -> Served<MetadataResponse> {
+    fn handle(&self, context: &mut RequestContext<'_>) -> HandlerResult<MetadataResponse> {
         let mut response = MetadataResponse::default();
-        if call.version >= 13
-            && let Some((_, code)) = call.errors.iter().find(|(_, c)| *c == ErrorCode::RebootstrapRequired)
+        if context.version >= 13
+            && let Some((_, code)) = context.errors.iter().find(|(_, c)| *c == ErrorCode::RebootstrapRequired)
         {
             response.error_code = code.code();
-            return Served::Answer(response);
+            return HandlerResult::Response(response);
         }
-        response.topics = match self.wanted(call.version) {
+        response.topics = match requested_topics(self, context.version) {
             None => {
-                let names: Vec<String> = call.state.topics().map(|(name, _)| name.to_owned()).collect();
-                names.iter().map(|name| self.named(call, name)).collect()
+                let names: Vec<String> = context.state.topics().map(|(name, _)| name.to_owned()).collect();
+                names.iter().map(|name| topic_by_name(self, context, name)).collect()
             }
-            Some(topics) => topics.iter().map(|topic| self.one(call, topic)).collect(),
+            Some(topics) => topics.iter().map(|topic| describe_requested(self, context, topic)).collect(),
         };
-        let state = &*call.state;
+        let state = &*context.state;
         response.cluster_id = Some(state.cluster_id.clone());
         response.controller_id = state.controller;
         response.brokers = state
@@ -60,7 +60,7 @@ impl Serve for MetadataRequest {
         if self.include_cluster_authorized_operations {
             response.cluster_authorized_operations = CLUSTER_OPERATIONS;
         }
-        Served::Answer(response)
+        HandlerResult::Response(response)
     }
 
     fn throttle_time(response: &mut MetadataResponse) -> Option<&mut i32> {
@@ -68,70 +68,72 @@ impl Serve for MetadataRequest {
     }
 }
 
-trait Parts {
-    fn wanted(&self, version: i16) -> Option<&[MetadataRequestTopic]>;
-    fn one(&self, call: &mut Call<'_>, topic: &MetadataRequestTopic) -> MetadataResponseTopic;
-    fn named(&self, call: &mut Call<'_>, name: &str) -> MetadataResponseTopic;
+/// The requested topics; `None` means all.
+fn requested_topics(request: &MetadataRequest, version: i16) -> Option<&[MetadataRequestTopic]> {
+    request.topics.as_deref().filter(|topics| version > 0 || !topics.is_empty())
 }
 
-impl Parts for MetadataRequest {
-    /// The topics asked for; `None` for all.
-    fn wanted(&self, version: i16) -> Option<&[MetadataRequestTopic]> {
-        self.topics.as_deref().filter(|topics| version > 0 || !topics.is_empty())
-    }
-
-    fn one(&self, call: &mut Call<'_>, topic: &MetadataRequestTopic) -> MetadataResponseTopic {
-        match &topic.name {
-            Some(name) => self.named(call, name),
-            None => match call.state.topic_name("", topic.topic_id, true) {
-                // Kafka names topics by id from version 12 on, although the field is older.
-                Ok(name) if call.version >= 12 => self.named(call, &name),
-                found => MetadataResponseTopic {
-                    error_code: found.err().unwrap_or(ErrorCode::InvalidRequest).code(),
-                    name: (call.version < 12).then(String::new),
-                    topic_id: topic.topic_id,
-                    ..MetadataResponseTopic::default()
-                },
+fn describe_requested(
+    request: &MetadataRequest,
+    context: &mut RequestContext<'_>,
+    topic: &MetadataRequestTopic,
+) -> MetadataResponseTopic {
+    match &topic.name {
+        Some(name) => topic_by_name(request, context, name),
+        None => match context.state.topic_name("", topic.topic_id, true) {
+            // The field exists since version 10, but Kafka resolves ids only from version 12.
+            Ok(name) if context.version >= 12 => topic_by_name(request, context, &name),
+            found => MetadataResponseTopic {
+                error_code: found.err().unwrap_or(ErrorCode::InvalidRequest).code(),
+                name: (context.version < 12).then(String::new),
+                topic_id: topic.topic_id,
+                ..MetadataResponseTopic::default()
             },
-        }
+        },
     }
+}
 
-    fn named(&self, call: &mut Call<'_>, name: &str) -> MetadataResponseTopic {
-        let refused = |code: ErrorCode| MetadataResponseTopic {
-            error_code: code.code(),
-            name: Some(name.to_owned()),
-            ..MetadataResponseTopic::default()
-        };
-        if let Err(code) = call.check_fault(name, None) {
-            return refused(code);
-        }
-        let allowed = call.version < 4 || self.allow_auto_topic_creation;
-        match call.state.topic(name) {
-            Some(topic) => {
-                let mut found = describe(call.state, name, topic);
-                for (_, index) in call.omitted.iter().filter(|(on, _)| on.covers(name, None)) {
-                    found.partitions.retain(|partition| partition.partition_index != *index);
-                }
-                if self.include_topic_authorized_operations {
-                    found.topic_authorized_operations = TOPIC_OPERATIONS;
-                }
-                found
+fn topic_by_name(
+    request: &MetadataRequest,
+    context: &mut RequestContext<'_>,
+    name: &str,
+) -> MetadataResponseTopic {
+    let rejected = |code: ErrorCode| MetadataResponseTopic {
+        error_code: code.code(),
+        name: Some(name.to_owned()),
+        ..MetadataResponseTopic::default()
+    };
+    if let Err(code) = context.check_fault(name, None) {
+        return rejected(code);
+    }
+    let allowed = context.version < 4 || request.allow_auto_topic_creation;
+    match context.state.topic(name) {
+        Some(topic) => {
+            let mut found = describe(context.state, name, topic);
+            for (_, index) in context.omitted.iter().filter(|(on, _)| on.covers(name, None)) {
+                found.partitions.retain(|partition| partition.partition_index != *index);
             }
-            None if allowed && call.state.config.auto_create_topics => refused(auto_create(call, name)),
-            None => refused(check_name(name).err().map_or(ErrorCode::UnknownTopicOrPartition, |r| r.code)),
+            if request.include_topic_authorized_operations {
+                found.topic_authorized_operations = TOPIC_OPERATIONS;
+            }
+            found
+        }
+        None if allowed && context.state.config.auto_create_topics => rejected(auto_create(context, name)),
+        None => {
+            rejected(validate_topic_name(name).err().map_or(ErrorCode::UnknownTopicOrPartition, |r| r.code))
         }
     }
 }
 
-fn auto_create(call: &mut Call<'_>, name: &str) -> ErrorCode {
+fn auto_create(context: &mut RequestContext<'_>, name: &str) -> ErrorCode {
     let config = TopicConfig::new([]).unwrap_or_default();
     let new = NewTopic { name, partitions: -1, replication: -1, assignments: None, config };
-    match call.state.create_topic(new) {
+    match context.state.create_topic(new) {
         Ok(_) => {
-            call.changed = true;
+            context.changed = true;
             ErrorCode::UnknownTopicOrPartition
         }
-        Err(refusal) => refusal.code,
+        Err(error) => error.code,
     }
 }
 

@@ -1,7 +1,7 @@
-//! The APIs that the mock serves: one file each, a plain function from a request and the state to a
-//! response. A new API is a file here and a row in the table below.
+//! The APIs that the mock supports: one file each, a function from a request and the state to a response.
+//! To add an API, add a file here and a row to `supported_apis!`.
 //!
-//! A handler that has to wait (Fetch, JoinGroup, SyncGroup) says until when and is called again.
+//! A handler that must wait (Fetch, JoinGroup, SyncGroup) returns a deadline and is called again.
 
 pub(crate) mod api_versions;
 mod consumer_group_describe;
@@ -19,13 +19,13 @@ mod describe_quorum;
 mod fetch;
 mod find_coordinator;
 mod heartbeat;
-mod hints;
 mod init_producer_id;
 mod join_group;
 mod leave_group;
 mod list_groups;
 mod list_offsets;
 mod metadata;
+mod node_endpoints;
 mod offset_commit;
 mod offset_delete;
 mod offset_fetch;
@@ -41,121 +41,125 @@ use ottla_protocol::{ApiKey, ErrorCode, Request};
 use tokio::sync::oneshot::Receiver;
 use tokio::time::Instant;
 
-use self::fetch::Fetching;
+use self::fetch::FetchContext;
 use crate::config::{ApiLimit, MockConfig};
-use crate::fault::{Match, Target};
+use crate::fault::{FaultTarget, Match};
 use crate::group::Group;
-use crate::group::classic::{Joined, Synced};
-use crate::log::{Checked, Refused};
+use crate::group::classic::{JoinGroupResult, SyncGroupResult};
+use crate::log::{AppendError, ValidatedBatch};
 use crate::session::Session;
 use crate::state::ClusterState;
 
-/// How long a request waits for a group in which nothing happens by itself.
-const LOOK_AGAIN: Duration = Duration::from_secs(1);
+/// How long a request waits for a group that has no deadline.
+const RECHECK_INTERVAL: Duration = Duration::from_secs(1);
 
-/// What a handler makes of a request.
+/// The result of a handler.
 #[derive(Debug)]
-pub(crate) enum Served<R> {
-    /// This is the answer.
-    Answer(R),
-    /// No answer is wanted.
-    Nothing,
-    /// The connection ends.
+pub(crate) enum HandlerResult<R> {
+    /// Send this response.
+    Response(R),
+    /// Send no response, as for `acks=0`.
+    NoResponse,
+    /// Close the connection.
     Close,
-    /// There is no answer yet: ask again when the state has changed, or at this moment.
-    Until(Instant),
+    /// Call the handler again once the state has changed, or at this time.
+    WaitUntil(Instant),
 }
 
-/// What a request that waits remembers until it is asked again.
+/// What a waiting request keeps between the calls of its handler.
 #[derive(Debug, Default)]
 pub(crate) enum Pending {
     #[default]
     Nothing,
-    Fetch(Box<Fetching>),
-    Join(Receiver<Joined>),
-    Sync(Receiver<Synced>),
+    Fetch(Box<FetchContext>),
+    Join(Receiver<JoinGroupResult>),
+    Sync(Receiver<SyncGroupResult>),
 }
 
-/// A request on its way through its handler.
+/// A request with everything that its handler may use.
 #[derive(Debug)]
-pub(crate) struct Call<'a> {
+pub(crate) struct RequestContext<'a> {
     pub(crate) state: &'a mut ClusterState,
     pub(crate) session: &'a mut Session,
     pub(crate) broker: i32,
     pub(crate) version: i16,
     pub(crate) client_id: Option<&'a str>,
-    /// The broker's clock, in milliseconds since 1970.
+    /// Wall-clock time, in milliseconds since 1970.
     pub(crate) now: i64,
-    /// The same for what takes time.
+    /// Monotonic time, for timeouts.
     pub(crate) clock: Instant,
-    /// When the request came.
+    /// When the request arrived.
     pub(crate) arrived: Instant,
     pub(crate) pending: &'a mut Pending,
-    /// What [`Serve::check_records`] found.
-    pub(crate) checked: &'a [Result<Checked, Refused>],
-    /// Errors that faults put into the answer.
+    /// The result of [`RequestHandler::validate_records`].
+    pub(crate) validated: &'a [Result<ValidatedBatch, AppendError>],
+    /// Injected errors; the request or its part is not applied.
     pub(crate) errors: &'a [(Match, ErrorCode)],
-    /// Those that come although what was asked for was done.
-    pub(crate) late_errors: &'a [(Match, ErrorCode)],
-    /// Partitions that faults leave out of a Metadata response.
+    /// Injected errors; the request is applied all the same.
+    pub(crate) errors_after_handling: &'a [(Match, ErrorCode)],
+    /// Partitions that faults omit from a Metadata response.
     pub(crate) omitted: &'a [(Match, i32)],
-    /// Whose fetched records a fault damages.
+    /// The partitions whose fetched records a fault corrupts.
     pub(crate) corrupt: Option<&'a Match>,
-    /// Whether that happened.
+    /// Whether the handler corrupted any records.
     pub(crate) corrupted: bool,
-    /// Whether something changed that others wait for.
+    /// Whether the handler changed state that other requests may wait for.
     pub(crate) changed: bool,
 }
 
-impl Call<'_> {
-    /// Fails if a fault wants an error at this topic or partition.
+impl RequestContext<'_> {
+    /// Returns the injected error for a topic or partition.
     pub(crate) fn check_fault(&self, topic: &str, partition: Option<i32>) -> Result<(), ErrorCode> {
         fault_at(self.errors, topic, partition)
     }
 
-    /// Fails if a fault wants an error at this topic or partition although its part was applied.
-    pub(crate) fn check_late_fault(&self, topic: &str, partition: Option<i32>) -> Result<(), ErrorCode> {
-        fault_at(self.late_errors, topic, partition)
+    /// Returns the injected error for a topic or partition that was already applied.
+    pub(crate) fn check_fault_after_handling(
+        &self,
+        topic: &str,
+        partition: Option<i32>,
+    ) -> Result<(), ErrorCode> {
+        fault_at(self.errors_after_handling, topic, partition)
     }
 
-    /// The error that a fault wants for the request as a whole although it was applied.
-    pub(crate) fn late_fault(&self) -> Result<(), ErrorCode> {
-        self.late_errors.first().map_or(Ok(()), |(_, code)| Err(*code))
+    /// Returns the first injected error for a request that was already applied.
+    pub(crate) fn check_any_fault_after_handling(&self) -> Result<(), ErrorCode> {
+        self.errors_after_handling.first().map_or(Ok(()), |(_, code)| Err(*code))
     }
 
-    /// The error that a fault wants for the request as a whole.
-    pub(crate) fn whole_fault(&self) -> Result<(), ErrorCode> {
+    /// Returns the first injected error, whatever it targets: for APIs with one error per request.
+    pub(crate) fn check_any_fault(&self) -> Result<(), ErrorCode> {
         self.errors.first().map_or(Ok(()), |(_, code)| Err(*code))
     }
 
-    /// The error that a fault wants for the request as a whole and not for a topic in it.
-    pub(crate) fn request_fault(&self) -> Result<(), ErrorCode> {
+    /// Returns the first injected error that targets the whole request, not a topic or partition.
+    pub(crate) fn check_request_fault(&self) -> Result<(), ErrorCode> {
         let whole = |on: &Match| on.topic.is_none() && on.partition.is_none();
         self.errors.iter().find(|(on, _)| whole(on)).map_or(Ok(()), |(_, code)| Err(*code))
     }
 
-    /// Fails unless this broker coordinates the group; then brings the group up to the present.
+    /// Fails unless this broker coordinates the group; handles the group's passed deadlines.
     pub(crate) fn enter_group(&mut self, group: &str) -> Result<(), ErrorCode> {
         self.state.check_coordinator(group, self.broker, self.clock)?;
         self.changed |= self.state.groups.advance(group, self.clock);
         Ok(())
     }
 
-    /// When something happens in a group by itself: for a request that waits for that.
-    pub(crate) fn group_due(&self, group: &str) -> Instant {
-        let due = self.state.groups.get(group).and_then(Group::next_due);
-        due.unwrap_or(self.clock + LOOK_AGAIN)
+    /// The time at which a request that waits for a group is handled again.
+    pub(crate) fn group_deadline(&self, group: &str) -> Instant {
+        let due = self.state.groups.get(group).and_then(Group::next_deadline);
+        due.unwrap_or(self.clock + RECHECK_INTERVAL)
     }
 
-    /// The client's address, as groups show it.
+    /// The client's address, as Kafka shows it in group descriptions.
     pub(crate) fn client_host(&self) -> String {
         format!("/{}", self.state.config.host)
     }
 
-    /// Fails on a broker that may not change topics because it is not the controller.
+    /// Fails with NOT_CONTROLLER if only the controller may change topics and this broker is not it.
     pub(crate) fn check_controller(&self) -> Result<(), ErrorCode> {
-        let elsewhere = self.state.config.controller_only && self.state.controller != self.broker;
-        if elsewhere { Err(ErrorCode::NotController) } else { Ok(()) }
+        let is_follower = self.state.config.controller_only && self.state.controller != self.broker;
+        if is_follower { Err(ErrorCode::NotController) } else { Ok(()) }
     }
 }
 
@@ -166,33 +170,33 @@ fn fault_at(errors: &[(Match, ErrorCode)], topic: &str, partition: Option<i32>) 
     }
 }
 
-/// A request that the mock serves.
-pub(crate) trait Serve: Request + Sync {
-    /// What the request concerns, for faults that are for one topic or partition.
-    fn targets(&self, _version: i16, _state: &ClusterState) -> Vec<Target> {
+/// A request that the mock handles.
+pub(crate) trait RequestHandler: Request + Sync {
+    /// The topics and partitions of the request, matched against faults.
+    fn targets(&self, _version: i16, _state: &ClusterState) -> Vec<FaultTarget> {
         Vec::new()
     }
 
-    /// Checks the records in the request, partition by partition; done before the state is locked.
-    fn check_records(&self, _version: i16) -> Vec<Result<Checked, Refused>> {
+    /// Validates the request's records, one result per partition; runs before the state is locked.
+    fn validate_records(&self, _version: i16) -> Vec<Result<ValidatedBatch, AppendError>> {
         Vec::new()
     }
 
-    /// Handles the request. It is called again after [`Served::Until`].
-    fn serve(&self, call: &mut Call<'_>) -> Served<Self::Response>;
+    /// Handles the request. Called again after [`HandlerResult::WaitUntil`].
+    fn handle(&self, context: &mut RequestContext<'_>) -> HandlerResult<Self::Response>;
 
-    /// Where the response says for how long the client is to hold back, if it does.
+    /// The response's `throttle_time_ms`, if it has one.
     fn throttle_time(_response: &mut Self::Response) -> Option<&mut i32> {
         None
     }
 }
 
-macro_rules! served {
+macro_rules! supported_apis {
     ($($api:ident: $module:ident::$request:ident;)*) => {
-        /// Every API that the mock serves.
-        const SERVED: &[ApiKey] = &[$(ApiKey::$api,)*];
+        /// Every API that the mock supports.
+        const SUPPORTED_APIS: &[ApiKey] = &[$(ApiKey::$api,)*];
 
-        /// Runs a generic async function for the request type of an API; `None` if it is not served.
+        /// Runs a generic async function for the request type of an API; `None` if unsupported.
         macro_rules! with_request_type {
             ($key:expr, $run:ident, $args:expr) => {
                 match $key {
@@ -206,7 +210,7 @@ macro_rules! served {
     };
 }
 
-served! {
+supported_apis! {
     Produce: produce::ProduceRequest;
     Fetch: fetch::FetchRequest;
     ListOffsets: list_offsets::ListOffsetsRequest;
@@ -239,9 +243,9 @@ served! {
     ConsumerGroupDescribe: consumer_group_describe::ConsumerGroupDescribeRequest;
 }
 
-/// The versions that a cluster serves of an API; `None` if it does not serve it.
-pub(crate) fn served_versions(config: &MockConfig, api: ApiKey) -> Option<(i16, i16)> {
-    if !SERVED.contains(&api) {
+/// The versions of an API that a cluster supports; `None` if it does not support the API.
+pub(crate) fn supported_versions(config: &MockConfig, api: ApiKey) -> Option<(i16, i16)> {
+    if !SUPPORTED_APIS.contains(&api) {
         return None;
     }
     let (min, max) = (api.versions().0, api.client_max());

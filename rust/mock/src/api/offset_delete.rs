@@ -1,31 +1,32 @@
-//! OffsetDelete (47), version 0: delete offsets of topics that the group does not consume.
+//! OffsetDelete (47), version 0: delete offsets of topics that the group does not subscribe to.
 
 use ottla_protocol::ErrorCode;
 use ottla_protocol::messages::offset_delete::{
     OffsetDeleteRequest, OffsetDeleteResponse, OffsetDeleteResponsePartition, OffsetDeleteResponseTopic,
 };
 
-use super::{Call, Serve, Served};
-use crate::fault::Target;
+use super::{HandlerResult, RequestContext, RequestHandler};
+use crate::fault::FaultTarget;
 use crate::state::ClusterState;
 
-impl Serve for OffsetDeleteRequest {
-    fn targets(&self, _version: i16, _state: &ClusterState) -> Vec<Target> {
-        let of = |topic: &str, index| Target { topic: topic.to_owned(), partition: Some(index) };
+impl RequestHandler for OffsetDeleteRequest {
+    fn targets(&self, _version: i16, _state: &ClusterState) -> Vec<FaultTarget> {
+        let of = |topic: &str, index| FaultTarget { topic: topic.to_owned(), partition: Some(index) };
         let topics = self.topics.iter();
         topics.flat_map(|t| t.partitions.iter().map(|p| of(&t.name, p.partition_index))).collect()
     }
 
-    fn serve(&self, call: &mut Call<'_>) -> Served<OffsetDeleteResponse> {
+    fn handle(&self, context: &mut RequestContext<'_>) -> HandlerResult<OffsetDeleteResponse> {
         let mut response = OffsetDeleteResponse::default();
-        if let Err(code) = check(&self.group_id, call) {
+        if let Err(code) = check(&self.group_id, context) {
             response.error_code = code.code();
-            return Served::Answer(response);
+            return HandlerResult::Response(response);
         }
         for topic in &self.topics {
             let partitions = topic.partitions.iter().map(|partition| {
                 let index = partition.partition_index;
-                let code = delete(&self.group_id, &topic.name, index, call).err().unwrap_or(ErrorCode::None);
+                let code =
+                    delete(&self.group_id, &topic.name, index, context).err().unwrap_or(ErrorCode::None);
                 OffsetDeleteResponsePartition { partition_index: index, error_code: code.code() }
             });
             response.topics.push(OffsetDeleteResponseTopic {
@@ -33,7 +34,7 @@ impl Serve for OffsetDeleteRequest {
                 name: topic.name.clone(),
             });
         }
-        Served::Answer(response)
+        HandlerResult::Response(response)
     }
 
     fn throttle_time(response: &mut OffsetDeleteResponse) -> Option<&mut i32> {
@@ -41,19 +42,24 @@ impl Serve for OffsetDeleteRequest {
     }
 }
 
-fn check(group: &str, call: &mut Call<'_>) -> Result<(), ErrorCode> {
-    call.request_fault()?;
-    call.enter_group(group)?;
-    call.state.groups.get(group).ok_or(ErrorCode::GroupIdNotFound)?.check_delete_offsets()
+fn check(group: &str, context: &mut RequestContext<'_>) -> Result<(), ErrorCode> {
+    context.check_request_fault()?;
+    context.enter_group(group)?;
+    context.state.groups.get(group).ok_or(ErrorCode::GroupIdNotFound)?.check_delete_offsets()
 }
 
-fn delete(group: &str, topic: &str, partition: i32, call: &mut Call<'_>) -> Result<(), ErrorCode> {
-    call.check_fault(topic, Some(partition))?;
-    call.state.partition(topic, partition)?;
-    let group = call.state.groups.get_mut(group).ok_or(ErrorCode::GroupIdNotFound)?;
+fn delete(
+    group: &str,
+    topic: &str,
+    partition: i32,
+    context: &mut RequestContext<'_>,
+) -> Result<(), ErrorCode> {
+    context.check_fault(topic, Some(partition))?;
+    context.state.partition(topic, partition)?;
+    let group = context.state.groups.get_mut(group).ok_or(ErrorCode::GroupIdNotFound)?;
     if group.subscribes_to(topic) {
         return Err(ErrorCode::GroupSubscribedToTopic);
     }
     group.offsets.delete(topic, partition);
-    call.check_late_fault(topic, Some(partition))
+    context.check_fault_after_handling(topic, Some(partition))
 }

@@ -1,8 +1,8 @@
-//! OffsetFetch (9), versions 1–10: how far groups have come.
+//! OffsetFetch (9), versions 1–10: the committed offsets of groups.
 //!
-//! All partitions of a group from 2 on, leader epochs from 5, offsets that a transaction holds back from
-//! 7 (`require_stable`), many groups at once from 8, members of KIP-848's groups from 9, topics by id
-//! from 10. A partition without an offset has -1 and no error.
+//! All partitions of a group from version 2, leader epochs from 5, `require_stable` from 7, several groups
+//! per request from 8, KIP-848 members from 9, topics by id from 10. A partition without a committed offset
+//! has offset -1 and no error.
 
 use std::collections::BTreeMap;
 
@@ -14,35 +14,37 @@ use ottla_protocol::messages::offset_fetch::{
 };
 use ottla_protocol::wire::Uuid;
 
-use super::{Call, Serve, Served};
-use crate::fault::Target;
-use crate::group::{CommittedOffset, Committer, Group};
+use super::{HandlerResult, RequestContext, RequestHandler};
+use crate::fault::FaultTarget;
+use crate::group::{CommittedOffset, Group, MemberIdentity};
 use crate::state::ClusterState;
 
-const MANY: i16 = 8;
+const BATCHED: i16 = 8;
 const BY_ID: i16 = 10;
-/// The first version that has an error for the request as a whole.
+/// The first version with an error code for the whole request.
 const WHOLE_ERROR: i16 = 2;
 
-impl Serve for OffsetFetchRequest {
-    fn targets(&self, version: i16, state: &ClusterState) -> Vec<Target> {
+impl RequestHandler for OffsetFetchRequest {
+    fn targets(&self, version: i16, state: &ClusterState) -> Vec<FaultTarget> {
         let mut targets = Vec::new();
         for topic in groups(self, version).into_iter().filter_map(|group| group.topics).flatten() {
             let Ok(name) = state.topic_name(&topic.name, topic.topic_id, version >= BY_ID) else { continue };
             let partitions = topic.partition_indexes.iter().map(|index| Some(*index));
-            targets.extend(partitions.map(|partition| Target { topic: name.clone(), partition }));
+            targets.extend(partitions.map(|partition| FaultTarget { topic: name.clone(), partition }));
         }
         targets
     }
 
-    fn serve(&self, call: &mut Call<'_>) -> Served<OffsetFetchResponse> {
-        let groups: Vec<_> =
-            groups(self, call.version).iter().map(|group| fetch(group, self.require_stable, call)).collect();
-        if call.version >= MANY {
-            return Served::Answer(OffsetFetchResponse { groups, ..OffsetFetchResponse::default() });
+    fn handle(&self, context: &mut RequestContext<'_>) -> HandlerResult<OffsetFetchResponse> {
+        let groups: Vec<_> = groups(self, context.version)
+            .iter()
+            .map(|group| fetch(group, self.require_stable, context))
+            .collect();
+        if context.version >= BATCHED {
+            return HandlerResult::Response(OffsetFetchResponse { groups, ..OffsetFetchResponse::default() });
         }
         let group = groups.into_iter().next().unwrap_or_default();
-        Served::Answer(build_single(self, group, call.version))
+        HandlerResult::Response(build_single(self, group, context.version))
     }
 
     fn throttle_time(response: &mut OffsetFetchResponse) -> Option<&mut i32> {
@@ -50,9 +52,9 @@ impl Serve for OffsetFetchRequest {
     }
 }
 
-/// The groups of a request of any version, in the newest form.
+/// Converts a request of any version to the newest form, a list of groups.
 fn groups(request: &OffsetFetchRequest, version: i16) -> Vec<OffsetFetchRequestGroup> {
-    if version >= MANY {
+    if version >= BATCHED {
         return request.groups.clone();
     }
     let topics = request.topics.as_ref().map(|topics| {
@@ -67,22 +69,26 @@ fn groups(request: &OffsetFetchRequest, version: i16) -> Vec<OffsetFetchRequestG
     vec![OffsetFetchRequestGroup { group_id, topics, ..OffsetFetchRequestGroup::default() }]
 }
 
-fn fetch(wanted: &OffsetFetchRequestGroup, stable: bool, call: &mut Call<'_>) -> OffsetFetchResponseGroup {
-    let group_id = wanted.group_id.clone();
-    let checked = check(wanted, call);
+fn fetch(
+    requested: &OffsetFetchRequestGroup,
+    stable: bool,
+    context: &mut RequestContext<'_>,
+) -> OffsetFetchResponseGroup {
+    let group_id = requested.group_id.clone();
+    let checked = check(requested, context);
     if let Err(code) = checked {
         return OffsetFetchResponseGroup { group_id, error_code: code.code(), topics: Vec::new() };
     }
-    let group = call.state.groups.get(&wanted.group_id);
-    let topics = match &wanted.topics {
+    let group = context.state.groups.get(&requested.group_id);
+    let topics = match &requested.topics {
         Some(topics) => topics.clone(),
-        None => committed(group, call.state),
+        None => committed(group, context.state),
     };
     let topics = topics.into_iter().map(|topic| {
-        let name = call.state.topic_name(&topic.name, topic.topic_id, call.version >= BY_ID);
+        let name = context.state.topic_name(&topic.name, topic.topic_id, context.version >= BY_ID);
         let partitions = topic.partition_indexes.iter().map(|index| {
             let found = name.as_deref().map_err(|code| *code).and_then(|name| {
-                call.check_fault(name, Some(*index))?;
+                context.check_fault(name, Some(*index))?;
                 look_up(group, name, *index, stable)
             });
             build_partition(*index, found)
@@ -93,18 +99,18 @@ fn fetch(wanted: &OffsetFetchRequestGroup, stable: bool, call: &mut Call<'_>) ->
     OffsetFetchResponseGroup { group_id, error_code: 0, topics: topics.collect() }
 }
 
-fn check(wanted: &OffsetFetchRequestGroup, call: &mut Call<'_>) -> Result<(), ErrorCode> {
-    call.request_fault()?;
-    call.enter_group(&wanted.group_id)?;
-    let Some(group) = call.state.groups.get(&wanted.group_id) else { return Ok(()) };
-    if wanted.member_id.is_none() && wanted.member_epoch < 0 {
+fn check(requested: &OffsetFetchRequestGroup, context: &mut RequestContext<'_>) -> Result<(), ErrorCode> {
+    context.check_request_fault()?;
+    context.enter_group(&requested.group_id)?;
+    let Some(group) = context.state.groups.get(&requested.group_id) else { return Ok(()) };
+    if requested.member_id.is_none() && requested.member_epoch < 0 {
         return Ok(());
     }
-    let member_id = wanted.member_id.as_deref().unwrap_or_default();
-    group.check_fetch(Committer { member_id, instance_id: None, epoch: wanted.member_epoch })
+    let member_id = requested.member_id.as_deref().unwrap_or_default();
+    group.check_fetch(MemberIdentity { member_id, instance_id: None, epoch: requested.member_epoch })
 }
 
-/// All partitions that the group has an offset of.
+/// All partitions for which the group has a committed offset.
 fn committed(group: Option<&Group>, state: &ClusterState) -> Vec<OffsetFetchRequestTopics> {
     let Some(group) = group else { return Vec::new() };
     let topic = |(name, offsets): (&String, &BTreeMap<i32, CommittedOffset>)| OffsetFetchRequestTopics {
@@ -142,7 +148,7 @@ fn build_partition(
     }
 }
 
-/// The answer about one group, as older versions have it.
+/// The response of older versions, which describes one group.
 fn build_single(
     request: &OffsetFetchRequest,
     group: OffsetFetchResponseGroup,
@@ -163,13 +169,13 @@ fn build_single(
     if version >= WHOLE_ERROR {
         response.error_code = group.error_code;
     } else if group.error_code != 0 {
-        let refused = |index: &i32| OffsetFetchResponsePartition {
+        let rejected = |index: &i32| OffsetFetchResponsePartition {
             error_code: group.error_code,
             ..partition(build_partition(*index, Ok(None)))
         };
         let topics = request.topics.iter().flatten().map(|topic| OffsetFetchResponseTopic {
             name: topic.name.clone(),
-            partitions: topic.partition_indexes.iter().map(refused).collect(),
+            partitions: topic.partition_indexes.iter().map(rejected).collect(),
         });
         response.topics = topics.collect();
     }

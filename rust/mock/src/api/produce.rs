@@ -1,7 +1,7 @@
 //! Produce (0), versions 3–13: append one batch per partition.
 //!
-//! Topics by id from 13 on. With `acks=0` there is no answer, and an error ends the connection.
-//! From 10 on NOT_LEADER_OR_FOLLOWER comes with the new leader and its address (KIP-951).
+//! Topics by id from version 13. With `acks=0` there is no response, and an error closes the connection. From
+//! version 10, NOT_LEADER_OR_FOLLOWER names the new leader and its address (KIP-951).
 
 use ottla_protocol::ErrorCode;
 use ottla_protocol::messages::produce::{
@@ -9,67 +9,72 @@ use ottla_protocol::messages::produce::{
     TopicProduceResponse,
 };
 
-use super::hints::Hints;
-use super::{Call, Serve, Served};
-use crate::fault::Target;
-use crate::log::{self, AppendRules, Appended, Checked, Refused};
+use super::node_endpoints::NodeEndpoints;
+use super::{HandlerResult, RequestContext, RequestHandler};
+use crate::fault::FaultTarget;
+use crate::log::{self, AppendError, AppendInfo, AppendRules, ValidatedBatch};
 use crate::state::ClusterState;
 
 const BY_ID: i16 = 13;
-const HINTS: i16 = 10;
+const CURRENT_LEADER: i16 = 10;
 
-impl Serve for ProduceRequest {
-    fn targets(&self, version: i16, state: &ClusterState) -> Vec<Target> {
+impl RequestHandler for ProduceRequest {
+    fn targets(&self, version: i16, state: &ClusterState) -> Vec<FaultTarget> {
         let mut targets = Vec::new();
         for topic in &self.topic_data {
             let Ok(name) = state.topic_name(&topic.name, topic.topic_id, version >= BY_ID) else { continue };
             let partitions = topic.partition_data.iter().map(|p| Some(p.index));
-            targets.extend(partitions.map(|partition| Target { topic: name.clone(), partition }));
+            targets.extend(partitions.map(|partition| FaultTarget { topic: name.clone(), partition }));
         }
         targets
     }
 
-    fn check_records(&self, version: i16) -> Vec<Result<Checked, Refused>> {
+    fn validate_records(&self, version: i16) -> Vec<Result<ValidatedBatch, AppendError>> {
         let partitions = self.topic_data.iter().flat_map(|topic| &topic.partition_data);
-        partitions.map(|data| log::check(data.records.as_ref(), version)).collect()
+        partitions.map(|data| log::validate(data.records.as_ref(), version)).collect()
     }
 
-    fn serve(&self, call: &mut Call<'_>) -> Served<ProduceResponse> {
-        let mut hints = Hints::default();
+    fn handle(&self, context: &mut RequestContext<'_>) -> HandlerResult<ProduceResponse> {
+        let mut node_endpoints = NodeEndpoints::default();
         let mut failed = false;
         let mut response = ProduceResponse::default();
-        let mut checked = call.checked.iter();
+        let mut checked = context.validated.iter();
         for topic in &self.topic_data {
-            let name = call.state.topic_name(&topic.name, topic.topic_id, call.version >= BY_ID);
-            let mut answers = Vec::with_capacity(topic.partition_data.len());
+            let name = context.state.topic_name(&topic.name, topic.topic_id, context.version >= BY_ID);
+            let mut responses = Vec::with_capacity(topic.partition_data.len());
             for data in &topic.partition_data {
                 let outcome = match (&name, checked.next()) {
-                    (Ok(name), Some(checked)) => append(call, name, data.index, self.acks, checked),
+                    (Ok(name), Some(checked)) => append(context, name, data.index, self.acks, checked),
                     (Ok(_), None) => Err((ErrorCode::UnknownServerError, "")),
                     (Err(code), _) => Err((*code, "")),
                 };
-                let mut answer = build_partition(data.index, outcome);
+                let mut response = build_partition(data.index, outcome);
                 failed |= outcome.is_err();
                 if let (Ok(name), Err((ErrorCode::NotLeaderOrFollower, _))) = (&name, outcome)
-                    && call.version >= HINTS
-                    && let Some((leader_id, leader_epoch)) = hints.leader(call.state, name, data.index)
+                    && context.version >= CURRENT_LEADER
+                    && let Some((leader_id, leader_epoch)) =
+                        node_endpoints.current_leader(context.state, name, data.index)
                 {
-                    answer.current_leader = LeaderIdAndEpoch { leader_id, leader_epoch };
+                    response.current_leader = LeaderIdAndEpoch { leader_id, leader_epoch };
                 }
-                answers.push(answer);
+                responses.push(response);
             }
             response.responses.push(TopicProduceResponse {
                 name: topic.name.clone(),
                 topic_id: topic.topic_id,
-                partition_responses: answers,
+                partition_responses: responses,
             });
         }
-        response.node_endpoints =
-            hints.into_endpoints(|node_id, host, port, rack| NodeEndpoint { node_id, host, port, rack });
+        response.node_endpoints = node_endpoints.into_response(|node_id, host, port, rack| NodeEndpoint {
+            node_id,
+            host,
+            port,
+            rack,
+        });
         match self.acks {
-            0 if failed => Served::Close,
-            0 => Served::Nothing,
-            _ => Served::Answer(response),
+            0 if failed => HandlerResult::Close,
+            0 => HandlerResult::NoResponse,
+            _ => HandlerResult::Response(response),
         }
     }
 
@@ -79,42 +84,42 @@ impl Serve for ProduceRequest {
 }
 
 fn append(
-    call: &mut Call<'_>,
+    context: &mut RequestContext<'_>,
     topic: &str,
     index: i32,
     acks: i16,
-    checked: &Result<Checked, Refused>,
-) -> Result<Appended, Refused> {
+    checked: &Result<ValidatedBatch, AppendError>,
+) -> Result<AppendInfo, AppendError> {
     let plain = |code: ErrorCode| (code, "");
-    call.check_fault(topic, Some(index)).map_err(plain)?;
+    context.check_fault(topic, Some(index)).map_err(plain)?;
     if !(-1..=1).contains(&acks) {
         return Err(plain(ErrorCode::InvalidRequiredAcks));
     }
-    let checked = checked.as_ref().map_err(|refused| *refused)?;
-    let cluster_max = call.state.config.max_message_bytes;
-    let Some(config) = call.state.topic(topic).map(|topic| &topic.config) else {
+    let checked = checked.as_ref().map_err(|rejected| *rejected)?;
+    let cluster_max = context.state.config.max_message_bytes;
+    let Some(config) = context.state.topic(topic).map(|topic| &topic.config) else {
         return Err(plain(ErrorCode::UnknownTopicOrPartition));
     };
     let mut rules = AppendRules {
         max_message_bytes: config.max_message_bytes(cluster_max),
         leader_epoch: -1,
-        keys_needed: config.is_compacted(),
-        append_time: config.log_append_time().then_some(call.now),
+        requires_keys: config.is_compacted(),
+        append_time: config.log_append_time().then_some(context.now),
     };
     let min_insync = config.min_insync();
-    let partition = call.state.partition_mut(topic, index).map_err(plain)?;
-    partition.check_leader(call.broker, -1).map_err(plain)?;
+    let partition = context.state.partition_mut(topic, index).map_err(plain)?;
+    partition.check_leader(context.broker, -1).map_err(plain)?;
     if acks == -1 && partition.isr.len() < min_insync {
         return Err(plain(ErrorCode::NotEnoughReplicas));
     }
     rules.leader_epoch = partition.leader_epoch;
     let appended = partition.log.append(checked, rules)?;
-    call.changed = true;
-    call.check_late_fault(topic, Some(index)).map_err(plain)?;
+    context.changed = true;
+    context.check_fault_after_handling(topic, Some(index)).map_err(plain)?;
     Ok(appended)
 }
 
-fn build_partition(index: i32, outcome: Result<Appended, Refused>) -> PartitionProduceResponse {
+fn build_partition(index: i32, outcome: Result<AppendInfo, AppendError>) -> PartitionProduceResponse {
     match outcome {
         Ok(appended) => PartitionProduceResponse {
             index,

@@ -1,11 +1,11 @@
-//! Faults as data: a condition on requests, and what happens to a request that meets it.
+//! Faults as data: a condition on requests, and a reaction to the requests that meet it.
 //!
-//! A fault is injected with [`crate::MockCluster::inject`]. Faults are tried in the order of their
-//! injection. Of those with the same kind of reaction and the same target, one request meets only
-//! the first, so that a script of errors is met one request at a time; faults of different kinds or
-//! for different partitions act together.
+//! [`crate::MockCluster::inject`] injects a fault. Faults are tried in the order of their injection. Of
+//! several faults with the same kind of reaction and the same target, a request meets only the first, so
+//! that a script of errors hits one request each. Faults of different kinds or for different partitions act
+//! together.
 
-mod book;
+mod registry;
 
 use std::ops::RangeInclusive;
 use std::time::Duration;
@@ -13,34 +13,34 @@ use std::time::Duration;
 use bytes::Bytes;
 use ottla_protocol::{ApiKey, ErrorCode};
 
-pub(crate) use book::{Arrival, FaultBook, Plan, Target};
+pub(crate) use registry::{FaultPlan, FaultRegistry, FaultTarget, RequestInfo};
 
-/// Something that goes wrong.
+/// A fault: a condition on requests and a reaction to those that meet it.
 #[derive(Debug, Clone)]
 pub struct Fault {
-    /// Which requests.
+    /// The requests that it may hit.
     pub on: Match,
-    /// What happens to them.
+    /// What happens to a request that it hits.
     pub then: Reaction,
-    /// How often, or always.
+    /// The maximum number of hits; `None` means no limit.
     pub times: Option<u64>,
 }
 
 impl Fault {
-    /// A fault that happens always.
+    /// A fault that hits every matching request.
     #[must_use]
     pub fn new(on: Match, then: Reaction) -> Self {
         Self { on, then, times: None }
     }
 
-    /// A fault that happens once.
+    /// A fault that hits one request.
     #[must_use]
     pub fn once(on: Match, then: Reaction) -> Self {
         Self { on, then, times: Some(1) }
     }
 }
 
-/// Which requests a fault is for: those that agree with everything that is set.
+/// A condition on requests: all fields that are set must match.
 #[derive(Debug, Clone, Default)]
 pub struct Match {
     /// Requests to this broker.
@@ -49,58 +49,58 @@ pub struct Match {
     pub api: Option<ApiKey>,
     /// Requests in these versions.
     pub versions: Option<RangeInclusive<i16>>,
-    /// Requests of the client of this name.
+    /// Requests with this client id.
     pub client_id: Option<String>,
-    /// Requests that concern this topic (or, in an [`Reaction::Error`], that topic's part of them).
+    /// Requests with this topic; [`Reaction::Error`] applies to that topic's part only.
     pub topic: Option<String>,
-    /// Requests that concern this partition.
+    /// Requests with this partition.
     pub partition: Option<i32>,
-    /// How many matching requests pass unharmed first.
+    /// The number of matching requests to leave unharmed first.
     pub skip: u64,
 }
 
 impl Match {
-    /// Every request.
+    /// Matches every request.
     #[must_use]
     pub fn any() -> Self {
         Self::default()
     }
 
-    /// Requests of one API.
+    /// Matches the requests of one API.
     #[must_use]
     pub fn api(api: ApiKey) -> Self {
         Self { api: Some(api), ..Self::default() }
     }
 
-    /// The same, to one broker only.
+    /// Restricts the condition to one broker.
     #[must_use]
     pub fn broker(mut self, id: i32) -> Self {
         self.broker = Some(id);
         self
     }
 
-    /// The same, for one topic only.
+    /// Restricts the condition to one topic.
     #[must_use]
     pub fn topic(mut self, topic: impl Into<String>) -> Self {
         self.topic = Some(topic.into());
         self
     }
 
-    /// The same, for one partition only.
+    /// Restricts the condition to one partition.
     #[must_use]
     pub fn partition(mut self, partition: i32) -> Self {
         self.partition = Some(partition);
         self
     }
 
-    /// The same, in some versions only.
+    /// Restricts the condition to a range of versions.
     #[must_use]
     pub fn versions(mut self, versions: RangeInclusive<i16>) -> Self {
         self.versions = Some(versions);
         self
     }
 
-    /// The same, after `count` requests have passed.
+    /// Leaves the first `count` matching requests unharmed.
     #[must_use]
     pub fn skip(mut self, count: u64) -> Self {
         self.skip = count;
@@ -111,47 +111,47 @@ impl Match {
 /// What happens to a request.
 #[derive(Debug, Clone)]
 pub enum Reaction {
-    /// It is refused with this code: at its partitions or topics where it has some, else as a whole.
-    /// What is refused is not applied.
+    /// Respond with this error code, per partition or topic if the response has those, else once. The part
+    /// with the error is not applied.
     Error(ErrorCode),
-    /// It is applied, and its response has this code all the same: a leader that loses its place while
-    /// it waits for its followers answers so, and so does a controller or coordinator that resigns. A
-    /// request that changes nothing is refused, as by [`Reaction::Error`].
+    /// Apply the request, but respond with this error code. A leader does so that loses its leadership
+    /// while it waits for its followers, and a controller or coordinator that resigns. A request that
+    /// changes nothing is rejected, as with [`Reaction::Error`].
     ErrorAfterHandling(ErrorCode),
-    /// The connection ends.
+    /// Close the connection instead of responding.
     Disconnect(When),
-    /// It is held this long and then handled, whether or not the client is still there; what follows
-    /// on the connection waits too.
+    /// Handle the request after this delay, even if the client has disconnected. Later requests on the
+    /// connection wait, too.
     Delay(Duration),
-    /// Its answer carries this `throttle_time_ms`. The broker itself does not hold back.
+    /// Respond with this `throttle_time_ms`. The broker itself does not throttle.
     Throttle(i32),
-    /// It is not handled, and the connection stays open without another answer.
+    /// Never respond again on this connection, and keep it open. The request is not handled.
     Silence,
-    /// The matching partitions get this leader before it is handled.
+    /// Make this broker the leader of the matching partitions, then handle the request.
     MoveLeader {
         /// The new leader.
         to: i32,
     },
-    /// Its Metadata response leaves out this partition of each matching topic, as one from a broker does
-    /// that has not heard of all of a topic yet. Other requests do not count.
+    /// Omit this partition of each matching topic from a Metadata response, as a broker does that does not
+    /// know all of a topic yet. Other requests do not count as hits.
     OmitPartition(i32),
-    /// It is not handled; these bytes go to the socket instead of an answer.
+    /// Send these bytes instead of a response. The request is not handled.
     Bytes(Bytes),
-    /// One bit of the records in its answer is flipped. An answer without records does not count.
+    /// Flip one bit of the records in the response. A response without records does not count as a hit.
     CorruptRecords,
-    /// It is handled, half of its answer is sent, and the connection ends.
+    /// Handle the request, send half of the response, and close the connection.
     TruncateFrame,
 }
 
-/// When a connection ends.
+/// When a fault closes the connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum When {
     /// Nothing of the request is applied.
     BeforeHandling,
-    /// The request is applied and its answer lost.
+    /// The request is applied and its response lost.
     AfterHandling,
 }
 
-/// Names an injected fault.
+/// The id of an injected fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct FaultId(pub u64);

@@ -1,14 +1,14 @@
-//! Groups: who is in them, what they have committed. No I/O and no clock: the time is an argument.
+//! Groups: their members and committed offsets. No I/O and no clock: the time is an argument.
 //!
-//! A group is of the classic kind or of KIP-848's; one that nobody is in may change its kind.
-//! Deadlines are met when somebody looks: [`Groups::advance`] does in their order, and as of their
-//! own times, what had to happen until now, and comes before everything else that asks about a group.
+//! A group is a classic group or a KIP-848 group; an empty group may change its kind. No timer fires:
+//! [`Groups::advance`] handles passed deadlines, in their order and as of their own times, and runs before
+//! every other access to a group.
 //!
-//! Invariant: the kind of a group changes only while nobody is in it.
+//! Invariant: the kind of a group changes only while the group is empty.
 
 pub(crate) mod classic;
 pub(crate) mod consumer;
-pub(crate) mod embedded;
+pub(crate) mod consumer_protocol;
 mod offsets;
 
 use std::collections::BTreeMap;
@@ -29,19 +29,19 @@ pub(crate) struct Group {
     pub(crate) kind: Kind,
 }
 
-/// By which protocol its members come together.
+/// The group protocol, with the group's members.
 #[derive(Debug)]
 pub(crate) enum Kind {
     Classic(Box<ClassicGroup>),
     Consumer(ConsumerGroup),
 }
 
-/// Who commits or fetches offsets, as the request says.
+/// The member that a request claims to come from.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Committer<'a> {
+pub(crate) struct MemberIdentity<'a> {
     pub(crate) member_id: &'a str,
     pub(crate) instance_id: Option<&'a str>,
-    /// The generation or the member's epoch.
+    /// The generation, or the member epoch.
     pub(crate) epoch: i32,
 }
 
@@ -85,7 +85,7 @@ impl Group {
         }
     }
 
-    /// The classic group that this is, or becomes because nobody is in it.
+    /// Returns the classic group; an empty KIP-848 group becomes one.
     pub(crate) fn become_classic(&mut self) -> Option<&mut ClassicGroup> {
         if self.is_empty() && self.consumer().is_some() {
             self.kind = Kind::Classic(Box::default());
@@ -93,7 +93,7 @@ impl Group {
         self.classic_mut()
     }
 
-    /// The KIP-848 group that this is, or becomes because nobody is in it.
+    /// Returns the KIP-848 group; an empty classic group becomes one.
     pub(crate) fn become_consumer(&mut self) -> Option<&mut ConsumerGroup> {
         if self.is_empty() && self.classic().is_some() {
             self.kind = Kind::Consumer(ConsumerGroup::new());
@@ -101,7 +101,7 @@ impl Group {
         self.consumer_mut()
     }
 
-    /// Its state by Kafka's name.
+    /// The name of its state in Kafka.
     pub(crate) fn state(&self) -> &'static str {
         match &self.kind {
             Kind::Classic(group) => group.state().name(),
@@ -109,7 +109,7 @@ impl Group {
         }
     }
 
-    /// Its kind by Kafka's name.
+    /// The name of its kind in Kafka.
     pub(crate) fn kind_name(&self) -> &'static str {
         match &self.kind {
             Kind::Classic(_) => "classic",
@@ -131,11 +131,10 @@ impl Group {
         }
     }
 
-    /// Whether offsets may be committed, and what a commit does beside that: it is as good as a
-    /// heartbeat.
+    /// Checks whether the member may commit offsets; in a classic group, a commit renews its session.
     pub(crate) fn check_commit(
         &mut self,
-        committer: Committer<'_>,
+        committer: MemberIdentity<'_>,
         version: i16,
         now: Instant,
     ) -> Result<(), ErrorCode> {
@@ -145,15 +144,15 @@ impl Group {
         }
     }
 
-    /// Whether offsets may be fetched.
-    pub(crate) fn check_fetch(&self, committer: Committer<'_>) -> Result<(), ErrorCode> {
+    /// Checks whether the member may fetch offsets.
+    pub(crate) fn check_fetch(&self, committer: MemberIdentity<'_>) -> Result<(), ErrorCode> {
         match &self.kind {
             Kind::Classic(_) => Ok(()),
             Kind::Consumer(group) => group.check_offsets(committer, None),
         }
     }
 
-    /// Whether offsets may be deleted at all.
+    /// Checks whether offsets of the group may be deleted at all.
     pub(crate) fn check_delete_offsets(&self) -> Result<(), ErrorCode> {
         match &self.kind {
             Kind::Classic(group) if !group.is_empty() && group.protocol_type() != Some("consumer") => {
@@ -163,7 +162,7 @@ impl Group {
         }
     }
 
-    /// Whether a member consumes this topic.
+    /// Whether a member subscribes to the topic.
     pub(crate) fn subscribes_to(&self, topic: &str) -> bool {
         match &self.kind {
             Kind::Classic(group) => group.subscribes_to(topic),
@@ -171,7 +170,7 @@ impl Group {
         }
     }
 
-    /// Ends a member's session.
+    /// Expires a member's session.
     pub(crate) fn expire(&mut self, member_id: &str, now: Instant) -> Result<(), ErrorCode> {
         match &mut self.kind {
             Kind::Classic(group) => group.expire(member_id, now),
@@ -179,18 +178,18 @@ impl Group {
         }
     }
 
-    /// The next moment at which something happens by itself.
-    pub(crate) fn next_due(&self) -> Option<Instant> {
+    /// The next deadline of a session or a rebalance.
+    pub(crate) fn next_deadline(&self) -> Option<Instant> {
         match &self.kind {
-            Kind::Classic(group) => group.next_due(),
-            Kind::Consumer(group) => group.next_due(),
+            Kind::Classic(group) => group.next_deadline(),
+            Kind::Consumer(group) => group.next_deadline(),
         }
     }
 
-    fn meet_deadline(&mut self, due: Instant) {
+    fn on_deadline(&mut self, due: Instant) {
         match &mut self.kind {
-            Kind::Classic(group) => group.meet_deadline(due),
-            Kind::Consumer(group) => group.meet_deadline(due),
+            Kind::Classic(group) => group.on_deadline(due),
+            Kind::Consumer(group) => group.on_deadline(due),
         }
     }
 }
@@ -212,30 +211,30 @@ impl Groups {
         self.groups.get_mut(id)
     }
 
-    /// The group, made now if there is none.
+    /// Returns a group; creates it if necessary.
     pub(crate) fn get_or_create(&mut self, id: &str) -> &mut Group {
         self.groups.entry(id.to_owned()).or_insert_with(Group::new)
     }
 
-    /// Does what had to happen in a group until now; says whether that was anything.
+    /// Handles a group's deadlines up to `now`; returns whether there were any.
     pub(crate) fn advance(&mut self, id: &str, now: Instant) -> bool {
         let mut changed = false;
         if let Some(group) = self.groups.get_mut(id) {
-            while let Some(due) = group.next_due().filter(|due| *due <= now) {
-                group.meet_deadline(due);
+            while let Some(due) = group.next_deadline().filter(|due| *due <= now) {
+                group.on_deadline(due);
                 changed = true;
             }
         }
         changed
     }
 
-    /// The same in all groups.
+    /// Like [`Self::advance`], for all groups.
     pub(crate) fn advance_all(&mut self, now: Instant) -> bool {
         let ids: Vec<String> = self.groups.keys().cloned().collect();
         ids.iter().fold(false, |changed, id| self.advance(id, now) | changed)
     }
 
-    /// Deletes a group with its offsets; it must be empty.
+    /// Deletes an empty group and its offsets.
     pub(crate) fn delete(&mut self, id: &str) -> Result<(), ErrorCode> {
         let group = self.groups.get(id).ok_or(ErrorCode::GroupIdNotFound)?;
         if !group.is_empty() {
@@ -245,7 +244,7 @@ impl Groups {
         Ok(())
     }
 
-    /// Another broker takes over: what was only in the old one's memory is lost.
+    /// Reloads a group on a new coordinator: what the old one had not persisted is lost.
     pub(crate) fn reload(&mut self, id: &str, now: Instant) {
         match self.groups.get_mut(id).map(|group| &mut group.kind) {
             Some(Kind::Classic(group)) => group.reload(now),
@@ -254,7 +253,7 @@ impl Groups {
         }
     }
 
-    /// A topic is gone.
+    /// Deletes the offsets of a deleted topic.
     pub(crate) fn delete_topic(&mut self, topic: &str) {
         self.groups.values_mut().for_each(|group| group.offsets.delete_topic(topic));
     }

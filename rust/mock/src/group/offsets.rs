@@ -1,17 +1,17 @@
-//! The offsets that a group has committed.
+//! The committed offsets of a group.
 //!
-//! Invariant: an offset that a transaction holds back (pending) is not one that was committed.
+//! Invariant: an offset that is pending in a transaction is not committed yet.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A committed offset.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommittedOffset {
-    /// The next record to read.
+    /// The offset of the next record to read.
     pub offset: i64,
-    /// The epoch of the leader that the last record read came from, or -1.
+    /// The leader epoch of the last record read, or -1.
     pub leader_epoch: i32,
-    /// The committer's own words.
+    /// Metadata of the committing client.
     pub metadata: String,
 }
 
@@ -31,7 +31,7 @@ impl Offsets {
         self.committed.get(topic)?.get(&partition)
     }
 
-    /// Everything, by topic.
+    /// All committed offsets, by topic.
     pub(crate) fn all(&self) -> impl Iterator<Item = (&String, &BTreeMap<i32, CommittedOffset>)> {
         self.committed.iter()
     }
@@ -45,13 +45,13 @@ impl Offsets {
         }
     }
 
-    /// The topic is gone, and with it what was read of it.
+    /// Deletes the offsets of a deleted topic.
     pub(crate) fn delete_topic(&mut self, topic: &str) {
         self.committed.remove(topic);
         self.pending.retain(|(name, _)| name != topic);
     }
 
-    /// Whether a transaction that is not over has an offset for this partition.
+    /// Whether an open transaction has an offset for this partition.
     pub(crate) fn is_pending(&self, topic: &str, partition: i32) -> bool {
         self.pending.contains(&(topic.to_owned(), partition))
     }

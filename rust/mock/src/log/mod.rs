@@ -1,13 +1,13 @@
-//! One partition's log: batches in offset order, the log's start, and where each leader epoch began.
+//! One partition's log: batches in offset order, the log start, and the leader epochs.
 //!
-//! Invariant: offsets only grow; `start_offset <= high_watermark <= end_offset`. Replicas of the mock
-//! are always in sync, so the high watermark is the end of the log.
+//! Invariant: offsets only grow; `start_offset <= high_watermark <= end_offset`. The mock replicates at once,
+//! so the high watermark is the end of the log.
 
-mod direct;
-mod incoming;
-mod producers;
+mod append_raw;
+mod producer_state;
 mod read;
 mod transactions;
+mod validate;
 
 use std::collections::VecDeque;
 
@@ -15,13 +15,13 @@ use bytes::Bytes;
 use ottla_protocol::ErrorCode;
 use ottla_protocol::records::rewrite;
 
-pub(crate) use incoming::{Checked, Refused, check};
-use producers::Producers;
-pub(crate) use read::Found;
-pub(crate) use transactions::Aborted;
+use producer_state::ProducerStates;
+pub(crate) use read::TimestampAndOffset;
+pub(crate) use transactions::AbortedTxn;
 use transactions::Transactions;
+pub(crate) use validate::{AppendError, ValidatedBatch, validate};
 
-/// A batch as the log holds it.
+/// A batch in the log.
 #[derive(Debug, Clone)]
 pub struct StoredBatch {
     /// The offset of its first record.
@@ -32,55 +32,55 @@ pub struct StoredBatch {
     pub leader_epoch: i32,
     /// The largest timestamp of its records.
     pub max_timestamp: i64,
-    /// How many records it holds.
+    /// The number of records.
     pub count: i32,
-    /// The idempotent producer that wrote it, or -1.
+    /// The id of the idempotent producer that wrote it, or -1.
     pub producer_id: i64,
-    /// That producer's epoch, or -1.
+    /// The producer epoch, or -1.
     pub producer_epoch: i16,
     /// The sequence number of its first record, or -1.
     pub base_sequence: i32,
-    /// The whole batch as fetched.
+    /// The whole batch, as consumers fetch it.
     pub bytes: Bytes,
 }
 
 #[derive(Debug, Clone)]
-struct Entry {
+struct LogEntry {
     batch: StoredBatch,
-    /// The largest timestamp in the log up to and including this batch: sorted, unlike the batches'
-    /// own, so that a search by timestamp can halve.
+    /// The largest timestamp up to and including this batch: sorted, unlike the batches' own timestamps,
+    /// which allows binary search.
     max_timestamp_so_far: i64,
 }
 
-/// What an append did.
+/// The result of an append.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Appended {
+pub(crate) struct AppendInfo {
     pub(crate) base_offset: i64,
-    /// -1 unless the topic uses the broker's time.
+    /// -1 unless the topic uses LogAppendTime.
     pub(crate) append_time: i64,
     pub(crate) start_offset: i64,
 }
 
-/// What the topic and the moment say about an append.
+/// The conditions of an append: topic configuration, leader epoch and time.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct AppendRules {
     pub(crate) max_message_bytes: usize,
     pub(crate) leader_epoch: i32,
-    /// Whether the topic is compacted.
-    pub(crate) keys_needed: bool,
-    /// The broker's clock, if the topic wants records stamped with it.
+    /// True for compacted topics.
+    pub(crate) requires_keys: bool,
+    /// The current time, if the topic uses LogAppendTime.
     pub(crate) append_time: Option<i64>,
 }
 
 /// One partition's log.
 #[derive(Debug, Default)]
 pub(crate) struct PartitionLog {
-    entries: VecDeque<Entry>,
+    entries: VecDeque<LogEntry>,
     start_offset: i64,
     end_offset: i64,
-    /// Each leader epoch and the offset at which it began, ascending in both.
+    /// The leader epochs and their start offsets, both ascending.
     epochs: Vec<(i32, i64)>,
-    producers: Producers,
+    producers: ProducerStates,
     transactions: Transactions,
 }
 
@@ -93,13 +93,13 @@ impl PartitionLog {
         self.end_offset
     }
 
-    /// The end of what is not part of an open transaction.
+    /// The first offset of the oldest open transaction, or the end of the log.
     pub(crate) fn last_stable_offset(&self) -> i64 {
         self.transactions.first_open().unwrap_or(self.end_offset)
     }
 
-    /// The aborted transactions that have something from `from` on and before `to`.
-    pub(crate) fn aborted(&self, from: i64, to: i64) -> impl Iterator<Item = &Aborted> {
+    /// The aborted transactions that overlap the offsets from `from` to before `to`.
+    pub(crate) fn aborted(&self, from: i64, to: i64) -> impl Iterator<Item = &AbortedTxn> {
         self.transactions.aborted(from, to)
     }
 
@@ -107,23 +107,26 @@ impl PartitionLog {
         self.entries.iter().map(|entry| &entry.batch)
     }
 
-    /// Notes that a leader took over; what it appends begins here. Nobody wrote anything in an epoch
-    /// that begins here as well.
+    /// Starts a leader epoch at the end of the log; drops earlier epochs in which nothing was appended.
     pub(crate) fn begin_epoch(&mut self, epoch: i32) {
         self.epochs.retain(|(_, start)| *start < self.end_offset);
         self.epochs.push((epoch, self.end_offset));
     }
 
-    /// Appends one batch, unless it is one that its producer has sent before.
-    pub(crate) fn append(&mut self, checked: &Checked, rules: AppendRules) -> Result<Appended, Refused> {
-        let Checked { batch, count, keyed } = checked;
+    /// Appends one batch; a duplicate returns the offset of the first copy.
+    pub(crate) fn append(
+        &mut self,
+        checked: &ValidatedBatch,
+        rules: AppendRules,
+    ) -> Result<AppendInfo, AppendError> {
+        let ValidatedBatch { batch, count, keyed } = checked;
         if batch.size_in_bytes() > rules.max_message_bytes {
             return Err((
                 ErrorCode::MessageTooLarge,
                 "the batch is larger than the topic's max.message.bytes",
             ));
         }
-        if rules.keys_needed && !keyed {
+        if rules.requires_keys && !keyed {
             return Err((ErrorCode::InvalidRecord, "a compacted topic needs a key in each record"));
         }
         let (id, epoch, first) = (batch.producer_id(), batch.producer_epoch(), batch.base_sequence());
@@ -132,15 +135,15 @@ impl PartitionLog {
         {
             let append_time =
                 rules.append_time.and_then(|_| self.batch_at(base_offset)).map(|b| b.max_timestamp);
-            return Ok(Appended {
+            return Ok(AppendInfo {
                 base_offset,
                 append_time: append_time.unwrap_or(-1),
                 start_offset: self.start_offset,
             });
         }
         let base_offset = self.end_offset;
-        // The request still holds these bytes, so that placing them copies the batch: a small one
-        // does not keep the whole request's frame in memory.
+        // The request still shares these bytes, so `place` copies the batch: a small batch does not keep the
+        // whole request frame in memory.
         let placed = rewrite::place(batch.as_bytes().clone(), base_offset, rules.leader_epoch);
         let bytes = placed.and_then(|bytes| match rules.append_time {
             Some(time) => rewrite::set_log_append_time(bytes, time),
@@ -157,7 +160,7 @@ impl PartitionLog {
             base_sequence: first,
             bytes: bytes.map_err(|_| (ErrorCode::CorruptMessage, "the bytes are not one batch"))?,
         });
-        Ok(Appended {
+        Ok(AppendInfo {
             base_offset,
             append_time: rules.append_time.unwrap_or(-1),
             start_offset: self.start_offset,
@@ -167,9 +170,9 @@ impl PartitionLog {
     fn push(&mut self, batch: StoredBatch) {
         let so_far = self.entries.back().map_or(i64::MIN, |entry| entry.max_timestamp_so_far);
         self.end_offset = batch.last_offset + 1;
-        self.producers.note(&batch);
-        self.transactions.note(&batch);
-        self.entries.push_back(Entry { max_timestamp_so_far: so_far.max(batch.max_timestamp), batch });
+        self.producers.record(&batch);
+        self.transactions.record(&batch);
+        self.entries.push_back(LogEntry { max_timestamp_so_far: so_far.max(batch.max_timestamp), batch });
     }
 
     fn batch_at(&self, base_offset: i64) -> Option<&StoredBatch> {
@@ -177,26 +180,26 @@ impl PartitionLog {
         self.entries.get(at).map(|entry| &entry.batch)
     }
 
-    /// Remembers only the last batch of each producer, as a broker that comes back from a crash may;
-    /// or nothing at all.
+    /// Keeps only the last batch of each producer, as a broker may after a crash, or drops all producer
+    /// state.
     pub(crate) fn forget_producers(&mut self, keep_last: bool) {
-        if keep_last { self.producers.keep_last() } else { self.producers.forget() }
+        if keep_last { self.producers.keep_last() } else { self.producers.clear() }
     }
 
-    /// Drops what is from `offset` on, with what is known of its producers: an unclean election.
+    /// Truncates the log at `offset` and rebuilds producers and transactions, as after an unclean election.
     pub(crate) fn truncate(&mut self, offset: i64) {
         self.entries.retain(|entry| entry.batch.last_offset < offset);
         self.end_offset = self.entries.back().map_or(self.start_offset, |entry| entry.batch.last_offset + 1);
         self.epochs.retain(|(_, start)| *start <= self.end_offset);
-        self.producers.forget();
+        self.producers.clear();
         self.transactions = Transactions::default();
         for entry in &self.entries {
-            self.producers.note(&entry.batch);
-            self.transactions.note(&entry.batch);
+            self.producers.record(&entry.batch);
+            self.transactions.record(&entry.batch);
         }
     }
 
-    /// Moves the start of the log forward and forgets the batches before it. -1 is the high watermark.
+    /// Advances the log start and deletes the batches before it; -1 means the high watermark.
     pub(crate) fn delete_before(&mut self, offset: i64) -> Result<i64, ErrorCode> {
         let offset = if offset == -1 { self.high_watermark() } else { offset };
         if offset < 0 || offset > self.high_watermark() {

@@ -1,4 +1,4 @@
-//! Reading a log: by offset and size, by timestamp, by leader epoch.
+//! Reads a log: by offset and size, by timestamp, by leader epoch.
 
 use std::ops::Range;
 
@@ -8,18 +8,18 @@ use ottla_protocol::records::{Batches, RecordRef, Scratch};
 
 use super::{PartitionLog, StoredBatch};
 
-/// An offset that ListOffsets found.
+/// An offset with its timestamp and leader epoch, for ListOffsets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Found {
+pub(crate) struct TimestampAndOffset {
     pub(crate) offset: i64,
     pub(crate) timestamp: i64,
     pub(crate) leader_epoch: i32,
 }
 
 impl PartitionLog {
-    /// The batches from the one that holds the first of these offsets on, at most `max_bytes`. As in
-    /// Kafka the last batch may be cut off, and the first may start before its offset; a first batch
-    /// that does not fit comes whole if `at_least_one`, else nothing comes.
+    /// Reads batches from the one that contains the first offset, up to `max_bytes`. As in Kafka, the last
+    /// batch may be cut off, and the first may start before its offset. A first batch that does not fit is
+    /// returned whole if `at_least_one`, otherwise nothing is.
     pub(crate) fn read(&self, offsets: Range<i64>, max_bytes: usize, at_least_one: bool) -> Bytes {
         let from = self.entries.partition_point(|entry| entry.batch.last_offset < offsets.start);
         let within = self.entries.range(from..).take_while(|entry| entry.batch.base_offset < offsets.end);
@@ -49,8 +49,8 @@ impl PartitionLog {
         }
     }
 
-    /// The first record at or after `timestamp`.
-    pub(crate) fn find_timestamp(&self, timestamp: i64) -> Option<Found> {
+    /// Finds the first record at or after `timestamp`.
+    pub(crate) fn find_timestamp(&self, timestamp: i64) -> Option<TimestampAndOffset> {
         let from = self.entries.partition_point(|entry| entry.max_timestamp_so_far < timestamp);
         let late_enough = |record: &RecordRef<'_>| record.timestamp >= timestamp;
         let batches = self.entries.range(from..).map(|entry| &entry.batch);
@@ -59,8 +59,8 @@ impl PartitionLog {
             .find_map(|batch| self.find_record(batch, late_enough))
     }
 
-    /// The first record with the largest timestamp of the log.
-    pub(crate) fn find_max_timestamp(&self) -> Option<Found> {
+    /// Finds the first record with the largest timestamp of the log.
+    pub(crate) fn find_max_timestamp(&self) -> Option<TimestampAndOffset> {
         let mut batches = self.batches();
         let first = batches.next()?;
         let latest =
@@ -68,23 +68,32 @@ impl PartitionLog {
         self.find_record(latest, |record| record.timestamp == latest.max_timestamp)
     }
 
-    /// The first record of a batch that is still in the log and is `wanted`.
-    fn find_record(&self, stored: &StoredBatch, wanted: impl Fn(&RecordRef<'_>) -> bool) -> Option<Found> {
+    /// Finds the first record of a batch that is still in the log and matches.
+    fn find_record(
+        &self,
+        stored: &StoredBatch,
+        matches: impl Fn(&RecordRef<'_>) -> bool,
+    ) -> Option<TimestampAndOffset> {
         let batch = Batches::new(stored.bytes.clone()).check_crc(false).next()?.ok()?;
         let mut scratch = Scratch::new();
         let mut records = batch.records(&mut scratch).ok()?.map_while(Result::ok);
-        let record = records.find(|record| record.offset >= self.start_offset && wanted(record))?;
-        Some(Found { offset: record.offset, timestamp: record.timestamp, leader_epoch: stored.leader_epoch })
+        let record = records.find(|record| record.offset >= self.start_offset && matches(record))?;
+        Some(TimestampAndOffset {
+            offset: record.offset,
+            timestamp: record.timestamp,
+            leader_epoch: stored.leader_epoch,
+        })
     }
 
-    /// The epoch under which the record at `offset` was written, or the last one at the log's end.
+    /// The leader epoch of the record at `offset`; at the end of the log, the last epoch; -1 if there is
+    /// none.
     pub(crate) fn epoch_at(&self, offset: i64) -> i32 {
         let after = self.epochs.partition_point(|(_, start)| *start <= offset);
         after.checked_sub(1).and_then(|i| self.epochs.get(i)).map_or(-1, |(epoch, _)| *epoch)
     }
 
-    /// The largest epoch not above `epoch`, and where it ended. Of an epoch that is newer than the log
-    /// nothing is known; one that is older than the log ended where the log begins.
+    /// The largest known epoch up to `epoch`, and its end offset. `None` for an epoch newer than the log; an
+    /// epoch older than the log ends where the first known epoch starts.
     pub(crate) fn epoch_end(&self, epoch: i32) -> Option<(i32, i64)> {
         let (latest, _) = self.epochs.last()?;
         if epoch > *latest {

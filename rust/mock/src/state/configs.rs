@@ -1,14 +1,14 @@
-//! The configuration of a topic: what was set, by Kafka's names, and what the mock makes of it.
+//! The configuration of a topic: the values set, by Kafka's names, and those that the mock acts on.
 //!
-//! Invariant: a key that was set is one that Kafka knows, and a value that the mock acts on is legal.
+//! Invariant: every key is one that Kafka knows, and every value that the mock acts on is valid.
 
 use std::collections::BTreeMap;
 
 use ottla_protocol::ErrorCode;
 
-use super::Refusal;
+use super::ApiError;
 
-/// Kafka's topic keys and their defaults.
+/// Kafka's topic configuration keys and their defaults.
 const KNOWN: &[(&str, &str)] = &[
     (CLEANUP_POLICY, "delete"),
     ("compression.gzip.level", "-1"),
@@ -65,32 +65,32 @@ pub(crate) struct TopicConfig {
 }
 
 impl TopicConfig {
-    /// Checks and takes what a topic's creator set; null resets a key.
+    /// Validates the configuration of a new topic; null values are rejected.
     pub(crate) fn new<'a>(
         pairs: impl IntoIterator<Item = (&'a str, Option<&'a str>)>,
-    ) -> Result<Self, Refusal> {
+    ) -> Result<Self, ApiError> {
         let mut config = Self { min_insync: 1, ..Self::default() };
         for (key, value) in pairs {
-            let bad = |text: String| Err(Refusal::new(ErrorCode::InvalidConfig, text));
+            let invalid = |text: String| Err(ApiError::new(ErrorCode::InvalidConfig, text));
             if !KNOWN.iter().any(|(known, _)| *known == key) {
-                return bad(format!("Unknown topic config name: {key}"));
+                return invalid(format!("Unknown topic config name: {key}"));
             }
             let Some(value) = value else {
-                return bad(format!("Null value not supported for topic configs: {key}"));
+                return invalid(format!("Null value not supported for topic configs: {key}"));
             };
             match key {
                 MAX_MESSAGE_BYTES => match value.parse() {
                     Ok(bytes) => config.max_message_bytes = Some(bytes),
-                    Err(_) => return bad(format!("Invalid value {value} for configuration {key}")),
+                    Err(_) => return invalid(format!("Invalid value {value} for configuration {key}")),
                 },
                 MIN_INSYNC => match value.parse() {
                     Ok(count @ 1..) => config.min_insync = count,
-                    _ => return bad(format!("Invalid value {value} for configuration {key}")),
+                    _ => return invalid(format!("Invalid value {value} for configuration {key}")),
                 },
                 TIMESTAMP_TYPE => match value {
                     "CreateTime" => config.log_append_time = false,
                     "LogAppendTime" => config.log_append_time = true,
-                    _ => return bad(format!("Invalid value {value} for configuration {key}")),
+                    _ => return invalid(format!("Invalid value {value} for configuration {key}")),
                 },
                 _ => {}
             }
@@ -99,7 +99,7 @@ impl TopicConfig {
         Ok(config)
     }
 
-    /// What was set for `key`.
+    /// The value set for `key`.
     pub(crate) fn get(&self, key: &str) -> Option<&str> {
         self.set.get(key).map(String::as_str)
     }
@@ -112,12 +112,12 @@ impl TopicConfig {
         self.log_append_time
     }
 
-    /// Whether records need keys.
+    /// Whether the topic is compacted, so that records need keys.
     pub(crate) fn is_compacted(&self) -> bool {
         self.policies().any(|policy| policy == "compact")
     }
 
-    /// Whether records may be deleted before they are superseded.
+    /// Whether the cleanup policy allows deleting records.
     pub(crate) fn may_delete(&self) -> bool {
         self.policies().any(|policy| policy == "delete")
     }

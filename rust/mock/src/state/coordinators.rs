@@ -1,25 +1,25 @@
-//! Which broker coordinates what.
+//! The coordinators of groups and transactional ids.
 //!
-//! Invariant: the coordinator of a key is alive; when a broker goes, only what it coordinated moves.
+//! Invariant: a coordinator is alive; when a broker stops, only the keys that it coordinated move.
 
 use std::collections::HashMap;
 
 use ottla_protocol::ErrorCode;
 use tokio::time::Instant;
 
-use super::{ClusterState, Refusal, mix};
+use super::{ApiError, ClusterState, mix};
 
-/// What differs from the rule by which keys are spread over the brokers.
+/// The exceptions from the rule that spreads keys over the brokers.
 #[derive(Debug, Default)]
 pub(super) struct Coordinators {
-    /// Keys that were moved by hand.
+    /// Keys that a test moved.
     moved: HashMap<String, i32>,
-    /// Groups that are being loaded, and until when.
+    /// Groups whose coordinator is loading, and until when.
     loading: HashMap<String, Instant>,
 }
 
 impl ClusterState {
-    /// The broker that coordinates a group or a transactional id: one of those that are alive.
+    /// The live broker that coordinates a group or a transactional id.
     pub(crate) fn coordinator(&self, key: &str) -> Option<i32> {
         if let Some(id) = self.coordinators.moved.get(key).filter(|id| self.is_alive(**id)) {
             return Some(*id);
@@ -29,7 +29,7 @@ impl ClusterState {
         self.alive().map(|node| node.id).max_by_key(|id| weight(*id))
     }
 
-    /// Whether `broker` may answer for a group now.
+    /// Fails unless `broker` coordinates the group and has loaded it.
     pub(crate) fn check_coordinator(&self, key: &str, broker: i32, now: Instant) -> Result<(), ErrorCode> {
         match self.coordinator(key) {
             None => Err(ErrorCode::CoordinatorNotAvailable),
@@ -41,10 +41,10 @@ impl ClusterState {
         }
     }
 
-    /// Has another broker coordinate a key.
-    pub(crate) fn move_coordinator(&mut self, key: &str, to: i32, now: Instant) -> Result<(), Refusal> {
+    /// Makes another broker the coordinator of a key.
+    pub(crate) fn move_coordinator(&mut self, key: &str, to: i32, now: Instant) -> Result<(), ApiError> {
         if !self.node_mut(to)?.alive {
-            return Err(Refusal::new(ErrorCode::BrokerNotAvailable, format!("Broker {to} is down.")));
+            return Err(ApiError::new(ErrorCode::BrokerNotAvailable, format!("Broker {to} is down.")));
         }
         if self.coordinator(key) != Some(to) {
             self.coordinators.moved.insert(key.to_owned(), to);
@@ -53,14 +53,14 @@ impl ClusterState {
         Ok(())
     }
 
-    /// Makes a change after which other brokers may coordinate groups.
+    /// Changes the set of live brokers and reloads the groups whose coordinator moved.
     pub(crate) fn change_brokers<T>(&mut self, now: Instant, change: impl FnOnce(&mut Self) -> T) -> T {
-        let of = |state: &Self| -> HashMap<String, Option<i32>> {
+        let coordinators = |state: &Self| -> HashMap<String, Option<i32>> {
             state.groups.iter().map(|(id, _)| (id.clone(), state.coordinator(id))).collect()
         };
-        let before = of(self);
+        let before = coordinators(self);
         let out = change(self);
-        let after = of(self);
+        let after = coordinators(self);
         for (group, _) in before.iter().filter(|(group, was)| after.get(*group) != Some(*was)) {
             self.load(group, now);
         }

@@ -1,7 +1,7 @@
-//! Fetch sessions (KIP-227): what a broker remembers of a client that fetches incrementally.
+//! Fetch sessions (KIP-227): the partitions of clients that fetch incrementally.
 //!
-//! Invariant: a session's epoch is the one that its next request has to have. Sessions are in the
-//! memory of one broker: they are gone when it is, and when others need their places.
+//! Invariant: a session's epoch is the one that its next request must carry. A session lives in the memory of
+//! one broker: it ends when the broker stops or evicts it.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -11,28 +11,28 @@ use ottla_protocol::messages::fetch::{FetchPartition, PartitionData};
 use ottla_protocol::wire::Uuid;
 use tokio::time::Instant;
 
-/// The broker's configuration of its sessions.
+/// The limits of a broker's session cache.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Slots {
-    pub(crate) most: usize,
-    /// One that was not used for so long may be put out.
-    pub(crate) idle: Duration,
+pub(crate) struct SessionLimits {
+    pub(crate) max_sessions: usize,
+    /// A session unused for this long may be evicted.
+    pub(crate) min_idle: Duration,
 }
 
-/// A partition that a client fetches.
+/// A partition that a client requests.
 #[derive(Debug, Clone)]
-pub(crate) struct Wanted {
-    /// Empty in versions that name topics by id alone.
+pub(crate) struct RequestedPartition {
+    /// Empty in versions that name topics by id only.
     pub(crate) topic: String,
     pub(crate) topic_id: Uuid,
     pub(crate) partition: FetchPartition,
 }
 
-/// A partition of a session.
+/// A partition of a session, with what the client knows of it.
 #[derive(Debug)]
-struct Entry {
-    wanted: Wanted,
-    /// What the client was told last.
+struct CachedPartition {
+    requested: RequestedPartition,
+    /// As of the last response, -1 if unknown.
     high_watermark: i64,
     log_start_offset: i64,
 }
@@ -42,9 +42,9 @@ struct Session {
     broker: i32,
     epoch: i32,
     by_id: bool,
-    used: Instant,
-    /// Those that had records go to the end, so that none starves.
-    entries: Vec<Entry>,
+    last_used: Instant,
+    /// Partitions that returned records move to the end, so that none starves.
+    partitions: Vec<CachedPartition>,
 }
 
 /// The sessions of all brokers.
@@ -54,26 +54,26 @@ pub(crate) struct FetchSessions {
     sessions: BTreeMap<i32, Session>,
 }
 
-impl Wanted {
+impl RequestedPartition {
     pub(crate) fn is(&self, topic: &str, topic_id: Uuid, partition: i32) -> bool {
         self.topic == topic && self.topic_id == topic_id && self.partition.partition == partition
     }
 }
 
-impl Entry {
-    fn new(wanted: Wanted, told: &PartitionData) -> Self {
-        let mut entry = Self { wanted, high_watermark: -1, log_start_offset: -1 };
-        entry.note(told);
-        entry
+impl CachedPartition {
+    fn new(requested: RequestedPartition, data: &PartitionData) -> Self {
+        let mut cached = Self { requested, high_watermark: -1, log_start_offset: -1 };
+        cached.record_response(data);
+        cached
     }
 
-    /// Notes what the client is told; after an error it will hear of the partition again in any case.
-    fn note(&mut self, told: &PartitionData) {
-        self.high_watermark = if told.error_code == 0 { told.high_watermark } else { -1 };
-        self.log_start_offset = told.log_start_offset;
+    /// Records what the client learns; after an error, the next response names the partition again.
+    fn record_response(&mut self, data: &PartitionData) {
+        self.high_watermark = if data.error_code == 0 { data.high_watermark } else { -1 };
+        self.log_start_offset = data.log_start_offset;
     }
 
-    fn is_news(&self, data: &PartitionData) -> bool {
+    fn must_respond(&self, data: &PartitionData) -> bool {
         data.error_code != 0
             || has_records(data)
             || data.high_watermark != self.high_watermark
@@ -88,12 +88,12 @@ fn has_records(data: &PartitionData) -> bool {
 }
 
 impl FetchSessions {
-    /// Everything that a session fetches: for faults, which name topics.
-    pub(crate) fn wanted(&self, id: i32) -> impl Iterator<Item = &Wanted> {
+    /// The partitions of a session, matched against faults.
+    pub(crate) fn requested(&self, id: i32) -> impl Iterator<Item = &RequestedPartition> {
         self.sessions
             .get(&id)
             .into_iter()
-            .flat_map(|session| session.entries.iter().map(|entry| &entry.wanted))
+            .flat_map(|session| session.partitions.iter().map(|cached| &cached.requested))
     }
 
     pub(crate) fn close(&mut self, broker: i32, id: i32) {
@@ -102,8 +102,8 @@ impl FetchSessions {
         }
     }
 
-    /// Forgets all sessions of a broker.
-    pub(crate) fn forget(&mut self, broker: i32) {
+    /// Closes all sessions of a broker.
+    pub(crate) fn close_all(&mut self, broker: i32) {
         self.sessions.retain(|_, session| session.broker != broker);
     }
 
@@ -111,38 +111,40 @@ impl FetchSessions {
         self.sessions.values().filter(|session| session.broker == broker).count()
     }
 
-    /// Makes a session of what was fetched and answered; 0 if there is no room for one.
+    /// Opens a session for the partitions of a response; returns its id, or 0 if the cache is full.
     pub(crate) fn open(
         &mut self,
         (broker, by_id): (i32, bool),
-        answered: &[(Wanted, PartitionData)],
-        slots: Slots,
+        responses: &[(RequestedPartition, PartitionData)],
+        limits: SessionLimits,
         now: Instant,
     ) -> i32 {
-        if self.count(broker) >= slots.most {
-            let mine = self.sessions.iter().filter(|(_, session)| session.broker == broker);
-            let oldest = mine.min_by_key(|(_, session)| session.used);
-            match oldest.filter(|(_, session)| now - session.used >= slots.idle).map(|(id, _)| *id) {
+        if self.count(broker) >= limits.max_sessions {
+            let own = self.sessions.iter().filter(|(_, session)| session.broker == broker);
+            let oldest = own.min_by_key(|(_, session)| session.last_used);
+            match oldest.filter(|(_, session)| now - session.last_used >= limits.min_idle).map(|(id, _)| *id)
+            {
                 Some(id) => self.sessions.remove(&id),
                 None => return 0,
             };
         }
         self.last_id = self.last_id.checked_add(1).unwrap_or(1);
-        let entries = answered.iter().map(|(wanted, data)| Entry::new(wanted.clone(), data)).collect();
-        self.sessions.insert(self.last_id, Session { broker, epoch: 1, by_id, used: now, entries });
+        let partitions =
+            responses.iter().map(|(requested, data)| CachedPartition::new(requested.clone(), data)).collect();
+        self.sessions.insert(self.last_id, Session { broker, epoch: 1, by_id, last_used: now, partitions });
         self.last_id
     }
 
-    /// Takes over what an incremental request changes and gives all that the session fetches now.
-    /// Nothing at all ends the session.
+    /// Applies an incremental request and returns all partitions of the session. A session without
+    /// partitions is closed.
     pub(crate) fn update(
         &mut self,
         (broker, by_id): (i32, bool),
         (id, epoch): (i32, i32),
-        changed: Vec<Wanted>,
-        forgotten: impl Fn(&Wanted) -> bool,
+        changed: Vec<RequestedPartition>,
+        forgotten: impl Fn(&RequestedPartition) -> bool,
         now: Instant,
-    ) -> Result<Vec<Wanted>, ErrorCode> {
+    ) -> Result<Vec<RequestedPartition>, ErrorCode> {
         let session = self.sessions.get_mut(&id).filter(|session| session.broker == broker);
         let session = session.ok_or(ErrorCode::FetchSessionIdNotFound)?;
         if session.epoch != epoch {
@@ -151,39 +153,50 @@ impl FetchSessions {
         if session.by_id != by_id {
             return Err(ErrorCode::FetchSessionTopicIdError);
         }
-        for wanted in changed {
-            let is_it = |entry: &&mut Entry| {
-                entry.wanted.is(&wanted.topic, wanted.topic_id, wanted.partition.partition)
+        for requested in changed {
+            let is_same = |cached: &&mut CachedPartition| {
+                cached.requested.is(&requested.topic, requested.topic_id, requested.partition.partition)
             };
-            match session.entries.iter_mut().find(is_it) {
-                Some(entry) => entry.wanted = wanted,
-                None => session.entries.push(Entry { wanted, high_watermark: -1, log_start_offset: -1 }),
+            match session.partitions.iter_mut().find(is_same) {
+                Some(cached) => cached.requested = requested,
+                None => session.partitions.push(CachedPartition {
+                    requested,
+                    high_watermark: -1,
+                    log_start_offset: -1,
+                }),
             }
         }
-        session.entries.retain(|entry| !forgotten(&entry.wanted));
+        session.partitions.retain(|cached| !forgotten(&cached.requested));
         session.epoch = if epoch == i32::MAX { 1 } else { epoch + 1 };
-        session.used = now;
-        let wanted: Vec<Wanted> = session.entries.iter().map(|entry| entry.wanted.clone()).collect();
-        if wanted.is_empty() {
+        session.last_used = now;
+        let partitions: Vec<RequestedPartition> =
+            session.partitions.iter().map(|cached| cached.requested.clone()).collect();
+        if partitions.is_empty() {
             self.sessions.remove(&id);
         }
-        Ok(wanted)
+        Ok(partitions)
     }
 
-    /// Keeps of an answer what is news to the client, and remembers that it was told.
-    pub(crate) fn keep_news(&mut self, id: i32, answered: &mut Vec<(Wanted, PartitionData)>) {
+    /// Keeps the partitions of a response that have records or changes, and records what the client learns.
+    pub(crate) fn retain_changed(
+        &mut self,
+        id: i32,
+        responses: &mut Vec<(RequestedPartition, PartitionData)>,
+    ) {
         let Some(session) = self.sessions.get_mut(&id) else { return };
-        answered.retain(|(wanted, data)| {
-            let is_it =
-                |entry: &Entry| entry.wanted.is(&wanted.topic, wanted.topic_id, wanted.partition.partition);
-            let Some(at) = session.entries.iter().position(is_it) else { return true };
-            let Some(entry) = session.entries.get_mut(at).filter(|entry| entry.is_news(data)) else {
+        responses.retain(|(requested, data)| {
+            let is_same = |cached: &CachedPartition| {
+                cached.requested.is(&requested.topic, requested.topic_id, requested.partition.partition)
+            };
+            let Some(at) = session.partitions.iter().position(is_same) else { return true };
+            let Some(cached) = session.partitions.get_mut(at).filter(|cached| cached.must_respond(data))
+            else {
                 return false;
             };
-            entry.note(data);
+            cached.record_response(data);
             if has_records(data) {
-                let entry = session.entries.remove(at);
-                session.entries.push(entry);
+                let cached = session.partitions.remove(at);
+                session.partitions.push(cached);
             }
             true
         });

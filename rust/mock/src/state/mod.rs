@@ -1,13 +1,14 @@
-//! The cluster without I/O: brokers, the controller, topics by name and by id.
+//! The state of the cluster, without I/O: brokers, controller, topics, coordinators, fetch sessions.
 //!
-//! Handlers and [`crate::MockCluster`] change it, always under one lock.
-//! Invariant: `ids` names exactly the topics in `topics`; a partition's leader is alive and in sync,
-//! or the partition has none.
+//! API handlers and [`crate::MockCluster`] change it, always under one lock.
+//! Invariant: `ids` names exactly the topics in `topics`; a partition's leader is alive and in sync, or the
+//! partition has no leader.
 
 mod configs;
 mod coordinators;
 mod fetch_sessions;
 mod leaders;
+mod partition;
 mod topics;
 
 use std::collections::{BTreeMap, HashMap};
@@ -19,30 +20,30 @@ use ottla_protocol::wire::Uuid;
 pub(crate) use configs::{TopicConfig, known_configs};
 use coordinators::Coordinators;
 use fetch_sessions::FetchSessions;
-pub(crate) use fetch_sessions::{Slots, Wanted};
-pub(crate) use leaders::NO_LEADER;
-pub(crate) use topics::{NewTopic, Partition, Topic, check_name};
+pub(crate) use fetch_sessions::{RequestedPartition, SessionLimits};
+pub(crate) use partition::{NO_LEADER, Partition};
+pub(crate) use topics::{NewTopic, Topic, validate_topic_name};
 
 use crate::config::MockConfig;
 use crate::group::Groups;
 
-/// Why the cluster refuses a change.
+/// An error code with a message, as a broker would return it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}: {message}", code.name())]
-pub struct Refusal {
-    /// What a broker would answer.
+pub struct ApiError {
+    /// Kafka's error code.
     pub code: ErrorCode,
-    /// The same in words.
+    /// A description for people.
     pub message: String,
 }
 
-impl Refusal {
+impl ApiError {
     pub(crate) fn new(code: ErrorCode, message: impl Into<String>) -> Self {
         Self { code, message: message.into() }
     }
 }
 
-/// A broker as metadata shows it.
+/// A broker, as metadata describes it.
 #[derive(Debug, Clone)]
 pub(crate) struct Node {
     pub(crate) id: i32,
@@ -59,21 +60,21 @@ pub(crate) struct ClusterState {
     pub(crate) cluster_id: String,
     pub(crate) controller: i32,
     pub(crate) brokers: BTreeMap<i32, Node>,
-    /// Who may sign on, and their passwords.
+    /// The passwords of SASL users, by name.
     pub(crate) users: BTreeMap<String, String>,
     pub(crate) groups: Groups,
     pub(crate) fetch_sessions: FetchSessions,
     coordinators: Coordinators,
     topics: BTreeMap<String, Topic>,
     ids: HashMap<Uuid, String>,
-    /// Makes ids differ between clusters of one process.
+    /// Distinguishes the ids of clusters in one process.
     seed: u64,
-    /// How many topics were ever created: the next one's id and first leader come from it.
+    /// The number of topics ever created; determines the next topic's id and first leader.
     created: u64,
-    /// Of all topics together.
+    /// The partitions of all topics.
     partition_count: usize,
     next_producer_id: i64,
-    /// How many members have got an id.
+    /// The number of member ids ever created.
     members: u64,
 }
 
@@ -107,21 +108,21 @@ impl ClusterState {
         self.brokers.get(&id).is_some_and(|node| node.alive)
     }
 
-    /// A producer id that nobody has had.
+    /// Returns an unused producer id.
     pub(crate) fn new_producer_id(&mut self) -> i64 {
         let id = self.next_producer_id;
         self.next_producer_id += 1;
         id
     }
 
-    /// What makes a member's id differ from all others.
+    /// Returns a unique suffix for a member id.
     pub(crate) fn new_member_suffix(&mut self) -> String {
         self.members += 1;
         make_id(self.seed, u64::MAX - self.members).to_string()
     }
 }
 
-/// An id that looks random and is the same in every run.
+/// An id that looks random but is the same in every run.
 fn make_id(seed: u64, number: u64) -> Uuid {
     let high = mix(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ number);
     let low = mix(high ^ number.rotate_left(32));

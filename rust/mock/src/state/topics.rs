@@ -1,19 +1,19 @@
-//! Topics and partitions: their creation, growth, deletion and look-up.
+//! Topics: creation, partitions, deletion and look-up.
 //!
-//! Leaders are spread: each new topic starts one broker further, each partition one further still.
+//! Leaders are spread: each topic starts one broker after the previous one, each partition one after the
+//! last.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use ottla_protocol::ErrorCode;
 use ottla_protocol::wire::Uuid;
 
-use super::{ClusterState, NO_LEADER, Refusal, TopicConfig, make_id};
+use super::{ApiError, ClusterState, Partition, TopicConfig, make_id};
 use crate::group::consumer::TopicSizes;
-use crate::log::PartitionLog;
 
-/// What all topics may have together: a request for two billion partitions is not to be honoured.
+/// The limit of all topics together, so that a request for two billion partitions fails.
 const MAX_PARTITIONS: usize = 1_000_000;
-const MAX_NAME: usize = 249;
+const MAX_NAME_LENGTH: usize = 249;
 
 /// A topic.
 #[derive(Debug)]
@@ -23,45 +23,28 @@ pub(crate) struct Topic {
     pub(crate) partitions: Vec<Partition>,
 }
 
-/// A partition and its log, which all replicas share.
-#[derive(Debug)]
-pub(crate) struct Partition {
-    pub(crate) leader: i32,
-    pub(crate) leader_epoch: i32,
-    pub(crate) replicas: Vec<i32>,
-    pub(crate) isr: Vec<i32>,
-    /// Where the logs of followers end that lag.
-    pub(super) ends: BTreeMap<i32, i64>,
-    pub(crate) log: PartitionLog,
-}
-
-/// A topic to create; -1 stands for the cluster's default, as on the wire.
+/// A topic to create; -1 means the cluster's default, as on the wire.
 #[derive(Debug, Default)]
 pub(crate) struct NewTopic<'a> {
     pub(crate) name: &'a str,
     pub(crate) partitions: i32,
     pub(crate) replication: i16,
-    /// Replicas by partition, in place of the two counts.
+    /// The replicas of each partition, instead of the two counts.
     pub(crate) assignments: Option<Vec<Vec<i32>>>,
     pub(crate) config: TopicConfig,
 }
 
-impl Partition {
-    fn new(replicas: Vec<i32>, alive: impl Fn(i32) -> bool) -> Self {
-        let isr: Vec<i32> = replicas.iter().copied().filter(|id| alive(*id)).collect();
-        let leader = isr.first().copied().unwrap_or(NO_LEADER);
-        let mut log = PartitionLog::default();
-        log.begin_epoch(0);
-        Self { leader, leader_epoch: 0, replicas, isr, ends: BTreeMap::new(), log }
-    }
-}
-
-/// Kafka's rule for names.
-pub(crate) fn check_name(name: &str) -> Result<(), Refusal> {
+/// Checks a topic name by Kafka's rules.
+pub(crate) fn validate_topic_name(name: &str) -> Result<(), ApiError> {
     let legal = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
-    if name.is_empty() || name == "." || name == ".." || name.len() > MAX_NAME || !name.chars().all(legal) {
+    if name.is_empty()
+        || name == "."
+        || name == ".."
+        || name.len() > MAX_NAME_LENGTH
+        || !name.chars().all(legal)
+    {
         let text = format!("Topic name is invalid: {name:?}");
-        return Err(Refusal::new(ErrorCode::InvalidTopicException, text));
+        return Err(ApiError::new(ErrorCode::InvalidTopicException, text));
     }
     Ok(())
 }
@@ -71,7 +54,7 @@ impl ClusterState {
         self.topics.iter().map(|(name, topic)| (name.as_str(), topic))
     }
 
-    /// The topics as groups see them.
+    /// The id and the number of partitions of each topic, by name.
     pub(crate) fn topic_sizes(&self) -> TopicSizes {
         let size = |topic: &Topic| (topic.id, i32::try_from(topic.partitions.len()).unwrap_or(i32::MAX));
         self.topics.iter().map(|(name, topic)| (name.clone(), size(topic))).collect()
@@ -81,7 +64,7 @@ impl ClusterState {
         self.topics.get(name)
     }
 
-    /// The name of the topic that a request names by name, or by id in newer versions.
+    /// Resolves the topic of a request: by id if `by_id`, else `name` is returned unchecked.
     pub(crate) fn topic_name(&self, name: &str, id: Uuid, by_id: bool) -> Result<String, ErrorCode> {
         if by_id { self.ids.get(&id).cloned().ok_or(ErrorCode::UnknownTopicId) } else { Ok(name.to_owned()) }
     }
@@ -102,17 +85,17 @@ impl ClusterState {
             .ok_or(ErrorCode::UnknownTopicOrPartition)
     }
 
-    /// Checks a new topic and says which replicas its partitions would have.
-    pub(crate) fn plan_topic(&self, new: &NewTopic<'_>) -> Result<Vec<Vec<i32>>, Refusal> {
-        check_name(new.name)?;
+    /// Validates a new topic and returns the replicas of its partitions.
+    pub(crate) fn plan_topic(&self, new: &NewTopic<'_>) -> Result<Vec<Vec<i32>>, ApiError> {
+        validate_topic_name(new.name)?;
         if self.topics.contains_key(new.name) {
             let text = format!("Topic '{}' already exists.", new.name);
-            return Err(Refusal::new(ErrorCode::TopicAlreadyExists, text));
+            return Err(ApiError::new(ErrorCode::TopicAlreadyExists, text));
         }
         if let Some(assignments) = &new.assignments {
             assignments.iter().try_for_each(|replicas| self.check_assignment(replicas))?;
             if !self.has_room(assignments.len()) {
-                return Err(Refusal::new(ErrorCode::InvalidPartitions, "Too many partitions."));
+                return Err(ApiError::new(ErrorCode::InvalidPartitions, "Too many partitions."));
             }
             return Ok(assignments.clone());
         }
@@ -121,7 +104,7 @@ impl ClusterState {
             Ok(count @ 1..) if self.has_room(count) => count,
             _ => {
                 let text = "Number of partitions must be larger than 0 and fit into the cluster.";
-                return Err(Refusal::new(ErrorCode::InvalidPartitions, text));
+                return Err(ApiError::new(ErrorCode::InvalidPartitions, text));
             }
         };
         let alive: Vec<i32> = self.alive().map(|node| node.id).collect();
@@ -131,16 +114,16 @@ impl ClusterState {
         };
         if replication == 0 || replication > alive.len() {
             let text = format!("Replication factor {} with {} brokers.", new.replication, alive.len());
-            return Err(Refusal::new(ErrorCode::InvalidReplicationFactor, text));
+            return Err(ApiError::new(ErrorCode::InvalidReplicationFactor, text));
         }
-        Ok(self.place(&alive, self.created, 0, partitions, replication))
+        Ok(self.assign_replicas(&alive, self.created, 0, partitions, replication))
     }
 
     fn has_room(&self, partitions: usize) -> bool {
         partitions <= MAX_PARTITIONS - self.partition_count.min(MAX_PARTITIONS)
     }
 
-    fn place(
+    fn assign_replicas(
         &self,
         alive: &[i32],
         shift: u64,
@@ -154,18 +137,18 @@ impl ClusterState {
         (0..count).map(|partition| replicas(partition).copied().collect()).collect()
     }
 
-    fn check_assignment(&self, replicas: &[i32]) -> Result<(), Refusal> {
+    fn check_assignment(&self, replicas: &[i32]) -> Result<(), ApiError> {
         let known = replicas.iter().all(|id| self.brokers.contains_key(id));
         let distinct = replicas.iter().collect::<BTreeSet<_>>().len() == replicas.len();
         if replicas.is_empty() || !known || !distinct {
             let text = format!("Invalid replica assignment {replicas:?}");
-            return Err(Refusal::new(ErrorCode::InvalidReplicaAssignment, text));
+            return Err(ApiError::new(ErrorCode::InvalidReplicaAssignment, text));
         }
         Ok(())
     }
 
     /// Creates a topic.
-    pub(crate) fn create_topic(&mut self, new: NewTopic<'_>) -> Result<&Topic, Refusal> {
+    pub(crate) fn create_topic(&mut self, new: NewTopic<'_>) -> Result<&Topic, ApiError> {
         let plan = self.plan_topic(&new)?;
         self.created += 1;
         let id = make_id(self.seed, self.created);
@@ -176,7 +159,7 @@ impl ClusterState {
         Ok(self.topics.entry(new.name.to_owned()).or_insert(topic))
     }
 
-    /// Deletes a topic and says which id it had.
+    /// Deletes a topic and returns its id.
     pub(crate) fn delete_topic(&mut self, name: &str) -> Result<Uuid, ErrorCode> {
         let topic = self.topics.remove(name).ok_or(ErrorCode::UnknownTopicOrPartition)?;
         self.ids.remove(&topic.id);
@@ -185,41 +168,41 @@ impl ClusterState {
         Ok(topic.id)
     }
 
-    /// Gives a topic more partitions, `count` in all.
-    pub(crate) fn grow_topic(
+    /// Adds partitions to a topic, up to `count` in all.
+    pub(crate) fn create_partitions(
         &mut self,
         name: &str,
         count: i32,
         assignments: Option<Vec<Vec<i32>>>,
         validate_only: bool,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), ApiError> {
         let Some(topic) = self.topics.get(name) else {
-            return Err(Refusal::new(
+            return Err(ApiError::new(
                 ErrorCode::UnknownTopicOrPartition,
                 "This server does not host this topic.",
             ));
         };
         let now = topic.partitions.len();
-        let wanted = match usize::try_from(count) {
-            Ok(wanted) if wanted > now && self.has_room(wanted - now) => wanted,
+        let new_count = match usize::try_from(count) {
+            Ok(total) if total > now && self.has_room(total - now) => total,
             _ => {
                 let text = format!("Topic has {now} partitions, so {count} would not be an increase.");
-                return Err(Refusal::new(ErrorCode::InvalidPartitions, text));
+                return Err(ApiError::new(ErrorCode::InvalidPartitions, text));
             }
         };
         let plan = match assignments {
-            Some(plan) if plan.len() == wanted - now => {
+            Some(plan) if plan.len() == new_count - now => {
                 plan.iter().try_for_each(|replicas| self.check_assignment(replicas))?;
                 plan
             }
             Some(_) => {
-                let text = "The assignments are not as many as the new partitions.";
-                return Err(Refusal::new(ErrorCode::InvalidReplicaAssignment, text));
+                let text = "The number of assignments differs from the number of new partitions.";
+                return Err(ApiError::new(ErrorCode::InvalidReplicaAssignment, text));
             }
             None => {
                 let alive: Vec<i32> = self.alive().map(|node| node.id).collect();
                 let replication = topic.partitions.first().map_or(1, |p| p.replicas.len()).min(alive.len());
-                self.place(&alive, self.created, now, wanted - now, replication)
+                self.assign_replicas(&alive, self.created, now, new_count - now, replication)
             }
         };
         if !validate_only {

@@ -1,4 +1,4 @@
-//! ApiVersions, Metadata and the requests that create and change topics, by their contracts.
+//! ApiVersions, Metadata, and the requests that create and change topics.
 
 use crate::support::*;
 use ottla_mock::{ApiLimit, MockCluster, MockConfig, TopicSpec};
@@ -30,7 +30,7 @@ fn api_versions() -> ApiVersionsRequest {
 #[tokio::test]
 async fn api_versions_in_every_version() {
     let cluster = cluster().await;
-    let mut raw = Raw::connect(&cluster, 1).await;
+    let mut raw = RawClient::connect(&cluster, 1).await;
     for version in 0..=5 {
         let response = raw.call(&api_versions(), version).await;
         is(response.error_code, ErrorCode::None);
@@ -40,7 +40,7 @@ async fn api_versions_in_every_version() {
         };
         assert_eq!(range(ApiKey::Fetch), Some((4, 18)));
         assert_eq!(range(ApiKey::Produce), Some((0, 13)));
-        // The version that no client may use of its own accord is not announced.
+        // Unstable versions are not advertised.
         assert_eq!(range(ApiKey::InitProducerId), Some((0, 5)));
         assert_eq!(range(ApiKey::AlterConfigs), None);
     }
@@ -52,12 +52,12 @@ async fn api_versions_in_every_version() {
 }
 
 #[tokio::test]
-async fn an_older_broker_answers_new_api_versions_in_version_0() {
+async fn an_older_broker_rejects_new_api_versions_in_version_0() {
     let api_limits = [(ApiKey::ApiVersions, ApiLimit::Max(2)), (ApiKey::Fetch, ApiLimit::Max(11))];
     let mut config = MockConfig { api_limits: api_limits.into(), ..MockConfig::default() };
     config.api_limits.insert(ApiKey::DescribeCluster, ApiLimit::Absent);
     let cluster = MockCluster::start(config).await.unwrap();
-    let mut raw = Raw::connect(&cluster, 1).await;
+    let mut raw = RawClient::connect(&cluster, 1).await;
     raw.send(&api_versions(), 4).await;
     let response = raw.receive::<ApiVersionsRequest>(0).await.unwrap();
     is(response.error_code, ErrorCode::UnsupportedVersion);
@@ -67,9 +67,9 @@ async fn an_older_broker_answers_new_api_versions_in_version_0() {
     let fetch = response.api_keys.iter().find(|k| k.api_key == 1).unwrap();
     assert_eq!((fetch.min_version, fetch.max_version), (4, 11));
     assert!(response.api_keys.iter().all(|k| k.api_key != 60));
-    // What was not announced ends the connection.
+    // A request that was not advertised closes the connection.
     assert!(raw.try_call(&fetch_request("t", 0, 0), 12).await.is_none());
-    let mut raw = Raw::connect(&cluster, 1).await;
+    let mut raw = RawClient::connect(&cluster, 1).await;
     assert!(raw.try_call(&DescribeClusterRequest::default(), 0).await.is_none());
 }
 
@@ -83,9 +83,9 @@ async fn metadata_in_every_version() {
     let cluster = cluster().await;
     cluster.create_topic(TopicSpec::new("a").partitions(6)).unwrap();
     cluster.create_topic(TopicSpec::new("b")).unwrap();
-    let mut raw = Raw::connect(&cluster, 2).await;
+    let mut raw = RawClient::connect(&cluster, 2).await;
     for version in 0..=13 {
-        // All topics: an empty list at first, null later.
+        // All topics: an empty list in version 0, then null.
         let all = MetadataRequest {
             topics: if version == 0 { Some(Vec::new()) } else { None },
             ..MetadataRequest::default()
@@ -115,7 +115,7 @@ async fn metadata_in_every_version() {
 async fn metadata_by_id_and_of_unknown_topics() {
     let cluster = cluster().await;
     let id = cluster.create_topic(TopicSpec::new("a")).unwrap();
-    let mut raw = Raw::connect(&cluster, 1).await;
+    let mut raw = RawClient::connect(&cluster, 1).await;
     let by_id = |topic_id| MetadataRequest {
         topics: Some(vec![MetadataRequestTopic { topic_id, name: None }]),
         ..MetadataRequest::default()
@@ -129,7 +129,7 @@ async fn metadata_by_id_and_of_unknown_topics() {
     request.allow_auto_topic_creation = false;
     is(raw.call(&request, 9).await.topics[0].error_code, ErrorCode::UnknownTopicOrPartition);
     assert!(cluster.topic("new").is_none());
-    // The first answer still says unknown; by then the topic is there.
+    // The first response still says unknown, but the topic exists afterwards.
     is(raw.call(&by_name("new"), 9).await.topics[0].error_code, ErrorCode::UnknownTopicOrPartition);
     is(raw.call(&by_name("new"), 9).await.topics[0].error_code, ErrorCode::None);
     is(raw.call(&by_name("not/legal"), 9).await.topics[0].error_code, ErrorCode::InvalidTopicException);
@@ -144,25 +144,25 @@ fn creatable(name: &str, partitions: i32, replication: i16) -> CreatableTopic {
     }
 }
 
-async fn create(raw: &mut Raw, topics: Vec<CreatableTopic>, version: i16) -> Vec<(String, ErrorCode)> {
+async fn create(raw: &mut RawClient, topics: Vec<CreatableTopic>, version: i16) -> Vec<(String, ErrorCode)> {
     let request = CreateTopicsRequest { topics, ..CreateTopicsRequest::default() };
     let topics = raw.call(&request, version).await.topics;
     topics.into_iter().map(|topic| (topic.name, topic.error_code.into())).collect()
 }
 
 #[tokio::test]
-async fn create_topics_and_its_refusals() {
+async fn create_topics_validates_requests() {
     let cluster = cluster().await;
-    let mut raw = Raw::connect(&cluster, 2).await;
+    let mut raw = RawClient::connect(&cluster, 2).await;
     for version in 2..=7 {
         let name = format!("v{version}");
-        let answer = create(&mut raw, vec![creatable(&name, 2, 2)], version).await;
-        assert_eq!(answer, [(name.clone(), ErrorCode::None)]);
+        let response = create(&mut raw, vec![creatable(&name, 2, 2)], version).await;
+        assert_eq!(response, [(name.clone(), ErrorCode::None)]);
         assert_eq!(cluster.topic(&name).unwrap().partitions.len(), 2);
     }
     let mut odd = creatable("odd", -1, -1);
     odd.configs = vec![CreatableTopicConfig { name: "no.such.key".to_owned(), value: Some("1".to_owned()) }];
-    let refused = [
+    let rejected = [
         (creatable("v2", 1, 1), ErrorCode::TopicAlreadyExists),
         (creatable("none", 0, 1), ErrorCode::InvalidPartitions),
         (creatable("absurd", i32::MAX, 1), ErrorCode::InvalidPartitions),
@@ -170,7 +170,7 @@ async fn create_topics_and_its_refusals() {
         (creatable("a b", 1, 1), ErrorCode::InvalidTopicException),
         (odd, ErrorCode::InvalidConfig),
     ];
-    for (topic, expected) in refused {
+    for (topic, expected) in rejected {
         assert_eq!(create(&mut raw, vec![topic], 7).await[0].1, expected);
     }
     let twice = vec![creatable("twice", 1, 1), creatable("twice", 1, 1)];
@@ -189,15 +189,15 @@ async fn create_topics_and_its_refusals() {
         validate_only: true,
         ..CreateTopicsRequest::default()
     };
-    let answer = raw.call(&request, 7).await.topics.remove(0);
-    assert_eq!((answer.num_partitions, answer.replication_factor), (1, 3));
+    let response = raw.call(&request, 7).await.topics.remove(0);
+    assert_eq!((response.num_partitions, response.replication_factor), (1, 3));
     assert!(cluster.topic("dry").is_none());
 }
 
 #[tokio::test]
 async fn delete_topics_by_name_and_id() {
     let cluster = cluster().await;
-    let mut raw = Raw::connect(&cluster, 1).await;
+    let mut raw = RawClient::connect(&cluster, 1).await;
     for version in 1..=6 {
         cluster.create_topic(TopicSpec::new("t")).unwrap();
         let mut request = DeleteTopicsRequest::default();
@@ -216,9 +216,9 @@ async fn delete_topics_by_name_and_id() {
         topics: vec![DeleteTopicState { name: None, topic_id }],
         ..DeleteTopicsRequest::default()
     };
-    let answer = raw.call(&by_id(old), 6).await;
-    assert_eq!(answer.responses[0].name.as_deref(), Some("t"));
-    // A topic of the same name is another topic.
+    let response = raw.call(&by_id(old), 6).await;
+    assert_eq!(response.responses[0].name.as_deref(), Some("t"));
+    // A new topic of the same name has another id.
     assert_ne!(cluster.create_topic(TopicSpec::new("t")).unwrap(), old);
     is(raw.call(&by_id(old), 6).await.responses[0].error_code, ErrorCode::UnknownTopicId);
 }
@@ -226,7 +226,7 @@ async fn delete_topics_by_name_and_id() {
 #[tokio::test]
 async fn create_partitions_only_adds() {
     let cluster = cluster_with_topic(1).await;
-    let mut raw = Raw::connect(&cluster, 1).await;
+    let mut raw = RawClient::connect(&cluster, 1).await;
     let mut grow = async |count: i32, version: i16| {
         let topic = CreatePartitionsTopic { name: "t".to_owned(), count, assignments: None };
         let request = CreatePartitionsRequest { topics: vec![topic], ..CreatePartitionsRequest::default() };
@@ -244,7 +244,7 @@ async fn create_partitions_only_adds() {
 async fn only_the_controller_changes_topics_if_so_configured() {
     let config = MockConfig { controller_only: true, ..MockConfig::default() };
     let cluster = MockCluster::start(config).await.unwrap();
-    let mut second = Raw::connect(&cluster, 2).await;
+    let mut second = RawClient::connect(&cluster, 2).await;
     assert_eq!(create(&mut second, vec![creatable("t", 1, 1)], 7).await[0].1, ErrorCode::NotController);
     cluster.elect_controller(2).unwrap();
     assert_eq!(create(&mut second, vec![creatable("t", 1, 1)], 7).await[0].1, ErrorCode::None);
@@ -256,7 +256,7 @@ async fn describe_cluster_and_configs_and_producer_ids() {
     let cluster = cluster().await;
     cluster.create_topic(TopicSpec::new("t").config("retention.ms", "5")).unwrap();
     cluster.stop_broker(3).await.unwrap();
-    let mut raw = Raw::connect(&cluster, 1).await;
+    let mut raw = RawClient::connect(&cluster, 1).await;
     for version in 0..=2 {
         let response = raw.call(&DescribeClusterRequest::default(), version).await;
         assert_eq!(response.cluster_id, cluster.cluster_id());

@@ -1,4 +1,4 @@
-//! Brokers that stop, start and end; connections; hostile frames.
+//! Brokers that stop, start and end; connection counts; invalid frames.
 
 use std::time::Duration;
 
@@ -13,13 +13,13 @@ fn all_topics() -> MetadataRequest {
     MetadataRequest { topics: None, ..MetadataRequest::default() }
 }
 
-async fn until(what: impl Fn() -> bool) {
-    let waiting = async {
-        while !what() {
+async fn wait_until(condition: impl Fn() -> bool) {
+    let polling = async {
+        while !condition() {
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
     };
-    tokio::time::timeout(SOON, waiting).await.expect("in time");
+    tokio::time::timeout(TEST_TIMEOUT, polling).await.expect("in time");
 }
 
 #[tokio::test]
@@ -27,7 +27,7 @@ async fn a_stopped_broker_loses_its_leaders_and_comes_back_on_its_port() {
     let cluster = cluster_with_topic(3).await;
     let leader = cluster.leader("t", 0).unwrap();
     let address = cluster.brokers().into_iter().find(|b| b.id == leader).unwrap().address;
-    let mut raw = Raw::connect(&cluster, leader).await;
+    let mut raw = RawClient::connect(&cluster, leader).await;
     raw.produce("t", 0, batch(&[1], b"v")).await;
     cluster.stop_broker(leader).await.unwrap();
     assert!(raw.is_closed().await);
@@ -39,7 +39,7 @@ async fn a_stopped_broker_loses_its_leaders_and_comes_back_on_its_port() {
     assert_ne!(next, leader);
     assert_eq!((partition.leader_epoch, partition.isr.len()), (1, 2));
     assert!(!partition.isr.contains(&leader));
-    let mut raw = Raw::connect(&cluster, next).await;
+    let mut raw = RawClient::connect(&cluster, next).await;
     assert_eq!(raw.produce("t", 0, batch(&[1], b"v")).await.base_offset, 1);
     let metadata = raw.call(&all_topics(), 9).await;
     assert!(metadata.brokers.iter().all(|b| b.node_id != leader));
@@ -47,15 +47,15 @@ async fn a_stopped_broker_loses_its_leaders_and_comes_back_on_its_port() {
     assert_ne!(metadata.controller_id, leader);
 
     cluster.start_broker(leader).await.unwrap();
-    let mut raw = Raw::connect(&cluster, leader).await;
-    // It follows until it is made the leader again.
+    let mut raw = RawClient::connect(&cluster, leader).await;
+    // It is a follower until it is made the leader again.
     assert_eq!(raw.fetch("t", 0, 0).await.high_watermark, 2);
-    let refused = raw.produce("t", 0, batch(&[1], b"v")).await.error_code;
-    assert_eq!(refused, ErrorCode::NotLeaderOrFollower.code());
+    let error_code = raw.produce("t", 0, batch(&[1], b"v")).await.error_code;
+    assert_eq!(error_code, ErrorCode::NotLeaderOrFollower.code());
     cluster.move_leader("t", 0, leader).unwrap();
     assert_eq!(raw.produce("t", 0, batch(&[1], b"v")).await.base_offset, 2);
     assert_eq!(cluster.topic("t").unwrap().partitions[0].leader_epoch, 2);
-    // Doing it twice changes nothing.
+    // Starting a running broker has no effect.
     cluster.start_broker(leader).await.unwrap();
     assert!(cluster.stop_broker(77).await.is_err());
 }
@@ -68,7 +68,7 @@ async fn a_partition_without_live_replicas_has_no_leader() {
     cluster.stop_broker(leader).await.unwrap();
     assert_eq!(cluster.leader("t", 0), None);
     let other = cluster.brokers().into_iter().find(|b| b.alive).unwrap().id;
-    let mut raw = Raw::connect(&cluster, other).await;
+    let mut raw = RawClient::connect(&cluster, other).await;
     let metadata = raw.call(&all_topics(), 9).await;
     let partition = &metadata.topics[0].partitions[0];
     assert_eq!((partition.leader_id, partition.error_code), (-1, ErrorCode::LeaderNotAvailable.code()));
@@ -95,7 +95,7 @@ async fn all_brokers_stop_and_start() {
 async fn connections_and_requests_are_counted() {
     let config = MockConfig { request_log: 2, ..MockConfig::default() };
     let cluster = MockCluster::start(config).await.unwrap();
-    let mut raw = Raw::connect(&cluster, 1).await;
+    let mut raw = RawClient::connect(&cluster, 1).await;
     for _ in 0..3 {
         raw.call(&all_topics(), 9).await;
     }
@@ -107,39 +107,39 @@ async fn connections_and_requests_are_counted() {
     assert_eq!((seen[0].api, seen[0].version), (Some(ApiKey::Metadata), 9));
     assert_eq!(seen[0].client_id.as_deref(), Some("raw"));
     drop(raw);
-    until(|| cluster.connections(1) == 0).await;
+    wait_until(|| cluster.connections(1) == 0).await;
     cluster.clear_requests();
     assert!(cluster.requests().is_empty());
 }
 
 #[tokio::test]
-async fn a_client_that_leaves_during_a_long_poll_is_noticed() {
+async fn a_client_that_disconnects_during_a_long_poll_is_detected() {
     let cluster = cluster_with_topic(1).await;
     let leader = cluster.leader("t", 0).unwrap();
-    let mut raw = Raw::connect(&cluster, leader).await;
+    let mut raw = RawClient::connect(&cluster, leader).await;
     let mut request = fetch_request("t", 0, 0);
     (request.min_bytes, request.max_wait_ms) = (1, i32::MAX);
     raw.send(&request, 12).await;
-    until(|| cluster.request_count(None, ApiKey::Fetch) == 1).await;
+    wait_until(|| cluster.request_count(None, ApiKey::Fetch) == 1).await;
     drop(raw);
-    until(|| cluster.connections(leader) == 0).await;
+    wait_until(|| cluster.connections(leader) == 0).await;
 }
 
 #[tokio::test]
 async fn a_waiting_fetch_blocks_what_follows_on_its_connection() {
     let cluster = cluster_with_topic(1).await;
-    let mut raw = Raw::to_leader(&cluster, "t", 0).await;
+    let mut raw = RawClient::to_leader(&cluster, "t", 0).await;
     let mut request = fetch_request("t", 0, 0);
     (request.min_bytes, request.max_wait_ms) = (1, 80);
     raw.send(&request, 12).await;
     raw.send(&all_topics(), 9).await;
-    let first = raw.frame().await.unwrap();
-    let second = raw.frame().await.unwrap();
+    let first = raw.read_frame().await.unwrap();
+    let second = raw.read_frame().await.unwrap();
     assert_eq!((&first[..4], &second[..4]), (&[0, 0, 0, 1][..], &[0, 0, 0, 2][..]));
 }
 
 #[tokio::test]
-async fn bad_frames_end_the_connection_and_nothing_else() {
+async fn invalid_frames_close_only_their_connection() {
     let cluster = cluster_with_topic(1).await;
     let length = |n: i32| n.to_be_bytes().to_vec();
     let framed = |body: &[u8]| [&length(i32::try_from(body.len()).unwrap())[..], body].concat();
@@ -150,7 +150,7 @@ async fn bad_frames_end_the_connection_and_nothing_else() {
         length(100 * 1024 * 1024 + 1),
         b"GET / HTTP/1.1\r\n\r\n".to_vec(),
         framed(&[0, 1, 0, 12]),
-        // An API that does not exist, one that clients may not use, versions that do not exist.
+        // An unknown API, an API that clients may not use, unknown versions.
         framed(&[0x7f, 0xff, 0, 0, 0, 0, 0, 1, 0xff, 0xff]),
         framed(&[0, 4, 0, 0, 0, 0, 0, 1, 0xff, 0xff]),
         framed(&[0, 3, 0x7f, 0xff, 0, 0, 0, 1, 0xff, 0xff, 0]),
@@ -159,22 +159,22 @@ async fn bad_frames_end_the_connection_and_nothing_else() {
         framed(&[0, 3, 0, 1, 0, 0, 0, 1, 0xff, 0xff, 0x7f, 0xff, 0xff, 0xff]),
     ];
     for bytes in bad {
-        let mut raw = Raw::connect(&cluster, 1).await;
+        let mut raw = RawClient::connect(&cluster, 1).await;
         raw.stream.write_all(&bytes).await.unwrap();
         assert!(raw.is_closed().await, "{bytes:?}");
     }
-    // Bytes after a request are no reason: librdkafka sends some.
-    let mut raw = Raw::connect(&cluster, 1).await;
+    // Trailing bytes do not close the connection: librdkafka sends some.
+    let mut raw = RawClient::connect(&cluster, 1).await;
     let bytes = framed(&[0, 3, 0, 1, 0, 0, 0, 1, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0]);
     raw.stream.write_all(&bytes).await.unwrap();
-    assert!(raw.frame().await.is_some());
+    assert!(raw.read_frame().await.is_some());
     drop(raw);
-    // A frame that announces much and ends early takes neither memory nor the broker down.
-    let mut raw = Raw::connect(&cluster, 1).await;
+    // A truncated frame with a large announced length costs no memory and does not harm the broker.
+    let mut raw = RawClient::connect(&cluster, 1).await;
     raw.stream.write_all(&[&length(100 * 1024 * 1024)[..], b"short"].concat()).await.unwrap();
     drop(raw);
-    until(|| cluster.connections(1) == 0).await;
-    Raw::connect(&cluster, 1).await.call(&all_topics(), 9).await;
+    wait_until(|| cluster.connections(1) == 0).await;
+    RawClient::connect(&cluster, 1).await.call(&all_topics(), 9).await;
 }
 
 #[test]
@@ -184,14 +184,14 @@ fn dropping_the_cluster_ends_every_task_and_socket() {
     cluster.create_topic(TopicSpec::new("t")).unwrap();
     let address = cluster.brokers()[0].address;
     let mut raw = runtime.block_on(async {
-        let mut raw = Raw::to_leader(&cluster, "t", 0).await;
+        let mut raw = RawClient::to_leader(&cluster, "t", 0).await;
         raw.produce("t", 0, batch(&[1], b"v")).await;
         raw
     });
     drop(cluster);
     assert!(runtime.block_on(raw.is_closed()));
     let metrics = runtime.metrics();
-    runtime.block_on(until(|| metrics.num_alive_tasks() == 0));
+    runtime.block_on(wait_until(|| metrics.num_alive_tasks() == 0));
     assert!(runtime.block_on(TcpStream::connect(address)).is_err());
 }
 
@@ -213,6 +213,6 @@ async fn advertised_addresses_may_differ_from_where_brokers_listen() {
     let config = MockConfig { advertised_host: Some("broker.internal".to_owned()), ..MockConfig::default() };
     let cluster = MockCluster::start(config).await.unwrap();
     assert!(cluster.bootstrap().starts_with("127.0.0.1:"));
-    let metadata = Raw::connect(&cluster, 1).await.call(&all_topics(), 9).await;
+    let metadata = RawClient::connect(&cluster, 1).await.call(&all_topics(), 9).await;
     assert!(metadata.brokers.iter().all(|b| b.host == "broker.internal"));
 }

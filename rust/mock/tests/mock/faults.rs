@@ -1,4 +1,4 @@
-//! Each reaction of a fault, and which requests a fault is for.
+//! The reactions of faults, and which requests a fault hits.
 
 use std::time::{Duration, Instant};
 
@@ -25,7 +25,7 @@ fn high_watermark(cluster: &MockCluster, partition: i32) -> i64 {
 async fn an_error_for_one_partition_leaves_the_others_alone() {
     let cluster = cluster_with_topic(2).await;
     cluster.move_leader("t", 1, cluster.leader("t", 0).unwrap()).unwrap();
-    let mut raw = Raw::to_leader(&cluster, "t", 0).await;
+    let mut raw = RawClient::to_leader(&cluster, "t", 0).await;
     let on = Match::api(ApiKey::Produce).topic("t").partition(1);
     let id = cluster.inject(Fault::once(on, Reaction::Error(ErrorCode::NotEnoughReplicas)));
     let mut request = produce_request("t", 0, batch(&[1], b"v"));
@@ -41,9 +41,9 @@ async fn an_error_for_one_partition_leaves_the_others_alone() {
 }
 
 #[tokio::test]
-async fn errors_are_met_one_request_at_a_time() {
+async fn each_request_meets_one_error() {
     let cluster = cluster_with_topic(1).await;
-    let mut raw = Raw::to_leader(&cluster, "t", 0).await;
+    let mut raw = RawClient::to_leader(&cluster, "t", 0).await;
     for code in [ErrorCode::RequestTimedOut, ErrorCode::LeaderNotAvailable] {
         cluster.inject(Fault::once(Match::api(ApiKey::Produce).skip(1), Reaction::Error(code)));
     }
@@ -51,15 +51,15 @@ async fn errors_are_met_one_request_at_a_time() {
     for _ in 0..4 {
         codes.push(ErrorCode::from(raw.produce("t", 0, batch(&[1], b"v")).await.error_code));
     }
-    // Both skip one; the second one's is the request that met the first.
+    // Both skip one request; the second skips one more, which met the first.
     use ErrorCode::{LeaderNotAvailable, None, RequestTimedOut};
     assert!(codes == [None, RequestTimedOut, LeaderNotAvailable, None]);
 }
 
 #[tokio::test]
-async fn errors_stand_where_the_api_has_them() {
+async fn errors_appear_where_the_api_has_them() {
     let cluster = cluster_with_topic(1).await;
-    let mut raw = Raw::to_leader(&cluster, "t", 0).await;
+    let mut raw = RawClient::to_leader(&cluster, "t", 0).await;
     cluster.inject(Fault::new(Match::any(), Reaction::Error(ErrorCode::ClusterAuthorizationFailed)));
     let expected = ErrorCode::ClusterAuthorizationFailed;
     is(raw.call(&InitProducerIdRequest::default(), 2).await.error_code, expected);
@@ -87,7 +87,7 @@ async fn matching_looks_at_broker_version_and_topic() {
         Match { client_id: Some("other".to_owned()), ..Match::default() },
     ];
     let ids = never.map(|on| cluster.inject(Fault::new(on, error.clone())));
-    let mut raw = Raw::connect(&cluster, leader).await;
+    let mut raw = RawClient::connect(&cluster, leader).await;
     is(raw.fetch("t", 0, 0).await.error_code, ErrorCode::None);
     assert!(ids.iter().all(|id| cluster.fault_hits(*id) == 0));
     let id = cluster.inject(Fault::new(Match::any().broker(leader).versions(12..=12).topic("t"), error));
@@ -97,11 +97,11 @@ async fn matching_looks_at_broker_version_and_topic() {
 }
 
 #[tokio::test]
-async fn a_lost_request_is_not_applied_and_a_lost_answer_is() {
+async fn a_request_with_a_lost_response_is_applied() {
     let cluster = cluster_with_topic(1).await;
     for (when, expected) in [(When::BeforeHandling, 0), (When::AfterHandling, 1)] {
         cluster.inject(Fault::once(Match::api(ApiKey::Produce), Reaction::Disconnect(when)));
-        let mut raw = Raw::to_leader(&cluster, "t", 0).await;
+        let mut raw = RawClient::to_leader(&cluster, "t", 0).await;
         let request = produce_request("t", 0, batch(&[1], b"v"));
         assert!(raw.try_call(&request, 9).await.is_none());
         assert_eq!(high_watermark(&cluster, 0), expected);
@@ -109,9 +109,9 @@ async fn a_lost_request_is_not_applied_and_a_lost_answer_is() {
 }
 
 #[tokio::test]
-async fn delay_holds_the_request_and_throttle_marks_the_answer() {
+async fn delay_postpones_the_request_and_throttle_sets_throttle_time() {
     let cluster = cluster_with_topic(1).await;
-    let mut raw = Raw::to_leader(&cluster, "t", 0).await;
+    let mut raw = RawClient::to_leader(&cluster, "t", 0).await;
     cluster.inject(Fault::once(Match::any(), Reaction::Delay(Duration::from_millis(80))));
     cluster.inject(Fault::once(Match::any(), Reaction::Throttle(1234)));
     let start = Instant::now();
@@ -122,14 +122,14 @@ async fn delay_holds_the_request_and_throttle_marks_the_answer() {
 }
 
 #[tokio::test]
-async fn a_request_that_the_client_gave_up_is_applied_all_the_same() {
+async fn a_request_of_a_disconnected_client_is_applied() {
     let cluster = cluster_with_topic(1).await;
-    let mut raw = Raw::to_leader(&cluster, "t", 0).await;
+    let mut raw = RawClient::to_leader(&cluster, "t", 0).await;
     let on = Match::api(ApiKey::Produce);
     cluster.inject(Fault::once(on, Reaction::Delay(Duration::from_millis(50))));
     raw.send(&produce_request("t", 0, batch(&[1], b"v")), 9).await;
     drop(raw);
-    let mut other = Raw::to_leader(&cluster, "t", 0).await;
+    let mut other = RawClient::to_leader(&cluster, "t", 0).await;
     let mut request = fetch_request("t", 0, 0);
     (request.min_bytes, request.max_wait_ms) = (1, 5000);
     let response = other.call(&request, 12).await;
@@ -137,41 +137,41 @@ async fn a_request_that_the_client_gave_up_is_applied_all_the_same() {
 }
 
 #[tokio::test]
-async fn silence_is_for_one_connection() {
+async fn silence_affects_one_connection() {
     let cluster = cluster_with_topic(1).await;
-    let mut raw = Raw::to_leader(&cluster, "t", 0).await;
+    let mut raw = RawClient::to_leader(&cluster, "t", 0).await;
     cluster.inject(Fault::once(Match::api(ApiKey::Produce), Reaction::Silence));
     raw.send(&produce_request("t", 0, batch(&[1], b"v")), 9).await;
     raw.send(&fetch_request("t", 0, 0), 12).await;
     let mut byte = [0];
     let read = tokio::time::timeout(Duration::from_millis(100), raw.stream.read(&mut byte)).await;
-    assert!(read.is_err(), "neither an answer nor an end");
-    let mut other = Raw::to_leader(&cluster, "t", 0).await;
+    assert!(read.is_err(), "neither a response nor a closed connection");
+    let mut other = RawClient::to_leader(&cluster, "t", 0).await;
     assert_eq!(other.fetch("t", 0, 0).await.high_watermark, 0);
 }
 
 #[tokio::test]
-async fn a_leader_moves_under_the_request() {
+async fn move_leader_runs_before_the_request() {
     let cluster = cluster_with_topic(1).await;
     let leader = cluster.leader("t", 0).unwrap();
     let to = if leader == 1 { 2 } else { 1 };
-    let mut raw = Raw::connect(&cluster, leader).await;
+    let mut raw = RawClient::connect(&cluster, leader).await;
     cluster.inject(Fault::once(Match::api(ApiKey::Produce).topic("t"), Reaction::MoveLeader { to }));
     let response = raw.call(&produce_request("t", 0, batch(&[1], b"v")), 10).await;
     let partition = &response.responses[0].partition_responses[0];
     is(partition.error_code, ErrorCode::NotLeaderOrFollower);
     assert_eq!((partition.current_leader.leader_id, partition.current_leader.leader_epoch), (to, 1));
     assert_eq!(response.node_endpoints[0].node_id, to);
-    // Before version 10 there are no hints.
+    // Versions below 10 have no `node_endpoints`.
     let response = raw.call(&produce_request("t", 0, batch(&[1], b"v")), 9).await;
     assert!(response.node_endpoints.is_empty());
     assert_eq!(cluster.leader("t", 0), Some(to));
 }
 
 #[tokio::test]
-async fn raw_bytes_go_out_instead_of_an_answer() {
+async fn bytes_replace_the_response() {
     let cluster = cluster_with_topic(1).await;
-    let mut raw = Raw::to_leader(&cluster, "t", 0).await;
+    let mut raw = RawClient::to_leader(&cluster, "t", 0).await;
     let bytes = Bytes::from_static(b"HTTP/1.1 400 Bad Request\r\n\r\n");
     cluster.inject(Fault::once(Match::any(), Reaction::Bytes(bytes.clone())));
     raw.send(&fetch_request("t", 0, 0), 12).await;
@@ -181,23 +181,23 @@ async fn raw_bytes_go_out_instead_of_an_answer() {
 }
 
 #[tokio::test]
-async fn half_a_frame_is_the_last_thing_sent() {
+async fn truncate_frame_sends_half_a_response() {
     let cluster = cluster_with_topic(1).await;
-    let mut raw = Raw::to_leader(&cluster, "t", 0).await;
+    let mut raw = RawClient::to_leader(&cluster, "t", 0).await;
     cluster.inject(Fault::once(Match::any(), Reaction::TruncateFrame));
     raw.send(&fetch_request("t", 0, 0), 12).await;
     let mut read = Vec::new();
-    tokio::time::timeout(SOON, raw.stream.read_to_end(&mut read)).await.unwrap().unwrap();
+    tokio::time::timeout(TEST_TIMEOUT, raw.stream.read_to_end(&mut read)).await.unwrap().unwrap();
     let announced = usize::try_from(i32::from_be_bytes(read[..4].try_into().unwrap())).unwrap();
     assert!(!read[4..].is_empty() && read[4..].len() < announced);
 }
 
 #[tokio::test]
-async fn records_are_damaged_once_and_only_where_there_are_some() {
+async fn records_are_corrupted_once_and_only_if_there_are_any() {
     let cluster = cluster_with_topic(1).await;
-    let mut raw = Raw::to_leader(&cluster, "t", 0).await;
+    let mut raw = RawClient::to_leader(&cluster, "t", 0).await;
     let id = cluster.inject(Fault::once(Match::api(ApiKey::Fetch), Reaction::CorruptRecords));
-    // An empty answer, at once and after a wait, does not use the fault up.
+    // An empty response, immediate or after a wait, does not count as a hit.
     raw.fetch("t", 0, 0).await;
     let mut waiting = fetch_request("t", 0, 0);
     (waiting.min_bytes, waiting.max_wait_ms) = (1, 20);
@@ -205,8 +205,8 @@ async fn records_are_damaged_once_and_only_where_there_are_some() {
     raw.receive::<FetchRequest>(12).await.unwrap();
     assert_eq!(cluster.fault_hits(id), 0);
     raw.produce("t", 0, batch(&[1], b"v")).await;
-    let sound = |records: Bytes| Batches::new(records).next().unwrap().is_ok();
-    assert!(!sound(raw.fetch("t", 0, 0).await.records.unwrap()));
-    assert!(sound(raw.fetch("t", 0, 0).await.records.unwrap()));
+    let is_valid = |records: Bytes| Batches::new(records).next().unwrap().is_ok();
+    assert!(!is_valid(raw.fetch("t", 0, 0).await.records.unwrap()));
+    assert!(is_valid(raw.fetch("t", 0, 0).await.records.unwrap()));
     assert_eq!(cluster.fault_hits(id), 1);
 }

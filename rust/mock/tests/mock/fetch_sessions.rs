@@ -1,4 +1,4 @@
-//! Fetch sessions (KIP-227) by the contract of Fetch.
+//! Fetch sessions (KIP-227).
 
 use std::time::Duration;
 
@@ -11,12 +11,12 @@ fn is(code: i16, expected: ErrorCode) {
     assert_eq!(ErrorCode::from(code), expected);
 }
 
-/// All partitions of `t` with one leader, which the connection is to.
-async fn one_leader(config: MockConfig, partitions: i32) -> (MockCluster, Raw) {
+/// Creates `t` with all partitions on one leader, and connects to it.
+async fn one_leader(config: MockConfig, partitions: i32) -> (MockCluster, RawClient) {
     let cluster = MockCluster::start(config).await.unwrap();
     cluster.create_topic(TopicSpec::new("t").partitions(partitions)).unwrap();
     (0..partitions).for_each(|partition| cluster.move_leader("t", partition, 1).unwrap());
-    let raw = Raw::connect(&cluster, 1).await;
+    let raw = RawClient::connect(&cluster, 1).await;
     (cluster, raw)
 }
 
@@ -30,7 +30,7 @@ fn topic(partitions: &[(i32, i64)]) -> Vec<FetchTopic> {
     vec![FetchTopic { partitions: partitions.iter().map(of).collect(), ..one.clone() }]
 }
 
-/// A request of a session, for these partitions.
+/// A Fetch in a session, for these partitions.
 fn request(session: (i32, i32), partitions: &[(i32, i64)]) -> FetchRequest {
     FetchRequest {
         session_id: session.0,
@@ -47,7 +47,7 @@ fn partitions(response: &FetchResponse) -> Vec<i32> {
 }
 
 #[tokio::test]
-async fn only_what_has_changed_is_said() {
+async fn incremental_responses_have_only_changes() {
     let (cluster, mut raw) = one_leader(MockConfig::default(), 3).await;
     let response = raw.call(&request((0, 0), &[(0, 0), (1, 0), (2, 0)]), 12).await;
     let id = response.session_id;
@@ -55,13 +55,13 @@ async fn only_what_has_changed_is_said() {
     assert_eq!(partitions(&response), [0, 1, 2]);
     let response = raw.call(&request((id, 1), &[]), 12).await;
     assert_eq!((response.session_id, partitions(&response)), (id, vec![]));
-    // Records come until the client asks for what is behind them.
+    // Records are returned until the client requests the offset after them.
     cluster.append("t", 1, &[b"v"]).unwrap();
     for epoch in 2..4 {
         assert_eq!(partitions(&raw.call(&request((id, epoch), &[]), 12).await), [1]);
     }
     assert_eq!(partitions(&raw.call(&request((id, 4), &[(1, 1)]), 12).await), []);
-    // The log's start is news, and so is each error, and that it is over.
+    // A new log start is a change, and so are an error and its end.
     cluster.delete_records("t", 1, 1).unwrap();
     assert_eq!(partitions(&raw.call(&request((id, 5), &[]), 12).await), [1]);
     assert_eq!(partitions(&raw.call(&request((id, 6), &[]), 12).await), []);
@@ -80,7 +80,7 @@ async fn only_what_has_changed_is_said() {
 }
 
 #[tokio::test]
-async fn partitions_come_and_go() {
+async fn partitions_are_added_and_forgotten() {
     let (cluster, mut raw) = one_leader(MockConfig::default(), 3).await;
     let id = raw.call(&request((0, 0), &[(0, 0), (1, 0)]), 12).await.session_id;
     let mut change = request((id, 1), &[(2, 0)]);
@@ -89,7 +89,7 @@ async fn partitions_come_and_go() {
     assert_eq!(partitions(&raw.call(&change, 12).await), [2]);
     (0..3).for_each(|partition| drop(cluster.append("t", partition, &[b"v"])));
     assert_eq!(partitions(&raw.call(&request((id, 2), &[]), 12).await), [1, 2]);
-    // A session of nothing is none.
+    // A session without partitions is closed.
     let mut change = request((id, 3), &[]);
     change.forgotten_topics_data =
         vec![ForgottenTopic { topic: "t".to_owned(), partitions: vec![1, 2], ..Default::default() }];
@@ -100,7 +100,7 @@ async fn partitions_come_and_go() {
 }
 
 #[tokio::test]
-async fn what_had_records_comes_last_the_next_time() {
+async fn partitions_with_records_move_to_the_end() {
     let (cluster, mut raw) = one_leader(MockConfig::default(), 3).await;
     let mut first = request((0, 0), &[(0, 0), (1, 0), (2, 0)]);
     first.max_bytes = 1;
@@ -119,23 +119,23 @@ async fn what_had_records_comes_last_the_next_time() {
 }
 
 #[tokio::test]
-async fn sessions_are_closed_and_mistaken() {
+async fn sessions_are_closed_and_validated() {
     let (cluster, mut raw) = one_leader(MockConfig::default(), 1).await;
     let id = raw.call(&request((0, 0), &[(0, 0)]), 12).await.session_id;
     is(raw.call(&request((id, 2), &[]), 12).await.error_code, ErrorCode::InvalidFetchSessionEpoch);
     is(raw.call(&request((id + 9, 1), &[]), 12).await.error_code, ErrorCode::FetchSessionIdNotFound);
     is(raw.call(&request((id, 1), &[]), 13).await.error_code, ErrorCode::FetchSessionTopicIdError);
-    // Another broker has other sessions.
-    let mut other = Raw::connect(&cluster, 2).await;
+    // Sessions belong to one broker.
+    let mut other = RawClient::connect(&cluster, 2).await;
     is(other.call(&request((id, 1), &[]), 12).await.error_code, ErrorCode::FetchSessionIdNotFound);
-    // A full request closes the one and opens another; one without a session only closes.
+    // A full request closes the session and opens another; a sessionless one only closes it.
     let next = raw.call(&request((id, 0), &[(0, 0)]), 12).await.session_id;
     assert!(next != id && next > 0);
     assert_eq!(cluster.fetch_sessions(1), 1);
     let response = raw.call(&request((next, -1), &[(0, 0)]), 12).await;
     assert_eq!((response.session_id, partitions(&response)), (0, vec![0]));
     assert_eq!(cluster.fetch_sessions(1), 0);
-    // Older versions have none.
+    // Older versions have no sessions.
     assert_eq!(raw.call(&request((0, 0), &[(0, 0)]), 6).await.session_id, 0);
     assert_eq!(cluster.fetch_sessions(1), 0);
     for code in [ErrorCode::FetchSessionIdNotFound, ErrorCode::InvalidFetchSessionEpoch] {
@@ -145,7 +145,7 @@ async fn sessions_are_closed_and_mistaken() {
 }
 
 #[tokio::test]
-async fn there_are_places_for_so_many() {
+async fn the_session_cache_is_bounded() {
     let idle = Duration::from_millis(200);
     let config = MockConfig { fetch_sessions: 2, fetch_session_idle: idle, ..MockConfig::default() };
     let (cluster, mut raw) = one_leader(config, 1).await;
@@ -153,7 +153,7 @@ async fn there_are_places_for_so_many() {
     let first = raw.call(&full, 12).await.session_id;
     let second = raw.call(&full, 12).await.session_id;
     let third = raw.call(&full, 12).await.session_id;
-    // No room for a third, unless the machine was so slow that the first was idle by then.
+    // No room for a third, unless the machine was so slow that the first is idle by now.
     if third == 0 {
         tokio::time::sleep(idle).await;
         is(raw.call(&request((second, 1), &[]), 12).await.error_code, ErrorCode::None);
@@ -163,7 +163,7 @@ async fn there_are_places_for_so_many() {
     assert_eq!(cluster.fetch_sessions(1), 2);
     cluster.evict_fetch_sessions(1);
     is(raw.call(&request((second, 2), &[]), 12).await.error_code, ErrorCode::FetchSessionIdNotFound);
-    // They are in the memory of the broker.
+    // Sessions live in the broker's memory.
     raw.call(&full, 12).await;
     cluster.stop_broker(1).await.unwrap();
     cluster.start_broker(1).await.unwrap();
@@ -191,7 +191,7 @@ async fn an_incremental_fetch_waits_by_topic_ids_too() {
     let response = raw.receive::<FetchRequest>(18).await.unwrap();
     assert_eq!(partitions(&response), [1]);
     assert_eq!(response.responses[0].topic_id, cluster.topic("t").unwrap().id);
-    // A topic that is gone is an error of its partitions.
+    // A deleted topic is an error of its partitions.
     cluster.delete_topic("t").unwrap();
     waiting.session_epoch = 3;
     let response = raw.call(&waiting, 18).await;

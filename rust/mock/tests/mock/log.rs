@@ -1,4 +1,4 @@
-//! Produce, Fetch, ListOffsets, DeleteRecords: what a partition's log does for its clients.
+//! Produce, Fetch, ListOffsets and DeleteRecords.
 
 use std::time::{Duration, Instant};
 
@@ -22,7 +22,7 @@ fn is(code: i16, expected: ErrorCode) {
 async fn produce_and_fetch_in_every_version() {
     let cluster = cluster_with_topic(1).await;
     let id = cluster.topic("t").unwrap().id;
-    let mut raw = Raw::to_leader(&cluster, "t", 0).await;
+    let mut raw = RawClient::to_leader(&cluster, "t", 0).await;
     for (count, version) in (0..).zip(3..=13) {
         let mut request = produce_request("t", 0, batch(&[10, 11], b"v"));
         request.topic_data[0].topic_id = if version >= 13 { id } else { Uuid::ZERO };
@@ -38,20 +38,20 @@ async fn produce_and_fetch_in_every_version() {
         let partition = &response.responses[0].partitions[0];
         is(partition.error_code, ErrorCode::None);
         assert_eq!(partition.high_watermark, 22);
-        // The batch that holds offset 3 starts at 2.
+        // The batch with offset 3 starts at 2.
         assert_eq!(offsets(partition.records.as_ref().unwrap()).first(), Some(&(2, 3)));
         assert_eq!(offsets(partition.records.as_ref().unwrap()).last(), Some(&(20, 21)));
     }
 }
 
 #[tokio::test]
-async fn produce_refuses_what_kafka_refuses() {
+async fn produce_rejects_what_kafka_rejects() {
     let config = MockConfig { max_message_bytes: 500, ..MockConfig::default() };
     let cluster = MockCluster::start(config).await.unwrap();
     cluster.create_topic(TopicSpec::new("t")).unwrap();
     let spec = TopicSpec::new("strict").replication(2).config("min.insync.replicas", "3");
     cluster.create_topic(spec).unwrap();
-    let mut raw = Raw::to_leader(&cluster, "t", 0).await;
+    let mut raw = RawClient::to_leader(&cluster, "t", 0).await;
 
     is(raw.produce("t", 0, batch(&[1], &[0; 600])).await.error_code, ErrorCode::MessageTooLarge);
     let mut damaged = BytesMut::from(&batch(&[1], b"v")[..]);
@@ -71,19 +71,19 @@ async fn produce_refuses_what_kafka_refuses() {
     request.topic_data[0].topic_id = Uuid([9; 16]);
     let response = raw.call(&request, 13).await;
     is(response.responses[0].partition_responses[0].error_code, ErrorCode::UnknownTopicId);
-    let mut raw = Raw::to_leader(&cluster, "strict", 0).await;
+    let mut raw = RawClient::to_leader(&cluster, "strict", 0).await;
     is(raw.produce("strict", 0, batch(&[1], b"v")).await.error_code, ErrorCode::NotEnoughReplicas);
     assert_eq!(cluster.partition_log("t", 0).unwrap().high_watermark, 0);
 }
 
 #[tokio::test]
-async fn acks_0_has_no_answer_and_closes_on_an_error() {
+async fn acks_0_has_no_response_and_closes_on_an_error() {
     let cluster = cluster_with_topic(1).await;
-    let mut raw = Raw::to_leader(&cluster, "t", 0).await;
+    let mut raw = RawClient::to_leader(&cluster, "t", 0).await;
     let mut request = produce_request("t", 0, batch(&[1], b"v"));
     request.acks = 0;
     raw.send(&request, 9).await;
-    // The next answer belongs to the next request.
+    // The next response belongs to the next request.
     assert_eq!(raw.fetch("t", 0, 0).await.high_watermark, 1);
     request.topic_data[0].name = "unknown".to_owned();
     raw.send(&request, 9).await;
@@ -91,10 +91,10 @@ async fn acks_0_has_no_answer_and_closes_on_an_error() {
 }
 
 #[tokio::test]
-async fn fetch_keeps_to_its_sizes_but_for_the_first_batch() {
+async fn fetch_respects_sizes_except_for_the_first_batch() {
     let cluster = cluster_with_topic(2).await;
     cluster.move_leader("t", 1, cluster.leader("t", 0).unwrap()).unwrap();
-    let mut raw = Raw::to_leader(&cluster, "t", 0).await;
+    let mut raw = RawClient::to_leader(&cluster, "t", 0).await;
     let one = batch(&[1], &[7; 1000]);
     for partition in [0, 0, 1] {
         raw.produce("t", partition, one.clone()).await;
@@ -110,7 +110,7 @@ async fn fetch_keeps_to_its_sizes_but_for_the_first_batch() {
     };
     assert_eq!(sizes(&raw.call(&request, 12).await), [one.len(), 0]);
     request.topics[0].partitions.iter_mut().for_each(|p| p.partition_max_bytes = 1500);
-    // The second batch of partition 0 is cut off, as Kafka does.
+    // The second batch of partition 0 is cut off, as in Kafka.
     assert_eq!(sizes(&raw.call(&request, 12).await), [1500, one.len()]);
     request.max_bytes = 1600;
     assert_eq!(sizes(&raw.call(&request, 12).await), [1500, 0]);
@@ -119,10 +119,10 @@ async fn fetch_keeps_to_its_sizes_but_for_the_first_batch() {
 }
 
 #[tokio::test]
-async fn fetch_waits_for_an_append_and_no_longer_than_it_may() {
+async fn fetch_waits_for_an_append_up_to_max_wait() {
     let cluster = cluster_with_topic(1).await;
-    let mut reader = Raw::to_leader(&cluster, "t", 0).await;
-    let mut writer = Raw::to_leader(&cluster, "t", 0).await;
+    let mut reader = RawClient::to_leader(&cluster, "t", 0).await;
+    let mut writer = RawClient::to_leader(&cluster, "t", 0).await;
     let mut request = fetch_request("t", 0, 0);
     (request.min_bytes, request.max_wait_ms) = (1, 60);
     let start = Instant::now();
@@ -137,7 +137,7 @@ async fn fetch_waits_for_an_append_and_no_longer_than_it_may() {
     let response = reader.receive::<ottla_protocol::messages::fetch::FetchRequest>(12).await.unwrap();
     assert_eq!(offsets(response.responses[0].partitions[0].records.as_ref().unwrap()), [(0, 0)]);
 
-    // min_bytes that one batch does not reach: the second wakes it.
+    // One batch does not reach `min_bytes`: the second completes the fetch.
     request.min_bytes = i32::try_from(2 * batch(&[1], b"v").len()).unwrap();
     reader.send(&request, 12).await;
     writer.produce("t", 0, batch(&[1], b"v")).await;
@@ -146,11 +146,11 @@ async fn fetch_waits_for_an_append_and_no_longer_than_it_may() {
 }
 
 #[tokio::test]
-async fn a_waiting_fetch_learns_that_the_leader_moved() {
+async fn a_waiting_fetch_returns_when_the_leader_moves() {
     let cluster = cluster_with_topic(1).await;
     let leader = cluster.leader("t", 0).unwrap();
     let other = cluster.brokers().into_iter().map(|b| b.id).find(|id| *id != leader).unwrap();
-    let mut raw = Raw::connect(&cluster, leader).await;
+    let mut raw = RawClient::connect(&cluster, leader).await;
     let mut request = fetch_request("t", 0, 0);
     (request.min_bytes, request.max_wait_ms) = (1, i32::MAX);
     request.topics[0].topic_id = cluster.topic("t").unwrap().id;
@@ -170,7 +170,7 @@ async fn fetch_checks_offsets_epochs_and_sessions() {
     let cluster = cluster_with_topic(1).await;
     let leader = cluster.leader("t", 0).unwrap();
     let other = cluster.brokers().into_iter().map(|b| b.id).find(|id| *id != leader).unwrap();
-    let mut raw = Raw::connect(&cluster, leader).await;
+    let mut raw = RawClient::connect(&cluster, leader).await;
     raw.produce("t", 0, batch(&[1, 2], b"v")).await;
     is(raw.fetch("t", 0, 3).await.error_code, ErrorCode::OffsetOutOfRange);
     is(raw.fetch("t", 0, -1).await.error_code, ErrorCode::OffsetOutOfRange);
@@ -188,8 +188,8 @@ async fn fetch_checks_offsets_epochs_and_sessions() {
     (request.session_id, request.session_epoch) = (5, 1);
     is(raw.call(&request, 12).await.error_code, ErrorCode::FetchSessionIdNotFound);
 
-    // Epoch 1 began at offset 2: whoever has read epoch 0 up to offset 3 has diverged.
-    let mut raw = Raw::connect(&cluster, other).await;
+    // Epoch 1 began at offset 2: a reader of epoch 0 up to offset 3 has diverged.
+    let mut raw = RawClient::connect(&cluster, other).await;
     raw.produce("t", 0, batch(&[1, 2], b"v")).await;
     let mut request = fetch_request("t", 0, 3);
     request.topics[0].partitions[0].last_fetched_epoch = 0;
@@ -198,7 +198,7 @@ async fn fetch_checks_offsets_epochs_and_sessions() {
     assert_eq!((diverging.epoch, diverging.end_offset), (0, 2));
 }
 
-async fn list(raw: &mut Raw, timestamp: i64, version: i16) -> ListOffsetsPartitionResponse {
+async fn list(raw: &mut RawClient, timestamp: i64, version: i16) -> ListOffsetsPartitionResponse {
     let partition = ListOffsetsPartition { partition_index: 0, current_leader_epoch: -1, timestamp };
     let request = ListOffsetsRequest {
         replica_id: -1,
@@ -209,14 +209,14 @@ async fn list(raw: &mut Raw, timestamp: i64, version: i16) -> ListOffsetsPartiti
 }
 
 #[tokio::test]
-async fn list_offsets_by_place_and_time() {
+async fn list_offsets_by_position_and_timestamp() {
     let cluster = cluster_with_topic(1).await;
-    let mut raw = Raw::to_leader(&cluster, "t", 0).await;
+    let mut raw = RawClient::to_leader(&cluster, "t", 0).await;
     for version in 1..=11 {
         assert_eq!(list(&mut raw, -1, version).await.offset, 0);
         assert_eq!(list(&mut raw, 5, version).await.offset, -1);
     }
-    // Timestamps need not ascend over batches.
+    // Timestamps need not ascend across batches.
     for timestamps in [&[100, 110][..], &[300, 350], &[200, 210]] {
         raw.produce("t", 0, batch(timestamps, b"v")).await;
     }
@@ -241,9 +241,9 @@ async fn list_offsets_by_place_and_time() {
 }
 
 #[tokio::test]
-async fn delete_records_moves_the_start() {
+async fn delete_records_advances_the_log_start() {
     let cluster = cluster_with_topic(1).await;
-    let mut raw = Raw::to_leader(&cluster, "t", 0).await;
+    let mut raw = RawClient::to_leader(&cluster, "t", 0).await;
     for _ in 0..3 {
         raw.produce("t", 0, batch(&[1, 2], b"v")).await;
     }
@@ -261,7 +261,7 @@ async fn delete_records_moves_the_start() {
     is(raw.fetch("t", 0, 2).await.error_code, ErrorCode::OffsetOutOfRange);
     let partition = raw.fetch("t", 0, 3).await;
     assert_eq!(partition.log_start_offset, 3);
-    // The start is in the middle of a batch, which still comes whole.
+    // The log starts in the middle of a batch, which is still returned whole.
     assert_eq!(offsets(partition.records.as_ref().unwrap()), [(2, 3), (4, 5)]);
     assert_eq!(list(&mut raw, -2, 5).await.offset, 3);
     is(raw.call(&delete(7), 2).await.topics[0].partitions[0].error_code, ErrorCode::OffsetOutOfRange);
@@ -271,15 +271,15 @@ async fn delete_records_moves_the_start() {
 }
 
 #[tokio::test]
-async fn log_append_time_is_the_brokers() {
+async fn log_append_time_is_set_by_the_broker() {
     let cluster = cluster().await;
     let spec = TopicSpec::new("t").config("message.timestamp.type", "LogAppendTime");
     cluster.create_topic(spec).unwrap();
-    let mut raw = Raw::to_leader(&cluster, "t", 0).await;
-    let answer = raw.produce("t", 0, batch(&[5], b"v")).await;
-    assert!(answer.log_append_time_ms > 1_700_000_000_000);
+    let mut raw = RawClient::to_leader(&cluster, "t", 0).await;
+    let response = raw.produce("t", 0, batch(&[5], b"v")).await;
+    assert!(response.log_append_time_ms > 1_700_000_000_000);
     let stored = cluster.partition_log("t", 0).unwrap().batches.remove(0);
-    assert_eq!(stored.max_timestamp, answer.log_append_time_ms);
-    // The stamped batch has a right checksum: it is taken again.
+    assert_eq!(stored.max_timestamp, response.log_append_time_ms);
+    // The batch with its new timestamp has a valid checksum: it can be produced again.
     is(raw.produce("t", 0, stored.bytes).await.error_code, ErrorCode::None);
 }

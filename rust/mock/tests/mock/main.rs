@@ -1,14 +1,16 @@
-//! All tests of the cluster in the process, in one program: a module an API or a concern.
+//! All tests of the mock cluster, in one program: a module per API or concern.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail")]
 
 mod admin;
 mod brokers;
+mod classic_group_members;
+mod classic_groups;
+mod consumer_group_requests;
 mod consumer_groups;
+mod discovery;
 mod faults;
 mod fetch_sessions;
-mod groups;
-mod identities;
 mod log;
 mod offsets;
 mod replicas;

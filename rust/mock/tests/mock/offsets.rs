@@ -1,5 +1,4 @@
-//! Committed offsets by the contracts of OffsetCommit, OffsetFetch, OffsetDelete and DeleteGroups, and
-//! coordinators that move.
+//! Committed offsets: OffsetCommit, OffsetFetch, OffsetDelete, DeleteGroups, and coordinators that move.
 
 use std::time::Duration;
 
@@ -48,9 +47,9 @@ fn fetch_many(topics: Option<Vec<OffsetFetchRequestTopics>>) -> OffsetFetchReque
 }
 
 #[tokio::test]
-async fn what_is_committed_in_every_version_is_fetched_in_every_version() {
+async fn offsets_round_trip_in_every_version() {
     let cluster = cluster_with_topic(3).await;
-    let mut raw = Raw::to_coordinator(&cluster, "g").await;
+    let mut raw = RawClient::to_coordinator(&cluster, "g").await;
     let id = cluster.topic("t").unwrap().id;
     for version in 2..=10_i16 {
         let response = raw.call(&commit(&cluster, version, &[(0, i64::from(version))]), version).await;
@@ -65,7 +64,7 @@ async fn what_is_committed_in_every_version_is_fetched_in_every_version() {
                 topic_id: if fetched >= 10 { id } else { Uuid::ZERO },
                 partition_indexes: vec![0, 1],
             };
-            let answers: Vec<(i64, String, i16)> = if fetched >= 8 {
+            let responses: Vec<(i64, String, i16)> = if fetched >= 8 {
                 let response = raw.call(&fetch_many(Some(vec![topics("t")])), fetched).await;
                 let group = response.groups.into_iter().next().unwrap();
                 is(group.error_code, ErrorCode::None);
@@ -82,7 +81,7 @@ async fn what_is_committed_in_every_version_is_fetched_in_every_version() {
                 let partitions = response.topics.into_iter().next().unwrap().partitions.into_iter();
                 partitions.map(|p| (p.committed_offset, p.metadata.unwrap(), p.error_code)).collect()
             };
-            assert_eq!(answers, [(i64::from(version), "here".to_owned(), 0), (-1, String::new(), 0)]);
+            assert_eq!(responses, [(i64::from(version), "here".to_owned(), 0), (-1, String::new(), 0)]);
         }
     }
 }
@@ -94,7 +93,7 @@ async fn all_offsets_of_many_groups_at_once() {
     cluster.move_coordinator("other", group).unwrap();
     cluster.commit("g", "t", 1, 7);
     cluster.commit("other", "t", 0, 8);
-    let mut raw = Raw::to_coordinator(&cluster, "g").await;
+    let mut raw = RawClient::to_coordinator(&cluster, "g").await;
     let mut request = fetch_many(None);
     for name in ["other", "unknown"] {
         request
@@ -121,9 +120,9 @@ async fn all_offsets_of_many_groups_at_once() {
 }
 
 #[tokio::test]
-async fn commits_are_refused_one_by_one_for_what_is_wrong_with_them() {
+async fn each_partition_of_a_commit_has_its_own_error() {
     let cluster = cluster_with_topic(1).await;
-    let mut raw = Raw::to_coordinator(&cluster, "g").await;
+    let mut raw = RawClient::to_coordinator(&cluster, "g").await;
     let mut request = commit(&cluster, 9, &[(0, 1), (7, 1)]);
     request.topics[0].partitions[0].committed_metadata = Some("x".repeat(4097));
     let codes = |response: ottla_protocol::messages::offset_commit::OffsetCommitResponse| -> Vec<ErrorCode> {
@@ -132,18 +131,18 @@ async fn commits_are_refused_one_by_one_for_what_is_wrong_with_them() {
     };
     use ErrorCode::*;
     assert_eq!(codes(raw.call(&request, 9).await), [OffsetMetadataTooLarge, UnknownTopicOrPartition]);
-    // A generation of a group that there is not.
+    // A generation of an unknown group.
     request = commit(&cluster, 9, &[(0, 1)]);
     request.group_id =
         (1..).map(|i| format!("n{i}")).find(|n| cluster.coordinator(n) == cluster.coordinator("g")).unwrap();
     request.generation_id_or_member_epoch = 3;
     assert_eq!(codes(raw.call(&request, 8).await), [IllegalGeneration]);
     assert_eq!(codes(raw.call(&request, 9).await), [GroupIdNotFound]);
-    // A topic id that nobody has.
+    // An unknown topic id.
     request = commit(&cluster, 10, &[(0, 1)]);
     request.topics[0].topic_id = Uuid([9; 16]);
     assert_eq!(codes(raw.call(&request, 10).await), [UnknownTopicId]);
-    // A fault for one partition, then for the whole.
+    // A fault for one partition, then for the whole request.
     cluster.create_topic(TopicSpec::new("u").partitions(2)).unwrap();
     let on = Match::api(ApiKey::OffsetCommit).topic("u").partition(1);
     cluster.inject(Fault::once(on, Reaction::Error(TopicAuthorizationFailed)));
@@ -157,9 +156,9 @@ async fn commits_are_refused_one_by_one_for_what_is_wrong_with_them() {
 }
 
 #[tokio::test]
-async fn offsets_that_a_transaction_holds_back_are_not_stable() {
+async fn pending_offsets_are_unstable() {
     let cluster = cluster_with_topic(1).await;
-    let mut raw = Raw::to_coordinator(&cluster, "g").await;
+    let mut raw = RawClient::to_coordinator(&cluster, "g").await;
     cluster.commit("g", "t", 0, 5);
     cluster.set_offset_pending("g", "t", 0, true);
     let topic =
@@ -178,7 +177,7 @@ async fn offsets_that_a_transaction_holds_back_are_not_stable() {
 #[tokio::test]
 async fn offsets_and_groups_are_deleted() {
     let cluster = cluster_with_topic(2).await;
-    let mut raw = Raw::to_coordinator(&cluster, "g").await;
+    let mut raw = RawClient::to_coordinator(&cluster, "g").await;
     let delete = |group: &str, partitions: &[i32]| OffsetDeleteRequest {
         group_id: group.to_owned(),
         topics: vec![OffsetDeleteRequestTopic {
@@ -214,14 +213,14 @@ async fn offsets_and_groups_are_deleted() {
         is(raw.call(&request, version).await.results[0].error_code, ErrorCode::GroupIdNotFound);
         assert_eq!(cluster.committed("g", "t", 1), None);
     }
-    // With its topic an offset is gone as well.
+    // Deleting a topic deletes its offsets.
     cluster.commit("g", "t", 0, 1);
     cluster.delete_topic("t").unwrap();
     assert!(cluster.committed_offsets("g").is_empty());
 }
 
 #[tokio::test]
-async fn a_coordinator_moves_and_takes_its_time() {
+async fn a_moved_coordinator_loads_its_groups_first() {
     let groups = GroupConfig { load_time: Duration::from_millis(300), ..GroupConfig::default() };
     let cluster = MockCluster::start(MockConfig { groups, ..MockConfig::default() }).await.unwrap();
     cluster.create_topic(TopicSpec::new("t")).unwrap();
@@ -230,14 +229,14 @@ async fn a_coordinator_moves_and_takes_its_time() {
     let to = before % 3 + 1;
     cluster.move_coordinator("g", to).unwrap();
     let moved = tokio::time::Instant::now();
-    let mut raw = Raw::connect(&cluster, before).await;
+    let mut raw = RawClient::connect(&cluster, before).await;
     let find = FindCoordinatorRequest { coordinator_keys: vec!["g".to_owned()], ..Default::default() };
     assert_eq!(raw.call(&find, 6).await.coordinators[0].node_id, to);
     let request = fetch_many(None);
     is(raw.call(&request, 8).await.groups[0].error_code, ErrorCode::NotCoordinator);
     let heartbeat = HeartbeatRequest { group_id: "g".to_owned(), ..Default::default() };
     is(raw.call(&heartbeat, 4).await.error_code, ErrorCode::NotCoordinator);
-    let mut raw = Raw::connect(&cluster, to).await;
+    let mut raw = RawClient::connect(&cluster, to).await;
     loop {
         let group = raw.call(&request, 8).await.groups.remove(0);
         if group.error_code == 0 {
@@ -248,7 +247,7 @@ async fn a_coordinator_moves_and_takes_its_time() {
         is(group.error_code, ErrorCode::CoordinatorLoadInProgress);
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    // When it goes down, another one takes over; groups of other brokers stay where they are.
+    // When it stops, another broker takes over; groups of other brokers stay.
     let names: Vec<String> = (0..50).map(|i| format!("group-{i}")).collect();
     let before: Vec<_> = names.iter().map(|name| cluster.coordinator(name).unwrap()).collect();
     cluster.stop_broker(to).await.unwrap();

@@ -1,4 +1,4 @@
-//! Transactions in a log: last stable offsets, and what was aborted.
+//! Transactions in a log: last stable offsets and aborted transactions.
 
 use crate::support::*;
 use ottla_mock::MockCluster;
@@ -9,7 +9,7 @@ use ottla_protocol::records::{AbortedTransaction, AbortedTransactions, Batches, 
 async fn fetch(cluster: &MockCluster, offset: i64, committed: bool) -> PartitionData {
     let mut request = fetch_request("t", 0, offset);
     request.isolation_level = i8::from(committed);
-    let mut raw = Raw::to_leader(cluster, "t", 0).await;
+    let mut raw = RawClient::to_leader(cluster, "t", 0).await;
     raw.call(&request, 12).await.responses.remove(0).partitions.remove(0)
 }
 
@@ -18,7 +18,7 @@ fn aborted(data: &PartitionData) -> Vec<(i64, i64)> {
     list.map(|aborted| (aborted.producer_id, aborted.first_offset)).collect()
 }
 
-/// The offsets of the records that a reader of committed ones sees.
+/// The offsets of the records that a read_committed consumer returns.
 fn visible(data: &PartitionData) -> Vec<i64> {
     let list = aborted(data).into_iter();
     let mut filter = AbortedTransactions::new(
@@ -35,13 +35,13 @@ fn visible(data: &PartitionData) -> Vec<i64> {
 }
 
 #[tokio::test]
-async fn readers_of_what_is_committed_see_nothing_else() {
+async fn read_committed_sees_only_committed_records() {
     let cluster = cluster_with_topic(1).await;
     assert_eq!(cluster.append("t", 0, &[b"plain"]).unwrap(), 0);
     assert_eq!(cluster.append_in_transaction("t", 0, 7, &[b"a", b"b"]).unwrap(), 1);
     assert_eq!(cluster.append_in_transaction("t", 0, 8, &[b"c"]).unwrap(), 3);
     assert_eq!(cluster.append("t", 0, &[b"plain"]).unwrap(), 4);
-    // Up to the first open transaction, whatever comes after it.
+    // Only records before the first open transaction.
     let data = fetch(&cluster, 0, true).await;
     assert_eq!((data.last_stable_offset, data.high_watermark), (1, 5));
     assert_eq!((visible(&data), aborted(&data)), (vec![0], vec![]));
@@ -53,10 +53,10 @@ async fn readers_of_what_is_committed_see_nothing_else() {
     assert_eq!(cluster.end_transaction("t", 0, 8, true).unwrap(), 6);
     let data = fetch(&cluster, 0, true).await;
     assert_eq!((data.last_stable_offset, visible(&data)), (7, vec![0, 3, 4]));
-    // Behind its marker an aborted transaction is of no interest.
+    // After its marker, an aborted transaction is not listed.
     assert_eq!(aborted(&fetch(&cluster, 5, true).await), [(7, 1)]);
     assert_eq!(aborted(&fetch(&cluster, 6, true).await), []);
-    // The producer goes on under the next numbers, in a new transaction.
+    // The producer continues with the next sequence numbers, in a new transaction.
     cluster.append_in_transaction("t", 0, 7, &[b"d"]).unwrap();
     let log = cluster.partition_log("t", 0).unwrap();
     assert_eq!((log.batches.last().unwrap().base_sequence, log.last_stable_offset), (2, 7));
@@ -66,11 +66,11 @@ async fn readers_of_what_is_committed_see_nothing_else() {
 }
 
 #[tokio::test]
-async fn batches_are_written_as_they_are() {
+async fn raw_batches_are_appended_unchanged() {
     let cluster = cluster_with_topic(1).await;
     assert_eq!(cluster.append_raw("t", 0, batch(&[5, 6], b"v")).unwrap(), 0);
     assert_eq!(cluster.append_raw("t", 0, batch(&[7], b"v")).unwrap(), 2);
     assert_eq!(offsets(&fetch(&cluster, 0, false).await.records.unwrap()), [(0, 1), (2, 2)]);
-    let refused = cluster.append_raw("t", 0, bytes::Bytes::from_static(b"nonsense")).unwrap_err();
-    assert_eq!(refused.code, ErrorCode::CorruptMessage);
+    let error = cluster.append_raw("t", 0, bytes::Bytes::from_static(b"nonsense")).unwrap_err();
+    assert_eq!(error.code, ErrorCode::CorruptMessage);
 }

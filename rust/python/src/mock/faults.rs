@@ -1,4 +1,4 @@
-//! Faults from Python's words: names of APIs and codes, and a dict with one key.
+//! Parses faults from Python: names of APIs and error codes, and a dict with one key.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::convert::errors;
 pub(super) fn api_key(py: Python<'_>, name: &str) -> PyResult<ApiKey> {
     let found = ApiKey::ALL.iter().find(|api| api.name() == name);
     found.copied().ok_or_else(|| {
-        errors::config(py, format!("{name:?} is not the name of an API, as Produce or Fetch is"))
+        errors::config(py, format!("{name:?} is not the name of an API, such as Produce or Fetch"))
     })
 }
 
@@ -22,15 +22,15 @@ fn error_code(py: Python<'_>, name: &Bound<'_, PyAny>) -> PyResult<ErrorCode> {
     found.copied().ok_or_else(|| errors::config(py, format!("{name:?} is not the name of an error code")))
 }
 
-/// One kind of fault, from a dict with one key.
+/// Parses a reaction from a dict with one key.
 pub(super) fn reaction(py: Python<'_>, reaction: &Bound<'_, PyDict>) -> PyResult<Reaction> {
     let items = reaction.items();
-    let wrong = || {
+    let invalid = || {
         let known = "error, error_after_handling, disconnect, delay, throttle, silence, move_leader, omit_partition, corrupt_records, truncate_frame, bytes";
         errors::config(py, format!("a fault is exactly one of {known}"))
     };
     if items.len() != 1 {
-        return Err(wrong());
+        return Err(invalid());
     }
     let (kind, value): (String, Bound<'_, PyAny>) = items.get_item(0)?.extract()?;
     Ok(match kind.as_str() {
@@ -41,7 +41,7 @@ pub(super) fn reaction(py: Python<'_>, reaction: &Bound<'_, PyDict>) -> PyResult
             "after" => Reaction::Disconnect(When::AfterHandling),
             _ => return Err(errors::config(py, "disconnect: expected 'before' or 'after'")),
         },
-        "delay" => Reaction::Delay(Duration::try_from_secs_f64(value.extract()?).map_err(|_| wrong())?),
+        "delay" => Reaction::Delay(Duration::try_from_secs_f64(value.extract()?).map_err(|_| invalid())?),
         "throttle" => Reaction::Throttle(value.extract()?),
         "silence" => Reaction::Silence,
         "omit_partition" => Reaction::OmitPartition(value.extract()?),
@@ -49,6 +49,6 @@ pub(super) fn reaction(py: Python<'_>, reaction: &Bound<'_, PyDict>) -> PyResult
         "corrupt_records" => Reaction::CorruptRecords,
         "truncate_frame" => Reaction::TruncateFrame,
         "bytes" => Reaction::Bytes(value.extract::<Vec<u8>>()?.into()),
-        _ => return Err(wrong()),
+        _ => return Err(invalid()),
     })
 }

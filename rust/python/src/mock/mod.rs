@@ -1,16 +1,16 @@
-//! `MockCluster`: a Kafka cluster in this process, for `ottla.testing`.
+//! `MockCluster`: an in-process Kafka cluster, for `ottla.testing`.
 //!
-//! `faults` reads faults from Python's words, `shapes` makes plain values of what is seen.
+//! `faults` parses faults, `tuples` converts groups and offsets to plain Python values.
 
 mod faults;
-mod shapes;
+mod tuples;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use ottla_mock::{
-    ApiLimit, Fault, FaultId, GroupConfig, Match, MockCluster as Core, MockConfig, Refusal, SaslConfig,
+    ApiError, ApiLimit, Fault, FaultId, GroupConfig, Match, MockCluster as Core, MockConfig, SaslConfig,
     TopicSpec,
 };
 use pyo3::prelude::*;
@@ -19,9 +19,9 @@ use pyo3::types::PyDict;
 use crate::convert::errors;
 use crate::runtime::{Owned, runtime, wait};
 use faults::api_key;
-use shapes::{GroupShape, Offsets};
+use tuples::{GroupTuple, OffsetMap};
 
-/// The cluster behind ``ottla.testing.MockCluster``, which describes its methods.
+/// The cluster behind ``ottla.testing.MockCluster``, which documents its methods.
 #[pyclass(frozen, module = "ottla.testing")]
 pub(crate) struct MockCluster {
     core: parking_lot::Mutex<Option<Arc<Owned<Core>>>>,
@@ -29,19 +29,19 @@ pub(crate) struct MockCluster {
 
 impl MockCluster {
     fn with<T>(&self, call: impl FnOnce(&Core) -> PyResult<T>) -> PyResult<T> {
-        // Not held during the call: it may wait, and whoever waits for the lock may hold the GIL.
+        // The lock is not held during the call, which may wait: a waiter for the lock may hold the GIL.
         let owned = self.core.lock().clone();
         let owned = owned.ok_or_else(|| errors::closed("this mock cluster was closed"))?;
         let core = owned.get()?;
-        // Handlers run on the runtime's threads; what is spawned here belongs there too.
+        // Tasks spawned by the call run on the runtime's threads, as handlers do.
         let runtime = runtime()?;
         let _entered = runtime.enter();
         call(core)
     }
 }
 
-fn refused(py: Python<'_>, refusal: &Refusal) -> PyErr {
-    errors::config(py, refusal.to_string())
+fn to_config_error(py: Python<'_>, error: &ApiError) -> PyErr {
+    errors::config(py, error.to_string())
 }
 
 #[pymethods]
@@ -74,8 +74,8 @@ impl MockCluster {
             ..MockConfig::default()
         };
         let seconds = |name: &str, value: f64| {
-            let wrong = |_| errors::config(py, format!("{name}: expected seconds"));
-            Duration::try_from_secs_f64(value).map_err(wrong)
+            let invalid = |_| errors::config(py, format!("{name}: expected seconds"));
+            Duration::try_from_secs_f64(value).map_err(invalid)
         };
         let session_lifetime =
             session_lifetime.map(|value| seconds("session_lifetime", value)).transpose()?;
@@ -96,7 +96,7 @@ impl MockCluster {
         Ok(Self { core: parking_lot::Mutex::new(Some(Arc::new(Owned::new(core)))) })
     }
 
-    /// The brokers' addresses, as ``bootstrap.servers`` takes them.
+    /// The brokers' addresses, as a value of ``bootstrap.servers``.
     #[getter]
     fn bootstrap(&self) -> PyResult<String> {
         self.with(|core| Ok(core.bootstrap()))
@@ -124,7 +124,7 @@ impl MockCluster {
     ) -> PyResult<()> {
         let configs = configs.unwrap_or_default().into_iter().collect();
         let spec = TopicSpec { name, partitions, replication, configs };
-        self.with(|core| core.create_topic(spec).map(drop).map_err(|refusal| refused(py, &refusal)))
+        self.with(|core| core.create_topic(spec).map(drop).map_err(|error| to_config_error(py, &error)))
     }
 
     /// Set a user's password, or remove the user.
@@ -138,7 +138,7 @@ impl MockCluster {
 
     /// Delete a topic.
     fn delete_topic(&self, py: Python<'_>, name: &str) -> PyResult<()> {
-        self.with(|core| core.delete_topic(name).map_err(|refusal| refused(py, &refusal)))
+        self.with(|core| core.delete_topic(name).map_err(|error| to_config_error(py, &error)))
     }
 
     /// Return the id of the broker that leads a partition.
@@ -148,20 +148,20 @@ impl MockCluster {
 
     /// Make another broker the leader of a partition.
     fn move_leader(&self, py: Python<'_>, topic: &str, partition: i32, to: i32) -> PyResult<()> {
-        self.with(|core| core.move_leader(topic, partition, to).map_err(|refusal| refused(py, &refusal)))
+        self.with(|core| core.move_leader(topic, partition, to).map_err(|error| to_config_error(py, &error)))
     }
 
     /// Delete the records before an offset, and return the log's new start.
     fn delete_records(&self, py: Python<'_>, topic: &str, partition: i32, before: i64) -> PyResult<i64> {
         self.with(|core| {
-            core.delete_records(topic, partition, before).map_err(|refusal| refused(py, &refusal))
+            core.delete_records(topic, partition, before).map_err(|error| to_config_error(py, &error))
         })
     }
 
     /// Return the partition's high watermark.
     fn end_offset(&self, py: Python<'_>, topic: &str, partition: i32) -> PyResult<i64> {
         self.with(|core| {
-            let log = core.partition_log(topic, partition).map_err(|refusal| refused(py, &refusal))?;
+            let log = core.partition_log(topic, partition).map_err(|error| to_config_error(py, &error))?;
             Ok(log.high_watermark)
         })
     }
@@ -169,7 +169,7 @@ impl MockCluster {
     /// Append a batch of values, and return the offset of the first.
     fn append(&self, py: Python<'_>, topic: &str, partition: i32, values: Vec<Vec<u8>>) -> PyResult<i64> {
         let values: Vec<&[u8]> = values.iter().map(Vec::as_slice).collect();
-        self.with(|core| core.append(topic, partition, &values).map_err(|refusal| refused(py, &refusal)))
+        self.with(|core| core.append(topic, partition, &values).map_err(|error| to_config_error(py, &error)))
     }
 
     /// Append values in a transaction, and return the offset of the first.
@@ -184,7 +184,7 @@ impl MockCluster {
         let values: Vec<&[u8]> = values.iter().map(Vec::as_slice).collect();
         self.with(|core| {
             let appended = core.append_in_transaction(topic, partition, producer_id, &values);
-            appended.map_err(|refusal| refused(py, &refusal))
+            appended.map_err(|error| to_config_error(py, &error))
         })
     }
 
@@ -199,13 +199,13 @@ impl MockCluster {
     ) -> PyResult<i64> {
         self.with(|core| {
             let ended = core.end_transaction(topic, partition, producer_id, commit);
-            ended.map_err(|refusal| refused(py, &refusal))
+            ended.map_err(|error| to_config_error(py, &error))
         })
     }
 
     /// Remove the end of a log, from an offset on.
     fn truncate(&self, py: Python<'_>, topic: &str, partition: i32, offset: i64) -> PyResult<()> {
-        self.with(|core| core.truncate(topic, partition, offset).map_err(|refusal| refused(py, &refusal)))
+        self.with(|core| core.truncate(topic, partition, offset).map_err(|error| to_config_error(py, &error)))
     }
 
     /// Return the id of the broker that coordinates a group or a transactional id.
@@ -215,22 +215,22 @@ impl MockCluster {
 
     /// Make another broker the coordinator of a group or a transactional id.
     fn move_coordinator(&self, py: Python<'_>, key: &str, to: i32) -> PyResult<()> {
-        self.with(|core| core.move_coordinator(key, to).map_err(|refusal| refused(py, &refusal)))
+        self.with(|core| core.move_coordinator(key, to).map_err(|error| to_config_error(py, &error)))
     }
 
-    /// Return a group as plain values, or None.
-    fn group(&self, group: &str) -> PyResult<Option<GroupShape>> {
-        self.with(|core| Ok(core.group(group).map(shapes::group)))
+    /// Return a group as plain values, or None if it does not exist.
+    fn group(&self, group: &str) -> PyResult<Option<GroupTuple>> {
+        self.with(|core| Ok(core.group(group).map(tuples::group)))
     }
 
     /// End a member's session.
     fn expire_member(&self, py: Python<'_>, group: &str, member_id: &str) -> PyResult<()> {
-        self.with(|core| core.expire_member(group, member_id).map_err(|refusal| refused(py, &refusal)))
+        self.with(|core| core.expire_member(group, member_id).map_err(|error| to_config_error(py, &error)))
     }
 
     /// Return the offsets that a group has committed, by topic and partition.
-    fn committed(&self, group: &str) -> PyResult<Offsets> {
-        self.with(|core| Ok(shapes::offsets(core.committed_offsets(group))))
+    fn committed(&self, group: &str) -> PyResult<OffsetMap> {
+        self.with(|core| Ok(tuples::offsets(core.committed_offsets(group))))
     }
 
     /// Commit an offset for a group.
@@ -251,7 +251,7 @@ impl MockCluster {
 
     /// Advertise another host and port for a broker.
     fn advertise(&self, py: Python<'_>, broker: i32, host: &str, port: u16) -> PyResult<()> {
-        self.with(|core| core.advertise(broker, host, port).map_err(|refusal| refused(py, &refusal)))
+        self.with(|core| core.advertise(broker, host, port).map_err(|error| to_config_error(py, &error)))
     }
 
     /// Stop a broker: its connections break, and its leaderships move.
@@ -264,7 +264,7 @@ impl MockCluster {
         self.with(|core| Ok(wait(py, core.start_broker(broker))??))
     }
 
-    /// Return the number of a broker's connections.
+    /// Return the number of a broker's open connections.
     fn connections(&self, broker: i32) -> PyResult<usize> {
         self.with(|core| Ok(core.connections(broker)))
     }
@@ -276,7 +276,7 @@ impl MockCluster {
         self.with(|core| Ok(core.request_count(broker, api)))
     }
 
-    /// Inject a fault, a dict with one key, and return its number.
+    /// Inject a fault, a dict with one key, and return its id.
     #[pyo3(signature = (reaction, *, api=None, broker=None, topic=None, partition=None, skip=0, times=None))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn inject(
@@ -296,7 +296,7 @@ impl MockCluster {
         self.with(|core| Ok(core.inject(fault).0))
     }
 
-    /// Return how many requests a fault has hit.
+    /// Return the number of requests that a fault has hit.
     fn fault_hits(&self, fault: u64) -> PyResult<u64> {
         self.with(|core| Ok(core.fault_hits(FaultId(fault))))
     }
@@ -312,7 +312,7 @@ impl MockCluster {
     /// Stop all brokers.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         let core = self.core.lock().take();
-        // In a child after a fork there is nothing to end: the cluster is the parent's.
+        // After a fork, the cluster belongs to the parent: a child has nothing to stop.
         match core.as_deref().map(Owned::get) {
             Some(Ok(core)) => wait(py, core.close()),
             _ => Ok(()),

@@ -7,7 +7,7 @@ use ottla_client::consumer::group::{Change, Group, GroupSettings, Subscription};
 use ottla_client::{Error, TopicPartition};
 use ottla_mock::{GroupConfig, MockCluster, MockConfig, TopicSpec};
 
-use crate::support::{client, in_memory, ms, soon};
+use crate::support::{client, in_memory, ms, within_deadline};
 
 pub(crate) const CLASSIC: (&str, &str) = ("group.protocol", "classic");
 pub(crate) const CONSUMER: (&str, &str) = ("group.protocol", "consumer");
@@ -83,7 +83,7 @@ impl Member {
     }
 
     pub(crate) async fn failure(&self) -> Error {
-        match soon(self.group.change()).await {
+        match within_deadline(self.group.change()).await {
             Change::Failed(error) => {
                 self.group.acknowledge();
                 error
@@ -100,7 +100,7 @@ pub(crate) async fn poll_until_assigned(members: &mut [&mut Member], wanted: &[(
         .flat_map(|(topic, partitions)| (0..*partitions).map(|index| (Arc::from(*topic), index)))
         .collect();
     let share = wanted.len() / members.len();
-    soon(async {
+    within_deadline(async {
         loop {
             members.iter_mut().for_each(|member| member.poll());
             let owned: Vec<&TopicPartition> = members.iter().flat_map(|member| &member.owned).collect();

@@ -7,22 +7,22 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use ottla_client::environment::{BoxFuture, Environment, Network, SocketOptions, Stream, SystemNetwork};
-use ottla_mock::{MockConfig, Pipes, Transport};
+use ottla_mock::{MemoryNetwork, MockConfig, Transport};
 
 thread_local! {
     // Each test runs in a thread of its own, and so does its runtime.
-    static PIPES: Pipes = Pipes::default();
+    static PIPES: MemoryNetwork = MemoryNetwork::default();
     static ENVIRONMENTS: Cell<u64> = const { Cell::new(0) };
 }
 
 /// The in-memory network of this test.
-pub(crate) fn pipes() -> Pipes {
+pub(crate) fn memory_network() -> MemoryNetwork {
     PIPES.with(Clone::clone)
 }
 
 /// A cluster of the default shape, in memory.
 pub(crate) fn in_memory() -> MockConfig {
-    MockConfig { transport: Transport::Memory(pipes()), ..MockConfig::default() }
+    MockConfig { transport: Transport::Memory(memory_network()), ..MockConfig::default() }
 }
 
 /// An environment that reaches the clusters of this test.
@@ -37,13 +37,13 @@ pub(crate) fn forget_environments() {
     ENVIRONMENTS.set(0);
 }
 
-/// Pipes to in-memory clusters, and TCP to everything else.
+/// MemoryNetwork to in-memory clusters, and TCP to everything else.
 #[derive(Debug)]
-pub(crate) struct Memory(Pipes, SystemNetwork);
+pub(crate) struct Memory(MemoryNetwork, SystemNetwork);
 
 impl Default for Memory {
     fn default() -> Self {
-        Self(pipes(), SystemNetwork::default())
+        Self(memory_network(), SystemNetwork::default())
     }
 }
 
@@ -63,7 +63,7 @@ impl Network for Memory {
         options: SocketOptions,
     ) -> BoxFuture<'_, io::Result<Box<dyn Stream>>> {
         Box::pin(async move {
-            if self.0.is_inside(address) {
+            if self.0.contains(address) {
                 return Ok(Box::new(self.0.connect(address)?) as Box<dyn Stream>);
             }
             self.1.connect(address, options).await

@@ -30,16 +30,16 @@ use parking_lot::Mutex;
 pub(crate) use tokio::time::Instant;
 use tokio::time::timeout;
 
-pub(crate) use memory::{Memory, in_memory, memory_environment, pipes};
+pub(crate) use memory::{Memory, in_memory, memory_environment, memory_network};
 pub(crate) use scripted::*;
 
 /// The timeout of calls that should succeed.
-pub(crate) const SOON: Duration = Duration::from_secs(15);
+pub(crate) const CALL_TIMEOUT: Duration = Duration::from_secs(15);
 /// The longest that any step may take before the test fails.
 const LONGEST_STEP: Duration = Duration::from_secs(90);
 
 /// The output of `future`; panics if it takes too long.
-pub(crate) async fn soon<T>(future: impl Future<Output = T>) -> T {
+pub(crate) async fn within_deadline<T>(future: impl Future<Output = T>) -> T {
     timeout(LONGEST_STEP, future).await.expect("in time")
 }
 
@@ -71,7 +71,7 @@ pub(crate) async fn every_seed(usual: u64, run: impl AsyncFn(u64)) {
 
 /// Waits until no request has arrived for `time`.
 pub(crate) async fn quiet(cluster: &MockCluster, time: Duration) {
-    soon(async {
+    within_deadline(async {
         loop {
             let before = cluster.requests().len();
             tokio::time::sleep(time).await;
@@ -85,7 +85,7 @@ pub(crate) async fn quiet(cluster: &MockCluster, time: Duration) {
 
 /// Waits until `condition` is true.
 pub(crate) async fn until(mut condition: impl FnMut() -> bool) {
-    soon(async {
+    within_deadline(async {
         while !condition() {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
@@ -128,7 +128,7 @@ pub(crate) fn config(servers: &str, pairs: &[(&str, &str)]) -> Config {
 /// A connected client.
 pub(crate) async fn client(cluster: &MockCluster, pairs: &[(&str, &str)]) -> Client {
     let config = config(&cluster.bootstrap(), pairs);
-    soon(Client::connect(config, memory_environment(), SOON)).await.expect("a client")
+    within_deadline(Client::connect(config, memory_environment(), CALL_TIMEOUT)).await.expect("a client")
 }
 
 /// A producer on a client of its own.
@@ -143,12 +143,12 @@ pub(crate) fn record(value: &[u8]) -> Record<'_> {
 
 /// Sends one value to a partition of `t`.
 pub(crate) async fn send(producer: &Producer, partition: i32, value: &str) -> Delivery {
-    soon(producer.send("t", Some(partition), &record(value.as_bytes()))).await.expect("accepted")
+    within_deadline(producer.send("t", Some(partition), &record(value.as_bytes()))).await.expect("accepted")
 }
 
 /// The offset of an acknowledged record, or its error.
 pub(crate) async fn offset_of(delivery: &Delivery) -> Result<i64, Error> {
-    soon(delivery.wait()).await.map(|written| written.offset)
+    within_deadline(delivery.wait()).await.map(|written| written.offset)
 }
 
 /// The values in a partition's log, by offset.

@@ -5,7 +5,7 @@ use ottla_client::{Error, TopicPartition};
 use ottla_mock::MockCluster;
 use tokio::time::{Duration, Instant};
 
-use super::{client, ms, soon};
+use super::{client, ms, within_deadline};
 
 pub(crate) fn tp(partition: i32) -> TopicPartition {
     ("t".into(), partition)
@@ -40,7 +40,7 @@ pub(crate) async fn poll(consumer: &Consumer, most: usize, wait: Duration) -> Re
 /// Polls until there are `count` records.
 pub(crate) async fn read(consumer: &Consumer, count: usize) -> Vec<(i32, i64)> {
     let mut all = Vec::new();
-    soon(async {
+    within_deadline(async {
         while all.len() < count {
             all.extend(poll(consumer, 500, ms(500)).await.expect("records"));
         }

@@ -3,14 +3,14 @@
 use std::future::Future;
 use std::net::SocketAddr;
 
-use ottla_mock::PipeListener;
+use ottla_mock::MemoryListener;
 use ottla_protocol::header::{RequestHeader, response_frame};
 use ottla_protocol::messages::api_versions::{ApiVersion, ApiVersionsResponse};
 use ottla_protocol::{ApiKey, Message};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, DuplexStream};
 use tokio::net::{TcpListener, TcpStream};
 
-use super::memory::pipes;
+use super::memory::memory_network;
 
 /// A connection to a client.
 pub(crate) trait Peer: AsyncRead + AsyncWrite + Unpin {}
@@ -18,7 +18,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Peer for T {}
 
 /// An in-memory address that nothing listens on.
 pub(crate) fn closed_port() -> SocketAddr {
-    pipes().listen().address()
+    memory_network().listen().address()
 }
 
 /// A loopback port that nothing listens on.
@@ -30,12 +30,12 @@ pub(crate) async fn closed_tcp_port() -> SocketAddr {
 pub(crate) fn server<F: Future<Output = ()> + Send + 'static>(
     serve: impl Fn(DuplexStream) -> F + Send + 'static,
 ) -> SocketAddr {
-    serve_at(pipes().listen(), serve)
+    serve_at(memory_network().listen(), serve)
 }
 
 /// The same for a script that needs to know its own address.
 pub(crate) fn serve_at<F: Future<Output = ()> + Send + 'static>(
-    mut listener: PipeListener,
+    mut listener: MemoryListener,
     serve: impl Fn(DuplexStream) -> F + Send + 'static,
 ) -> SocketAddr {
     let address = listener.address();

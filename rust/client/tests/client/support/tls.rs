@@ -125,7 +125,7 @@ pub(crate) async fn connect_with(settings: &Settings, address: SocketAddr) -> Re
     let endpoint = Endpoint { host: "localhost".to_owned(), port: address.port() };
     let network = Arc::new(NamedNetwork::default());
     network.names.lock().insert("localhost".to_owned(), vec![address]);
-    soon(connect(&endpoint, settings, &environment(&network, 1), None)).await.map(drop)
+    within_deadline(connect(&endpoint, settings, &environment(&network, 1), None)).await.map(drop)
 }
 
 /// Connects once with these settings.

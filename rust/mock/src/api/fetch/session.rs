@@ -1,41 +1,41 @@
-//! What a Fetch reads, by itself or by its session, and what its answer says to whom.
+//! The fetch contexts of a broker (KIP-227): which partitions a Fetch reads, and which its response names.
 //!
-//! Invariant: a session changes once a request: when the request comes, and when its answer goes.
+//! Invariant: a session changes once when a request arrives and once when its response leaves.
 
 use ottla_protocol::ErrorCode;
 use ottla_protocol::messages::fetch::{FetchRequest, ForgottenTopic, PartitionData};
 
-use super::{BY_ID, Call};
-use crate::state::{Slots, Wanted};
+use super::{BY_ID, RequestContext};
+use crate::state::{RequestedPartition, SessionLimits};
 
-/// The first version that has sessions.
-const SESSIONS: i16 = 7;
-/// The session that is none.
-const NONE: i32 = 0;
-/// The epoch of a request that wants a session, and of one that wants none.
-const WANTS_ONE: i32 = 0;
-const WANTS_NONE: i32 = -1;
+/// The first version with fetch sessions.
+const FETCH_SESSIONS: i16 = 7;
+/// The id of a request or response without a session.
+const INVALID_SESSION_ID: i32 = 0;
+/// The session epochs that request a new session, and that end one.
+const INITIAL_EPOCH: i32 = 0;
+const FINAL_EPOCH: i32 = -1;
 
-/// A Fetch under way.
+/// The partitions of a Fetch, and how it uses sessions.
 #[derive(Debug)]
-pub(crate) struct Fetching {
-    pub(super) wanted: Vec<Wanted>,
+pub(crate) struct FetchContext {
+    pub(super) partitions: Vec<RequestedPartition>,
     kind: Kind,
 }
 
 #[derive(Debug)]
 enum Kind {
     Sessionless,
-    /// Everything, and a session if there is room for one.
+    /// A full fetch that opens a session if the cache has room.
     Full,
     Incremental(i32),
 }
 
-/// The partitions that the request itself names.
-pub(super) fn in_request(request: &FetchRequest) -> Vec<Wanted> {
+/// The partitions in the request itself, without those of its session.
+pub(super) fn in_request(request: &FetchRequest) -> Vec<RequestedPartition> {
     let mut all = Vec::new();
     for topic in &request.topics {
-        all.extend(topic.partitions.iter().map(|partition| Wanted {
+        all.extend(topic.partitions.iter().map(|partition| RequestedPartition {
             topic: topic.topic.clone(),
             topic_id: topic.topic_id,
             partition: partition.clone(),
@@ -44,54 +44,61 @@ pub(super) fn in_request(request: &FetchRequest) -> Vec<Wanted> {
     all
 }
 
-/// Says what is to be read; fails if there is no such session.
-pub(super) fn begin(request: &FetchRequest, call: &mut Call<'_>) -> Result<Fetching, ErrorCode> {
-    check_faults(call)?;
-    let wanted = in_request(request);
+/// Resolves the partitions to read; fails if the session is unknown.
+pub(super) fn new_context(
+    request: &FetchRequest,
+    context: &mut RequestContext<'_>,
+) -> Result<FetchContext, ErrorCode> {
+    check_faults(context)?;
+    let partitions = in_request(request);
     let (id, epoch) = (request.session_id, request.session_epoch);
-    if call.version < SESSIONS || epoch == WANTS_NONE || epoch == WANTS_ONE {
-        if call.version >= SESSIONS && id != NONE {
-            call.state.fetch_sessions.close(call.broker, id);
+    if context.version < FETCH_SESSIONS || epoch == FINAL_EPOCH || epoch == INITIAL_EPOCH {
+        if context.version >= FETCH_SESSIONS && id != INVALID_SESSION_ID {
+            context.state.fetch_sessions.close(context.broker, id);
         }
-        let full = call.version >= SESSIONS && epoch == WANTS_ONE;
-        return Ok(Fetching { wanted, kind: if full { Kind::Full } else { Kind::Sessionless } });
+        let full = context.version >= FETCH_SESSIONS && epoch == INITIAL_EPOCH;
+        return Ok(FetchContext { partitions, kind: if full { Kind::Full } else { Kind::Sessionless } });
     }
-    let forgotten = |wanted: &Wanted| {
+    let forgotten = |requested: &RequestedPartition| {
         let of = |topic: &ForgottenTopic| {
-            topic.partitions.iter().any(|partition| wanted.is(&topic.topic, topic.topic_id, *partition))
+            topic.partitions.iter().any(|partition| requested.is(&topic.topic, topic.topic_id, *partition))
         };
         request.forgotten_topics_data.iter().any(of)
     };
-    let place = (call.broker, call.version >= BY_ID);
-    let wanted = call.state.fetch_sessions.update(place, (id, epoch), wanted, forgotten, call.clock)?;
-    let kind = if wanted.is_empty() { Kind::Sessionless } else { Kind::Incremental(id) };
-    Ok(Fetching { wanted, kind })
+    let owner = (context.broker, context.version >= BY_ID);
+    let partitions =
+        context.state.fetch_sessions.update(owner, (id, epoch), partitions, forgotten, context.clock)?;
+    let kind = if partitions.is_empty() { Kind::Sessionless } else { Kind::Incremental(id) };
+    Ok(FetchContext { partitions, kind })
 }
 
-/// The error of a fault that is about sessions, and so about the whole request.
-fn check_faults(call: &Call<'_>) -> Result<(), ErrorCode> {
+/// Returns an injected error that concerns the session, and so the whole request.
+fn check_faults(context: &RequestContext<'_>) -> Result<(), ErrorCode> {
     use ErrorCode::{FetchSessionIdNotFound, FetchSessionTopicIdError, InvalidFetchSessionEpoch};
-    let about_sessions = |code: &ErrorCode| {
+    let is_session_error = |code: &ErrorCode| {
         matches!(code, FetchSessionIdNotFound | FetchSessionTopicIdError | InvalidFetchSessionEpoch)
     };
-    call.errors.iter().map(|(_, code)| *code).find(about_sessions).map_or(Ok(()), Err)
+    context.errors.iter().map(|(_, code)| *code).find(is_session_error).map_or(Ok(()), Err)
 }
 
-/// Leaves in an answer what is to be said, and gives the session that it names.
-pub(super) fn end(
-    fetching: &Fetching,
-    answered: &mut Vec<(Wanted, PartitionData)>,
-    call: &mut Call<'_>,
+/// Drops unchanged partitions from an incremental response; returns the response's session id.
+pub(super) fn finish(
+    fetch: &FetchContext,
+    responses: &mut Vec<(RequestedPartition, PartitionData)>,
+    context: &mut RequestContext<'_>,
 ) -> i32 {
-    let slots = Slots { most: call.state.config.fetch_sessions, idle: call.state.config.fetch_session_idle };
-    match fetching.kind {
-        Kind::Sessionless => NONE,
+    let limits = SessionLimits {
+        max_sessions: context.state.config.fetch_sessions,
+        min_idle: context.state.config.fetch_session_idle,
+    };
+    match fetch.kind {
+        Kind::Sessionless => INVALID_SESSION_ID,
         Kind::Full => {
-            let place = (call.broker, call.version >= BY_ID);
-            call.state.fetch_sessions.open(place, answered, slots, call.clock)
+            let owner = (context.broker, context.version >= BY_ID);
+            context.state.fetch_sessions.open(owner, responses, limits, context.clock)
         }
         Kind::Incremental(id) => {
-            call.state.fetch_sessions.keep_news(id, answered);
+            context.state.fetch_sessions.retain_changed(id, responses);
             id
         }
     }

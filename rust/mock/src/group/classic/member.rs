@@ -1,7 +1,6 @@
 //! A member of a classic group.
 //!
-//! Invariant: a request of the member that waits is answered by what is sent here, or by nothing: the
-//! sender is dropped when the member is gone.
+//! Invariant: a waiting request of the member gets what is sent here; the sender is dropped with the member.
 
 use std::time::Duration;
 
@@ -10,9 +9,9 @@ use ottla_protocol::ErrorCode;
 use tokio::sync::oneshot::Sender;
 use tokio::time::Instant;
 
-/// The answer to a JoinGroup.
+/// The result of a JoinGroup.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Joined {
+pub(crate) struct JoinGroupResult {
     pub(crate) error: Option<ErrorCode>,
     pub(crate) member_id: String,
     pub(crate) generation: i32,
@@ -20,28 +19,28 @@ pub(crate) struct Joined {
     pub(crate) protocol: Option<String>,
     pub(crate) leader: String,
     pub(crate) skip_assignment: bool,
-    /// Of all members, for the leader.
-    pub(crate) members: Vec<Subscription>,
+    /// All members, for the leader only.
+    pub(crate) members: Vec<JoinedMember>,
 }
 
-/// What the leader hears of a member.
+/// A member, as the leader's response describes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Subscription {
+pub(crate) struct JoinedMember {
     pub(crate) member_id: String,
     pub(crate) instance_id: Option<String>,
     pub(crate) metadata: Bytes,
 }
 
-/// The answer to a SyncGroup.
+/// The result of a SyncGroup.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Synced {
+pub(crate) struct SyncGroupResult {
     pub(crate) error: Option<ErrorCode>,
     pub(crate) protocol_type: Option<String>,
     pub(crate) protocol: Option<String>,
     pub(crate) assignment: Bytes,
 }
 
-/// What a member says about itself when it joins.
+/// The description of a member in its JoinGroup.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Profile {
     pub(crate) instance_id: Option<String>,
@@ -49,30 +48,30 @@ pub(crate) struct Profile {
     pub(crate) client_host: String,
     pub(crate) session_timeout: Duration,
     pub(crate) rebalance_timeout: Duration,
-    /// Its assignors, the preferred one first, each with its metadata.
+    /// Its assignors with their metadata, the preferred one first.
     pub(crate) protocols: Vec<(String, Bytes)>,
 }
 
-/// A member.
+/// A member of a classic group.
 #[derive(Debug)]
 pub(crate) struct Member {
     pub(crate) id: String,
     pub(crate) profile: Profile,
     pub(crate) assignment: Bytes,
-    /// Its JoinGroup, if one waits.
-    pub(super) joining: Option<Sender<Joined>>,
-    /// Its SyncGroup, if one waits.
-    pub(super) syncing: Option<Sender<Synced>>,
-    /// Until its first generation: then its session is not counted yet.
+    /// Completes its waiting JoinGroup.
+    pub(super) awaiting_join: Option<Sender<JoinGroupResult>>,
+    /// Completes its waiting SyncGroup.
+    pub(super) awaiting_sync: Option<Sender<SyncGroupResult>>,
+    /// True until its first generation; until then, its session does not count.
     pub(super) is_new: bool,
-    /// It was told of the generation and has not asked for its assignment.
-    pub(super) owes_sync: bool,
-    /// When its session ends, unless it is heard of before.
+    /// It has joined the generation and has not sent SyncGroup.
+    pub(super) pending_sync: bool,
+    /// When its session expires unless it is renewed.
     pub(super) expires: Option<Instant>,
 }
 
-impl Joined {
-    pub(crate) fn refused(error: ErrorCode, member_id: impl Into<String>) -> Self {
+impl JoinGroupResult {
+    pub(crate) fn error(error: ErrorCode, member_id: impl Into<String>) -> Self {
         Self {
             error: Some(error),
             member_id: member_id.into(),
@@ -86,8 +85,8 @@ impl Joined {
     }
 }
 
-impl Synced {
-    pub(crate) fn refused(error: ErrorCode) -> Self {
+impl SyncGroupResult {
+    pub(crate) fn error(error: ErrorCode) -> Self {
         Self { error: Some(error), protocol_type: None, protocol: None, assignment: Bytes::new() }
     }
 }
@@ -98,16 +97,16 @@ impl Member {
             id,
             profile,
             assignment: Bytes::new(),
-            joining: None,
-            syncing: None,
+            awaiting_join: None,
+            awaiting_sync: None,
             is_new: true,
-            owes_sync: false,
+            pending_sync: false,
             expires: None,
         }
     }
 
-    /// The member as the log of the coordinator has it.
-    pub(super) fn stored(&self) -> Self {
+    /// The member as the coordinator persists it.
+    pub(super) fn persisted(&self) -> Self {
         Self {
             assignment: self.assignment.clone(),
             is_new: false,
@@ -115,24 +114,24 @@ impl Member {
         }
     }
 
-    pub(super) fn heard_of(&mut self, now: Instant) {
+    pub(super) fn renew_session(&mut self, now: Instant) {
         self.expires = Some(now + self.profile.session_timeout);
     }
 
-    /// A member that waits for its group is alive, unless it is a new one.
-    pub(super) fn is_kept_alive(&self) -> bool {
-        !self.is_new && (self.joining.is_some() || self.syncing.is_some())
+    /// Whether the member waits for a response and so is alive; never true for a new member.
+    pub(super) fn waits_for_group(&self) -> bool {
+        !self.is_new && (self.awaiting_join.is_some() || self.awaiting_sync.is_some())
     }
 
-    pub(super) fn answer_join(&mut self, joined: Joined) {
-        if let Some(joining) = self.joining.take() {
-            // Its client may be gone; then nobody hears.
-            let _ = joining.send(joined);
+    pub(super) fn complete_join(&mut self, joined: JoinGroupResult) {
+        if let Some(awaiting_join) = self.awaiting_join.take() {
+            // The client may have disconnected.
+            let _ = awaiting_join.send(joined);
         }
     }
 
-    pub(super) fn answer_sync(&mut self, synced: Synced) -> bool {
-        self.syncing.take().is_some_and(|syncing| syncing.send(synced).is_ok())
+    pub(super) fn complete_sync(&mut self, synced: SyncGroupResult) -> bool {
+        self.awaiting_sync.take().is_some_and(|awaiting_sync| awaiting_sync.send(synced).is_ok())
     }
 
     /// Its metadata for an assignor.

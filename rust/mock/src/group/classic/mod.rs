@@ -1,10 +1,10 @@
-//! A classic group, as a state machine without I/O: members join, the leader assigns, they heartbeat.
+//! A classic group, as a state machine without I/O: members join, the leader assigns, members heartbeat.
 //!
-//! `join` is entering and re-entering, `sync` the assignments, `rebalance` how a generation comes about;
-//! here are heartbeats, leaving, commits, and what happens when a member is silent for too long.
+//! `join` handles JoinGroup, `sync` SyncGroup, `rebalance` the steps of a rebalance; this file has
+//! heartbeats, leaving, commits and expired deadlines.
 //!
-//! Invariant: in `Stable` and `CompletingRebalance` there is a leader and a protocol that all members
-//! support; in `Empty` there is no member.
+//! Invariant: in `Stable` and `CompletingRebalance`, the group has a leader and a protocol that all members
+//! support; in `Empty`, it has no members.
 
 mod join;
 mod member;
@@ -18,28 +18,28 @@ use ottla_protocol::ErrorCode;
 use tokio::sync::oneshot::Receiver;
 use tokio::time::Instant;
 
-use super::{Committer, embedded};
-pub(crate) use join::{Join, JoinRules};
-pub(crate) use member::{Joined, Member, Profile, Synced};
-use rebalance::{Initial, Written};
-pub(crate) use sync::Sync;
+use super::{MemberIdentity, consumer_protocol};
+pub(crate) use join::{JoinGroup, JoinRules};
+pub(crate) use member::{JoinGroupResult, Member, Profile, SyncGroupResult};
+use rebalance::{InitialDelay, PersistedGroup};
+pub(crate) use sync::SyncGroup;
 
-/// An answer, or where it will come from.
+/// A result, or the receiver of a later one.
 #[derive(Debug)]
-pub(crate) enum Reply<T> {
-    Now(T),
-    Later(Receiver<T>),
+pub(crate) enum Deferred<T> {
+    Ready(T),
+    Pending(Receiver<T>),
 }
 
-/// Where the group stands.
+/// The state of a classic group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum State {
     #[default]
     Empty,
-    /// Members are to join again.
-    Preparing,
-    /// All have joined; the leader is to assign.
-    Completing,
+    /// Members must join again.
+    PreparingRebalance,
+    /// All members have joined and wait for the leader's assignment.
+    CompletingRebalance,
     Stable,
 }
 
@@ -47,8 +47,8 @@ impl State {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Empty => "Empty",
-            Self::Preparing => "PreparingRebalance",
-            Self::Completing => "CompletingRebalance",
+            Self::PreparingRebalance => "PreparingRebalance",
+            Self::CompletingRebalance => "CompletingRebalance",
             Self::Stable => "Stable",
         }
     }
@@ -62,25 +62,25 @@ pub(crate) struct ClassicGroup {
     protocol_type: Option<String>,
     protocol: Option<String>,
     leader: Option<String>,
-    /// In the order in which they came.
+    /// In the order in which they joined.
     members: Vec<Member>,
-    /// Ids that were given to clients which have to join once more, and until when they may.
-    pending: BTreeMap<String, Instant>,
-    /// While the first generation after an empty one is prepared.
-    initial: Option<Initial>,
-    /// When the generation is made without those who have not joined.
-    join_until: Option<Instant>,
-    /// When those go who have not asked for their assignment.
-    sync_until: Option<Instant>,
-    /// What another coordinator would find.
-    written: Written,
+    /// Ids of clients that must join again, with the deadline to do so.
+    pending_members: BTreeMap<String, Instant>,
+    /// Set while the first generation after an empty one is prepared.
+    initial_delay: Option<InitialDelay>,
+    /// When the generation completes without the members that have not joined.
+    join_deadline: Option<Instant>,
+    /// When members that have not sent SyncGroup are removed.
+    sync_deadline: Option<Instant>,
+    /// What a new coordinator loads.
+    persisted: PersistedGroup,
 }
 
-enum Due {
+enum Deadline {
     Session(String),
     Pending(String),
-    Join,
-    Sync,
+    JoinGroup,
+    SyncGroup,
 }
 
 impl ClassicGroup {
@@ -108,9 +108,9 @@ impl ClassicGroup {
         &self.members
     }
 
-    /// Whether it has no members; those that are to join once more count.
+    /// Whether it has neither members nor pending ids.
     pub(crate) fn is_empty(&self) -> bool {
-        self.members.is_empty() && self.pending.is_empty()
+        self.members.is_empty() && self.pending_members.is_empty()
     }
 
     fn member(&self, id: &str) -> Option<&Member> {
@@ -133,11 +133,12 @@ impl ClassicGroup {
         let Some(protocol) = self.protocol().filter(|_| self.protocol_type() == Some("consumer")) else {
             return false;
         };
-        let topics = |member: &Member| member.metadata(protocol).and_then(embedded::subscribed_topics);
+        let topics =
+            |member: &Member| member.metadata(protocol).and_then(consumer_protocol::subscribed_topics);
         self.members.iter().any(|m| topics(m).is_none_or(|topics| topics.iter().any(|name| name == topic)))
     }
 
-    /// Whether a request comes from who it says.
+    /// Checks the member and instance id of a request.
     fn check_member(&self, member_id: &str, instance_id: Option<&str>) -> Result<(), ErrorCode> {
         if let Some(instance_id) = instance_id {
             let known = self.static_member(instance_id).ok_or(ErrorCode::UnknownMemberId)?;
@@ -152,22 +153,22 @@ impl ClassicGroup {
         if generation == self.generation { Ok(()) } else { Err(ErrorCode::IllegalGeneration) }
     }
 
-    pub(crate) fn heartbeat(&mut self, member: Committer<'_>, now: Instant) -> Result<(), ErrorCode> {
+    pub(crate) fn heartbeat(&mut self, member: MemberIdentity<'_>, now: Instant) -> Result<(), ErrorCode> {
         self.check_member(member.member_id, member.instance_id)?;
         self.check_generation(member.epoch)?;
         let state = self.state;
         if let Some(member) = self.member_mut(member.member_id) {
-            member.heard_of(now);
+            member.renew_session(now);
         }
-        // While the leader assigns, the members' clients may heartbeat already.
+        // Members may heartbeat while the leader assigns.
         match state {
             State::Empty => Err(ErrorCode::UnknownMemberId),
-            State::Preparing => Err(ErrorCode::RebalanceInProgress),
-            State::Completing | State::Stable => Ok(()),
+            State::PreparingRebalance => Err(ErrorCode::RebalanceInProgress),
+            State::CompletingRebalance | State::Stable => Ok(()),
         }
     }
 
-    pub(crate) fn check_commit(&mut self, by: Committer<'_>, now: Instant) -> Result<(), ErrorCode> {
+    pub(crate) fn check_commit(&mut self, by: MemberIdentity<'_>, now: Instant) -> Result<(), ErrorCode> {
         if by.epoch < 0 && self.state == State::Empty {
             return Ok(());
         }
@@ -176,16 +177,16 @@ impl ClassicGroup {
         }
         self.check_member(by.member_id, by.instance_id)?;
         self.check_generation(by.epoch)?;
-        if self.state == State::Completing {
+        if self.state == State::CompletingRebalance {
             return Err(ErrorCode::RebalanceInProgress);
         }
         if let Some(member) = self.member_mut(by.member_id) {
-            member.heard_of(now);
+            member.renew_session(now);
         }
         Ok(())
     }
 
-    /// Takes members out, by id or as administrators do by instance id alone.
+    /// Removes members by id; administrators name static members by instance id alone.
     pub(crate) fn leave(
         &mut self,
         leaving: &[(&str, Option<&str>)],
@@ -205,7 +206,7 @@ impl ClassicGroup {
             self.remove(&id);
             return Ok(());
         }
-        if self.pending.remove(member_id).is_some() {
+        if self.pending_members.remove(member_id).is_some() {
             return Ok(());
         }
         self.check_member(member_id, instance_id)?;
@@ -213,9 +214,9 @@ impl ClassicGroup {
         Ok(())
     }
 
-    /// Ends a member's session.
+    /// Expires a member's session.
     pub(crate) fn expire(&mut self, member_id: &str, now: Instant) -> Result<(), ErrorCode> {
-        if self.pending.remove(member_id).is_none() {
+        if self.pending_members.remove(member_id).is_none() {
             self.member(member_id).ok_or(ErrorCode::UnknownMemberId)?;
             self.remove(member_id);
         }
@@ -226,49 +227,51 @@ impl ClassicGroup {
     fn remove(&mut self, member_id: &str) {
         if let Some(at) = self.members.iter().position(|member| member.id == member_id) {
             let mut member = self.members.remove(at);
-            member.answer_join(Joined::refused(ErrorCode::UnknownMemberId, ""));
-            member.answer_sync(Synced::refused(ErrorCode::UnknownMemberId));
+            member.complete_join(JoinGroupResult::error(ErrorCode::UnknownMemberId, ""));
+            member.complete_sync(SyncGroupResult::error(ErrorCode::UnknownMemberId));
         }
         if self.leader.as_deref() == Some(member_id) {
             self.leader = self.members.first().map(|member| member.id.clone());
         }
     }
 
-    pub(crate) fn next_due(&self) -> Option<Instant> {
-        self.dues().map(|(due, _)| due).min()
+    pub(crate) fn next_deadline(&self) -> Option<Instant> {
+        self.deadlines().map(|(deadline, _)| deadline).min()
     }
 
-    fn dues(&self) -> impl Iterator<Item = (Instant, Due)> {
-        let sessions = self.members.iter().filter_map(|m| Some((m.expires?, Due::Session(m.id.clone()))));
-        let pending = self.pending.iter().map(|(id, until)| (*until, Due::Pending(id.clone())));
-        let join = self.join_until.map(|until| (until, Due::Join));
-        let sync = self.sync_until.map(|until| (until, Due::Sync));
-        sessions.chain(pending).chain(join).chain(sync)
+    fn deadlines(&self) -> impl Iterator<Item = (Instant, Deadline)> {
+        let sessions =
+            self.members.iter().filter_map(|m| Some((m.expires?, Deadline::Session(m.id.clone()))));
+        let pending_members =
+            self.pending_members.iter().map(|(id, until)| (*until, Deadline::Pending(id.clone())));
+        let join = self.join_deadline.map(|until| (until, Deadline::JoinGroup));
+        let sync = self.sync_deadline.map(|until| (until, Deadline::SyncGroup));
+        sessions.chain(pending_members).chain(join).chain(sync)
     }
 
-    /// Does what was to be done at `due`, the next moment of [`Self::next_due`].
-    pub(crate) fn meet_deadline(&mut self, due: Instant) {
-        let Some((_, what)) = self.dues().find(|(at, _)| *at == due) else { return };
-        match what {
-            Due::Session(id) => {
-                if let Some(member) = self.member_mut(&id).filter(|member| member.is_kept_alive()) {
+    /// Handles `deadline`, which [`Self::next_deadline`] returned.
+    pub(crate) fn on_deadline(&mut self, deadline: Instant) {
+        let Some((_, expired)) = self.deadlines().find(|(at, _)| *at == deadline) else { return };
+        match expired {
+            Deadline::Session(id) => {
+                if let Some(member) = self.member_mut(&id).filter(|member| member.waits_for_group()) {
                     member.expires = None;
                 } else {
                     self.remove(&id);
-                    self.after_removal(due);
+                    self.after_removal(deadline);
                 }
             }
-            Due::Pending(id) => {
-                self.pending.remove(&id);
-                self.after_removal(due);
+            Deadline::Pending(id) => {
+                self.pending_members.remove(&id);
+                self.after_removal(deadline);
             }
-            Due::Join => self.end_of_joining(due),
-            Due::Sync => {
-                self.sync_until = None;
-                let late: Vec<_> =
-                    self.members.iter().filter(|m| m.owes_sync).map(|m| m.id.clone()).collect();
-                late.iter().for_each(|id| self.remove(id));
-                self.prepare(due);
+            Deadline::JoinGroup => self.on_join_deadline(deadline),
+            Deadline::SyncGroup => {
+                self.sync_deadline = None;
+                let missing: Vec<_> =
+                    self.members.iter().filter(|m| m.pending_sync).map(|m| m.id.clone()).collect();
+                missing.iter().for_each(|id| self.remove(id));
+                self.prepare_rebalance(deadline);
             }
         }
     }

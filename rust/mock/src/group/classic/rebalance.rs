@@ -1,6 +1,6 @@
-//! How a generation comes about: prepare, wait for the members, elect a leader, choose a protocol.
+//! The steps of a rebalance: prepare, wait for the members, elect a leader, choose a protocol.
 //!
-//! Invariant: a generation has only members that have joined it, and static ones that may come back.
+//! Invariant: a generation contains only members that have joined it, and static members that may return.
 
 use std::time::Duration;
 
@@ -8,26 +8,26 @@ use bytes::Bytes;
 use ottla_protocol::ErrorCode;
 use tokio::time::Instant;
 
-use super::member::{Joined, Member, Subscription, Synced};
+use super::member::{JoinGroupResult, JoinedMember, Member, SyncGroupResult};
 use super::{ClassicGroup, State};
 
-/// A rebalance time-out of nothing must not make the clock stand still.
-const ASK_AGAIN: Duration = Duration::from_millis(100);
+/// The minimum wait for static members: a rebalance timeout of 0 must not loop forever.
+const MIN_REJOIN_WAIT: Duration = Duration::from_millis(100);
 
-/// The first generation after an empty one waits for more members to come.
+/// The initial rebalance delay, in which more members may join.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Initial {
-    /// For how long in one go.
+pub(super) struct InitialDelay {
+    /// How long it waits for the next member.
     pub(super) delay: Duration,
-    /// For how long more, at most.
+    /// How long it may wait beyond that.
     pub(super) remaining: Duration,
-    /// Whether somebody has come meanwhile.
-    pub(super) someone_came: bool,
+    /// Whether a member has joined in the current delay.
+    pub(super) new_member_added: bool,
 }
 
-/// What a coordinator has written to the log of its groups.
+/// What the coordinator has persisted in `__consumer_offsets`.
 #[derive(Debug, Default)]
-pub(super) struct Written {
+pub(super) struct PersistedGroup {
     generation: i32,
     protocol_type: Option<String>,
     protocol: Option<String>,
@@ -36,108 +36,109 @@ pub(super) struct Written {
 }
 
 impl ClassicGroup {
-    /// Starts a rebalance, or goes on with the one that has begun.
-    pub(super) fn prepare_or_go_on(&mut self, initial_delay: Duration, now: Instant) {
+    /// Starts a rebalance, or completes the current join phase if all members have joined.
+    pub(super) fn prepare_or_complete_join(&mut self, initial_delay: Duration, now: Instant) {
         match self.state {
             State::Empty => {
                 let remaining = self.rebalance_timeout().saturating_sub(initial_delay);
-                self.initial = Some(Initial { delay: initial_delay, remaining, someone_came: false });
-                self.join_until = Some(now + initial_delay);
-                self.state = State::Preparing;
+                self.initial_delay =
+                    Some(InitialDelay { delay: initial_delay, remaining, new_member_added: false });
+                self.join_deadline = Some(now + initial_delay);
+                self.state = State::PreparingRebalance;
             }
-            State::Completing | State::Stable => self.prepare(now),
-            State::Preparing => self.go_on(now),
+            State::CompletingRebalance | State::Stable => self.prepare_rebalance(now),
+            State::PreparingRebalance => self.maybe_complete_join(now),
         }
     }
 
-    /// Starts a rebalance of a group that has members.
-    pub(super) fn prepare(&mut self, now: Instant) {
-        if self.state == State::Completing {
+    /// Starts a rebalance of a group with members.
+    pub(super) fn prepare_rebalance(&mut self, now: Instant) {
+        if self.state == State::CompletingRebalance {
             for member in &mut self.members {
                 member.assignment = Bytes::new();
-                if member.answer_sync(Synced::refused(ErrorCode::RebalanceInProgress)) {
-                    member.heard_of(now);
+                if member.complete_sync(SyncGroupResult::error(ErrorCode::RebalanceInProgress)) {
+                    member.renew_session(now);
                 }
             }
         }
-        self.sync_until = None;
-        self.members.iter_mut().for_each(|member| member.owes_sync = false);
-        self.state = State::Preparing;
+        self.sync_deadline = None;
+        self.members.iter_mut().for_each(|member| member.pending_sync = false);
+        self.state = State::PreparingRebalance;
         if self.all_joined() {
-            self.complete(now);
+            self.complete_join_phase(now);
         } else {
-            self.join_until = Some(now + self.rebalance_timeout());
+            self.join_deadline = Some(now + self.rebalance_timeout());
         }
     }
 
-    /// Members or pending ids are gone.
+    /// Reacts to the removal of members or pending ids.
     pub(super) fn after_removal(&mut self, now: Instant) {
         match self.state {
-            State::Completing | State::Stable => self.prepare(now),
-            State::Preparing if self.all_joined() => self.complete(now),
-            State::Preparing | State::Empty => {}
+            State::CompletingRebalance | State::Stable => self.prepare_rebalance(now),
+            State::PreparingRebalance if self.all_joined() => self.complete_join_phase(now),
+            State::PreparingRebalance | State::Empty => {}
         }
     }
 
-    /// Makes the generation if nobody is missing; the first one waits for its time.
-    pub(super) fn go_on(&mut self, now: Instant) {
-        if self.initial.is_none() && self.all_joined() {
-            self.complete(now);
+    /// Completes the join phase if all members have joined; an initial delay must pass first.
+    pub(super) fn maybe_complete_join(&mut self, now: Instant) {
+        if self.initial_delay.is_none() && self.all_joined() {
+            self.complete_join_phase(now);
         }
     }
 
     fn all_joined(&self) -> bool {
-        self.pending.is_empty() && self.members.iter().all(|member| member.joining.is_some())
+        self.pending_members.is_empty() && self.members.iter().all(|member| member.awaiting_join.is_some())
     }
 
-    /// The time for joining is over.
-    pub(super) fn end_of_joining(&mut self, due: Instant) {
-        match &mut self.initial {
-            Some(initial) if initial.someone_came && !initial.remaining.is_zero() => {
-                let delay = initial.delay.min(initial.remaining);
-                initial.remaining = initial.remaining.saturating_sub(initial.delay);
-                initial.someone_came = false;
-                self.join_until = Some(due + delay);
+    /// Handles the end of the time for joining.
+    pub(super) fn on_join_deadline(&mut self, deadline: Instant) {
+        match &mut self.initial_delay {
+            Some(initial_delay) if initial_delay.new_member_added && !initial_delay.remaining.is_zero() => {
+                let delay = initial_delay.delay.min(initial_delay.remaining);
+                initial_delay.remaining = initial_delay.remaining.saturating_sub(initial_delay.delay);
+                initial_delay.new_member_added = false;
+                self.join_deadline = Some(deadline + delay);
             }
-            _ => self.complete(due),
+            _ => self.complete_join_phase(deadline),
         }
     }
 
-    fn complete(&mut self, now: Instant) {
-        self.members.retain(|member| member.joining.is_some() || member.profile.instance_id.is_some());
+    fn complete_join_phase(&mut self, now: Instant) {
+        self.members.retain(|member| member.awaiting_join.is_some() || member.profile.instance_id.is_some());
         if !self.elect_leader() && !self.members.is_empty() {
-            // Only static members are left and none has come: their sessions will end, or they come.
-            self.join_until = Some(now + self.rebalance_timeout().max(ASK_AGAIN));
+            // Only static members are left and none has joined: wait until one joins or its session expires.
+            self.join_deadline = Some(now + self.rebalance_timeout().max(MIN_REJOIN_WAIT));
             return;
         }
-        self.join_until = None;
-        self.initial = None;
+        self.join_deadline = None;
+        self.initial_delay = None;
         self.generation = self.generation.wrapping_add(1).max(1);
         if self.members.is_empty() {
             self.protocol = None;
             self.state = State::Empty;
-            self.write();
+            self.persist();
             return;
         }
         self.protocol = self.choose_protocol();
-        self.state = State::Completing;
-        let all = self.subscriptions();
+        self.state = State::CompletingRebalance;
+        let all = self.joined_members();
         let joined = self.joined("");
         for member in &mut self.members {
             let is_leader = self.leader.as_ref() == Some(&member.id);
             let members = if is_leader { all.clone() } else { Vec::new() };
-            member.answer_join(Joined { member_id: member.id.clone(), members, ..joined.clone() });
-            member.heard_of(now);
+            member.complete_join(JoinGroupResult { member_id: member.id.clone(), members, ..joined.clone() });
+            member.renew_session(now);
             member.is_new = false;
-            member.owes_sync = true;
+            member.pending_sync = true;
         }
-        self.sync_until = Some(now + self.rebalance_timeout());
+        self.sync_deadline = Some(now + self.rebalance_timeout());
     }
 
-    /// The leader stays if it has joined again; else one of those that have takes its place.
+    /// Keeps the leader if it has rejoined, else elects a member that has; returns whether there is a leader.
     fn elect_leader(&mut self) -> bool {
         let leads = |member: &&Member| self.leader.as_ref() == Some(&member.id);
-        let has_joined = |member: &&Member| member.joining.is_some();
+        let has_joined = |member: &&Member| member.awaiting_join.is_some();
         let members = &self.members;
         let leader =
             members.iter().filter(leads).find(has_joined).or_else(|| members.iter().find(has_joined));
@@ -149,9 +150,9 @@ impl ClassicGroup {
         found
     }
 
-    /// The current generation as the answer to a member's JoinGroup.
-    pub(super) fn joined(&self, member_id: &str) -> Joined {
-        Joined {
+    /// The current generation as the result of a member's JoinGroup.
+    pub(super) fn joined(&self, member_id: &str) -> JoinGroupResult {
+        JoinGroupResult {
             error: None,
             member_id: member_id.to_owned(),
             generation: self.generation,
@@ -163,10 +164,10 @@ impl ClassicGroup {
         }
     }
 
-    /// What the leader hears of all members.
-    pub(super) fn subscriptions(&self) -> Vec<Subscription> {
+    /// All members, for the leader's response.
+    pub(super) fn joined_members(&self) -> Vec<JoinedMember> {
         let protocol = self.protocol().unwrap_or_default();
-        let of = |member: &Member| Subscription {
+        let of = |member: &Member| JoinedMember {
             member_id: member.id.clone(),
             instance_id: member.profile.instance_id.clone(),
             metadata: member.metadata(protocol).cloned().unwrap_or_default(),
@@ -174,7 +175,7 @@ impl ClassicGroup {
         self.members.iter().map(of).collect()
     }
 
-    /// The protocol that most members prefer among those that all of them support.
+    /// Selects the protocol that most members prefer among those that all support.
     pub(super) fn choose_protocol(&self) -> Option<String> {
         let common = |name: &&String| self.members.iter().all(|member| member.metadata(name).is_some());
         let mut votes: Vec<(&String, usize)> = Vec::new();
@@ -191,36 +192,36 @@ impl ClassicGroup {
         votes.iter().find(|(_, count)| *count == most).map(|(name, _)| (*name).clone())
     }
 
-    /// Writes the group down, as after each generation that has its assignment.
-    pub(super) fn write(&mut self) {
-        self.written = Written {
+    /// Persists the group, as Kafka does after each assignment.
+    pub(super) fn persist(&mut self) {
+        self.persisted = PersistedGroup {
             generation: self.generation,
             protocol_type: self.protocol_type.clone(),
             protocol: self.protocol.clone(),
             leader: self.leader.clone(),
-            members: self.members.iter().map(Member::stored).collect(),
+            members: self.members.iter().map(Member::persisted).collect(),
         };
     }
 
-    /// Another coordinator reads what was written; requests that wait are sent to it.
+    /// Restores the persisted group on a new coordinator; waiting requests get NOT_COORDINATOR.
     pub(crate) fn reload(&mut self, now: Instant) {
         for member in &mut self.members {
             let id = member.id.clone();
-            member.answer_join(Joined::refused(ErrorCode::NotCoordinator, id));
-            member.answer_sync(Synced::refused(ErrorCode::NotCoordinator));
+            member.complete_join(JoinGroupResult::error(ErrorCode::NotCoordinator, id));
+            member.complete_sync(SyncGroupResult::error(ErrorCode::NotCoordinator));
         }
-        let written = std::mem::take(&mut self.written);
-        let state = if written.members.is_empty() { State::Empty } else { State::Stable };
+        let persisted = std::mem::take(&mut self.persisted);
+        let state = if persisted.members.is_empty() { State::Empty } else { State::Stable };
         *self = Self {
             state,
-            generation: written.generation,
-            protocol_type: written.protocol_type,
-            protocol: written.protocol,
-            leader: written.leader,
-            members: written.members,
+            generation: persisted.generation,
+            protocol_type: persisted.protocol_type,
+            protocol: persisted.protocol,
+            leader: persisted.leader,
+            members: persisted.members,
             ..Self::default()
         };
-        self.members.iter_mut().for_each(|member| member.heard_of(now));
-        self.write();
+        self.members.iter_mut().for_each(|member| member.renew_session(now));
+        self.persist();
     }
 }

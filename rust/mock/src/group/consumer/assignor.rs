@@ -1,6 +1,6 @@
-//! The broker's assignors: pure functions from who subscribes to what.
+//! The broker-side assignors: pure functions of subscriptions.
 //!
-//! Invariant: each partition of a subscribed topic goes to exactly one of its subscribers.
+//! Invariant: each partition of a subscribed topic is assigned to exactly one of its subscribers.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,16 +11,16 @@ use super::Partitions;
 /// An assignor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Assignor {
-    /// As even as it can be, moving as few partitions as that needs.
+    /// Balances partitions and moves as few as possible.
     Uniform,
-    /// Of each topic a run of partitions to each member, in the order of their ids.
+    /// Assigns each member a range of each topic, in the order of member ids.
     Range,
 }
 
-/// The members by id, and the topics that each subscribes to.
+/// The subscribed topics of each member.
 pub(super) type Subscriptions = BTreeMap<String, BTreeSet<Uuid>>;
-/// What each member is to have.
-pub(super) type Targets = BTreeMap<String, Partitions>;
+/// The target partitions of each member.
+pub(super) type TargetAssignment = BTreeMap<String, Partitions>;
 
 impl Assignor {
     const ALL: [Self; 2] = [Self::Uniform, Self::Range];
@@ -36,13 +36,13 @@ impl Assignor {
         Self::ALL.into_iter().find(|assignor| assignor.name() == name)
     }
 
-    /// Divides the partitions of the topics, of which the sizes are given.
+    /// Assigns the partitions of topics with these numbers of partitions.
     pub(super) fn assign(
         self,
         members: &Subscriptions,
         topics: &BTreeMap<Uuid, i32>,
-        before: &Targets,
-    ) -> Targets {
+        before: &TargetAssignment,
+    ) -> TargetAssignment {
         match self {
             Self::Uniform => uniform(members, topics, before),
             Self::Range => range(members, topics),
@@ -50,8 +50,8 @@ impl Assignor {
     }
 }
 
-fn range(members: &Subscriptions, topics: &BTreeMap<Uuid, i32>) -> Targets {
-    let mut targets: Targets = members.keys().map(|id| (id.clone(), Partitions::new())).collect();
+fn range(members: &Subscriptions, topics: &BTreeMap<Uuid, i32>) -> TargetAssignment {
+    let mut targets: TargetAssignment = members.keys().map(|id| (id.clone(), Partitions::new())).collect();
     for (topic, count) in topics {
         let subscribers: Vec<_> = members.iter().filter(|(_, topics)| topics.contains(topic)).collect();
         let Ok(number) = i32::try_from(subscribers.len()) else { continue };
@@ -67,9 +67,13 @@ fn range(members: &Subscriptions, topics: &BTreeMap<Uuid, i32>) -> Targets {
     targets
 }
 
-fn uniform(members: &Subscriptions, topics: &BTreeMap<Uuid, i32>, before: &Targets) -> Targets {
+fn uniform(
+    members: &Subscriptions,
+    topics: &BTreeMap<Uuid, i32>,
+    before: &TargetAssignment,
+) -> TargetAssignment {
     let may = |id: &str, topic: &Uuid| members.get(id).is_some_and(|topics| topics.contains(topic));
-    let mut targets: Targets = members.keys().map(|id| (id.clone(), Partitions::new())).collect();
+    let mut targets: TargetAssignment = members.keys().map(|id| (id.clone(), Partitions::new())).collect();
     let all = topics.iter().flat_map(|(topic, count)| (0..*count).map(|partition| (*topic, partition)));
     let mut free: Partitions = all.collect();
     for (id, partitions) in before.iter().filter(|(id, _)| members.contains_key(*id)) {
@@ -97,14 +101,17 @@ fn uniform(members: &Subscriptions, topics: &BTreeMap<Uuid, i32>, before: &Targe
     targets
 }
 
-/// A partition of a member that has at least two more than another one that may have it.
-fn find_move(targets: &Targets, may: impl Fn(&str, &Uuid) -> bool) -> Option<(String, String, (Uuid, i32))> {
+/// Finds a partition to move from a member to one that subscribes to it and has at least two fewer.
+fn find_move(
+    targets: &TargetAssignment,
+    may: impl Fn(&str, &Uuid) -> bool,
+) -> Option<(String, String, (Uuid, i32))> {
     let mut by_load: Vec<(&String, &Partitions)> = targets.iter().collect();
     by_load.sort_by_key(|(_, partitions)| partitions.len());
     by_load.iter().rev().find_map(|(from, partitions)| {
         let lighter = by_load.iter().take_while(|(_, other)| other.len() + 2 <= partitions.len());
         lighter.into_iter().find_map(|(to, _)| {
-            // The last ones go first, so that low partitions stay with early members.
+            // Moves high partitions first, so that low ones stay with early members.
             let movable = partitions.iter().rev().find(|(topic, _)| may(to, topic));
             movable.map(|partition| ((*from).clone(), (*to).clone(), *partition))
         })

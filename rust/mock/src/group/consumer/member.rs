@@ -1,7 +1,7 @@
-//! A member of a KIP-848 group: what it subscribes to, and how far it is with its assignment.
+//! A member of a KIP-848 group: its subscription and the reconciliation of its assignment.
 //!
-//! Invariant: a partition is given to a member only when no other member has it or is still to give
-//! it up; what a member is to give up it gives up before its epoch goes on.
+//! Invariant: a partition is assigned only once no other member has it or must still revoke it; a member
+//! revokes partitions before its epoch advances.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -12,19 +12,19 @@ use tokio::time::Instant;
 
 use super::{Partitions, TopicSizes};
 
-/// How far a member is.
+/// The reconciliation state of a member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum Progress {
-    /// It has what it is to have as of its epoch.
+pub(super) enum MemberState {
+    /// It has the target assignment of its epoch.
     #[default]
     Stable,
-    /// It has partitions to give up.
-    Unrevoked,
-    /// It waits for partitions that others have not given up yet.
-    Unreleased,
+    /// It must revoke partitions.
+    UnrevokedPartitions,
+    /// It waits for partitions that other members have not revoked yet.
+    UnreleasedPartitions,
 }
 
-/// A member.
+/// A member of a KIP-848 group.
 #[derive(Debug)]
 pub(crate) struct Member {
     pub(crate) instance_id: Option<String>,
@@ -32,19 +32,19 @@ pub(crate) struct Member {
     pub(crate) client_id: String,
     pub(crate) client_host: String,
     pub(super) rebalance_timeout: Duration,
-    pub(crate) names: BTreeSet<String>,
+    pub(crate) subscribed_topic_names: BTreeSet<String>,
     pub(super) regex: Option<Regex>,
-    pub(crate) regex_text: Option<String>,
+    pub(crate) subscribed_topic_regex: Option<String>,
     pub(super) assignor: Option<String>,
-    /// -2 while a static member is away.
+    /// -2 while a static member is absent.
     pub(crate) epoch: i32,
     pub(super) previous_epoch: i32,
     pub(crate) assigned: Partitions,
-    /// What it is still to give up.
+    /// Partitions that it must still revoke.
     pub(super) revoking: Partitions,
-    pub(super) progress: Progress,
+    pub(super) state: MemberState,
     pub(super) expires: Instant,
-    /// Until when it may take to give up what it is to.
+    /// The deadline for the revocation.
     pub(super) revoke_until: Option<Instant>,
 }
 
@@ -56,39 +56,40 @@ impl Member {
             client_id: String::new(),
             client_host: String::new(),
             rebalance_timeout: Duration::ZERO,
-            names: BTreeSet::new(),
+            subscribed_topic_names: BTreeSet::new(),
             regex: None,
-            regex_text: None,
+            subscribed_topic_regex: None,
             assignor: None,
             epoch: 0,
             previous_epoch: 0,
             assigned: Partitions::new(),
             revoking: Partitions::new(),
-            progress: Progress::Stable,
+            state: MemberState::Stable,
             expires: now,
             revoke_until: None,
         }
     }
 
-    /// The topics that there are of those it wants.
+    /// The existing topics that it subscribes to.
     pub(super) fn topics<'a>(&'a self, all: &'a TopicSizes) -> impl Iterator<Item = &'a String> {
-        let wants = |name: &str| {
-            self.names.contains(name) || self.regex.as_ref().is_some_and(|regex| regex.is_match(name))
+        let subscribes_to = |name: &str| {
+            self.subscribed_topic_names.contains(name)
+                || self.regex.as_ref().is_some_and(|regex| regex.is_match(name))
         };
-        all.keys().filter(move |name| wants(name))
+        all.keys().filter(move |name| subscribes_to(name))
     }
 
-    /// Whether it has any of these partitions, as far as is known: `None` is a member that did not say.
+    /// Whether it may own any of these partitions; `owned` is `None` if the heartbeat omits them.
     fn still_has(owned: Option<&Partitions>, partitions: &Partitions) -> bool {
         owned.is_none_or(|owned| !owned.is_disjoint(partitions))
     }
 
-    /// Whether it has all that it is to have as of `epoch`.
+    /// Whether it has the target assignment of `epoch`.
     pub(super) fn is_reconciled_to(&self, epoch: i32) -> bool {
-        self.progress == Progress::Stable && self.epoch == epoch
+        self.state == MemberState::Stable && self.epoch == epoch
     }
 
-    /// Takes the next step towards the target. `is_free` says which partitions nobody has.
+    /// Takes the next step towards the target. `is_free` returns whether no member has a partition.
     pub(super) fn reconcile(
         &mut self,
         epoch: i32,
@@ -100,7 +101,7 @@ impl Member {
         if self.is_reconciled_to(epoch) {
             return;
         }
-        if self.progress == Progress::Unrevoked && Self::still_has(owned, &self.revoking) {
+        if self.state == MemberState::UnrevokedPartitions && Self::still_has(owned, &self.revoking) {
             return;
         }
         let kept: Partitions = self.assigned.intersection(target).copied().collect();
@@ -108,13 +109,14 @@ impl Member {
         let (given, unreleased): (Partitions, Partitions) =
             target.difference(&kept).copied().partition(|partition| is_free(partition));
         if !revoking.is_empty() && Self::still_has(owned, &revoking) {
-            self.progress = Progress::Unrevoked;
+            self.state = MemberState::UnrevokedPartitions;
             self.previous_epoch = self.epoch;
             self.revoking = revoking;
             self.assigned = kept;
             self.revoke_until = Some(now + self.rebalance_timeout);
         } else {
-            self.progress = if unreleased.is_empty() { Progress::Stable } else { Progress::Unreleased };
+            self.state =
+                if unreleased.is_empty() { MemberState::Stable } else { MemberState::UnreleasedPartitions };
             self.previous_epoch = self.epoch;
             self.epoch = epoch;
             self.revoking.clear();

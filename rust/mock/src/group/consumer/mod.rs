@@ -1,10 +1,10 @@
 //! A KIP-848 group, as a state machine without I/O: the coordinator assigns, members reconcile.
 //!
-//! `heartbeat` is all that members say, `member` the steps of one, `assignor` who is to have what; here
-//! is the group: its epochs, its targets, and what happens when a member is silent for too long.
+//! `heartbeat` handles requests, `member` reconciles one member, `assignor` computes target assignments; this
+//! file has the group: its epochs, its target assignment and expired deadlines.
 //!
-//! Invariant: the targets are those of `assignment_epoch`, which follows `epoch`; a partition is given
-//! to one member at a time.
+//! Invariant: the target assignment belongs to `assignment_epoch`, which follows `epoch`; a partition is
+//! assigned to one member at a time.
 
 mod assignor;
 mod heartbeat;
@@ -16,17 +16,17 @@ use ottla_protocol::ErrorCode;
 use ottla_protocol::wire::Uuid;
 use tokio::time::Instant;
 
-use super::Committer;
+use super::MemberIdentity;
 use crate::config::GroupConfig;
 pub(crate) use assignor::Assignor;
-use assignor::{Subscriptions, Targets};
-pub(crate) use heartbeat::{Beat, JOINS, Refused};
+use assignor::{Subscriptions, TargetAssignment};
+pub(crate) use heartbeat::{Heartbeat, HeartbeatError, JOIN_GROUP_MEMBER_EPOCH};
 pub(crate) use member::Member;
-use member::Progress;
+use member::MemberState;
 
-/// Partitions by the ids of their topics.
+/// Partitions, by topic id and index.
 pub(crate) type Partitions = BTreeSet<(Uuid, i32)>;
-/// The topics that there are: id and number of partitions by name.
+/// The id and the number of partitions of each topic, by name.
 pub(crate) type TopicSizes = BTreeMap<String, (Uuid, i32)>;
 
 /// A KIP-848 group.
@@ -36,8 +36,8 @@ pub(crate) struct ConsumerGroup {
     assignment_epoch: i32,
     assignor: Assignor,
     members: BTreeMap<String, Member>,
-    targets: Targets,
-    /// The topics that the members want, as of the group's epoch.
+    targets: TargetAssignment,
+    /// The subscribed topics as of the group epoch.
     topics: TopicSizes,
 }
 
@@ -48,12 +48,12 @@ impl ConsumerGroup {
             assignment_epoch: 0,
             assignor: Assignor::Uniform,
             members: BTreeMap::new(),
-            targets: Targets::new(),
+            targets: TargetAssignment::new(),
             topics: TopicSizes::new(),
         }
     }
 
-    /// Its state, by Kafka's name.
+    /// The name of its state in Kafka.
     pub(crate) fn state(&self) -> &'static str {
         if self.members.is_empty() {
             "Empty"
@@ -82,7 +82,7 @@ impl ConsumerGroup {
         &self.members
     }
 
-    /// What a member is to have.
+    /// The target assignment of a member.
     pub(crate) fn target(&self, member_id: &str) -> Partitions {
         self.targets.get(member_id).cloned().unwrap_or_default()
     }
@@ -96,25 +96,29 @@ impl ConsumerGroup {
         self.members.iter().find(|(_, member)| is_it(member)).map(|(id, _)| id.clone())
     }
 
-    /// Whether offsets may be committed (`version` is that of OffsetCommit) or fetched.
-    pub(crate) fn check_offsets(&self, by: Committer<'_>, version: Option<i16>) -> Result<(), ErrorCode> {
+    /// Checks whether a member may commit offsets (with the version of OffsetCommit) or fetch them (`None`).
+    pub(crate) fn check_offsets(
+        &self,
+        by: MemberIdentity<'_>,
+        version: Option<i16>,
+    ) -> Result<(), ErrorCode> {
         if by.epoch < 0 && self.members.is_empty() {
             return Ok(());
         }
         let member = self.members.get(by.member_id).ok_or(ErrorCode::UnknownMemberId)?;
-        if version.is_some_and(|version| version < KNOWS_EPOCHS) {
+        if version.is_some_and(|version| version < MEMBER_EPOCHS) {
             return Err(ErrorCode::UnsupportedVersion);
         }
         if by.epoch == member.epoch { Ok(()) } else { Err(ErrorCode::StaleMemberEpoch) }
     }
 
-    /// Raises the group's epoch if somebody wants other topics, or the topics have changed, and gives
-    /// everybody a new target.
-    fn refresh(&mut self, all: &TopicSizes, subscription_changed: bool) {
-        let wanted: BTreeSet<&String> = self.members.values().flat_map(|member| member.topics(all)).collect();
+    /// Bumps the group epoch if subscriptions or topics have changed, and computes a new target assignment.
+    fn update_target_assignment(&mut self, all: &TopicSizes, subscription_changed: bool) {
+        let subscribed: BTreeSet<&String> =
+            self.members.values().flat_map(|member| member.topics(all)).collect();
         let topics: TopicSizes = all
             .iter()
-            .filter(|(name, _)| wanted.contains(name))
+            .filter(|(name, _)| subscribed.contains(name))
             .map(|(name, size)| (name.clone(), *size))
             .collect();
         if subscription_changed || topics != self.topics {
@@ -126,14 +130,14 @@ impl ConsumerGroup {
                 |member: &Member| member.topics(all).filter_map(|name| Some(all.get(name)?.0)).collect();
             let members: Subscriptions = self.members.iter().map(|(id, m)| (id.clone(), ids(m))).collect();
             let sizes = self.topics.values().copied().collect();
-            self.assignor = self.choose_assignor();
+            self.assignor = self.preferred_assignor();
             self.targets = self.assignor.assign(&members, &sizes, &self.targets);
             self.assignment_epoch = self.epoch;
         }
     }
 
-    /// The assignor that most members want; the first one unless somebody wants another.
-    fn choose_assignor(&self) -> Assignor {
+    /// The assignor that most members prefer; `uniform` by default.
+    fn preferred_assignor(&self) -> Assignor {
         let mut votes = [(Assignor::Uniform, 0), (Assignor::Range, 0)];
         for name in self.members.values().filter_map(|member| member.assignor.as_deref()) {
             let vote = Assignor::named(name);
@@ -148,7 +152,7 @@ impl ConsumerGroup {
 
     fn reconcile(&mut self, id: &str, owned: Option<&Partitions>, now: Instant) {
         let Some(mut member) = self.members.remove(id) else { return };
-        // What the member itself is to give up is not free for it either.
+        // Partitions that the member itself must revoke are not free, either.
         let taken: Partitions = self
             .members
             .values()
@@ -161,7 +165,7 @@ impl ConsumerGroup {
         self.members.insert(id.to_owned(), member);
     }
 
-    /// Takes a member out; the others get what it had.
+    /// Removes a member and bumps the group epoch, so that others get its partitions.
     fn fence(&mut self, id: &str) {
         self.members.remove(id);
         self.targets.remove(id);
@@ -172,7 +176,7 @@ impl ConsumerGroup {
         }
     }
 
-    /// Ends a member's session.
+    /// Expires a member's session.
     pub(crate) fn expire(&mut self, id: &str) -> Result<(), ErrorCode> {
         if !self.members.contains_key(id) {
             return Err(ErrorCode::UnknownMemberId);
@@ -181,33 +185,33 @@ impl ConsumerGroup {
         Ok(())
     }
 
-    fn dues(&self) -> impl Iterator<Item = (Instant, &String)> {
+    fn deadlines(&self) -> impl Iterator<Item = (Instant, &String)> {
         let soonest =
             |member: &Member| member.revoke_until.map_or(member.expires, |at| at.min(member.expires));
         self.members.iter().map(move |(id, member)| (soonest(member), id))
     }
 
-    pub(crate) fn next_due(&self) -> Option<Instant> {
-        self.dues().map(|(due, _)| due).min()
+    pub(crate) fn next_deadline(&self) -> Option<Instant> {
+        self.deadlines().map(|(deadline, _)| deadline).min()
     }
 
-    /// Does what was to be done at `due`: a session is over, or the time for giving partitions up.
-    pub(crate) fn meet_deadline(&mut self, due: Instant) {
-        let late = self.dues().find(|(at, _)| *at == due).map(|(_, id)| id.clone());
-        if let Some(id) = late {
+    /// Handles `deadline`: a session or a revocation timed out.
+    pub(crate) fn on_deadline(&mut self, deadline: Instant) {
+        let expired = self.deadlines().find(|(at, _)| *at == deadline).map(|(_, id)| id.clone());
+        if let Some(id) = expired {
             self.fence(&id);
         }
     }
 
-    /// Another coordinator takes over: it knows everything but when it has heard of whom.
+    /// Restores the group on a new coordinator, which knows everything but the deadlines.
     pub(crate) fn reload(&mut self, config: &GroupConfig, now: Instant) {
         for member in self.members.values_mut() {
             member.expires = now + config.consumer_session_timeout;
-            let revoking = member.progress == Progress::Unrevoked;
+            let revoking = member.state == MemberState::UnrevokedPartitions;
             member.revoke_until = revoking.then(|| now + member.rebalance_timeout);
         }
     }
 }
 
-/// The first version of OffsetCommit that knows members' epochs.
-const KNOWS_EPOCHS: i16 = 9;
+/// The first version of OffsetCommit with member epochs.
+const MEMBER_EPOCHS: i16 = 9;

@@ -1,6 +1,7 @@
-//! A tiny client for these tests: one connection, one request at a time, every byte in sight.
+//! A minimal client for these tests: one connection, one request at a time, raw protocol messages.
 
-pub(crate) mod consumer;
+pub(crate) mod classic_member;
+pub(crate) mod consumer_member;
 
 use std::time::Duration;
 
@@ -17,15 +18,15 @@ use ottla_protocol::{Message, Request};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-/// No answer takes longer than this, or the test has failed.
-pub(crate) const SOON: Duration = Duration::from_secs(60);
+/// A test that waits longer than this has failed.
+pub(crate) const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 
-pub(crate) struct Raw {
+pub(crate) struct RawClient {
     pub(crate) stream: TcpStream,
     correlation: i32,
 }
 
-impl Raw {
+impl RawClient {
     pub(crate) async fn connect(cluster: &MockCluster, broker: i32) -> Self {
         let address = cluster.brokers().into_iter().find(|b| b.id == broker).expect("a broker").address;
         Self { stream: TcpStream::connect(address).await.expect("a connection"), correlation: 0 }
@@ -51,12 +52,18 @@ impl Raw {
         self.stream.write_all(&frame.to_bytes()).await.expect("written");
     }
 
-    /// The next frame; `None` if the connection ends first.
-    pub(crate) async fn frame(&mut self) -> Option<Bytes> {
+    /// Reads the next frame; `None` if the connection is closed first.
+    pub(crate) async fn read_frame(&mut self) -> Option<Bytes> {
         let mut prefix = [0; 4];
-        tokio::time::timeout(SOON, self.stream.read_exact(&mut prefix)).await.expect("in time").ok()?;
+        tokio::time::timeout(TEST_TIMEOUT, self.stream.read_exact(&mut prefix))
+            .await
+            .expect("in time")
+            .ok()?;
         let mut frame = vec![0; usize::try_from(i32::from_be_bytes(prefix)).expect("a length")];
-        tokio::time::timeout(SOON, self.stream.read_exact(&mut frame)).await.expect("in time").ok()?;
+        tokio::time::timeout(TEST_TIMEOUT, self.stream.read_exact(&mut frame))
+            .await
+            .expect("in time")
+            .ok()?;
         Some(Bytes::from(frame))
     }
 
@@ -66,7 +73,7 @@ impl Raw {
     }
 
     pub(crate) async fn receive<R: Request>(&mut self, version: i16) -> Option<R::Response> {
-        let mut reader = Reader::new(self.frame().await?);
+        let mut reader = Reader::new(self.read_frame().await?);
         let header_version = R::API.response_header_version(version);
         let correlation = decode_response_header(&mut reader, header_version).expect("a header");
         assert_eq!(correlation, self.correlation);
@@ -74,13 +81,13 @@ impl Raw {
     }
 
     pub(crate) async fn call<R: Request>(&mut self, request: &R, version: i16) -> R::Response {
-        self.try_call(request, version).await.expect("an answer")
+        self.try_call(request, version).await.expect("a response")
     }
 
-    /// Whether the broker ends the connection without another byte.
+    /// Whether the broker closes the connection without sending another byte.
     pub(crate) async fn is_closed(&mut self) -> bool {
         let mut byte = [0];
-        let read = tokio::time::timeout(SOON, self.stream.read(&mut byte)).await.expect("in time");
+        let read = tokio::time::timeout(TEST_TIMEOUT, self.stream.read(&mut byte)).await.expect("in time");
         matches!(read, Ok(0) | Err(_))
     }
 
@@ -147,7 +154,7 @@ pub(crate) fn batch(timestamps: &[i64], value: &[u8]) -> Bytes {
     batch_with(timestamps, value, Compression::None)
 }
 
-/// The same, compressed.
+/// Like [`batch`], compressed.
 pub(crate) fn batch_with(timestamps: &[i64], value: &[u8], codec: Compression) -> Bytes {
     let mut builder = BatchBuilder::new(1 << 20);
     for timestamp in timestamps {
@@ -156,8 +163,8 @@ pub(crate) fn batch_with(timestamps: &[i64], value: &[u8], codec: Compression) -
     builder.finish(&Stamp::default(), &mut Compressor::new(codec).expect("a codec")).expect("a batch")
 }
 
-/// The offsets of the whole batches in fetched records, as (first, last).
+/// The first and last offset of each complete batch in fetched records.
 pub(crate) fn offsets(records: &Bytes) -> Vec<(i64, i64)> {
-    let batches = Batches::new(records.clone()).map(|batch| batch.expect("a sound batch"));
+    let batches = Batches::new(records.clone()).map(|batch| batch.expect("a valid batch"));
     batches.map(|batch| (batch.base_offset(), batch.last_offset())).collect()
 }

@@ -1,6 +1,9 @@
-//! [`MockCluster`]: what a test or a demo holds. It starts and stops brokers and looks inside.
+//! [`MockCluster`]: what tests use to start and stop brokers and to inspect the cluster.
 //!
 //! Invariant: dropping it ends every task and closes every socket.
+
+mod groups;
+mod logs;
 
 use std::collections::{BTreeMap, HashMap};
 use std::io;
@@ -14,31 +17,31 @@ use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio::time::Instant;
 
-use crate::broker::{self, Listening};
+use crate::broker::{self, RunningBroker};
 use crate::config::{MockConfig, TopicSpec, Transport};
 use crate::fault::{Fault, FaultId};
-use crate::seen::SeenRequest;
-use crate::shared::Shared;
-use crate::state::{ClusterState, NewTopic, Node, Refusal, TopicConfig};
-use crate::transport::{self, Reserved};
-use crate::view::{BrokerInfo, PartitionInfo, TopicInfo};
+use crate::info::{BrokerInfo, PartitionInfo, TopicInfo};
+use crate::request_log::RecordedRequest;
+use crate::shared::SharedCluster;
+use crate::state::{ApiError, ClusterState, NewTopic, Node, TopicConfig};
+use crate::transport::{self, ReservedAddress};
 
 static CLUSTERS: AtomicU64 = AtomicU64::new(1);
 
 #[derive(Debug)]
-enum Process {
-    Running(Listening),
-    Stopped(Reserved),
+enum BrokerProcess {
+    Running(RunningBroker),
+    Stopped(ReservedAddress),
 }
 
 /// A Kafka cluster in this process.
 #[derive(Debug)]
 pub struct MockCluster {
-    pub(crate) shared: Arc<Shared>,
+    pub(crate) shared: Arc<SharedCluster>,
     runtime: Handle,
     addresses: BTreeMap<i32, SocketAddr>,
-    /// A broker that is being stopped or started is in neither state and not in here.
-    processes: Mutex<HashMap<i32, Process>>,
+    /// A broker that is being stopped or started is absent.
+    processes: Mutex<HashMap<i32, BrokerProcess>>,
 }
 
 impl MockCluster {
@@ -67,19 +70,19 @@ impl MockCluster {
         let config = Arc::new(config);
         let seed = CLUSTERS.fetch_add(1, Ordering::Relaxed);
         let state = ClusterState::new(Arc::clone(&config), nodes, seed);
-        let shared = Arc::new(Shared::new(config, state));
+        let shared = Arc::new(SharedCluster::new(config, state));
         let addresses = reserved.iter().map(|(id, port)| (*id, port.address)).collect();
-        // Made before the listeners, so that one that fails drops those before it.
+        // Created before the listeners: if one fails, dropping the cluster ends the earlier ones.
         let cluster =
             Self { shared, runtime: runtime.clone(), addresses, processes: Mutex::new(HashMap::new()) };
         for (id, port) in reserved {
             let listening = broker::listen(port, id, Arc::clone(&cluster.shared), runtime)?;
-            cluster.processes.lock().insert(id, Process::Running(listening));
+            cluster.processes.lock().insert(id, BrokerProcess::Running(listening));
         }
         Ok(cluster)
     }
 
-    /// The addresses of all brokers, as `bootstrap.servers` wants them.
+    /// The addresses of all brokers, as a value of `bootstrap.servers`.
     #[must_use]
     pub fn bootstrap(&self) -> String {
         let addresses: Vec<String> = self.addresses.values().map(ToString::to_string).collect();
@@ -108,18 +111,18 @@ impl MockCluster {
         self.shared.state.lock().cluster_id.clone()
     }
 
-    /// The controller's broker id; -1 if no broker runs.
+    /// The broker id of the controller; -1 if no broker runs.
     #[must_use]
     pub fn controller(&self) -> i32 {
         self.shared.state.lock().controller
     }
 
     /// Makes a broker the controller.
-    pub fn elect_controller(&self, broker: i32) -> Result<(), Refusal> {
+    pub fn elect_controller(&self, broker: i32) -> Result<(), ApiError> {
         self.shared.change(|state| state.elect_controller(broker))
     }
 
-    /// Gives a user a password, or with `None` revokes the user. Sessions that are open live on.
+    /// Sets a user's password; `None` removes the user. Open sessions continue.
     pub fn set_user(&self, user: &str, password: Option<&str>) {
         let mut state = self.shared.state.lock();
         match password {
@@ -128,14 +131,14 @@ impl MockCluster {
         };
     }
 
-    /// Has the metadata name this address for a broker from now on, as a wrong `advertised.listeners`
-    /// would; the broker goes on listening where it did.
-    pub fn advertise(&self, broker: i32, host: &str, port: u16) -> Result<(), Refusal> {
+    /// Changes the address that metadata advertises for a broker, as wrong `advertised.listeners` do. The
+    /// broker still listens at its old address.
+    pub fn advertise(&self, broker: i32, host: &str, port: u16) -> Result<(), ApiError> {
         self.shared.change(|state| state.advertise(broker, host, port))
     }
 
     /// Creates a topic.
-    pub fn create_topic(&self, spec: TopicSpec) -> Result<Uuid, Refusal> {
+    pub fn create_topic(&self, spec: TopicSpec) -> Result<Uuid, ApiError> {
         let pairs = spec.configs.iter().map(|(key, value)| (key.as_str(), Some(value.as_str())));
         let new = NewTopic {
             name: &spec.name,
@@ -148,12 +151,12 @@ impl MockCluster {
     }
 
     /// Deletes a topic.
-    pub fn delete_topic(&self, name: &str) -> Result<(), Refusal> {
+    pub fn delete_topic(&self, name: &str) -> Result<(), ApiError> {
         let deleted = self.shared.change(|state| state.delete_topic(name));
-        deleted.map(|_| ()).map_err(|code| Refusal::new(code, format!("There is no topic {name}.")))
+        deleted.map(|_| ()).map_err(|code| ApiError::new(code, format!("There is no topic {name}.")))
     }
 
-    /// A topic, if there is one of this name.
+    /// A topic; `None` if it does not exist.
     #[must_use]
     pub fn topic(&self, name: &str) -> Option<TopicInfo> {
         let state = self.shared.state.lock();
@@ -167,7 +170,7 @@ impl MockCluster {
         Some(TopicInfo { id: topic.id, partitions: topic.partitions.iter().map(info).collect() })
     }
 
-    /// The leader of a partition, if there is one.
+    /// The leader of a partition; `None` if it has no leader or does not exist.
     #[must_use]
     pub fn leader(&self, topic: &str, partition: i32) -> Option<i32> {
         let state = self.shared.state.lock();
@@ -175,37 +178,37 @@ impl MockCluster {
     }
 
     /// Makes an in-sync replica the leader of a partition.
-    pub fn move_leader(&self, topic: &str, partition: i32, to: i32) -> Result<(), Refusal> {
+    pub fn move_leader(&self, topic: &str, partition: i32, to: i32) -> Result<(), ApiError> {
         self.shared.change(|state| state.move_leader(topic, partition, to))
     }
 
-    /// Stops a broker as a crash does: its sockets close, then others lead in its place. A stopped
-    /// broker stays stopped. Its port stays reserved and refuses connections.
+    /// Stops a broker as a crash does: its sockets close, then its leaderships move. Its port stays
+    /// reserved and refuses connections. Stopping a stopped broker has no effect.
     pub async fn stop_broker(&self, id: i32) -> io::Result<()> {
-        let process = self.processes.lock().remove(&id).ok_or_else(|| unknown(id))?;
+        let process = self.processes.lock().remove(&id).ok_or_else(|| no_such_broker(id))?;
         let reserved = match process {
-            Process::Running(listening) => listening.stop().await?,
-            Process::Stopped(reserved) => reserved,
+            BrokerProcess::Running(listening) => listening.stop().await?,
+            BrokerProcess::Stopped(reserved) => reserved,
         };
-        self.processes.lock().insert(id, Process::Stopped(reserved));
+        self.processes.lock().insert(id, BrokerProcess::Stopped(reserved));
         let now = Instant::now();
         let change = |state: &mut ClusterState| state.change_brokers(now, |state| state.broker_down(id));
         self.shared.change(change).map_err(io::Error::other)
     }
 
-    /// Has the others give up a broker, as KRaft's controller fences one that is frozen: they do not name it
-    /// any more, and lead in its place. Its sockets stay open; with a fault it stays silent, too.
-    pub fn fence_broker(&self, id: i32) -> Result<(), Refusal> {
+    /// Fences a broker, as KRaft's controller does with a frozen one: metadata omits it and its leaderships
+    /// move. Its sockets stay open and it still responds; add [`crate::Reaction::Silence`] to freeze it.
+    pub fn fence_broker(&self, id: i32) -> Result<(), ApiError> {
         let now = Instant::now();
         self.shared.change(|state| state.change_brokers(now, |state| state.broker_down(id)))
     }
 
-    /// Starts a broker again, on the same port.
+    /// Starts a stopped broker on its old port. Starting a running broker has no effect.
     pub async fn start_broker(&self, id: i32) -> io::Result<()> {
-        let process = self.processes.lock().remove(&id).ok_or_else(|| unknown(id))?;
+        let process = self.processes.lock().remove(&id).ok_or_else(|| no_such_broker(id))?;
         let listening = match process {
-            Process::Running(listening) => listening,
-            Process::Stopped(reserved) => {
+            BrokerProcess::Running(listening) => listening,
+            BrokerProcess::Stopped(reserved) => {
                 let now = Instant::now();
                 let change =
                     |state: &mut ClusterState| state.change_brokers(now, |state| state.broker_up(id));
@@ -213,50 +216,50 @@ impl MockCluster {
                 broker::listen(reserved, id, Arc::clone(&self.shared), &self.runtime)?
             }
         };
-        self.processes.lock().insert(id, Process::Running(listening));
+        self.processes.lock().insert(id, BrokerProcess::Running(listening));
         Ok(())
     }
 
-    /// Ends everything and waits for it: after this, no port listens and no connection is open.
-    /// Dropping the cluster does the same without waiting.
+    /// Stops all brokers and waits: afterwards no port listens and no connection is open. Dropping the
+    /// cluster does the same without waiting.
     pub async fn close(&self) {
         let processes = std::mem::take(&mut *self.processes.lock());
         for process in processes.into_values() {
-            if let Process::Running(listening) = process {
+            if let BrokerProcess::Running(listening) = process {
                 listening.end().await;
             }
         }
     }
 
-    /// How many connections a broker has.
+    /// The number of a broker's open connections.
     #[must_use]
     pub fn connections(&self, broker: i32) -> usize {
         self.shared.open_connections(broker)
     }
 
-    /// The last requests, oldest first; no more than [`MockConfig::request_log`].
+    /// The last requests, oldest first, at most [`MockConfig::request_log`].
     #[must_use]
-    pub fn requests(&self) -> Vec<SeenRequest> {
-        self.shared.seen.lock().all()
+    pub fn requests(&self) -> Vec<RecordedRequest> {
+        self.shared.request_log.lock().all()
     }
 
-    /// How many requests of an API came, to one broker or to all.
+    /// The number of requests of an API, at one broker or at all.
     #[must_use]
     pub fn request_count(&self, broker: Option<i32>, api: ApiKey) -> u64 {
-        self.shared.seen.lock().count(broker, api)
+        self.shared.request_log.lock().count(broker, api)
     }
 
-    /// Forgets the requests and their counts.
+    /// Clears the request log and the counts.
     pub fn clear_requests(&self) {
-        self.shared.seen.lock().clear();
+        self.shared.request_log.lock().clear();
     }
 
-    /// Makes something go wrong.
+    /// Injects a fault.
     pub fn inject(&self, fault: Fault) -> FaultId {
         self.shared.faults.lock().inject(fault)
     }
 
-    /// How many requests a fault has hit; 0 after it was removed.
+    /// The number of requests that a fault has hit; 0 after its removal.
     #[must_use]
     pub fn fault_hits(&self, id: FaultId) -> u64 {
         self.shared.faults.lock().hits(id)
@@ -273,14 +276,14 @@ impl MockCluster {
     }
 }
 
-fn unknown(id: i32) -> io::Error {
-    io::Error::new(io::ErrorKind::NotFound, format!("there is no broker {id}, or it is being changed"))
+fn no_such_broker(id: i32) -> io::Error {
+    io::Error::new(io::ErrorKind::NotFound, format!("no broker {id}, or it is being started or stopped"))
 }
 
 impl Drop for MockCluster {
     fn drop(&mut self) {
         for process in self.processes.lock().values() {
-            if let Process::Running(listening) = process {
+            if let BrokerProcess::Running(listening) = process {
                 listening.abort();
             }
         }

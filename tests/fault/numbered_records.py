@@ -1,5 +1,5 @@
-"""Numbered records with keys: how the tests of this directory write them, read them back with Java,
-and compare what Kafka has with what ottla reported."""
+"""Numbered, keyed records: writes them with ottla, reads them back with Java, and compares the
+topic with ottla's reports."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ class Record(NamedTuple):
 
 @dataclass
 class Report:
-    """What ottla reported of the records of one producer, by their numbers."""
+    """ottla's report about the records of one producer, by number."""
 
     sent: int = 0
-    """Records 0 to before this one were sent."""
+    """The number of records sent."""
     failed: set[int] = field(default_factory=set)
-    """Those that failed."""
+    """The failed records."""
     unknown: set[int] = field(default_factory=set)
-    """Those of them that may have been written: their error has `maybe_done`."""
+    """Failed records that may have been written: their error has `maybe_done`."""
     errors: Counter[str] = field(default_factory=Counter)
-    """Failed records by the class of their error and by what the broker said last."""
+    """Failed records by error class and Kafka's error name."""
     partitions: array[int] = field(default_factory=lambda: array("i"))
     """The partition of each record, -1 if it is unknown."""
     offsets: array[int] = field(default_factory=lambda: array("q"))
@@ -64,17 +64,17 @@ class Comparison:
     """How the records of a topic differ from what ottla reported of them."""
 
     lost: list[int] = field(default_factory=list)
-    """Acknowledged, and not in the topic."""
+    """Acknowledged, but not in the topic."""
     duplicates: list[int] = field(default_factory=list)
-    """In the topic more than once; one entry for each further copy."""
+    """In the topic more than once; one entry per additional copy."""
     out_of_order: list[tuple[int, int]] = field(default_factory=list)
     """Behind a later record of their key: both numbers."""
     unexpected: list[int] = field(default_factory=list)
-    """In the topic, though reported as failed and surely not written."""
+    """In the topic, though reported as failed and not written."""
     misplaced: list[str] = field(default_factory=list)
-    """Acknowledged with another offset than Java reads them at."""
+    """Acknowledged with an offset other than the one that Java reads."""
     at_offsets_of_lost: list[str] = field(default_factory=list)
-    """What the topic has where the lost records should be."""
+    """The records at the offsets of lost records."""
     found_unknown: int = 0
     """Records that failed with `maybe_done`, and are in the topic."""
 
@@ -92,8 +92,8 @@ class Comparison:
             f" {_few(self.out_of_order)}"
         )
         assert not self.unexpected, (
-            f"{name}: {len(self.unexpected)} records were reported as not written and are there,"
-            f" {_few(self.unexpected)}"
+            f"{name}: {len(self.unexpected)} records were reported as not written and are in the"
+            f" topic, {_few(self.unexpected)}"
         )
 
 
@@ -139,15 +139,15 @@ def read(kafka: KafkaCluster, topic: str, partitions: int) -> Iterator[Record]:
         "org.apache.kafka.tools.consumer.ConsoleConsumer",
         *("--bootstrap-server", kafka.bootstrap, "--topic", topic, "--from-beginning"),
         *(word for setting in properties for word in ("--formatter-property", setting)),
-        # It ends with the last record; waiting for more than there are would be a timeout.
+        # The tool exits after the last record; waiting for more would end in a timeout.
         *("--max-messages", str(sum(kafka.end_offset(topic, p) for p in range(partitions)))),
         *("--timeout-ms", "120000"),
         timeout=400,
     )
     for line in text.splitlines():
         partition, offset, key, value = line.split(" ")
-        place = partition.removeprefix("Partition:"), offset.removeprefix("Offset:")
-        yield Record(int(place[0]), int(place[1]), key.encode(), int(value))
+        position = partition.removeprefix("Partition:"), offset.removeprefix("Offset:")
+        yield Record(int(position[0]), int(position[1]), key.encode(), int(value))
 
 
 def compare(report: Report, records: Iterable[Record]) -> Comparison:
@@ -167,15 +167,15 @@ def compare(report: Report, records: Iterable[Record]) -> Comparison:
         found[number] = 1
         number_at[partition, offset] = number
     for number in range(report.sent):
-        place = report.partitions[number], report.offsets[number]
+        position = report.partitions[number], report.offsets[number]
         if number in report.failed:
             continue
         if not found[number]:
             result.lost.append(number)
-            there = number_at.get(place)
-            result.at_offsets_of_lost.append(f"record {number} at {place}: {there}")
-        elif place[1] >= 0 and number_at.get(place) != number:
-            result.misplaced.append(f"record {number} at {place}: {number_at.get(place)}")
+            there = number_at.get(position)
+            result.at_offsets_of_lost.append(f"record {number} at {position}: {there}")
+        elif position[1] >= 0 and number_at.get(position) != number:
+            result.misplaced.append(f"record {number} at {position}: {number_at.get(position)}")
     result.unexpected = sorted(n for n in report.failed - report.unknown if found[n])
     result.found_unknown = sum(found[n] for n in report.unknown)
     return result

@@ -1,11 +1,11 @@
-//! What consumers write into a classic group's metadata and assignments: the broker reads the topics
-//! of it, and tests the partitions.
+//! Decodes the consumer protocol in a classic group's metadata and assignments: the broker needs the topics,
+//! tests the partitions.
 //!
-//! Invariant: bytes of a client; what cannot be read is nothing, never a panic.
+//! Invariant: malformed bytes of a client yield `None`, never a panic.
 
 use bytes::Bytes;
 
-/// The topics of a subscription (`ConsumerProtocolSubscription`), in any version.
+/// Decodes the topics of a `ConsumerProtocolSubscription` of any version.
 pub(crate) fn subscribed_topics(metadata: &Bytes) -> Option<Vec<String>> {
     let mut bytes = Cursor(metadata);
     bytes.i16()?;
@@ -13,7 +13,7 @@ pub(crate) fn subscribed_topics(metadata: &Bytes) -> Option<Vec<String>> {
     (0..count).map(|_| bytes.string()).collect()
 }
 
-/// The partitions of an assignment (`ConsumerProtocolAssignment`), in any version.
+/// Decodes the partitions of a `ConsumerProtocolAssignment` of any version.
 pub(crate) fn assigned_partitions(assignment: &Bytes) -> Option<Vec<(String, i32)>> {
     let mut bytes = Cursor(assignment);
     bytes.i16()?;

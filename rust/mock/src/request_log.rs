@@ -1,6 +1,6 @@
-//! Which requests the brokers saw: a bounded log for tests to look at, and counters that go on.
+//! The requests that brokers received: a bounded log and unbounded counts, for tests to inspect.
 //!
-//! Invariant: the log never holds more than its bound; the counters count everything.
+//! Invariant: the log never exceeds its capacity; the counts include every request.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -10,49 +10,49 @@ use tokio::time::Instant;
 
 /// A request that a broker received.
 #[derive(Debug, Clone)]
-pub struct SeenRequest {
-    /// When it was read.
+pub struct RecordedRequest {
+    /// When the broker read it.
     pub at: Instant,
-    /// The broker.
+    /// The broker's id.
     pub broker: i32,
-    /// The connection, numbered over the whole cluster.
+    /// The connection's number, unique in the cluster.
     pub connection: u64,
-    /// The API's key as sent.
+    /// The API key as sent.
     pub api_key: i16,
-    /// The API, if there is one of this key.
+    /// The API; `None` if the key is unknown.
     pub api: Option<ApiKey>,
-    /// The request's version.
+    /// The API version.
     pub version: i16,
-    /// The client's name.
+    /// The client id.
     pub client_id: Option<String>,
-    /// The request's correlation id.
+    /// The correlation id.
     pub correlation_id: i32,
 }
 
 #[derive(Debug)]
-pub(crate) struct SeenLog {
-    bound: usize,
-    requests: VecDeque<SeenRequest>,
+pub(crate) struct RequestLog {
+    capacity: usize,
+    requests: VecDeque<RecordedRequest>,
     counts: HashMap<(i32, i16), u64>,
 }
 
-impl SeenLog {
-    pub(crate) fn new(bound: usize) -> Self {
-        Self { bound, requests: VecDeque::new(), counts: HashMap::new() }
+impl RequestLog {
+    pub(crate) fn new(capacity: usize) -> Self {
+        Self { capacity, requests: VecDeque::new(), counts: HashMap::new() }
     }
 
-    pub(crate) fn note(&mut self, broker: i32, connection: u64, header: &RequestHeader) {
+    pub(crate) fn record(&mut self, broker: i32, connection: u64, header: &RequestHeader) {
         let api = ApiKey::try_from(header.api_key).ok();
         // Unknown keys share one counter, so that a peer cannot make the map grow.
         let counted = api.map_or(-1, |_| header.api_key);
         *self.counts.entry((broker, counted)).or_default() += 1;
-        if self.bound == 0 {
+        if self.capacity == 0 {
             return;
         }
-        if self.requests.len() >= self.bound {
+        if self.requests.len() >= self.capacity {
             self.requests.pop_front();
         }
-        self.requests.push_back(SeenRequest {
+        self.requests.push_back(RecordedRequest {
             at: Instant::now(),
             broker,
             connection,
@@ -64,7 +64,7 @@ impl SeenLog {
         });
     }
 
-    pub(crate) fn all(&self) -> Vec<SeenRequest> {
+    pub(crate) fn all(&self) -> Vec<RecordedRequest> {
         self.requests.iter().cloned().collect()
     }
 

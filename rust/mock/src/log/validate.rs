@@ -1,40 +1,40 @@
-//! A batch that a producer sends: what a broker checks before it looks at any log.
+//! Validates a producer's batch before it is appended to any log.
 //!
-//! Invariant: a [`Checked`] batch is one whole batch of magic 2 with a right CRC, whose records can
-//! all be read and have offsets without gaps.
+//! Invariant: a [`ValidatedBatch`] is one complete batch of magic 2 with a valid CRC; all its records are
+//! readable and their offsets have no gaps.
 
 use bytes::Bytes;
 use ottla_protocol::ErrorCode;
 use ottla_protocol::records::{Batch, Batches, Compression, RecordError, Scratch};
 
-/// An error and, where Kafka has more to say, a message.
-pub(crate) type Refused = (ErrorCode, &'static str);
+/// An error code and a message; empty if Kafka adds none.
+pub(crate) type AppendError = (ErrorCode, &'static str);
 
-/// Before this version of Produce a client may not know zstd.
+/// The first version of Produce that allows zstd.
 const ZSTD_SINCE: i16 = 7;
 
-/// A batch that may be appended.
+/// A batch that passed validation.
 #[derive(Debug)]
-pub(crate) struct Checked {
+pub(crate) struct ValidatedBatch {
     pub(crate) batch: Batch,
     pub(crate) count: i32,
-    /// Whether all records have a key, as compaction needs.
+    /// Whether all records have keys, which compaction requires.
     pub(crate) keyed: bool,
 }
 
-/// Checks the records that a Produce request of `version` has for one partition.
-pub(crate) fn check(records: Option<&Bytes>, version: i16) -> Result<Checked, Refused> {
+/// Validates one partition's records in a Produce request of `version`.
+pub(crate) fn validate(records: Option<&Bytes>, version: i16) -> Result<ValidatedBatch, AppendError> {
     let invalid = |why| Err((ErrorCode::InvalidRecord, why));
     let Some(records) = records.filter(|records| !records.is_empty()) else {
         return invalid("a partition has no records");
     };
     let mut batches = Batches::new(records.clone());
     let batch = match batches.next() {
-        Some(batch) => batch.map_err(|error| refusal(&error))?,
+        Some(batch) => batch.map_err(|error| append_error(&error))?,
         None => return Err((ErrorCode::CorruptMessage, "the batch is cut off")),
     };
     if !batches.rest().is_empty() {
-        return invalid("a partition's records are more than one batch");
+        return invalid("a partition has more than one batch");
     }
     if batch.magic() != 2 {
         return invalid("produce requests carry batches of magic 2");
@@ -47,13 +47,13 @@ pub(crate) fn check(records: Option<&Bytes>, version: i16) -> Result<Checked, Re
     }
     let count = batch.count().and_then(|count| i32::try_from(count).ok()).unwrap_or(0);
     if count == 0 || batch.last_offset() - batch.base_offset() != i64::from(count) - 1 {
-        return invalid("the batch's count does not fit its offsets");
+        return invalid("the record count does not match the batch's offsets");
     }
-    let keyed = check_records(&batch)?;
-    Ok(Checked { batch, count, keyed })
+    let keyed = validate_records(&batch)?;
+    Ok(ValidatedBatch { batch, count, keyed })
 }
 
-fn check_records(batch: &Batch) -> Result<bool, Refused> {
+fn validate_records(batch: &Batch) -> Result<bool, AppendError> {
     let (mut next, mut keyed, mut gaps) = (batch.base_offset(), true, false);
     let mut scratch = Scratch::new();
     let visited = batch.records(&mut scratch).and_then(|mut records| {
@@ -61,24 +61,24 @@ fn check_records(batch: &Batch) -> Result<bool, Refused> {
             let record = record?;
             gaps |= record.offset != next;
             keyed &= record.key.is_some();
-            // The first offset is the producer's word, up to the largest there is.
+            // The first offset is the producer's choice and may be the largest possible.
             next = next.wrapping_add(1);
             Ok::<_, RecordError>(())
         })
     });
     match visited {
-        Err(error) => Err(refusal(&error)),
+        Err(error) => Err(append_error(&error)),
         Ok(()) if gaps => Err((ErrorCode::InvalidRecord, "the records' offsets have gaps")),
         Ok(()) => Ok(keyed),
     }
 }
 
-fn refusal(error: &RecordError) -> Refused {
+fn append_error(error: &RecordError) -> AppendError {
     match error {
         RecordError::Crc { .. } => (ErrorCode::CorruptMessage, "the batch's checksum is wrong"),
-        RecordError::BatchLength { .. } => (ErrorCode::CorruptMessage, "no batch has that length"),
-        RecordError::Codec { .. } => (ErrorCode::UnsupportedCompressionType, "no codec has that number"),
-        RecordError::Magic { .. } => (ErrorCode::InvalidRecord, "no batch has that magic"),
+        RecordError::BatchLength { .. } => (ErrorCode::CorruptMessage, "invalid batch length"),
+        RecordError::Codec { .. } => (ErrorCode::UnsupportedCompressionType, "unknown compression codec"),
+        RecordError::Magic { .. } => (ErrorCode::InvalidRecord, "unknown magic"),
         _ => (ErrorCode::InvalidRecord, "the batch's records cannot be read"),
     }
 }

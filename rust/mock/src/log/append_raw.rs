@@ -1,6 +1,6 @@
-//! What tests write into a log without a producer: any batch, and transactions with their ends.
+//! Appends by tests, without a producer: batches of any content, and transactions with their markers.
 //!
-//! Invariant: what is written this way lies in the log as a broker would have put it there.
+//! Invariant: a batch appended here is stored as a broker would store it.
 
 use bytes::Bytes;
 use ottla_protocol::ErrorCode;
@@ -10,7 +10,7 @@ use ottla_protocol::records::{BatchBuilder, Batches, Compression, Compressor, Re
 use super::{PartitionLog, StoredBatch};
 
 impl PartitionLog {
-    /// Appends a batch of magic 2 as it is; its first record gets the next offset.
+    /// Appends a batch of magic 2 without validation; its first record gets the next offset.
     pub(crate) fn append_raw(&mut self, bytes: Bytes, leader_epoch: i32) -> Result<i64, ErrorCode> {
         let corrupt = |_: RecordError| ErrorCode::CorruptMessage;
         let base_offset = self.high_watermark();
@@ -31,7 +31,7 @@ impl PartitionLog {
         Ok(base_offset)
     }
 
-    /// Appends a batch with these values; in a transaction if a producer is given.
+    /// Appends a batch of values; in a transaction if there is a producer id.
     pub(crate) fn append_values(
         &mut self,
         values: &[&[u8]],
@@ -43,7 +43,7 @@ impl PartitionLog {
             Some(producer_id) => Stamp {
                 producer_id,
                 producer_epoch: 0,
-                base_sequence: self.producers.next_number(producer_id),
+                base_sequence: self.producers.next_sequence(producer_id),
                 transactional: true,
                 control: false,
             },
@@ -56,7 +56,7 @@ impl PartitionLog {
         self.append_raw(build().map_err(|_| ErrorCode::InvalidRecord)?, leader_epoch)
     }
 
-    /// Ends a producer's transaction with a marker.
+    /// Ends a producer's transaction with a control batch; returns its offset.
     pub(crate) fn end_transaction(
         &mut self,
         producer_id: i64,

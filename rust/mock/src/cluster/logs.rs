@@ -1,19 +1,19 @@
-//! What tests do with logs: look into them, write into them, cut them, have replicas lag.
+//! What tests do with logs: inspect, append, truncate, and let followers lag.
 
 use bytes::Bytes;
 use ottla_protocol::ErrorCode;
 
 use crate::MockCluster;
+use crate::info::LogInfo;
 use crate::shared::now_ms;
-use crate::state::{Partition, Refusal};
-use crate::view::LogView;
+use crate::state::{ApiError, Partition};
 
 impl MockCluster {
-    /// What a partition's log holds.
-    pub fn partition_log(&self, topic: &str, partition: i32) -> Result<LogView, Refusal> {
+    /// Returns the content of a partition's log.
+    pub fn partition_log(&self, topic: &str, partition: i32) -> Result<LogInfo, ApiError> {
         self.with_partition(topic, partition, |partition| {
             let log = &partition.log;
-            Ok(LogView {
+            Ok(LogInfo {
                 start_offset: log.start_offset(),
                 high_watermark: log.high_watermark(),
                 last_stable_offset: log.last_stable_offset(),
@@ -22,81 +22,81 @@ impl MockCluster {
         })
     }
 
-    /// Moves the start of a log forward, as retention does; -1 empties it.
-    pub fn delete_records(&self, topic: &str, partition: i32, before: i64) -> Result<i64, Refusal> {
+    /// Deletes the records before an offset, as retention does; -1 deletes all. Returns the new log start.
+    pub fn delete_records(&self, topic: &str, partition: i32, before: i64) -> Result<i64, ApiError> {
         self.with_partition(topic, partition, |partition| partition.log.delete_before(before))
     }
 
-    /// Has a partition's brokers forget its idempotent producers: all but the last batch of each, as
-    /// after a crash, or everything, as after `producer.id.expiration.ms`.
-    pub fn forget_producers(&self, topic: &str, partition: i32, keep_last: bool) -> Result<(), Refusal> {
+    /// Drops the state of a partition's idempotent producers: with `keep_last` all but the last batch of
+    /// each, as after a crash, otherwise everything, as after `producer.id.expiration.ms`.
+    pub fn forget_producers(&self, topic: &str, partition: i32, keep_last: bool) -> Result<(), ApiError> {
         self.with_partition(topic, partition, |partition| {
             partition.log.forget_producers(keep_last);
             Ok(())
         })
     }
 
-    /// Loses the end of a log from `offset` on, as an unclean election does.
-    pub fn truncate(&self, topic: &str, partition: i32, offset: i64) -> Result<(), Refusal> {
+    /// Truncates a log at `offset`, as an unclean leader election does.
+    pub fn truncate(&self, topic: &str, partition: i32, offset: i64) -> Result<(), ApiError> {
         self.with_partition(topic, partition, |partition| {
             partition.log.truncate(offset);
             Ok(())
         })
     }
 
-    /// Appends one batch with these values; gives the offset of the first.
-    pub fn append(&self, topic: &str, partition: i32, values: &[&[u8]]) -> Result<i64, Refusal> {
+    /// Appends one batch of values; returns the offset of the first.
+    pub fn append(&self, topic: &str, partition: i32, values: &[&[u8]]) -> Result<i64, ApiError> {
         self.append_values(topic, partition, values, None)
     }
 
-    /// The same in a transaction of this producer, which is open until [`Self::end_transaction`].
+    /// Like [`Self::append`], in a transaction that stays open until [`Self::end_transaction`].
     pub fn append_in_transaction(
         &self,
         topic: &str,
         partition: i32,
         producer_id: i64,
         values: &[&[u8]],
-    ) -> Result<i64, Refusal> {
+    ) -> Result<i64, ApiError> {
         self.append_values(topic, partition, values, Some(producer_id))
     }
 
-    /// Commits or aborts a producer's transaction in one partition; gives the offset of the marker.
+    /// Commits or aborts a producer's transaction in one partition; returns the offset of the marker.
     pub fn end_transaction(
         &self,
         topic: &str,
         partition: i32,
         producer_id: i64,
         commit: bool,
-    ) -> Result<i64, Refusal> {
+    ) -> Result<i64, ApiError> {
         self.with_partition(topic, partition, |partition| {
             partition.log.end_transaction(producer_id, commit, (partition.leader_epoch, now_ms()))
         })
     }
 
-    /// Appends one batch of magic 2 as it is, unchecked, but for the offset of its first record.
-    pub fn append_raw(&self, topic: &str, partition: i32, batch: Bytes) -> Result<i64, Refusal> {
+    /// Appends a batch of magic 2 without validation; only its base offset is changed.
+    pub fn append_raw(&self, topic: &str, partition: i32, batch: Bytes) -> Result<i64, ApiError> {
         self.with_partition(topic, partition, |partition| {
             partition.log.append_raw(batch, partition.leader_epoch)
         })
     }
 
-    /// Has a follower's log end at `end`, as if it had not copied the rest; `None` lets it catch up.
+    /// Sets where a follower's log ends, as if it had not copied the rest; `None` lets it catch up.
     pub fn lag_replica(
         &self,
         topic: &str,
         partition: i32,
         broker: i32,
         end: Option<i64>,
-    ) -> Result<(), Refusal> {
-        self.with_partition(topic, partition, |partition| partition.lag(broker, end))
+    ) -> Result<(), ApiError> {
+        self.with_partition(topic, partition, |partition| partition.set_follower_end(broker, end))
     }
 
-    /// Has a broker forget its fetch sessions, as when it needs their places.
+    /// Closes all fetch sessions of a broker, as eviction does.
     pub fn evict_fetch_sessions(&self, broker: i32) {
-        self.shared.change(|state| state.fetch_sessions.forget(broker));
+        self.shared.change(|state| state.fetch_sessions.close_all(broker));
     }
 
-    /// How many fetch sessions a broker has.
+    /// The number of a broker's fetch sessions.
     #[must_use]
     pub fn fetch_sessions(&self, broker: i32) -> usize {
         self.shared.state.lock().fetch_sessions.count(broker)
@@ -108,7 +108,7 @@ impl MockCluster {
         partition: i32,
         values: &[&[u8]],
         producer_id: Option<i64>,
-    ) -> Result<i64, Refusal> {
+    ) -> Result<i64, ApiError> {
         self.with_partition(topic, partition, |partition| {
             partition.log.append_values(values, producer_id, (partition.leader_epoch, now_ms()))
         })
@@ -119,8 +119,8 @@ impl MockCluster {
         topic: &str,
         partition: i32,
         change: impl FnOnce(&mut Partition) -> Result<T, ErrorCode>,
-    ) -> Result<T, Refusal> {
-        let refusal = |code: ErrorCode| Refusal::new(code, format!("{topic}-{partition}"));
-        self.shared.change(|state| change(state.partition_mut(topic, partition)?)).map_err(refusal)
+    ) -> Result<T, ApiError> {
+        let error = |code: ErrorCode| ApiError::new(code, format!("{topic}-{partition}"));
+        self.shared.change(|state| change(state.partition_mut(topic, partition)?)).map_err(error)
     }
 }

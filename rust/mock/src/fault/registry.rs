@@ -1,4 +1,4 @@
-//! Which faults an arriving request meets.
+//! The injected faults, and which of them hit a request.
 //!
 //! Invariant: a fault hits at most `times` requests, and only after `skip` matching ones have passed.
 
@@ -10,28 +10,28 @@ use ottla_protocol::{ApiKey, ErrorCode};
 
 use super::{Fault, FaultId, Match, Reaction, When};
 
-/// A topic, or one of its partitions, that a request concerns.
+/// A topic of a request, or one of its partitions.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Target {
+pub(crate) struct FaultTarget {
     pub(crate) topic: String,
     pub(crate) partition: Option<i32>,
 }
 
-/// A request that came in.
+/// The parts of a request that conditions look at.
 #[derive(Debug)]
-pub(crate) struct Arrival<'a> {
+pub(crate) struct RequestInfo<'a> {
     pub(crate) broker: i32,
     pub(crate) api: ApiKey,
     pub(crate) version: i16,
     pub(crate) client_id: Option<&'a str>,
-    pub(crate) targets: &'a [Target],
+    pub(crate) targets: &'a [FaultTarget],
 }
 
-/// All that happens to one request.
+/// The combined reactions of all faults that hit a request.
 #[derive(Debug, Default)]
-pub(crate) struct Plan {
+pub(crate) struct FaultPlan {
     pub(crate) errors: Vec<(Match, ErrorCode)>,
-    pub(crate) late_errors: Vec<(Match, ErrorCode)>,
+    pub(crate) errors_after_handling: Vec<(Match, ErrorCode)>,
     pub(crate) moves: Vec<(Match, i32)>,
     pub(crate) omitted: Vec<(Match, i32)>,
     pub(crate) disconnect: Option<When>,
@@ -44,81 +44,81 @@ pub(crate) struct Plan {
 }
 
 #[derive(Debug)]
-struct Entry {
+struct InjectedFault {
     id: FaultId,
     fault: Fault,
     passed: u64,
     hits: u64,
 }
 
-/// The faults of a cluster, spent ones included, so that their hits can be asked for.
+/// The injected faults of a cluster, including those with no hits left, whose counts remain available.
 #[derive(Debug, Default)]
-pub(crate) struct FaultBook {
+pub(crate) struct FaultRegistry {
     next: u64,
-    entries: Vec<Entry>,
+    faults: Vec<InjectedFault>,
 }
 
-impl FaultBook {
+impl FaultRegistry {
     pub(crate) fn inject(&mut self, fault: Fault) -> FaultId {
         let id = FaultId(self.next);
         self.next += 1;
-        self.entries.push(Entry { id, fault, passed: 0, hits: 0 });
+        self.faults.push(InjectedFault { id, fault, passed: 0, hits: 0 });
         id
     }
 
     pub(crate) fn remove(&mut self, id: FaultId) {
-        self.entries.retain(|entry| entry.id != id);
+        self.faults.retain(|injected| injected.id != id);
     }
 
     pub(crate) fn clear(&mut self) {
-        self.entries.clear();
+        self.faults.clear();
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.entries.is_empty()
+        self.faults.is_empty()
     }
 
     pub(crate) fn hits(&self, id: FaultId) -> u64 {
-        self.entries.iter().find(|entry| entry.id == id).map_or(0, |entry| entry.hits)
+        self.faults.iter().find(|injected| injected.id == id).map_or(0, |injected| injected.hits)
     }
 
-    /// Takes a hit back: the fault found nothing to act on.
-    pub(crate) fn take_back(&mut self, id: FaultId) {
-        if let Some(entry) = self.entries.iter_mut().find(|entry| entry.id == id) {
-            entry.hits = entry.hits.saturating_sub(1);
+    /// Takes back a hit of a fault that found nothing to act on.
+    pub(crate) fn undo_hit(&mut self, id: FaultId) {
+        if let Some(injected) = self.faults.iter_mut().find(|injected| injected.id == id) {
+            injected.hits = injected.hits.saturating_sub(1);
         }
     }
 
-    /// Decides what happens to a request, and counts it.
-    pub(crate) fn plan(&mut self, arrival: &Arrival<'_>) -> Plan {
-        let mut plan = Plan::default();
-        let mut met: Vec<(Discriminant<Reaction>, Option<String>, Option<i32>)> = Vec::new();
-        for entry in &mut self.entries {
-            let Fault { on, then, times } = &entry.fault;
+    /// Combines the reactions to a request, and counts the hits.
+    pub(crate) fn plan(&mut self, request: &RequestInfo<'_>) -> FaultPlan {
+        let mut plan = FaultPlan::default();
+        let mut hit_kinds: Vec<(Discriminant<Reaction>, Option<String>, Option<i32>)> = Vec::new();
+        for injected in &mut self.faults {
+            let Fault { on, then, times } = &injected.fault;
             let kind = (discriminant(then), on.topic.clone(), on.partition);
-            let spent = times.is_some_and(|times| entry.hits >= times);
-            let unsuited = matches!(then, Reaction::OmitPartition(_)) && arrival.api != ApiKey::Metadata;
-            if spent || unsuited || !on.meets(arrival) || met.contains(&kind) {
+            let exhausted = times.is_some_and(|times| injected.hits >= times);
+            let inapplicable = matches!(then, Reaction::OmitPartition(_)) && request.api != ApiKey::Metadata;
+            if exhausted || inapplicable || !on.matches(request) || hit_kinds.contains(&kind) {
                 continue;
             }
-            if entry.passed < on.skip {
-                entry.passed += 1;
+            if injected.passed < on.skip {
+                injected.passed += 1;
                 continue;
             }
-            entry.hits += 1;
-            met.push(kind);
-            plan.add(entry.id, arrival.api, on, then);
+            injected.hits += 1;
+            hit_kinds.push(kind);
+            plan.add(injected.id, request.api, on, then);
         }
         plan
     }
 }
 
-impl Plan {
+impl FaultPlan {
     fn add(&mut self, id: FaultId, api: ApiKey, on: &Match, then: &Reaction) {
         match then {
             Reaction::Error(code) => self.errors.push((on.clone(), *code)),
             Reaction::ErrorAfterHandling(code) if changes_state(api) => {
-                self.late_errors.push((on.clone(), *code));
+                self.errors_after_handling.push((on.clone(), *code));
             }
             Reaction::ErrorAfterHandling(code) => self.errors.push((on.clone(), *code)),
             Reaction::OmitPartition(index) => self.omitted.push((on.clone(), *index)),
@@ -134,8 +134,8 @@ impl Plan {
     }
 }
 
-/// Whether requests of this API change the cluster, so that they can be applied and answered with an
-/// error: their handlers ask [`crate::api::Call`] for late faults.
+/// Whether requests of this API change the cluster, so that they can be applied and still return an error:
+/// their handlers check for faults after handling.
 fn changes_state(api: ApiKey) -> bool {
     matches!(
         api,
@@ -157,16 +157,16 @@ fn changes_state(api: ApiKey) -> bool {
 }
 
 impl Match {
-    fn meets(&self, arrival: &Arrival<'_>) -> bool {
-        self.broker.is_none_or(|id| id == arrival.broker)
-            && self.api.is_none_or(|api| api == arrival.api)
-            && self.versions.as_ref().is_none_or(|versions| versions.contains(&arrival.version))
-            && self.client_id.as_deref().is_none_or(|name| Some(name) == arrival.client_id)
+    fn matches(&self, request: &RequestInfo<'_>) -> bool {
+        self.broker.is_none_or(|id| id == request.broker)
+            && self.api.is_none_or(|api| api == request.api)
+            && self.versions.as_ref().is_none_or(|versions| versions.contains(&request.version))
+            && self.client_id.as_deref().is_none_or(|name| Some(name) == request.client_id)
             && (self.topic.is_none() && self.partition.is_none()
-                || arrival.targets.iter().any(|target| self.covers(&target.topic, target.partition)))
+                || request.targets.iter().any(|target| self.covers(&target.topic, target.partition)))
     }
 
-    /// Whether a topic, or a partition of it, is one that this fault is for.
+    /// Whether the condition covers a topic or one of its partitions.
     pub(crate) fn covers(&self, topic: &str, partition: Option<i32>) -> bool {
         self.topic.as_deref().is_none_or(|name| name == topic)
             && self.partition.is_none_or(|index| Some(index) == partition)

@@ -1,4 +1,4 @@
-//! A member of a classic group, made by hand: each request in sight.
+//! A hand-made member of a classic group, which sends one request at a time.
 
 use bytes::Bytes;
 use ottla_mock::MockCluster;
@@ -8,18 +8,18 @@ use ottla_protocol::messages::join_group::{JoinGroupRequest, JoinGroupRequestPro
 use ottla_protocol::messages::leave_group::{LeaveGroupRequest, MemberIdentity};
 use ottla_protocol::messages::sync_group::{SyncGroupRequest, SyncGroupRequestAssignment, SyncGroupResponse};
 
-use crate::support::Raw;
+use crate::support::RawClient;
 
 pub(crate) const GROUP: &str = "g";
 
-/// A member with a connection of its own.
+/// A member with its own connection.
 pub(crate) struct Member {
-    pub(crate) raw: Raw,
+    pub(crate) raw: RawClient,
     pub(crate) join: JoinGroupRequest,
     pub(crate) generation: i32,
 }
 
-/// A subscription of consumers, version 0.
+/// A `ConsumerProtocolSubscription` of version 0.
 pub(crate) fn subscription(topic: &str) -> Bytes {
     let mut bytes = vec![0, 0, 0, 0, 0, 1];
     bytes.extend_from_slice(&i16::try_from(topic.len()).unwrap().to_be_bytes());
@@ -28,7 +28,7 @@ pub(crate) fn subscription(topic: &str) -> Bytes {
     bytes.into()
 }
 
-/// An assignment of one partition, version 0.
+/// A `ConsumerProtocolAssignment` of one partition, of version 0.
 pub(crate) fn assignment(topic: &str, partition: i32) -> Bytes {
     let mut bytes = vec![0, 0, 0, 0, 0, 1];
     bytes.extend_from_slice(&i16::try_from(topic.len()).unwrap().to_be_bytes());
@@ -51,10 +51,10 @@ impl Member {
             protocols: protocols.to_vec(),
             ..JoinGroupRequest::default()
         };
-        Self { raw: Raw::to_coordinator(cluster, GROUP).await, join, generation: -1 }
+        Self { raw: RawClient::to_coordinator(cluster, GROUP).await, join, generation: -1 }
     }
 
-    pub(crate) async fn fixed(cluster: &MockCluster, instance_id: &str) -> Self {
+    pub(crate) async fn static_member(cluster: &MockCluster, instance_id: &str) -> Self {
         let mut member = Self::new(cluster).await;
         member.join.group_instance_id = Some(instance_id.to_owned());
         member
@@ -64,7 +64,7 @@ impl Member {
         &self.join.member_id
     }
 
-    /// Asks to join, the second time with an id if one is needed; the answer is still to come.
+    /// Sends JoinGroup, again with an id if one is required; [`Self::end_join`] reads the response.
     pub(crate) async fn start_join(&mut self) {
         if self.join.member_id.is_empty() && self.join.group_instance_id.is_none() {
             let response = self.raw.call(&self.join, 9).await;
@@ -75,7 +75,7 @@ impl Member {
     }
 
     pub(crate) async fn end_join(&mut self) -> JoinGroupResponse {
-        let response = self.raw.receive::<JoinGroupRequest>(9).await.expect("an answer");
+        let response = self.raw.receive::<JoinGroupRequest>(9).await.expect("a response");
         if response.error_code == 0 {
             self.join.member_id.clone_from(&response.member_id);
             self.generation = response.generation_id;
@@ -106,7 +106,7 @@ impl Member {
     }
 
     pub(crate) async fn end_sync(&mut self) -> SyncGroupResponse {
-        self.raw.receive::<SyncGroupRequest>(5).await.expect("an answer")
+        self.raw.receive::<SyncGroupRequest>(5).await.expect("a response")
     }
 
     pub(crate) async fn sync(&mut self, assignments: &[(&str, Bytes)]) -> SyncGroupResponse {
@@ -144,17 +144,17 @@ impl Member {
 /// Two members in a stable group: the leader with partition 0, the follower with partition 1.
 pub(crate) async fn pair(cluster: &MockCluster) -> (Member, Member) {
     let (mut leader, mut follower) = (Member::new(cluster).await, Member::new(cluster).await);
-    settle(&mut leader, &mut follower).await;
+    form_group(&mut leader, &mut follower).await;
     (leader, follower)
 }
 
-/// Has two members join, the first one alone at first.
-pub(crate) async fn settle(first: &mut Member, second: &mut Member) {
+/// Forms a stable group: the first member joins alone, then both join.
+pub(crate) async fn form_group(first: &mut Member, second: &mut Member) {
     first.join().await;
     let id = first.id().to_owned();
     first.sync(&[(&id, assignment("t", 0))]).await;
     second.start_join().await;
-    await_rebalance(first).await;
+    wait_for_rebalance(first).await;
     let joined = first.join().await;
     assert_eq!(joined.leader, first.id());
     second.end_join().await;
@@ -166,9 +166,9 @@ pub(crate) async fn settle(first: &mut Member, second: &mut Member) {
     assert_eq!(second.end_sync().await.assignment, assignment("t", 1));
 }
 
-/// Heartbeats until the member is told to join again.
-pub(crate) async fn await_rebalance(member: &mut Member) {
-    let deadline = tokio::time::Instant::now() + crate::support::SOON;
+/// Sends heartbeats until the coordinator requests a rebalance.
+pub(crate) async fn wait_for_rebalance(member: &mut Member) {
+    let deadline = tokio::time::Instant::now() + crate::support::TEST_TIMEOUT;
     loop {
         match member.heartbeat().await {
             ErrorCode::RebalanceInProgress => return,

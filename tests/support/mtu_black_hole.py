@@ -1,7 +1,7 @@
-"""A path that carries small packets only and drops large ones without a word: an MTU black hole.
+"""An MTU black hole: a path that silently drops large packets.
 
-What a real one does to IP packets, this does to what arrives at once: from the first large piece
-on, a direction of a connection carries nothing more, as TCP would send the same packet for ever.
+It forwards small chunks. From the first large chunk on, a direction of a connection forwards
+nothing more, since TCP would retransmit the same packet forever.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ import socket
 import threading
 from types import TracebackType
 
-# What an Ethernet packet carries of TCP.
-LARGEST = 1448
+# The TCP payload of an Ethernet packet.
+MAX_PAYLOAD = 1448
 
 
-class NarrowPath:
-    """Forwards connections to a server; `address` is where."""
+class MtuBlackHole:
+    """Forwards connections at `address` to a server."""
 
     def __init__(self, server: str) -> None:
         host, _, port = server.rpartition(":")
@@ -27,10 +27,10 @@ class NarrowPath:
 
     @property
     def address(self) -> str:
-        """Where clients connect to, as ``host:port``."""
+        """The address for clients, as ``host:port``."""
         return f"127.0.0.1:{self._listener.getsockname()[1]}"
 
-    def __enter__(self) -> NarrowPath:
+    def __enter__(self) -> MtuBlackHole:
         return self
 
     def __exit__(
@@ -40,7 +40,7 @@ class NarrowPath:
         trace: TracebackType | None,
     ) -> None:
         for each in self._open:
-            # Wakes the threads that read from it.
+            # Wakes the threads that read from this socket.
             with contextlib.suppress(OSError):
                 each.shutdown(socket.SHUT_RDWR)
             each.close()
@@ -52,13 +52,13 @@ class NarrowPath:
                 server = socket.create_connection(self._server)
                 self._open += [client, server]
                 for source, sink in ((client, server), (server, client)):
-                    threading.Thread(target=self._carry, args=(source, sink), daemon=True).start()
+                    threading.Thread(target=self._forward, args=(source, sink), daemon=True).start()
 
-    def _carry(self, source: socket.socket, sink: socket.socket) -> None:
+    def _forward(self, source: socket.socket, sink: socket.socket) -> None:
         lost = False
         with contextlib.suppress(OSError):
-            while piece := source.recv(1 << 20):
-                lost = lost or len(piece) > LARGEST
+            while chunk := source.recv(1 << 20):
+                lost = lost or len(chunk) > MAX_PAYLOAD
                 if not lost:
-                    sink.sendall(piece)
+                    sink.sendall(chunk)
             sink.shutdown(socket.SHUT_RDWR)

@@ -1,4 +1,4 @@
-//! What a test sees of a cluster: copies, taken at one moment.
+//! Snapshots of brokers, topics, logs and groups that [`crate::MockCluster`] returns.
 
 use std::net::SocketAddr;
 
@@ -6,20 +6,20 @@ use ottla_protocol::wire::Uuid;
 
 use crate::log::StoredBatch;
 
-/// A broker.
+/// The state of a broker.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BrokerInfo {
     /// Its id.
     pub id: i32,
-    /// Where it listens, or will when it is started again.
+    /// The address at which it listens, or will once it is started again.
     pub address: SocketAddr,
     /// Its rack.
     pub rack: Option<String>,
-    /// Whether it runs.
+    /// Whether it is running and not fenced.
     pub alive: bool,
 }
 
-/// A topic.
+/// The state of a topic.
 #[derive(Debug, Clone)]
 pub struct TopicInfo {
     /// Its id.
@@ -28,62 +28,62 @@ pub struct TopicInfo {
     pub partitions: Vec<PartitionInfo>,
 }
 
-/// A partition.
+/// The state of a partition.
 #[derive(Debug, Clone)]
 pub struct PartitionInfo {
-    /// Its leader; `None` if it has none.
+    /// The broker id of the leader, if there is one.
     pub leader: Option<i32>,
-    /// The leader's epoch.
+    /// The leader epoch.
     pub leader_epoch: i32,
-    /// Its replicas.
+    /// The broker ids of the replicas.
     pub replicas: Vec<i32>,
-    /// Those in sync.
+    /// The broker ids of the in-sync replicas.
     pub isr: Vec<i32>,
 }
 
-/// What a partition's log holds.
+/// The content of a partition's log.
 #[derive(Debug, Clone)]
-pub struct LogView {
-    /// The first offset that can be read.
+pub struct LogInfo {
+    /// The log start offset.
     pub start_offset: i64,
     /// The offset after the last record.
     pub high_watermark: i64,
-    /// Where the oldest open transaction begins, or the end.
+    /// The first offset of the oldest open transaction, or the high watermark.
     pub last_stable_offset: i64,
     /// The batches, in order.
     pub batches: Vec<StoredBatch>,
 }
 
-/// A group.
+/// The state of a group.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GroupInfo {
     /// Its state, by Kafka's name: `Empty`, `PreparingRebalance`, `Stable`, ….
     pub state: String,
     /// `classic`, or `consumer` for KIP-848.
     pub kind: String,
-    /// What its members are, as a rule `consumer`.
+    /// The protocol type, usually `consumer`.
     pub protocol_type: String,
-    /// The assignor.
+    /// The name of the assignor in use.
     pub protocol: Option<String>,
-    /// The generation, or the group's epoch.
+    /// The generation, or the group epoch.
     pub generation: i32,
-    /// The member that assigns, in a classic group.
+    /// The id of the leader, in a classic group.
     pub leader: Option<String>,
     /// Its members.
     pub members: Vec<MemberInfo>,
 }
 
-/// A member of a group.
+/// The state of a member of a group.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MemberInfo {
     /// Its id.
     pub id: String,
     /// Its `group.instance.id`.
     pub instance_id: Option<String>,
-    /// Its client's name.
+    /// Its `client.id`.
     pub client_id: String,
-    /// The generation, or the member's epoch.
+    /// The generation, or the member epoch.
     pub epoch: i32,
-    /// The partitions that it was given.
+    /// Its assigned partitions, as topic and index.
     pub assignment: Vec<(String, i32)>,
 }

@@ -1,4 +1,4 @@
-//! What tests do with groups: look into them, move their coordinators, expire their members.
+//! What tests do with groups: inspect them, move their coordinators, expire members and offsets.
 
 use std::collections::BTreeMap;
 
@@ -9,9 +9,9 @@ use tokio::time::Instant;
 use crate::MockCluster;
 use crate::group::classic::ClassicGroup;
 use crate::group::consumer::ConsumerGroup;
-use crate::group::{CommittedOffset, Group, Kind, embedded};
-use crate::state::{ClusterState, Refusal};
-use crate::view::{GroupInfo, MemberInfo};
+use crate::group::{CommittedOffset, Group, Kind, consumer_protocol};
+use crate::info::{GroupInfo, MemberInfo};
+use crate::state::{ApiError, ClusterState};
 
 impl MockCluster {
     /// The broker that coordinates a group or a transactional id; `None` if no broker runs.
@@ -20,43 +20,43 @@ impl MockCluster {
         self.shared.state.lock().coordinator(key)
     }
 
-    /// Has another broker coordinate a group or a transactional id. As after the loss of a coordinator,
-    /// what was not written yet is lost: members of a first generation that is not complete.
-    pub fn move_coordinator(&self, key: &str, to: i32) -> Result<(), Refusal> {
+    /// Makes another broker the coordinator of a group or a transactional id. What the old coordinator had
+    /// not written yet is lost: the members of a first generation that is incomplete.
+    pub fn move_coordinator(&self, key: &str, to: i32) -> Result<(), ApiError> {
         let now = Instant::now();
         self.shared.change(|state| state.move_coordinator(key, to, now))
     }
 
-    /// A group as it is now; `None` if there is none of this name.
+    /// Returns a group's current state; `None` if it does not exist.
     #[must_use]
     pub fn group(&self, group: &str) -> Option<GroupInfo> {
-        self.in_present(group, |state| state.groups.get(group).map(|group| show(group, state)))
+        self.with_current_state(group, |state| state.groups.get(group).map(|group| show(group, state)))
     }
 
-    /// The members of a group; none if there is no such group.
+    /// The members of a group; empty if the group does not exist.
     #[must_use]
     pub fn members(&self, group: &str) -> Vec<MemberInfo> {
         self.group(group).map(|group| group.members).unwrap_or_default()
     }
 
-    /// Ends a member's session, as if it had been silent for too long.
-    pub fn expire_member(&self, group: &str, member_id: &str) -> Result<(), Refusal> {
+    /// Expires a member's session, as if its heartbeats had stopped.
+    pub fn expire_member(&self, group: &str, member_id: &str) -> Result<(), ApiError> {
         let now = Instant::now();
-        let refusal = |code: ErrorCode| Refusal::new(code, format!("{member_id} in group {group}"));
-        let expired = self.in_present(group, |state| {
+        let error = |code: ErrorCode| ApiError::new(code, format!("{member_id} in group {group}"));
+        let expired = self.with_current_state(group, |state| {
             let found = state.groups.get_mut(group).ok_or(ErrorCode::GroupIdNotFound)?;
             found.expire(member_id, now)
         });
-        expired.map_err(refusal)
+        expired.map_err(error)
     }
 
-    /// What a group has committed for a partition.
+    /// The offset that a group has committed for a partition.
     #[must_use]
     pub fn committed(&self, group: &str, topic: &str, partition: i32) -> Option<CommittedOffset> {
         self.shared.state.lock().groups.get(group)?.offsets.get(topic, partition).cloned()
     }
 
-    /// All that a group has committed, by topic and partition.
+    /// All offsets that a group has committed, by topic and partition.
     #[must_use]
     pub fn committed_offsets(&self, group: &str) -> BTreeMap<(String, i32), CommittedOffset> {
         let state = self.shared.state.lock();
@@ -68,14 +68,14 @@ impl MockCluster {
         flat.collect()
     }
 
-    /// Commits an offset on a group's behalf, whoever is in it.
+    /// Commits an offset for a group, whether or not it has members.
     pub fn commit(&self, group: &str, topic: &str, partition: i32, offset: i64) {
         let offset = CommittedOffset { offset, leader_epoch: -1, metadata: String::new() };
         self.shared
             .change(|state| state.groups.get_or_create(group).offsets.commit(topic, partition, offset));
     }
 
-    /// Forgets a group's offset, as after `offsets.retention.minutes`.
+    /// Deletes a committed offset, as after `offsets.retention.minutes`.
     pub fn expire_offset(&self, group: &str, topic: &str, partition: i32) {
         self.shared.change(|state| {
             if let Some(group) = state.groups.get_mut(group) {
@@ -84,19 +84,19 @@ impl MockCluster {
         });
     }
 
-    /// Says whether a transaction that is not over has an offset for a partition: who asks for stable
-    /// offsets then hears UNSTABLE_OFFSET_COMMIT.
+    /// Marks a partition's offset as pending in an open transaction: an OffsetFetch with `require_stable`
+    /// then gets UNSTABLE_OFFSET_COMMIT.
     pub fn set_offset_pending(&self, group: &str, topic: &str, partition: i32, pending: bool) {
         self.shared.change(|state| {
             state.groups.get_or_create(group).offsets.set_pending(topic, partition, pending);
         });
     }
 
-    fn in_present<T>(&self, group: &str, look: impl FnOnce(&mut ClusterState) -> T) -> T {
+    fn with_current_state<T>(&self, group: &str, read: impl FnOnce(&mut ClusterState) -> T) -> T {
         let now = Instant::now();
         self.shared.change(|state| {
             state.groups.advance(group, now);
-            look(state)
+            read(state)
         })
     }
 }
@@ -135,7 +135,7 @@ fn show_classic(group: &Group, classic: &ClassicGroup) -> GroupInfo {
         instance_id: member.profile.instance_id.clone(),
         client_id: member.profile.client_id.clone(),
         epoch: classic.generation(),
-        assignment: embedded::assigned_partitions(&member.assignment).unwrap_or_default(),
+        assignment: consumer_protocol::assigned_partitions(&member.assignment).unwrap_or_default(),
     });
     GroupInfo {
         state: group.state().to_owned(),

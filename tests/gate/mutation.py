@@ -1,10 +1,10 @@
-"""Breaks ottla on purpose, one mutation at a time, and reports which tier of the gate notices.
+"""Mutation tests: breaks ottla in one place at a time, and reports which tier detects it.
 
-    python -m tests.gate.sabotage [--list] [MUTATION ...]
+    python -m tests.gate.mutation [--list] [MUTATION ...]
 
-Each mutation replaces one piece of source that must occur exactly once, in a copy of the checkout,
-and runs the tiers named in `TIERS` until one fails. The report is in `.ottla-build/sabotage`. Exit
-status 1: a mutation passed every tier, or no longer fits its source, or a tier fails without any.
+Each mutation replaces a source text that occurs exactly once, in a copy of the checkout, and runs
+the tiers in `TIERS` until one fails. The report is in `.ottla-build/mutation`. Exits with 1 if a
+mutation passes every tier or no longer fits its source, or if a tier fails without a mutation.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 TIERS = ("unit", "test-rust", "test-python")
-"""`unit` is the part of `make check` that runs tests; these need neither brokers nor Spark."""
+"""Tiers without brokers and Spark; `unit` is the part of `make check` that runs tests."""
 
-_DIRECTORY = Path(".ottla-build/sabotage").absolute()
+_DIRECTORY = Path(".ottla-build/mutation").absolute()
 _PRODUCER = "rust/client/src/producer"
 _CONSUMER = "rust/client/src/consumer"
 _CONNECTION = "rust/client/src/connection"
@@ -30,7 +30,7 @@ _CONNECTION = "rust/client/src/connection"
 
 @dataclass(frozen=True)
 class Mutation:
-    """One fault: its name says what ottla does wrong then."""
+    """A mutation of the source; its name describes the bug."""
 
     name: str
     file: str
@@ -40,7 +40,7 @@ class Mutation:
 
 MUTATIONS = [
     Mutation(
-        "not-leader-after-append-counts-as-refused",
+        "not-leader-after-append-counts-as-rejected",
         f"{_PRODUCER}/refusal.rs",
         "| E::FencedLeaderEpoch => acks != Acks::All,",
         "| E::FencedLeaderEpoch => true || acks != Acks::All,",
@@ -64,19 +64,19 @@ MUTATIONS = [
         "murmur2(key) & 0x3fff_ffff",
     ),
     Mutation(
-        "loading-coordinator-is-looked-for-again",
+        "loading-coordinator-is-looked-up-again",
         "rust/client/src/retry/recovery.rs",
         "E::CoordinatorLoadInProgress\n        | E::RequestTimedOut",
         "E::CoordinatorLoadInProgress => Recovery::FindCoordinator,\n        E::RequestTimedOut",
     ),
     Mutation(
-        "out-of-range-goes-to-the-application",
+        "offset-out-of-range-is-an-application-error",
         "rust/client/src/retry/recovery.rs",
         "E::OffsetOutOfRange => Recovery::ResetOffset,",
         "E::OffsetOutOfRange => Recovery::Application,",
     ),
     Mutation(
-        "retries-pass-their-deadline",
+        "retries-exceed-their-deadline",
         "rust/client/src/retry/mod.rs",
         "if Instant::now() + wait >= self.deadline {",
         "if Instant::now() + wait >= self.deadline + MAX_TIMEOUT {",
@@ -119,7 +119,7 @@ MUTATIONS = [
         "            if expected != actual && base_offset == i64::MIN {",
     ),
     Mutation(
-        "aborted-records-are-handed-out",
+        "aborted-records-are-delivered",
         "rust/protocol/src/records/aborted.rs",
         "Ok(!(batch.is_transactional() && self.open.contains(&batch.producer_id())))",
         "Ok(!(batch.is_transactional() && self.open.contains(&(batch.producer_id() - 1))))",
@@ -137,7 +137,7 @@ MUTATIONS = [
         "            offset: slot.position.offset + 1,\n",
     ),
     Mutation(
-        "commits-of-given-up-partitions-go-out",
+        "commits-of-revoked-partitions-are-sent",
         f"{_CONSUMER}/commit/claim.rs",
         "(Some(since), Some(slot)) => *since != slot.since,",
         "(Some(since), Some(slot)) => *since != slot.since && *since == u64::MAX,",
@@ -161,13 +161,13 @@ MUTATIONS = [
         'f.write_str(if self.is_empty() { "<none>" } else { self.expose() })',
     ),
     Mutation(
-        "time-outs-are-told-as-lost-connections",
+        "timeouts-are-reported-as-lost-connections",
         "rust/python/src/convert/errors.rs",
         'Kind::Timeout => "TimeoutError",',
         'Kind::Timeout => "ConnectionError",',
     ),
     Mutation(
-        "spark-ranges-leave-out-an-offset",
+        "spark-ranges-skip-an-offset",
         "python/ottla/spark/ranges.py",
         "        start = end\n",
         "        start = end + 1\n",
@@ -178,12 +178,12 @@ MUTATIONS = [
 def _source(mutation: Mutation) -> str:
     text = Path(mutation.file).read_text()
     if text.count(mutation.old) != 1:
-        raise ValueError(f"{mutation.name}: its source is not once in {mutation.file}")
+        raise ValueError(f"{mutation.name}: its source must occur exactly once in {mutation.file}")
     return text
 
 
 def _copy() -> Path:
-    """A copy of the checkout that shares what was fetched, and builds on its own."""
+    """Copy the checkout; the copy shares downloads, and has its own build directory."""
     copy = _DIRECTORY / "copy"
     shutil.rmtree(copy, ignore_errors=True)
     copy.mkdir(parents=True)
@@ -203,7 +203,7 @@ def _copy() -> Path:
     return copy
 
 
-def _tier_that_fails(copy: Path, name: str) -> str | None:
+def _first_failing_tier(copy: Path, name: str) -> str | None:
     for tier in TIERS:
         log = _DIRECTORY / f"{name}.{tier}.log"
         with log.open("w") as output:
@@ -216,7 +216,7 @@ def _tier_that_fails(copy: Path, name: str) -> str | None:
                 check=False,
             )
         if done.returncode != 0:
-            # A mutation that does not compile shows nothing.
+            # A mutation that does not compile proves nothing.
             broken = "error: could not compile" in log.read_text()
             return "does not compile" if broken else tier
     return None
@@ -230,15 +230,15 @@ def main() -> int:
     parser.add_argument("--list", action="store_true", help="print the names and check the sources")
     parser.add_argument("mutations", nargs="*", help="only these")
     arguments = parser.parse_args()
-    wanted = [m for m in MUTATIONS if not arguments.mutations or m.name in arguments.mutations]
-    sources = {mutation: _source(mutation) for mutation in wanted}
+    selected = [m for m in MUTATIONS if not arguments.mutations or m.name in arguments.mutations]
+    sources = {mutation: _source(mutation) for mutation in selected}
     if arguments.list:
-        print("\n".join(mutation.name for mutation in wanted))
+        print("\n".join(mutation.name for mutation in selected))
         return 0
     copy = _copy()
     os.environ.pop("VIRTUAL_ENV", None)
-    # Otherwise every mutation would seem to be noticed.
-    if failing := _tier_that_fails(copy, "nothing"):
+    # If a tier fails without a mutation, every mutation would seem to be detected.
+    if failing := _first_failing_tier(copy, "nothing"):
         print(f"without any mutation {failing} fails: see {_DIRECTORY}/nothing.{failing}.log")
         return 1
     rows: list[tuple[str, str, float]] = []
@@ -246,17 +246,17 @@ def main() -> int:
         target = copy / mutation.file
         target.write_text(text.replace(mutation.old, mutation.new))
         started = time.monotonic()
-        noticed = _tier_that_fails(copy, mutation.name) or "**nobody**"
-        rows.append((mutation.name, noticed, time.monotonic() - started))
+        detected_by = _first_failing_tier(copy, mutation.name) or "**none**"
+        rows.append((mutation.name, detected_by, time.monotonic() - started))
         target.write_text(text)
-        print(f"{mutation.name}: {noticed}", flush=True)
+        print(f"{mutation.name}: {detected_by}", flush=True)
         _write_report(rows)
-    return int(any(noticed not in TIERS for _, noticed, _ in rows))
+    return int(any(detected_by not in TIERS for _, detected_by, _ in rows))
 
 
 def _write_report(rows: Sequence[tuple[str, str, float]]) -> None:
-    lines = ["| mutation | noticed by | s |", "|---|---|---|"]
-    lines += [f"| {name} | {noticed} | {seconds:.0f} |" for name, noticed, seconds in rows]
+    lines = ["| mutation | detected by | s |", "|---|---|---|"]
+    lines += [f"| {name} | {detected_by} | {seconds:.0f} |" for name, detected_by, seconds in rows]
     (_DIRECTORY / "report.md").write_text("\n".join([*lines, ""]))
 
 

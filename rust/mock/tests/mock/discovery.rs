@@ -1,5 +1,5 @@
-//! Who a broker is and who coordinates what, by the contracts of DescribeConfigs, FindCoordinator
-//! and DescribeGroups; and addresses that are advertised wrongly.
+//! Identities and addresses of brokers and coordinators: DescribeConfigs, FindCoordinator, DescribeGroups and
+//! Metadata.
 
 use crate::support::*;
 use ottla_protocol::ErrorCode;
@@ -13,9 +13,9 @@ fn codes(codes: impl IntoIterator<Item = i16>) -> Vec<ErrorCode> {
 }
 
 #[tokio::test]
-async fn a_broker_describes_itself_alone() {
+async fn a_broker_describes_only_itself() {
     let cluster = cluster().await;
-    let mut raw = Raw::connect(&cluster, 2).await;
+    let mut raw = RawClient::connect(&cluster, 2).await;
     let resource = |name: &str| DescribeConfigsResource {
         resource_type: 4,
         resource_name: name.to_owned(),
@@ -37,7 +37,7 @@ async fn a_broker_describes_itself_alone() {
 #[tokio::test]
 async fn a_group_has_one_coordinator_and_it_is_alive() {
     let cluster = cluster().await;
-    let mut raw = Raw::connect(&cluster, 1).await;
+    let mut raw = RawClient::connect(&cluster, 1).await;
     let groups: Vec<String> = (0..50).map(|i| format!("group-{i}")).collect();
     let many = FindCoordinatorRequest { coordinator_keys: groups.clone(), ..Default::default() };
     let found = raw.call(&many, 6).await.coordinators;
@@ -50,13 +50,13 @@ async fn a_group_has_one_coordinator_and_it_is_alive() {
         }
         let request = DescribeGroupsRequest { groups: vec![group.clone()], ..Default::default() };
         for broker in 1..=3 {
-            let mut raw = Raw::connect(&cluster, broker).await;
+            let mut raw = RawClient::connect(&cluster, broker).await;
             let expected = match broker == coordinator.node_id {
                 true => [ErrorCode::None, ErrorCode::GroupIdNotFound],
                 false => [ErrorCode::NotCoordinator; 2],
             };
-            let answers = [raw.call(&request, 5).await, raw.call(&request, 6).await];
-            assert_eq!(codes(answers.map(|answer| answer.groups[0].error_code)), expected);
+            let responses = [raw.call(&request, 5).await, raw.call(&request, 6).await];
+            assert_eq!(codes(responses.map(|response| response.groups[0].error_code)), expected);
         }
     }
     cluster.stop_broker(2).await.expect("stopped");
@@ -65,13 +65,13 @@ async fn a_group_has_one_coordinator_and_it_is_alive() {
 }
 
 #[tokio::test]
-async fn metadata_names_the_address_that_is_advertised() {
+async fn metadata_has_the_advertised_address() {
     let cluster = cluster().await;
     cluster.advertise(2, "kafka-2.example.com", 19092).expect("a broker");
     assert!(cluster.advertise(9, "nowhere", 1).is_err());
-    let mut raw = Raw::connect(&cluster, 1).await;
+    let mut raw = RawClient::connect(&cluster, 1).await;
     let brokers = raw.call(&MetadataRequest::default(), 13).await.brokers;
     assert_eq!((&*brokers[1].host, brokers[1].port), ("kafka-2.example.com", 19092));
-    // It listens where it did.
-    Raw::connect(&cluster, 2).await;
+    // The broker still listens at its old address.
+    RawClient::connect(&cluster, 2).await;
 }

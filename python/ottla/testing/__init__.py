@@ -1,0 +1,18 @@
+"""A Kafka cluster in this process, for tests: real TCP on loopback, real logs, injected faults.
+
+```python
+with ottla.testing.MockCluster(brokers=3) as cluster:
+    cluster.create_topic("orders", partitions=6)
+    producer = ottla.Producer(cluster.bootstrap)
+```
+
+With pytest, the fixture ``mock_cluster`` provides a new cluster to each test.
+"""
+
+from __future__ import annotations
+
+from ottla.testing.fault import Fault
+from ottla.testing.group import Group, GroupMember
+from ottla.testing.mock_cluster import MockCluster
+
+__all__ = ["Fault", "Group", "GroupMember", "MockCluster"]

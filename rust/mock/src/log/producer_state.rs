@@ -1,0 +1,102 @@
+//! The idempotent producers of a log (KIP-98): the last batches of each, by which duplicates are detected and
+//! gaps rejected.
+//!
+//! As in Kafka, an unknown producer may start at any sequence number, and a new epoch only at 0.
+
+use std::collections::{HashMap, VecDeque};
+
+use ottla_protocol::ErrorCode;
+
+use super::StoredBatch;
+
+/// The number of batches that a broker keeps per producer.
+const BATCHES_TO_RETAIN: usize = 5;
+
+/// The sequence numbers and offset of an appended batch.
+#[derive(Debug, Clone, Copy)]
+struct BatchMetadata {
+    first: i32,
+    last: i32,
+    base_offset: i64,
+}
+
+#[derive(Debug, Default)]
+struct ProducerState {
+    epoch: i16,
+    /// Not empty, oldest first.
+    batches: VecDeque<BatchMetadata>,
+}
+
+/// The producers of a log, by id.
+#[derive(Debug, Default)]
+pub(super) struct ProducerStates(HashMap<i64, ProducerState>);
+
+/// The sequence number of the last of `count` records, of which the first has `first`; wraps around.
+fn last_sequence(first: i32, count: i32) -> i32 {
+    let last = (i64::from(first) + i64::from(count) - 1) & 0x7fff_ffff;
+    i32::try_from(last).unwrap_or(0)
+}
+
+impl ProducerStates {
+    /// Checks a batch: returns the offset of its first copy if it is a duplicate, `None` if it may be
+    /// appended.
+    pub(super) fn check(
+        &self,
+        id: i64,
+        epoch: i16,
+        first: i32,
+        count: i32,
+    ) -> Result<Option<i64>, ErrorCode> {
+        let Some(producer) = self.0.get(&id).filter(|_| id >= 0) else { return Ok(None) };
+        if epoch < producer.epoch {
+            return Err(ErrorCode::InvalidProducerEpoch);
+        }
+        if epoch > producer.epoch {
+            return if first == 0 { Ok(None) } else { Err(ErrorCode::OutOfOrderSequenceNumber) };
+        }
+        let last = last_sequence(first, count);
+        let known = producer.batches.iter().find(|known| (known.first, known.last) == (first, last));
+        if let Some(known) = known {
+            return Ok(Some(known.base_offset));
+        }
+        let next = producer.batches.back().map(|back| last_sequence(back.last, 2));
+        if next == Some(first) { Ok(None) } else { Err(ErrorCode::OutOfOrderSequenceNumber) }
+    }
+
+    /// Records an appended batch.
+    pub(super) fn record(&mut self, batch: &StoredBatch) {
+        // Control batches have no sequence numbers.
+        if batch.producer_id < 0 || batch.base_sequence < 0 {
+            return;
+        }
+        let producer = self.0.entry(batch.producer_id).or_default();
+        if producer.epoch != batch.producer_epoch {
+            *producer = ProducerState { epoch: batch.producer_epoch, ..ProducerState::default() };
+        }
+        let last = last_sequence(batch.base_sequence, batch.count);
+        let metadata = BatchMetadata { first: batch.base_sequence, last, base_offset: batch.base_offset };
+        producer.batches.push_back(metadata);
+        if producer.batches.len() > BATCHES_TO_RETAIN {
+            producer.batches.pop_front();
+        }
+    }
+
+    /// The sequence number that a producer's next record must have.
+    pub(super) fn next_sequence(&self, id: i64) -> i32 {
+        let last = self.0.get(&id).and_then(|producer| producer.batches.back());
+        last.map_or(0, |metadata| last_sequence(metadata.last, 2))
+    }
+
+    /// Keeps only the last batch of each producer, as a broker does that loads a snapshot.
+    pub(super) fn keep_last(&mut self) {
+        for producer in self.0.values_mut() {
+            let old = producer.batches.len().saturating_sub(1);
+            producer.batches.drain(..old);
+        }
+    }
+
+    /// Drops all producers, as after `producer.id.expiration.ms`.
+    pub(super) fn clear(&mut self) {
+        self.0.clear();
+    }
+}
