@@ -8,13 +8,13 @@ use std::sync::Arc;
 use crate::support::assignments::{Row, rows};
 use bytes::Bytes;
 use ottla_client::consumer::assignor::{
-    Assignor, GroupAssignment, MemberAssignment, MemberSubscription, Subscriptions, TopicInfo, Topics,
-    decode_assignment, decode_subscription, encode_assignment, encode_subscription, named, plan,
+    Assignor, GroupAssignment, MemberAssignment, MemberSubscription, PartitionInfo, Subscriptions, Topics,
+    by_name, decode_assignment, decode_subscription, encode_assignment, encode_subscription, plan,
 };
 use ottla_client::{Error, Kind, TopicPartition};
 
 fn by_javas(name: &str) -> usize {
-    let assignor = named(name).unwrap();
+    let assignor = by_name(name).unwrap();
     let mut checked = 0;
     for row in rows().filter(|row| row.assignor == name) {
         let given = assignor.assign(&row.topics, &row.members).unwrap();
@@ -88,7 +88,7 @@ fn tp(topic: &str, partition: i32) -> TopicPartition {
 }
 
 fn topics(all: &[(&str, i32)]) -> Topics {
-    let infos = |count| (0..count).map(|partition| TopicInfo { partition, racks: Vec::new() }).collect();
+    let infos = |count| (0..count).map(|partition| PartitionInfo { partition, racks: Vec::new() }).collect();
     all.iter().map(|(topic, count)| ((*topic).into(), infos(*count))).collect()
 }
 
@@ -147,10 +147,10 @@ fn what_another_still_owns_is_held_back() {
 fn an_assignors_mistakes_are_errors_that_name_it() {
     let members = || vec![member("a", &["t"], &[]), member("b", &["t"], &[])];
     for (says, words) in [
-        (vec![("a", vec![tp("t", 0)]), ("b", vec![tp("t", 0)])], "t-0 goes to two members"),
-        (vec![("a", vec![tp("t", 1), tp("t", 1)])], "t-1 goes to two members"),
-        (vec![("a", vec![tp("t", 9)])], "there is no partition t-9"),
-        (vec![("a", vec![tp("u", 0)])], "u-0 goes to a, which does not read u"),
+        (vec![("a", vec![tp("t", 0)]), ("b", vec![tp("t", 0)])], "t-0 is assigned to two members"),
+        (vec![("a", vec![tp("t", 1), tp("t", 1)])], "t-1 is assigned to two members"),
+        (vec![("a", vec![tp("t", 9)])], "partition t-9 does not exist"),
+        (vec![("a", vec![tp("u", 0)])], "u-0 is assigned to a, which does not subscribe to u"),
         (vec![("c", vec![tp("t", 0)])], "the group has no member c"),
     ] {
         let error = planned(Says(says, true), members()).unwrap_err();
@@ -164,18 +164,18 @@ fn an_assignors_mistakes_are_errors_that_name_it() {
 fn a_topic_that_does_not_exist_or_has_no_readers_goes_to_nobody() {
     for name in ["range", "roundrobin", "sticky", "cooperative-sticky"] {
         let members = [member("a", &["t", "gone"], &[]), member("b", &[], &[])];
-        let given = named(name).unwrap().assign(&topics(&[("t", 2), ("u", 3)]), &members).unwrap();
+        let given = by_name(name).unwrap().assign(&topics(&[("t", 2), ("u", 3)]), &members).unwrap();
         assert_eq!(given["a"].partitions, [tp("t", 0), tp("t", 1)], "{name}");
         assert_eq!(given["b"].partitions, [], "{name}");
-        assert!(named(name).unwrap().assign(&topics(&[("t", 2)]), &[]).unwrap().is_empty());
+        assert!(by_name(name).unwrap().assign(&topics(&[("t", 2)]), &[]).unwrap().is_empty());
     }
 }
 
 #[test]
 fn assignors_are_known_by_kafkas_names_and_javas() {
-    let range = named("org.apache.kafka.clients.consumer.RangeAssignor").unwrap();
+    let range = by_name("org.apache.kafka.clients.consumer.RangeAssignor").unwrap();
     assert_eq!((range.name(), range.cooperative()), ("range", false));
-    assert!(named("Range").is_none() && named("org.apache.kafka.clients.consumer.range2").is_none());
+    assert!(by_name("Range").is_none() && by_name("org.apache.kafka.clients.consumer.range2").is_none());
 }
 
 /// All that the leader gets from the coordinator, and what it gives back.
@@ -194,7 +194,7 @@ fn a_leader_plans_from_what_the_coordinator_hands_it() {
         .collect();
     let subscriptions = Subscriptions::decode(&answer).unwrap();
     assert!(row.topics.keys().all(|topic| subscriptions.topics().contains(topic)));
-    let told = plan(&*named("range").unwrap(), &row.topics, &subscriptions).unwrap();
+    let told = plan(&*by_name("range").unwrap(), &row.topics, &subscriptions).unwrap();
     assert_eq!(told.len(), row.members.len());
     for told in told {
         assert_eq!(told.assignment, row.assignments[&*told.member_id]);

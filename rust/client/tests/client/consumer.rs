@@ -4,7 +4,7 @@
 //! bytes that are damaged on the way; what it fetches ahead is bounded.
 
 use crate::support::*;
-use ottla_client::consumer::{Consumer, Polled};
+use ottla_client::consumer::{Consumer, PollOutcome};
 use ottla_client::{Error, Kind, OffsetSpec, TopicPartition};
 use ottla_mock::{Fault, Match, MockCluster, Reaction, When};
 use ottla_protocol::{ApiKey, ErrorCode};
@@ -40,13 +40,13 @@ type Row = (i32, i64, String);
 /// What one poll hands out, `most` records at most.
 async fn poll(consumer: &Consumer, most: usize, wait: Duration) -> Result<Vec<Row>, Error> {
     let mut rows = Vec::new();
-    if let Polled::Ready = consumer.poll(Instant::now() + wait).await? {
+    if let PollOutcome::Ready = consumer.poll(Instant::now() + wait).await? {
         for set in consumer.take_records(most) {
             for entry in &set.entries {
                 let value = String::from_utf8_lossy(set.value(entry).unwrap_or_default()).into_owned();
                 rows.push((set.partition.1, entry.offset, value));
             }
-            consumer.handed_out(&set.partition, set.version(), set.next, set.leader_epoch);
+            consumer.mark_delivered(&set.partition, set.version(), set.next, set.leader_epoch);
         }
     }
     Ok(rows)
@@ -115,7 +115,7 @@ async fn what_was_taken_and_not_handed_out_is_given_back() {
     let version = consumer.version();
     assert!(!consumer.take_records(5).is_empty());
     assert_eq!(consumer.position(&tp(0), SOON).await.unwrap(), 0);
-    consumer.give_back();
+    consumer.discard_undelivered();
     assert_ne!(consumer.version(), version);
     assert_eq!(read(&consumer, 30).await, expected(0, 0..30));
 }
@@ -350,11 +350,11 @@ async fn what_is_fetched_ahead_is_bounded() {
     soon(consumer.poll(Instant::now() + SOON)).await.expect("ready");
     // A slow application: nothing is asked for beyond the bound.
     quiet(&cluster, ms(300)).await;
-    let pieces = consumer.take_pieces(usize::MAX);
+    let pieces = consumer.take_fetches(usize::MAX);
     let bytes: usize = pieces.iter().map(|piece| piece.records.len()).sum();
     // A broker sends a batch of up to 16 KB more than it was asked for.
     assert!((100_000..=400_000).contains(&bytes), "{bytes}");
-    consumer.give_back();
+    consumer.discard_undelivered();
     assert_eq!(read(&consumer, 2_000).await.len(), 2_000);
 }
 

@@ -9,8 +9,8 @@ use bytes::Bytes;
 use ottla_client::consumer::assignor::{
     Assignor, GroupAssignment, LastAssignment, MemberAssignment, MemberSubscription, Topics,
 };
-use ottla_client::consumer::group::{Change, Subscription};
-use ottla_client::consumer::{Consumer, Polled};
+use ottla_client::consumer::group::{RebalanceEvent, Subscription};
+use ottla_client::consumer::{Consumer, PollOutcome};
 use ottla_client::{Error, Kind, TopicPartition};
 use ottla_mock::MockCluster;
 use parking_lot::Mutex;
@@ -26,13 +26,13 @@ async fn join(cluster: &MockCluster, pairs: &[(&str, &str)], own: Vec<Arc<dyn As
 
 /// One poll; the partitions that were taken away in it.
 async fn poll(consumer: &Consumer) -> Result<Vec<TopicPartition>, Error> {
-    let Polled::Change(change) = consumer.poll(Instant::now() + ms(20)).await? else {
+    let PollOutcome::Rebalance(change) = consumer.poll(Instant::now() + ms(20)).await? else {
         return Ok(Vec::new());
     };
-    consumer.begin(&change).await;
-    consumer.finish(&change)?;
+    consumer.prepare_rebalance(&change).await;
+    consumer.complete_rebalance(&change)?;
     match change {
-        Change::Revoke(gone) | Change::Lost(gone) => Ok(gone),
+        RebalanceEvent::Revoke(gone) | RebalanceEvent::Lost(gone) => Ok(gone),
         _ => Ok(Vec::new()),
     }
 }
@@ -156,7 +156,7 @@ async fn assignors_that_cannot_be_offered_are_refused() {
         error.message().to_owned()
     };
     let two: Vec<Arc<dyn Assignor>> = vec![EvenAndOdd::new(b""), EvenAndOdd::new(b"")];
-    assert!(refused(&[("group.id", "g")], two).await.contains("two of that name"));
+    assert!(refused(&[("group.id", "g")], two).await.contains("used twice"));
     let new = [("group.id", "g"), ("group.protocol", "consumer")];
     assert!(refused(&new, vec![EvenAndOdd::new(b"")]).await.contains("the brokers assign"));
 }

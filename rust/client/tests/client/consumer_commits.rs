@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use crate::support::*;
 use ottla_client::consumer::group::Subscription;
-use ottla_client::consumer::offsets::Committed;
-use ottla_client::consumer::{Consumer, Polled};
+use ottla_client::consumer::offsets::CommittedOffset;
+use ottla_client::consumer::{Consumer, PollOutcome};
 use ottla_client::{Error, TopicPartition};
 use ottla_mock::{Fault, GroupConfig, Match, MockCluster, MockConfig, Reaction, TopicSpec};
 use ottla_protocol::{ApiKey, ErrorCode};
@@ -36,8 +36,8 @@ fn committed(cluster: &MockCluster, partition: i32) -> Option<i64> {
 fn offsets(
     partitions: impl IntoIterator<Item = TopicPartition>,
     to: i64,
-) -> HashMap<TopicPartition, Committed> {
-    let to = Committed { offset: to, ..Committed::default() };
+) -> HashMap<TopicPartition, CommittedOffset> {
+    let to = CommittedOffset { offset: to, ..CommittedOffset::default() };
     partitions.into_iter().map(|partition| (partition, to.clone())).collect()
 }
 
@@ -58,12 +58,14 @@ impl Member {
     }
 
     async fn poll(&self, wait: Duration) {
-        if let Polled::Change(change) = self.consumer.poll(Instant::now() + wait).await.expect("polled") {
-            self.consumer.begin(&change).await;
+        if let PollOutcome::Rebalance(change) =
+            self.consumer.poll(Instant::now() + wait).await.expect("polled")
+        {
+            self.consumer.prepare_rebalance(&change).await;
             if self.settles {
-                self.consumer.settle(&change).await;
+                self.consumer.await_pending_commits(&change).await;
             }
-            self.consumer.finish(&change).expect("done");
+            self.consumer.complete_rebalance(&change).expect("done");
         }
     }
 

@@ -5,9 +5,9 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::support::*;
-use ottla_client::consumer::group::{Change, Subscription};
-use ottla_client::consumer::offsets::Committed;
-use ottla_client::consumer::{Consumer, Polled};
+use ottla_client::consumer::group::{RebalanceEvent, Subscription};
+use ottla_client::consumer::offsets::CommittedOffset;
+use ottla_client::consumer::{Consumer, PollOutcome};
 use ottla_client::{Error, Kind, TopicPartition};
 use ottla_mock::{Fault, Match, MockCluster, Reaction};
 use ottla_protocol::{ApiKey, ErrorCode};
@@ -58,22 +58,22 @@ impl Reader {
     /// One poll, with all that an application does for it.
     async fn poll(&mut self, wait: Duration) -> Result<usize, Error> {
         match self.consumer.poll(Instant::now() + wait).await? {
-            Polled::Nothing => Ok(0),
-            Polled::Change(change) => {
-                self.consumer.begin(&change).await;
+            PollOutcome::TimedOut => Ok(0),
+            PollOutcome::Rebalance(change) => {
+                self.consumer.prepare_rebalance(&change).await;
                 self.changes.push(match change {
-                    Change::Revoke(_) => "revoked",
-                    Change::Assign { .. } => "assigned",
-                    Change::Lost(_) => "lost",
-                    Change::Failed(_) => "failed",
+                    RebalanceEvent::Revoke(_) => "revoked",
+                    RebalanceEvent::Assign { .. } => "assigned",
+                    RebalanceEvent::Lost(_) => "lost",
+                    RebalanceEvent::Failed(_) => "failed",
                 });
-                self.consumer.finish(&change).map(|()| 0)
+                self.consumer.complete_rebalance(&change).map(|()| 0)
             }
-            Polled::Ready => {
+            PollOutcome::Ready => {
                 let before = self.rows.len();
                 for set in self.consumer.take_records(7) {
                     self.rows.extend(set.entries.iter().map(|entry| (set.partition.1, entry.offset)));
-                    self.consumer.handed_out(&set.partition, set.version(), set.next, set.leader_epoch);
+                    self.consumer.mark_delivered(&set.partition, set.version(), set.next, set.leader_epoch);
                 }
                 Ok(self.rows.len() - before)
             }
@@ -90,9 +90,9 @@ impl Reader {
 
     async fn close(mut self) -> Vec<Row> {
         self.consumer.begin_close(SOON).await;
-        while let Some(change) = self.consumer.leaving() {
-            self.consumer.begin(&change).await;
-            self.consumer.finish(&change).expect("given up");
+        while let Some(change) = self.consumer.next_closing_event() {
+            self.consumer.prepare_rebalance(&change).await;
+            self.consumer.complete_rebalance(&change).expect("given up");
         }
         self.consumer.end_close(SOON).await.expect("left");
         std::mem::take(&mut self.rows)
@@ -187,8 +187,12 @@ async fn offsets_are_committed_with_their_metadata_and_read_again() {
     let reader = Reader::join(&cluster, &[("enable.auto.commit", "false")]).await;
     let mut readers = [reader];
     until_polled(&mut readers, |readers| readers[0].consumer.assignment().len() == 2).await;
-    let committed =
-        Committed { offset: 7, leader_epoch: Some(0), metadata: "note".to_owned(), ..Committed::default() };
+    let committed = CommittedOffset {
+        offset: 7,
+        leader_epoch: Some(0),
+        metadata: "note".to_owned(),
+        ..CommittedOffset::default()
+    };
     let offsets = HashMap::from([(tp(0), committed.clone())]);
     soon(readers[0].consumer.commit(Some(offsets), SOON)).await.expect("committed");
     let found = soon(readers[0].consumer.committed(vec![tp(0), tp(1)], SOON)).await.expect("found");

@@ -3,8 +3,8 @@
 //! forget (KIP-227). Nothing is skipped silently, and nothing comes twice.
 
 use crate::support::*;
-use ottla_client::consumer::offsets::Committed;
-use ottla_client::consumer::{Consumer, Polled};
+use ottla_client::consumer::offsets::CommittedOffset;
+use ottla_client::consumer::{Consumer, PollOutcome};
 use ottla_client::{Error, Kind, TopicPartition};
 use ottla_mock::{Fault, Match, MockCluster, MockConfig, Reaction, TopicSpec};
 use ottla_protocol::{ApiKey, ErrorCode};
@@ -25,10 +25,10 @@ async fn consumer(cluster: &MockCluster, pairs: &[(&str, &str)]) -> Consumer {
 /// The offsets of what one poll hands out.
 async fn poll(consumer: &Consumer, most: usize, wait: Duration) -> Result<Vec<i64>, Error> {
     let mut offsets = Vec::new();
-    if let Polled::Ready = consumer.poll(Instant::now() + wait).await? {
+    if let PollOutcome::Ready = consumer.poll(Instant::now() + wait).await? {
         for set in consumer.take_records(most) {
             offsets.extend(set.entries.iter().map(|entry| entry.offset));
-            consumer.handed_out(&set.partition, set.version(), set.next, set.leader_epoch);
+            consumer.mark_delivered(&set.partition, set.version(), set.next, set.leader_epoch);
         }
     }
     Ok(offsets)
@@ -127,7 +127,7 @@ async fn a_log_that_was_cut_is_noticed_and_reset_or_told() {
             })
             .await;
             assert_eq!((error.kind(), error.context().partition), (Kind::DataLoss, Some(0)), "{error}");
-            assert!(error.to_string().contains("cut at offset 6"), "{error}");
+            assert!(error.to_string().contains("truncated the log at offset 6"), "{error}");
             // It stays until the application says where to go on.
             assert_eq!(poll(&consumer, 500, ms(50)).await.expect_err("cut").kind(), Kind::DataLoss);
             consumer.seek(&tp(), 6, None).expect("assigned");
@@ -272,7 +272,7 @@ async fn a_position_in_a_topic_that_is_gone_means_nothing_in_the_new_one() {
 async fn what_was_read_of_a_topic_that_is_gone_is_not_committed_to_the_new_one() {
     // Each with a consumer of its own: the first refusal has the fetcher look at the new topic, and an
     // offset that is named after that is the new one's.
-    for named in [None, Some([(tp(), Committed { offset: 10, ..Committed::default() })].into())] {
+    for named in [None, Some([(tp(), CommittedOffset { offset: 10, ..CommittedOffset::default() })].into())] {
         let cluster = ten().await;
         let pairs = [
             ("group.id", "g"),

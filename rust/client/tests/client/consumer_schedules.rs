@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::support::*;
 use ottla_client::TopicPartition;
-use ottla_client::consumer::{Consumer, Polled};
+use ottla_client::consumer::{Consumer, PollOutcome};
 use ottla_mock::{Fault, Match, MockCluster, Reaction, When};
 use ottla_protocol::{ApiKey, ErrorCode};
 use tokio::time::{Duration, Instant};
@@ -117,13 +117,13 @@ impl Model {
     /// One poll; sometimes what it takes is not all handed out.
     async fn poll(&mut self, wait: Duration) {
         let polled = self.consumer.poll(Instant::now() + wait).await;
-        if !matches!(polled.unwrap_or_else(|error| panic!("{error}: {:?}", self.log)), Polled::Ready) {
+        if !matches!(polled.unwrap_or_else(|error| panic!("{error}: {:?}", self.log)), PollOutcome::Ready) {
             return;
         }
         let drop_rest = self.random.u8(..6) == 0;
         for set in self.consumer.take_records(self.random.usize(1..20)) {
             if drop_rest && self.random.bool() {
-                self.consumer.give_back();
+                self.consumer.discard_undelivered();
                 self.note("gave back".to_owned());
                 return;
             }
@@ -134,7 +134,7 @@ impl Model {
                 assert_eq!(entry.offset, *next, "partition {partition}: {:?}", self.log);
                 *next += 1;
             }
-            self.consumer.handed_out(&set.partition, set.version(), set.next, set.leader_epoch);
+            self.consumer.mark_delivered(&set.partition, set.version(), set.next, set.leader_epoch);
         }
     }
 

@@ -97,7 +97,7 @@ async fn what_is_given_back_before_a_position_is_reset_holds_nothing_up() {
             assert!(poll(&consumer, 500, ms(100)).await.unwrap().is_empty());
             consumer.pause(&[tp(0)], false).unwrap();
         } else {
-            consumer.give_back();
+            consumer.discard_undelivered();
         }
         assert_eq!(read(&consumer, 10).await, rows(0, 30..40));
     }

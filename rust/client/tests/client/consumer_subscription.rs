@@ -6,8 +6,8 @@ use std::collections::HashMap;
 
 use crate::support::*;
 use ottla_client::consumer::group::Subscription;
-use ottla_client::consumer::offsets::Committed;
-use ottla_client::consumer::{Consumer, Polled};
+use ottla_client::consumer::offsets::CommittedOffset;
+use ottla_client::consumer::{Consumer, PollOutcome};
 use ottla_client::{Error, Kind, TopicPartition};
 use ottla_mock::MockCluster;
 use ottla_protocol::{ApiKey, ErrorCode};
@@ -33,8 +33,8 @@ fn topics() -> Subscription {
     Subscription::Topics(vec!["t".into()])
 }
 
-fn at(offset: i64) -> HashMap<TopicPartition, Committed> {
-    HashMap::from([(tp(0), Committed { offset, ..Committed::default() })])
+fn at(offset: i64) -> HashMap<TopicPartition, CommittedOffset> {
+    HashMap::from([(tp(0), CommittedOffset { offset, ..CommittedOffset::default() })])
 }
 
 /// What brokers were asked about groups.
@@ -50,9 +50,9 @@ async fn consumer(cluster: &MockCluster, pairs: &[(&str, &str)]) -> Consumer {
 
 /// One poll, with what an application does for it.
 async fn poll(consumer: &Consumer, wait: Duration) -> Result<(), Error> {
-    if let Polled::Change(change) = consumer.poll(Instant::now() + wait).await? {
-        consumer.begin(&change).await;
-        consumer.finish(&change)?;
+    if let PollOutcome::Rebalance(change) = consumer.poll(Instant::now() + wait).await? {
+        consumer.prepare_rebalance(&change).await;
+        consumer.complete_rebalance(&change)?;
     }
     Ok(())
 }
@@ -70,9 +70,9 @@ async fn until_polled(consumers: &[&Consumer], mut done: impl FnMut() -> bool) {
 
 async fn close(consumer: Consumer) {
     consumer.begin_close(SOON).await;
-    while let Some(change) = consumer.leaving() {
-        consumer.begin(&change).await;
-        consumer.finish(&change).expect("given up");
+    while let Some(change) = consumer.next_closing_event() {
+        consumer.prepare_rebalance(&change).await;
+        consumer.complete_rebalance(&change).expect("given up");
     }
     soon(consumer.end_close(SOON)).await.expect("left");
 }
@@ -123,7 +123,7 @@ async fn before_the_first_poll_it_is_no_member_and_says_so() {
         let pairs: Vec<_> = protocol.iter().copied().chain([("group.instance.id", "i")]).collect();
         let consumer = consumer(&cluster, &pairs).await;
         consumer.subscribe(topics()).expect("subscribed");
-        let member = consumer.member().expect("a group");
+        let member = consumer.group_metadata().expect("a group");
         assert_eq!((&*member.group_id, member.generation, &*member.member_id), ("g", -1, ""));
         assert_eq!(member.instance_id.as_deref(), Some("i"));
         // Nothing was handed out: there is nothing to commit, and nobody is asked.

@@ -2,8 +2,8 @@
 //! is the test's.
 
 use ottla_client::Kind;
-use ottla_client::consumer::group::classic::Classic;
-use ottla_client::consumer::group::{Action, Answer, Machine};
+use ottla_client::consumer::group::classic::ClassicMember;
+use ottla_client::consumer::group::{Action, GroupResponse, MembershipManager};
 use ottla_protocol::ErrorCode;
 use ottla_protocol::messages::join_group::JoinGroupResponse;
 use ottla_protocol::messages::sync_group::SyncGroupResponse;
@@ -18,13 +18,13 @@ fn a_coordinator_that_never_has_enough_of_ids_is_not_asked_without_a_pause() {
     let mut actions = bench.subscribe(&["t"]);
     let start = bench.now;
     for _ in 0..20 {
-        let (ticket, _, _) = joining(&actions);
+        let (request_id, _, _) = joining(&actions);
         let required = JoinGroupResponse {
             error_code: ErrorCode::MemberIdRequired.code(),
             member_id: "me".to_owned(),
             ..Default::default()
         };
-        actions = bench.answer(ticket, Answer::Join(required));
+        actions = bench.answer(request_id, GroupResponse::Join(required));
         if actions.is_empty() {
             actions = bench.next().1;
         }
@@ -38,8 +38,8 @@ fn every_refusal_of_join_group_is_a_transition() {
     use ErrorCode as E;
     for code in [E::CoordinatorNotAvailable, E::NotCoordinator] {
         let mut bench = bench(false, &[]);
-        let (ticket, _, _) = joining(&bench.subscribe(&["t"]));
-        let actions = bench.answer(ticket, join_refused(code));
+        let (request_id, _, _) = joining(&bench.subscribe(&["t"]));
+        let actions = bench.answer(request_id, join_refused(code));
         assert_eq!(actions, [Action::FindCoordinator], "{code:?}");
         let (waited, actions) = bench.next();
         joining(&actions);
@@ -47,9 +47,9 @@ fn every_refusal_of_join_group_is_a_transition() {
     }
     for code in [E::CoordinatorLoadInProgress, E::RequestTimedOut] {
         let mut bench = bench(false, &[]);
-        let (ticket, _, _) = joining(&bench.subscribe(&["t"]));
+        let (request_id, _, _) = joining(&bench.subscribe(&["t"]));
         assert!(
-            bench.answer(ticket, join_refused(code)).is_empty(),
+            bench.answer(request_id, join_refused(code)).is_empty(),
             "it waits, and looks for nobody: {code:?}"
         );
         let (waited, actions) = bench.next();
@@ -58,8 +58,8 @@ fn every_refusal_of_join_group_is_a_transition() {
     }
     for code in [E::UnknownMemberId, E::RebalanceInProgress] {
         let mut bench = member(true, &[], &["t-0"]);
-        let (ticket, _, _) = joining(&hear(&mut bench, E::RebalanceInProgress));
-        let actions = bench.answer(ticket, join_refused(code));
+        let (request_id, _, _) = joining(&hear(&mut bench, E::RebalanceInProgress));
+        let actions = bench.answer(request_id, join_refused(code));
         let (_, request, told) = if code == E::UnknownMemberId {
             let (gone, actions) = bench.lose();
             assert_eq!(gone, partitions(&["t-0"]));
@@ -73,13 +73,13 @@ fn every_refusal_of_join_group_is_a_transition() {
     for (code, kind, words) in [
         (E::GroupAuthorizationFailed, Kind::Authorization, "READ"),
         (E::GroupMaxSizeReached, Kind::Broker, "group.max.size"),
-        (E::InconsistentGroupProtocol, Kind::Broker, "no assignor in common with range"),
+        (E::InconsistentGroupProtocol, Kind::Broker, "do not share an assignor with range"),
         (E::UnknownServerError, Kind::Broker, "group g"),
         (E::Unknown(12_345), Kind::Broker, "group g"),
     ] {
         let mut bench = bench(false, &[]);
-        let (ticket, _, _) = joining(&bench.subscribe(&["t"]));
-        assert!(bench.answer(ticket, join_refused(code)).is_empty());
+        let (request_id, _, _) = joining(&bench.subscribe(&["t"]));
+        assert!(bench.answer(request_id, join_refused(code)).is_empty());
         let (error, actions) = bench.failed();
         assert_eq!((error.kind(), error.code()), (kind, Some(code)));
         assert!(error.message().contains(words), "{error}");
@@ -92,8 +92,8 @@ fn every_refusal_of_join_group_is_a_transition() {
         (E::InvalidGroupId, "group id is not legal"),
     ] {
         let mut bench = bench(false, &STATIC);
-        let (ticket, _, _) = joining(&bench.subscribe(&["t"]));
-        bench.answer(ticket, join_refused(code));
+        let (request_id, _, _) = joining(&bench.subscribe(&["t"]));
+        bench.answer(request_id, join_refused(code));
         for _ in 0..3 {
             let (error, actions) = bench.failed();
             assert_eq!(error.code(), Some(code));
@@ -118,9 +118,9 @@ fn every_refusal_of_sync_group_is_a_transition() {
         (E::UnknownMemberId, false, ("", -1)),
     ] {
         let mut bench = member(true, &[], &["t-0"]);
-        let (ticket, _, _) = joining(&hear(&mut bench, E::RebalanceInProgress));
-        let (ticket, _) = syncing(&bench.answer(ticket, joined(2)));
-        let mut actions = bench.answer(ticket, sync_refused(code));
+        let (request_id, _, _) = joining(&hear(&mut bench, E::RebalanceInProgress));
+        let (request_id, _) = syncing(&bench.answer(request_id, joined(2)));
+        let mut actions = bench.answer(request_id, sync_refused(code));
         assert_eq!(looks_for_coordinator(&actions), looks, "{code:?}");
         if generation < 0 {
             let (gone, next) = bench.lose();
@@ -135,9 +135,9 @@ fn every_refusal_of_sync_group_is_a_transition() {
     }
     for code in [E::GroupAuthorizationFailed, E::FencedInstanceId, E::UnknownServerError] {
         let mut bench = bench(false, &STATIC);
-        let (ticket, _, _) = joining(&bench.subscribe(&["t"]));
-        let (ticket, _) = syncing(&bench.answer(ticket, joined(2)));
-        assert!(bench.answer(ticket, sync_refused(code)).is_empty());
+        let (request_id, _, _) = joining(&bench.subscribe(&["t"]));
+        let (request_id, _) = syncing(&bench.answer(request_id, joined(2)));
+        assert!(bench.answer(request_id, sync_refused(code)).is_empty());
         assert_eq!(bench.failed().0.code(), Some(code));
     }
 }
@@ -147,8 +147,8 @@ fn every_refusal_of_sync_group_is_a_transition() {
 fn every_refusal_of_a_heartbeat_or_a_commit_is_a_transition() {
     use ErrorCode as E;
     for by_commit in [false, true] {
-        let refuse = |bench: &mut Bench<Classic>, code| {
-            if by_commit { bench.trouble(code) } else { hear(bench, code) }
+        let refuse = |bench: &mut Bench<ClassicMember>, code| {
+            if by_commit { bench.report_error(code) } else { hear(bench, code) }
         };
         for code in [E::CoordinatorNotAvailable, E::NotCoordinator] {
             let mut bench = member(false, &STATIC, &["t-0"]);
@@ -196,13 +196,13 @@ fn every_refusal_of_a_heartbeat_or_a_commit_is_a_transition() {
 #[test]
 fn trouble_of_an_earlier_generation_is_none() {
     let mut bench = member(true, &[], &["t-0"]);
-    let before = bench.member.member();
+    let before = bench.member.group_metadata();
     let actions = hear(&mut bench, ErrorCode::RebalanceInProgress);
     join(&mut bench, &actions, 2, &["t-0"]);
     bench.take_up();
-    assert!(bench.trouble_of(&before, ErrorCode::IllegalGeneration).is_empty());
+    assert!(bench.report_error_as(&before, ErrorCode::IllegalGeneration).is_empty());
     assert!(bench.look().is_none());
-    assert!(bench.trouble_of(&before, ErrorCode::RebalanceInProgress).is_empty());
+    assert!(bench.report_error_as(&before, ErrorCode::RebalanceInProgress).is_empty());
 }
 
 #[test]
@@ -210,20 +210,20 @@ fn a_lost_connection_is_no_reason_to_give_anything_up() {
     let mut bench = member(false, &[], &["t-0"]);
     for _ in 0..5 {
         let (_, actions) = bench.next();
-        let ticket = beating(&actions);
-        assert_eq!(bench.lost(ticket), [Action::FindCoordinator]);
+        let request_id = beating(&actions);
+        assert_eq!(bench.lost(request_id), [Action::FindCoordinator]);
     }
     assert!(bench.elapsed() < ms(4_000), "soon again, but not at once: {:?}", bench.elapsed());
     assert!(bench.look().is_none());
 
     let actions = hear(&mut bench, ErrorCode::RebalanceInProgress);
     assert!(actions.is_empty());
-    let (ticket, _, _) = joining(&bench.revoke().1);
-    assert!(looks_for_coordinator(&bench.lost(ticket)));
-    let (ticket, request, _) = joining(&bench.next().1);
+    let (request_id, _, _) = joining(&bench.revoke().1);
+    assert!(looks_for_coordinator(&bench.lost(request_id)));
+    let (request_id, request, _) = joining(&bench.next().1);
     assert_eq!(&*request.member_id, "me");
-    let (ticket, _) = syncing(&bench.answer(ticket, joined(3)));
-    assert!(looks_for_coordinator(&bench.lost(ticket)));
+    let (request_id, _) = syncing(&bench.answer(request_id, joined(3)));
+    assert!(looks_for_coordinator(&bench.lost(request_id)));
     joining(&bench.next().1);
 }
 
@@ -236,9 +236,9 @@ fn a_silent_coordinator_is_looked_for_when_the_session_is_over() {
     let (waited, actions) = bench.next();
     assert_eq!(waited, ms(7_000), "of the session of 10 s");
     assert!(looks_for_coordinator(&actions));
-    let ticket = beating(&actions);
+    let request_id = beating(&actions);
     assert!(bench.answer(silent, beat(ErrorCode::UnknownMemberId)).is_empty(), "too late to matter");
-    assert!(bench.answer(ticket, beat(ErrorCode::None)).is_empty());
+    assert!(bench.answer(request_id, beat(ErrorCode::None)).is_empty());
     assert_eq!(bench.next().0, ms(3_000));
 }
 
@@ -246,23 +246,23 @@ fn a_silent_coordinator_is_looked_for_when_the_session_is_over() {
 fn an_answer_that_nobody_waits_for_changes_nothing() {
     let mut bench = member(false, &[], &["t-0"]);
     let late = beating(&bench.next().1);
-    bench.trouble(ErrorCode::RebalanceInProgress);
-    let (ticket, _, _) = joining(&bench.revoke().1);
+    bench.report_error(ErrorCode::RebalanceInProgress);
+    let (request_id, _, _) = joining(&bench.revoke().1);
     assert!(bench.answer(late, beat(ErrorCode::UnknownMemberId)).is_empty());
-    assert!(bench.answer(ticket + 100, joined(9)).is_empty());
-    assert!(bench.answer(ticket, synced(&["t-9"])).is_empty(), "an answer of another kind");
-    syncing(&bench.answer(ticket, joined(2)));
+    assert!(bench.answer(request_id + 100, joined(9)).is_empty());
+    assert!(bench.answer(request_id, synced(&["t-9"])).is_empty(), "an answer of another kind");
+    syncing(&bench.answer(request_id, joined(2)));
 }
 
 #[test]
 fn a_group_of_another_kind_is_refused() {
     for (protocol_type, protocol_name) in [("connect", Some("range")), ("consumer", None)] {
         let mut bench = bench(false, &[]);
-        let (ticket, _, _) = joining(&bench.subscribe(&["t"]));
-        let Answer::Join(response) = joined(1) else { unreachable!() };
+        let (request_id, _, _) = joining(&bench.subscribe(&["t"]));
+        let GroupResponse::Join(response) = joined(1) else { unreachable!() };
         bench.answer(
-            ticket,
-            Answer::Join(JoinGroupResponse {
+            request_id,
+            GroupResponse::Join(JoinGroupResponse {
                 protocol_type: Some(protocol_type.to_owned()),
                 protocol_name: protocol_name.map(str::to_owned),
                 ..response
@@ -271,9 +271,9 @@ fn a_group_of_another_kind_is_refused() {
         assert_eq!(bench.failed().0.code(), Some(ErrorCode::InconsistentGroupProtocol));
     }
     let mut bench = bench(false, &[]);
-    let (ticket, _, _) = joining(&bench.subscribe(&["t"]));
-    let (ticket, _) = syncing(&bench.answer(ticket, joined(1)));
+    let (request_id, _, _) = joining(&bench.subscribe(&["t"]));
+    let (request_id, _) = syncing(&bench.answer(request_id, joined(1)));
     let garbage = SyncGroupResponse { assignment: vec![0, 0, 0xff].into(), ..Default::default() };
-    bench.answer(ticket, Answer::Sync(garbage));
+    bench.answer(request_id, GroupResponse::Sync(garbage));
     assert_eq!(bench.failed().0.kind(), Kind::Protocol);
 }

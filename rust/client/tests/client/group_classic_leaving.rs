@@ -1,7 +1,7 @@
 //! Proves: a member of a classic group leaves when it is asked to and when its application does not
 //! poll, and comes back. The clock is the test's.
 
-use ottla_client::consumer::group::{Action, Answer, Ask, Machine};
+use ottla_client::consumer::group::{Action, GroupRequest, GroupResponse, MembershipManager};
 use ottla_protocol::ErrorCode;
 use ottla_protocol::messages::leave_group::{LeaveGroupResponse, MemberResponse};
 
@@ -16,13 +16,13 @@ fn who_does_not_poll_leaves_and_comes_back_with_the_next_poll() {
         let mut beats = 0;
         let actions = loop {
             let (_, actions) = bench.next();
-            let heartbeat = |action: &Action| matches!(action, Action::Send { ask, .. } if matches!(**ask, Ask::Heartbeat(_)));
+            let heartbeat = |action: &Action| matches!(action, Action::Send { request, .. } if matches!(**request, GroupRequest::Heartbeat(_)));
             if !actions.iter().any(heartbeat) {
                 break actions;
             }
             beats += 1;
-            let ticket = beating(&actions);
-            bench.answer(ticket, beat(ErrorCode::None));
+            let request_id = beating(&actions);
+            bench.answer(request_id, beat(ErrorCode::None));
         };
         assert_eq!((bench.elapsed(), beats), (ms(60_000), 19), "heartbeats until then");
         if pairs.is_empty() {
@@ -30,7 +30,7 @@ fn who_does_not_poll_leaves_and_comes_back_with_the_next_poll() {
         } else {
             assert!(actions.is_empty(), "a static member only goes silent");
         }
-        let why = bench.member.core().why_left.clone().expect("a reason");
+        let why = bench.member.core().leave_reason.clone().expect("a reason");
         assert!(why.contains("max.poll.interval.ms (60000 ms)") && why.contains("Poll more often"), "{why}");
         assert!(bench.after(600_000).is_empty(), "it waits for the application");
         assert!(bench.polled().is_empty(), "which first hears what it has lost");
@@ -39,7 +39,7 @@ fn who_does_not_poll_leaves_and_comes_back_with_the_next_poll() {
         assert_eq!(&*joining(&actions).1.member_id, "");
         join(&mut bench, &actions, 2, &["t-1"]);
         assert_eq!(bench.take_up().1, partitions(&["t-1"]));
-        assert!(bench.member.core().why_left.is_none());
+        assert!(bench.member.core().leave_reason.is_none());
     }
 }
 
@@ -48,25 +48,25 @@ fn who_does_not_poll_leaves_and_comes_back_with_the_next_poll() {
 #[test]
 fn who_waits_in_join_group_need_not_poll_until_it_is_answered() {
     let mut bench = bench(false, &[]);
-    let (ticket, request, _) = joining(&bench.subscribe(&["t"]));
+    let (request_id, request, _) = joining(&bench.subscribe(&["t"]));
     assert_eq!(request.rebalance_timeout_ms, 60_000);
-    assert!(bench.after(600_000).is_empty() && bench.member.next().is_none(), "it waits for others");
-    assert!(bench.member.core().why_left.is_none());
+    assert!(bench.after(600_000).is_empty() && bench.member.next_due().is_none(), "it waits for others");
+    assert!(bench.member.core().leave_reason.is_none());
     // By then others would wait for this one.
-    let actions = bench.answer(ticket, joined(1));
-    let [Action::Send { ask: sync, .. }, Action::Send { ask: leave, .. }] = &actions[..] else {
+    let actions = bench.answer(request_id, joined(1));
+    let [Action::Send { request: sync, .. }, Action::Send { request: leave, .. }] = &actions[..] else {
         panic!("{actions:?}")
     };
-    assert!(matches!((&**sync, &**leave), (Ask::Sync(_), Ask::Leave(_))), "{actions:?}");
-    assert!(bench.member.core().why_left.is_some());
+    assert!(matches!((&**sync, &**leave), (GroupRequest::Sync(_), GroupRequest::Leave(_))), "{actions:?}");
+    assert!(bench.member.core().leave_reason.is_some());
     joining(&bench.polled());
     // Who polls in time is answered and stays.
     let mut bench = self::bench(false, &[]);
-    let (ticket, _, _) = joining(&bench.subscribe(&["t"]));
+    let (request_id, _, _) = joining(&bench.subscribe(&["t"]));
     bench.after(600_000);
     assert!(bench.polled().is_empty());
-    let (ticket, _) = syncing(&bench.answer(ticket, joined(1)));
-    bench.answer(ticket, synced(&["t-0"]));
+    let (request_id, _) = syncing(&bench.answer(request_id, joined(1)));
+    bench.answer(request_id, synced(&["t-0"]));
     assert_eq!(bench.take_up().1, partitions(&["t-0"]));
 }
 
@@ -75,42 +75,45 @@ fn leaving_waits_until_everything_is_given_up() {
     let mut bench = member(false, &[], &["t-0"]);
     bench.member.unsubscribe(bench.now);
     assert!(bench.poll().is_empty());
-    let ticket = beating(&bench.after(3_000));
-    bench.answer(ticket, beat(ErrorCode::None));
+    let request_id = beating(&bench.after(3_000));
+    bench.answer(request_id, beat(ErrorCode::None));
     let (gone, actions) = bench.revoke();
     assert_eq!(gone, partitions(&["t-0"]));
-    let (ticket, request) = leaving(&actions);
+    let (request_id, request) = leaving(&actions);
     assert_eq!((&*request.member_id, request.members.len()), ("me", 1));
     assert!(request.members[0].reason.is_some() && !bench.member.is_idle());
     let answer = LeaveGroupResponse { members: vec![MemberResponse::default()], ..Default::default() };
-    assert!(bench.answer(ticket, Answer::Leave(answer)).is_empty());
-    assert!(bench.member.is_idle() && bench.member.next().is_none());
-    assert_eq!(bench.member.member().generation, -1);
+    assert!(bench.answer(request_id, GroupResponse::Leave(answer)).is_empty());
+    assert!(bench.member.is_idle() && bench.member.next_due().is_none());
+    assert_eq!(bench.member.group_metadata().generation, -1);
 }
 
 #[test]
 fn leaving_now_waits_for_nobody_and_tries_again() {
     let mut bench = member(false, &[], &["t-0"]);
     bench.member.leave(bench.now);
-    let (ticket, _) = leaving(&bench.poll());
+    let (request_id, _) = leaving(&bench.poll());
     assert!(bench.look().is_none());
     let elsewhere = LeaveGroupResponse { error_code: ErrorCode::NotCoordinator.code(), ..Default::default() };
-    assert_eq!(bench.answer(ticket, Answer::Leave(elsewhere)), [Action::FindCoordinator]);
-    let (ticket, _) = leaving(&bench.next().1);
+    assert_eq!(bench.answer(request_id, GroupResponse::Leave(elsewhere)), [Action::FindCoordinator]);
+    let (request_id, _) = leaving(&bench.next().1);
     let loading =
         LeaveGroupResponse { error_code: ErrorCode::CoordinatorLoadInProgress.code(), ..Default::default() };
-    assert!(bench.answer(ticket, Answer::Leave(loading)).is_empty());
-    let (ticket, _) = leaving(&bench.next().1);
+    assert!(bench.answer(request_id, GroupResponse::Leave(loading)).is_empty());
+    let (request_id, _) = leaving(&bench.next().1);
     let gone = MemberResponse { error_code: ErrorCode::UnknownMemberId.code(), ..Default::default() };
-    bench.answer(ticket, Answer::Leave(LeaveGroupResponse { members: vec![gone], ..Default::default() }));
+    bench.answer(
+        request_id,
+        GroupResponse::Leave(LeaveGroupResponse { members: vec![gone], ..Default::default() }),
+    );
     assert!(bench.member.is_idle(), "somebody else has thrown it out");
 
     let mut bench = member(false, &[], &["t-0"]);
     bench.member.leave(bench.now);
     let mut actions = bench.poll();
     while !bench.member.is_idle() {
-        let (ticket, _) = leaving(&actions);
-        bench.lost(ticket);
+        let (request_id, _) = leaving(&actions);
+        bench.lost(request_id);
         actions = bench.next().1;
     }
     assert!(bench.elapsed() >= ms(10_000) && bench.elapsed() < ms(12_000), "for as long as it matters");
@@ -123,10 +126,10 @@ fn leaving_now_waits_for_nobody_and_tries_again() {
 #[test]
 fn a_member_that_is_thrown_out_while_it_leaves_has_lost_what_it_had() {
     let mut bench = member(false, &[], &["t-0"]);
-    let ticket = beating(&bench.next().1);
+    let request_id = beating(&bench.next().1);
     bench.member.unsubscribe(bench.now);
     bench.poll();
-    assert!(bench.answer(ticket, beat(ErrorCode::UnknownMemberId)).is_empty());
+    assert!(bench.answer(request_id, beat(ErrorCode::UnknownMemberId)).is_empty());
     bench.lose();
     assert!(bench.member.is_idle());
 }
@@ -137,8 +140,8 @@ fn subscribing_while_it_leaves_joins_afterwards() {
     bench.member.unsubscribe(bench.now);
     bench.poll();
     assert!(bench.subscribe(&["u"]).is_empty());
-    let (ticket, _) = leaving(&bench.revoke().1);
-    let actions = bench.answer(ticket, Answer::Leave(LeaveGroupResponse::default()));
+    let (request_id, _) = leaving(&bench.revoke().1);
+    let actions = bench.answer(request_id, GroupResponse::Leave(LeaveGroupResponse::default()));
     assert_eq!(joining(&actions).2.topics, ["u".into()]);
 }
 
@@ -149,8 +152,8 @@ fn who_does_not_give_up_what_it_leaves_has_lost_it() {
     let mut actions = bench.poll();
     while bench.elapsed() < ms(60_000) {
         if !actions.is_empty() {
-            let ticket = beating(&actions);
-            bench.answer(ticket, beat(ErrorCode::None));
+            let request_id = beating(&actions);
+            bench.answer(request_id, beat(ErrorCode::None));
         }
         actions = bench.next().1;
     }

@@ -2,7 +2,7 @@
 //! to and when its application does not poll, and comes back. The clock is the test's.
 
 use ottla_client::Kind;
-use ottla_client::consumer::group::{Action, Answer, Machine};
+use ottla_client::consumer::group::{Action, GroupResponse, MembershipManager};
 use ottla_protocol::ErrorCode;
 use ottla_protocol::messages::consumer_group_heartbeat::ConsumerGroupHeartbeatResponse;
 
@@ -29,16 +29,16 @@ fn every_refusal_of_a_heartbeat_is_a_transition() {
     }
     for code in [E::FencedMemberEpoch, E::UnknownMemberId] {
         let mut bench = member(&STATIC);
-        let id = bench.member.member().member_id;
+        let id = bench.member.group_metadata().member_id;
         let (_, actions) = hear(&mut bench, refused(code));
         assert!(actions.is_empty(), "the application has to let go first");
-        assert_eq!(bench.member.member().generation, -1);
+        assert_eq!(bench.member.group_metadata().generation, -1);
         let (gone, actions) = bench.lose();
         assert_eq!(gone, partitions(&["t-0", "t-1"]));
-        let (ticket, request) = beating(&actions);
+        let (request_id, request) = beating(&actions);
         assert_eq!((request.member_epoch, &*request.member_id), (0, &*id));
         assert_eq!(request.topic_partitions, Some(vec![]));
-        bench.answer(ticket, fine(7, Some(&[(1, &[0, 1])])));
+        bench.answer(request_id, fine(7, Some(&[(1, &[0, 1])])));
         learn(&mut bench);
         assert_eq!(bench.take_up().1, partitions(&["t-0", "t-1"]));
     }
@@ -83,24 +83,27 @@ fn every_refusal_of_a_heartbeat_is_a_transition() {
 fn every_refusal_of_a_commit_is_a_transition() {
     use ErrorCode as E;
     let mut bench = member(&[]);
-    let (_, delta) = beating(&bench.trouble(E::StaleMemberEpoch));
+    let (_, delta) = beating(&bench.report_error(E::StaleMemberEpoch));
     assert_eq!((delta.member_epoch, delta.topic_partitions), (1, None), "its answer brings the epoch");
 
     for code in [E::CoordinatorNotAvailable, E::NotCoordinator] {
-        assert_eq!(member(&[]).trouble(code), [Action::FindCoordinator]);
+        assert_eq!(member(&[]).report_error(code), [Action::FindCoordinator]);
     }
-    assert!(member(&[]).trouble(E::CoordinatorLoadInProgress).is_empty());
+    assert!(member(&[]).report_error(E::CoordinatorLoadInProgress).is_empty());
 
     for code in [E::FencedMemberEpoch, E::UnknownMemberId] {
         let mut bench = member(&[]);
-        let before = bench.member.member();
+        let before = bench.member.group_metadata();
         hear(&mut bench, fine(2, None));
-        assert!(bench.trouble_of(&before, code).is_empty() && bench.look().is_none(), "not of this epoch");
-        bench.trouble(code);
+        assert!(
+            bench.report_error_as(&before, code).is_empty() && bench.look().is_none(),
+            "not of this epoch"
+        );
+        bench.report_error(code);
         bench.lose();
     }
     let mut bench = member(&STATIC);
-    bench.trouble(E::FencedInstanceId);
+    bench.report_error(E::FencedInstanceId);
     bench.lose();
     assert_eq!(bench.failed().0.kind(), Kind::Fenced);
 }
@@ -113,8 +116,8 @@ fn a_coordinator_that_fences_all_the_time_is_not_asked_without_a_pause() {
         if actions.is_empty() {
             actions = bench.next().1;
         }
-        let (ticket, _) = beating(&actions);
-        actions = bench.answer(ticket, refused(ErrorCode::FencedMemberEpoch));
+        let (request_id, _) = beating(&actions);
+        actions = bench.answer(request_id, refused(ErrorCode::FencedMemberEpoch));
     }
     assert!(bench.elapsed() > ms(5_000), "{:?}", bench.elapsed());
 }
@@ -126,24 +129,24 @@ fn who_does_not_poll_leaves_and_comes_back_with_the_next_poll() {
         let mut beats = 0;
         let last = loop {
             let (_, actions) = bench.next();
-            let (ticket, request) = beating(&actions);
+            let (request_id, request) = beating(&actions);
             if request.member_epoch < 0 {
                 break request;
             }
             beats += 1;
-            bench.answer(ticket, fine(1, None));
+            bench.answer(request_id, fine(1, None));
         };
         assert_eq!((bench.elapsed(), beats, last.member_epoch), (ms(60_000), 11, epoch));
-        let why = bench.member.core().why_left.clone().expect("a reason");
+        let why = bench.member.core().leave_reason.clone().expect("a reason");
         assert!(why.contains("max.poll.interval.ms (60000 ms)"), "{why}");
         assert!(bench.after(600_000).is_empty());
         bench.polled();
         let (gone, actions) = bench.lose();
         assert_eq!(gone, partitions(&["t-0", "t-1"]));
-        let (ticket, request) = beating(&actions);
+        let (request_id, request) = beating(&actions);
         assert_eq!(request.member_epoch, 0);
-        bench.answer(ticket, fine(9, Some(&[])));
-        assert!(bench.member.core().why_left.is_none());
+        bench.answer(request_id, fine(9, Some(&[])));
+        assert!(bench.member.core().leave_reason.is_none());
     }
 }
 
@@ -156,10 +159,10 @@ fn leaving_waits_until_everything_is_given_up() {
         assert_eq!(hear(&mut bench, fine(1, None)).0.member_epoch, 1, "still alive");
         let (gone, actions) = bench.revoke();
         assert_eq!(gone, partitions(&["t-0", "t-1"]));
-        let (ticket, last) = beating(&actions);
+        let (request_id, last) = beating(&actions);
         assert_eq!((last.member_epoch, last.instance_id.is_some()), (epoch, epoch == -2));
-        assert!(bench.answer(ticket, fine(epoch, None)).is_empty());
-        assert!(bench.member.is_idle() && bench.member.next().is_none());
+        assert!(bench.answer(request_id, fine(epoch, None)).is_empty());
+        assert!(bench.member.is_idle() && bench.member.next_due().is_none());
     }
 }
 
@@ -174,33 +177,33 @@ fn who_leaves_takes_a_new_epoch_and_no_partitions() {
     // Another member has gone, and this one is to have all.
     hear(&mut bench, fine(2, Some(&[(1, &[0, 1, 2, 3])])));
     learn(&mut bench);
-    assert_eq!(bench.member.member().generation, 2, "for what the application commits");
+    assert_eq!(bench.member.group_metadata().generation, 2, "for what the application commits");
     assert_eq!(hear(&mut bench, fine(2, None)).0.member_epoch, 2);
     let (gone, actions) = bench.revoke();
     assert_eq!(gone, partitions(&["t-0", "t-1"]), "nothing new is taken up");
-    let (ticket, last) = beating(&actions);
+    let (request_id, last) = beating(&actions);
     assert_eq!(last.member_epoch, -1);
-    assert!(bench.answer(ticket, fine(-1, None)).is_empty());
+    assert!(bench.answer(request_id, fine(-1, None)).is_empty());
     assert!(bench.member.is_idle());
 
     // The goodbye is on its way: what comes late is nobody's.
     let mut bench = member(&[]);
-    let (ticket, _) = beating(&bench.next().1);
+    let (request_id, _) = beating(&bench.next().1);
     bench.member.unsubscribe(bench.now);
     bench.revoke();
-    bench.answer(ticket, fine(2, None));
-    assert_eq!(bench.member.member().generation, 1);
+    bench.answer(request_id, fine(2, None));
+    assert_eq!(bench.member.group_metadata().generation, 1);
 }
 
 #[test]
 fn leaving_now_waits_for_nobody_and_tries_again() {
     let mut bench = member(&[]);
     bench.member.leave(bench.now);
-    let (ticket, _) = beating(&bench.poll());
-    assert_eq!(bench.answer(ticket, refused(ErrorCode::NotCoordinator)), [Action::FindCoordinator]);
-    let (ticket, last) = beating(&bench.next().1);
+    let (request_id, _) = beating(&bench.poll());
+    assert_eq!(bench.answer(request_id, refused(ErrorCode::NotCoordinator)), [Action::FindCoordinator]);
+    let (request_id, last) = beating(&bench.next().1);
     assert_eq!(last.member_epoch, -1);
-    assert!(bench.answer(ticket, refused(ErrorCode::UnknownMemberId)).is_empty());
+    assert!(bench.answer(request_id, refused(ErrorCode::UnknownMemberId)).is_empty());
     assert!(bench.member.is_idle());
 
     let mut bench = self::bench(&[]);
@@ -222,18 +225,18 @@ fn a_member_that_is_thrown_out_while_it_leaves_has_lost_what_it_had() {
     bench.member.unsubscribe(bench.now);
     bench.poll();
     assert!(bench.subscribe(&["u"]).is_empty());
-    let (ticket, _) = beating(&bench.revoke().1);
-    let (_, request) = beating(&bench.answer(ticket, fine(-1, None)));
+    let (request_id, _) = beating(&bench.revoke().1);
+    let (_, request) = beating(&bench.answer(request_id, fine(-1, None)));
     assert_eq!(request.subscribed_topic_names, Some(vec!["u".to_owned()]), "it joins anew");
 }
 
 #[test]
 fn an_absurd_interval_is_no_storm() {
     let mut bench = bench(&[]);
-    let (ticket, _) = beating(&bench.subscribe(&["t"]));
-    let Answer::ConsumerHeartbeat(answer) = fine(1, Some(&[])) else { unreachable!() };
+    let (request_id, _) = beating(&bench.subscribe(&["t"]));
+    let GroupResponse::ConsumerHeartbeat(answer) = fine(1, Some(&[])) else { unreachable!() };
     let absurd = ConsumerGroupHeartbeatResponse { heartbeat_interval_ms: -5, ..answer };
-    bench.answer(ticket, Answer::ConsumerHeartbeat(absurd));
+    bench.answer(request_id, GroupResponse::ConsumerHeartbeat(absurd));
     bench.take_up();
     assert!(bench.next().0 >= ms(10));
 }
@@ -245,11 +248,11 @@ fn who_does_not_give_up_what_it_leaves_has_lost_it() {
     bench.poll();
     let last = loop {
         let (_, actions) = bench.next();
-        let (ticket, request) = beating(&actions);
+        let (request_id, request) = beating(&actions);
         if request.member_epoch < 0 {
             break request;
         }
-        bench.answer(ticket, fine(1, None));
+        bench.answer(request_id, fine(1, None));
     };
     assert_eq!((bench.elapsed(), last.member_epoch), (ms(60_000), -1), "others wait for it");
     assert_eq!(bench.lose().0, partitions(&["t-0", "t-1"]));

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use ottla_client::consumer::assignor::{
     Assignor, GroupAssignment, LastAssignment, MemberAssignment, MemberSubscription, Topics,
 };
-use ottla_client::consumer::group::{Change, Group, GroupSettings, Subscription};
+use ottla_client::consumer::group::{Group, GroupSettings, RebalanceEvent, Subscription};
 use ottla_client::metadata::Pattern;
 use ottla_client::{Kind, Result};
 use ottla_mock::{ApiLimit, Fault, GroupConfig, Match, MockCluster, MockConfig, Reaction, TopicSpec, When};
@@ -27,7 +27,7 @@ async fn members_share_the_partitions_and_take_over_from_those_who_leave() {
         let mut two = Member::join(&cluster, &[protocol]).await;
         settled(&mut [&mut one, &mut two], &[("t", 6)]).await;
         assert_eq!((one.owned.len(), two.owned.len(), one.lost), (3, 3, 0));
-        let me = one.group.member();
+        let me = one.group.group_metadata();
         assert!(cluster.members("g").iter().any(|member| *member.id == *me.member_id));
 
         // One gives everything up and leaves; it may come back.
@@ -53,14 +53,14 @@ async fn heartbeats_do_not_wait_for_the_application() {
             if protocol == CLASSIC { [protocol].into_iter().chain(quick).collect() } else { vec![protocol] };
         let mut one = Member::join(&cluster, &pairs).await;
         settled(&mut [&mut one], &[("t", 6)]).await;
-        let before = one.group.member();
+        let before = one.group.group_metadata();
         let started = Instant::now();
         let api = if protocol == CLASSIC { ApiKey::Heartbeat } else { ApiKey::ConsumerGroupHeartbeat };
         cluster.clear_requests();
         until(|| started.elapsed() > ms(5_500)).await;
         assert!(cluster.request_count(None, api) > 20, "{}", cluster.request_count(None, api));
-        assert_eq!(one.group.member(), before);
-        assert!(one.group.try_change().is_none(), "two sessions later it is still a member");
+        assert_eq!(one.group.group_metadata(), before);
+        assert!(one.group.try_next_event().is_none(), "two sessions later it is still a member");
     }
 }
 
@@ -111,7 +111,7 @@ async fn who_is_thrown_out_has_lost_its_partitions_and_joins_again() {
         let cluster = group_cluster(fast()).await;
         let mut one = Member::join(&cluster, &[protocol]).await;
         settled(&mut [&mut one], &[("t", 6)]).await;
-        cluster.expire_member("g", &one.group.member().member_id).expect("expired");
+        cluster.expire_member("g", &one.group.group_metadata().member_id).expect("expired");
         until(|| {
             one.poll();
             one.lost == 1
@@ -128,18 +128,18 @@ async fn who_does_not_poll_leaves_and_comes_back() {
         let mut one = Member::join(&cluster, &[protocol, ("max.poll.interval.ms", "2500")]).await;
         settled(&mut [&mut one], &[("t", 6)]).await;
         {
-            let _polling = one.group.polling();
+            let _polling = one.group.enter_poll();
             let started = Instant::now();
             until(|| started.elapsed() > ms(4_000)).await;
             assert_eq!(cluster.members("g").len(), 1, "who waits in a poll does poll");
         }
         until(|| cluster.members("g").is_empty()).await;
-        let why = one.group.why_left().expect("a reason");
+        let why = one.group.leave_reason().expect("a reason");
         assert!(why.contains("max.poll.interval.ms (2500 ms)"), "{why}");
         one.poll();
         assert_eq!((one.lost, one.owned.len()), (1, 0));
         settled(&mut [&mut one], &[("t", 6)]).await;
-        assert!(one.group.why_left().is_none());
+        assert!(one.group.leave_reason().is_none());
     }
 }
 
@@ -196,7 +196,7 @@ async fn brokers_without_the_protocol_are_told_apart_from_a_bad_network() {
     let error = one.failure().await;
     assert_eq!(error.code(), Some(ErrorCode::UnsupportedVersion));
     assert!(error.message().contains("set group.protocol=classic"), "{error}");
-    one.group.polled();
+    one.group.record_poll();
     assert!(one.failure().await.message().contains("set group.protocol=classic"), "each poll says so");
 }
 
@@ -207,7 +207,7 @@ async fn a_static_member_comes_back_to_its_partitions_without_a_rebalance() {
         let mut one = Member::join(&cluster, &[protocol, ("group.instance.id", "one")]).await;
         let mut two = Member::join(&cluster, &[protocol, ("group.instance.id", "two")]).await;
         settled(&mut [&mut one, &mut two], &[("t", 6)]).await;
-        let (had, keeps) = (one.owned.clone(), two.group.member());
+        let (had, keeps) = (one.owned.clone(), two.group.group_metadata());
         soon(one.group.leave(SOON)).await.expect("left");
         drop(one);
         let mut one = Member::join(&cluster, &[protocol, ("group.instance.id", "one")]).await;
@@ -217,7 +217,7 @@ async fn a_static_member_comes_back_to_its_partitions_without_a_rebalance() {
             one.owned == had
         })
         .await;
-        assert_eq!((two.group.member(), two.lost), (keeps, 0), "nobody else has noticed");
+        assert_eq!((two.group.group_metadata(), two.lost), (keeps, 0), "nobody else has noticed");
     }
 }
 
@@ -228,8 +228,8 @@ async fn a_second_member_of_the_same_instance_id_is_told() {
     settled(&mut [&mut one], &[("t", 6)]).await;
     let mut two = Member::join(&cluster, &[CLASSIC, ("group.instance.id", "i")]).await;
     settled(&mut [&mut two], &[("t", 6)]).await;
-    assert!(matches!(soon(one.group.change()).await, Change::Lost(_)));
-    one.group.acknowledge();
+    assert!(matches!(soon(one.group.next_event()).await, RebalanceEvent::Lost(_)));
+    one.group.complete_event();
     let error = one.failure().await;
     assert_eq!((error.kind(), error.code()), (Kind::Fenced, Some(ErrorCode::FencedInstanceId)));
 
@@ -237,7 +237,7 @@ async fn a_second_member_of_the_same_instance_id_is_told() {
     settled(&mut [&mut one], &[("t", 6)]).await;
     let two = Member::join(&cluster, &[CONSUMER, ("group.id", "h"), ("group.instance.id", "i")]).await;
     assert_eq!(two.failure().await.code(), Some(ErrorCode::UnreleasedInstanceId));
-    assert!(one.group.try_change().is_none(), "the first one stays");
+    assert!(one.group.try_next_event().is_none(), "the first one stays");
 }
 
 #[tokio::test(start_paused = true)]
@@ -253,7 +253,7 @@ async fn who_may_not_use_the_group_is_told_and_may_try_again() {
         let refused = cluster.inject(Fault::new(Match::api(api), refused));
         let mut one = Member::join(&cluster, &[protocol]).await;
         assert_eq!(one.failure().await.kind(), Kind::Authorization, "{api:?}");
-        one.group.polled();
+        one.group.record_poll();
         assert_eq!(one.failure().await.kind(), Kind::Authorization, "{api:?}");
         cluster.remove_fault(refused);
         settled(&mut [&mut one], &[("t", 6)]).await;
@@ -298,7 +298,7 @@ async fn an_assignor_of_the_applications_own_is_asked_and_told() {
     let winner = Arc::new(Winner::default());
     let mut one = with_winner(&cluster, &winner, &[("group.id", "g")]).await;
     settled(&mut [&mut one], &[("t", 6)]).await;
-    until(|| winner.told.lock().last() == Some(&(6, one.group.member().generation))).await;
+    until(|| winner.told.lock().last() == Some(&(6, one.group.group_metadata().generation))).await;
 }
 
 async fn with_winner(cluster: &MockCluster, winner: &Arc<Winner>, pairs: &[(&str, &str)]) -> Member {
@@ -322,12 +322,13 @@ async fn a_static_leader_that_comes_back_assigns_nothing() {
         let winner = Arc::new(Winner::default());
         let mut one = with_winner(&cluster, &winner, &pairs).await;
         settled(&mut [&mut one], &[("t", 6)]).await;
-        let (generation, asked) = (one.group.member().generation, winner.asked.load(Ordering::Relaxed));
+        let (generation, asked) =
+            (one.group.group_metadata().generation, winner.asked.load(Ordering::Relaxed));
         soon(one.group.leave(SOON)).await.expect("silent");
         drop(one);
         let mut one = with_winner(&cluster, &winner, &pairs).await;
         settled(&mut [&mut one], &[("t", 6)]).await;
-        assert_eq!(one.group.member().generation, generation, "version {version}");
+        assert_eq!(one.group.group_metadata().generation, generation, "version {version}");
         assert_eq!(winner.asked.load(Ordering::Relaxed), asked, "version {version}");
     }
 }
@@ -337,13 +338,16 @@ async fn a_change_is_not_lost_with_the_future_that_waited_for_it() {
     let cluster = group_cluster(fast()).await;
     let one = Member::join(&cluster, &[CLASSIC]).await;
     for _ in 0..3 {
-        let waited = tokio::time::timeout(ms(1), one.group.change()).await;
+        let waited = tokio::time::timeout(ms(1), one.group.next_event()).await;
         drop(waited);
     }
-    assert!(matches!(soon(one.group.change()).await, Change::Assign { .. }));
-    assert!(matches!(soon(one.group.change()).await, Change::Assign { .. }), "until it is acknowledged");
-    one.group.acknowledge();
-    assert!(one.group.try_change().is_none());
+    assert!(matches!(soon(one.group.next_event()).await, RebalanceEvent::Assign { .. }));
+    assert!(
+        matches!(soon(one.group.next_event()).await, RebalanceEvent::Assign { .. }),
+        "until it is acknowledged"
+    );
+    one.group.complete_event();
+    assert!(one.group.try_next_event().is_none());
 }
 
 /// A broker works off one request of a connection at a time.
@@ -372,12 +376,12 @@ async fn a_topic_that_may_not_be_read_is_told_to_who_has_named_it() {
             cluster.inject(Fault::new(refused, Reaction::Error(ErrorCode::TopicAuthorizationFailed)));
         let mut one = Member::join(&cluster, &[protocol]).await;
         let error = loop {
-            match soon(one.group.change()).await {
-                Change::Failed(error) => break error,
+            match soon(one.group.next_event()).await {
+                RebalanceEvent::Failed(error) => break error,
                 other => one.apply(other),
             }
         };
-        one.group.acknowledge();
+        one.group.complete_event();
         assert_eq!(error.kind(), Kind::Authorization);
         assert_eq!(error.context().topic.as_deref(), Some("t"));
         cluster.remove_fault(refused);

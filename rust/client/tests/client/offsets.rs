@@ -6,8 +6,8 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use crate::support::*;
-use ottla_client::consumer::Member;
-use ottla_client::consumer::offsets::{self, Committed};
+use ottla_client::consumer::ConsumerGroupMetadata;
+use ottla_client::consumer::offsets::{self, CommittedOffset};
 use ottla_client::metadata::Want;
 use ottla_client::{Client, CoordinatorKind, Error, IfMissing, Kind, TopicPartition};
 use ottla_mock::{ApiLimit, Fault, Match, MockCluster, MockConfig, Reaction, TopicSpec, When};
@@ -22,19 +22,24 @@ const COMMIT: ApiKey = ApiKey::OffsetCommit;
 const FETCH: ApiKey = ApiKey::OffsetFetch;
 
 type Outcomes = HashMap<TopicPartition, Result<(), Error>>;
-type Found = HashMap<TopicPartition, Option<Committed>>;
+type Found = HashMap<TopicPartition, Option<CommittedOffset>>;
 
 fn tp(partition: i32) -> TopicPartition {
     ("t".into(), partition)
 }
 
-fn at(offset: i64) -> Committed {
-    Committed { offset, leader_epoch: Some(3), metadata: "here".to_owned(), ..Committed::default() }
+fn at(offset: i64) -> CommittedOffset {
+    CommittedOffset {
+        offset,
+        leader_epoch: Some(3),
+        metadata: "here".to_owned(),
+        ..CommittedOffset::default()
+    }
 }
 
 async fn commit_of(client: &Client, offsets: &[(i32, i64)], timeout: Duration) -> Result<Outcomes, Error> {
     let offsets = offsets.iter().map(|(partition, offset)| (tp(*partition), at(*offset))).collect();
-    soon(offsets::commit(client, &Member::none("g"), offsets, timeout)).await
+    soon(offsets::commit(client, &ConsumerGroupMetadata::without_member("g"), offsets, timeout)).await
 }
 
 async fn commit(client: &Client, offset: i64) -> Result<(), Error> {
@@ -43,10 +48,17 @@ async fn commit(client: &Client, offset: i64) -> Result<(), Error> {
 
 async fn fetch_of(client: &Client, partitions: &[i32], timeout: Duration) -> Result<Found, Error> {
     let partitions = partitions.iter().map(|partition| tp(*partition)).collect();
-    soon(offsets::committed(client, &Member::none("g"), Some(partitions), true, timeout)).await
+    soon(offsets::committed(
+        client,
+        &ConsumerGroupMetadata::without_member("g"),
+        Some(partitions),
+        true,
+        timeout,
+    ))
+    .await
 }
 
-async fn fetch(client: &Client) -> Result<Option<Committed>, Error> {
+async fn fetch(client: &Client) -> Result<Option<CommittedOffset>, Error> {
     Ok(fetch_of(client, &[0], SOON).await?.remove(&tp(0)).expect("an answer"))
 }
 
@@ -75,11 +87,14 @@ async fn every_version_commits_and_fetches() {
         assert_eq!(outcomes.len(), 2);
         assert!(outcomes.values().all(Result::is_ok), "{outcomes:?}");
         let epoch = (version >= 6).then_some(3);
-        let kept = |offset| Some(Committed { leader_epoch: epoch, ..at(offset) });
+        let kept = |offset| Some(CommittedOffset { leader_epoch: epoch, ..at(offset) });
         let found = fetch_of(&client, &[0, 1, 2], SOON).await.expect("offsets");
         let expected = [(tp(0), kept(5)), (tp(1), None), (tp(2), kept(0))];
         assert_eq!(found, expected.clone().into(), "version {version}");
-        let all = soon(offsets::committed(&client, &Member::none("g"), None, false, SOON)).await.unwrap();
+        let all =
+            soon(offsets::committed(&client, &ConsumerGroupMetadata::without_member("g"), None, false, SOON))
+                .await
+                .unwrap();
         assert_eq!(all, expected.into_iter().filter(|(_, found)| found.is_some()).collect());
         let used = |api| cluster.requests().iter().rfind(|seen| seen.api == Some(api)).unwrap().version;
         // An answer about all that there is would not tell the names of topics from version 10 on.
@@ -107,7 +122,9 @@ async fn each_partition_has_an_outcome_of_its_own() {
     cluster.inject(Fault::once(denied, Reaction::Error(ErrorCode::TopicAuthorizationFailed)));
     let mut offsets: HashMap<_, _> = (0..3).map(|partition| (tp(partition), at(1))).collect();
     offsets.get_mut(&tp(2)).unwrap().metadata = "x".repeat(10_000);
-    let outcomes = soon(offsets::commit(&client, &Member::none("g"), offsets, SOON)).await.unwrap();
+    let outcomes = soon(offsets::commit(&client, &ConsumerGroupMetadata::without_member("g"), offsets, SOON))
+        .await
+        .unwrap();
     assert!(outcomes[&tp(0)].is_ok());
     let denied = outcomes[&tp(1)].clone().unwrap_err();
     assert_eq!((denied.kind(), denied.context().partition), (Kind::Authorization, Some(1)), "{denied}");
@@ -190,7 +207,7 @@ async fn what_is_about_the_member_comes_at_once() {
     }
     cluster.inject(times(1, COMMIT, E::UnknownMemberId));
     let error = commit(&client, 9).await.unwrap_err();
-    assert!(error.message().contains("only these may commit"), "{error}");
+    assert!(error.message().contains("only they may commit"), "{error}");
 }
 
 /// Deletes the topic and makes it again.
@@ -214,7 +231,7 @@ async fn an_offset_of_a_topic_that_is_gone_is_not_stored_for_one_of_the_same_nam
         make_again(&cluster);
         let error = commit(&client, 7).await.expect_err("another topic");
         assert_eq!(error.code(), Some(ErrorCode::UnknownTopicId), "{error}");
-        assert!(error.to_string().contains("deleted and made again"), "{error}");
+        assert!(error.to_string().contains("deleted and recreated"), "{error}");
         assert_eq!((stored(&cluster), cluster.request_count(None, COMMIT)), (None, 1));
         // The client knows the new one by now.
         commit(&client, 1).await.expect("committed");
@@ -249,9 +266,11 @@ async fn offsets_of_two_topics_of_one_name_are_told_apart() {
     soon(client.refresh(generation, Want::Topics(&["t".into()]))).await.expect("metadata");
     // One partition was read before, the other one since.
     let new = cluster.topic("t").unwrap().id;
-    let of = |topic_id| Committed { topic_id, ..at(7) };
+    let of = |topic_id| CommittedOffset { topic_id, ..at(7) };
     let offsets = HashMap::from([(tp(0), of(old)), (tp(1), of(new))]);
-    let outcomes = soon(offsets::commit(&client, &Member::none("g"), offsets, SOON)).await.unwrap();
+    let outcomes = soon(offsets::commit(&client, &ConsumerGroupMetadata::without_member("g"), offsets, SOON))
+        .await
+        .unwrap();
     assert_eq!(outcomes[&tp(0)].clone().unwrap_err().code(), Some(ErrorCode::UnknownTopicId));
     assert!(outcomes[&tp(1)].is_ok(), "{outcomes:?}");
     assert_eq!(stored(&cluster), None);
@@ -282,7 +301,7 @@ async fn an_offset_in_a_transaction_is_waited_for() {
     let client = knowing(&cluster).await;
     commit(&client, 1).await.unwrap();
     cluster.set_offset_pending("g", "t", 0, true);
-    let nobody = Member::none("g");
+    let nobody = ConsumerGroupMetadata::without_member("g");
     let unstable = offsets::committed(&client, &nobody, Some(vec![tp(0)]), false, SOON);
     assert_eq!(soon(unstable).await.unwrap()[&tp(0)], Some(at(1)), "nobody wants it stable");
     let error = fetch_of(&client, &[0], ms(100)).await.unwrap_err();

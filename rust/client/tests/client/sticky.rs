@@ -8,14 +8,14 @@ use std::sync::Arc;
 use crate::support::assignments::{Row, rows};
 use ottla_client::TopicPartition;
 use ottla_client::consumer::assignor::{
-    GroupAssignment, LastAssignment, MemberSubscription, Subscriptions, TopicInfo, Topics, decode_assignment,
-    named, plan,
+    GroupAssignment, LastAssignment, MemberSubscription, PartitionInfo, Subscriptions, Topics, by_name,
+    decode_assignment, plan,
 };
 
 type Given = BTreeMap<Arc<str>, Vec<TopicPartition>>;
 
 fn assign(name: &str, topics: &Topics, members: &[MemberSubscription]) -> Given {
-    let given: GroupAssignment = named(name).unwrap().assign(topics, members).unwrap();
+    let given: GroupAssignment = by_name(name).unwrap().assign(topics, members).unwrap();
     given.into_iter().map(|(id, given)| (id, given.partitions)).collect()
 }
 
@@ -42,7 +42,7 @@ fn previous(user_data: &[u8]) -> LastAssignment {
 
 #[test]
 fn user_data_is_javas() {
-    let (sticky, cooperative) = (named("sticky").unwrap(), named("cooperative-sticky").unwrap());
+    let (sticky, cooperative) = (by_name("sticky").unwrap(), by_name("cooperative-sticky").unwrap());
     let (mut same_bytes, mut all) = (0, 0);
     for row in rows() {
         for member in &row.members {
@@ -159,8 +159,8 @@ fn divisions_are_as_even_as_javas_and_move_less() {
     assert!(alike_rows > 50, "{alike_rows}");
 }
 
-fn infos(partitions: i32) -> Vec<TopicInfo> {
-    (0..partitions).map(|partition| TopicInfo { partition, racks: Vec::new() }).collect()
+fn infos(partitions: i32) -> Vec<PartitionInfo> {
+    (0..partitions).map(|partition| PartitionInfo { partition, racks: Vec::new() }).collect()
 }
 
 fn member(id: usize, topics: &[Arc<str>], owned: Vec<TopicPartition>) -> MemberSubscription {
@@ -273,7 +273,7 @@ fn user_data_without_a_generation_is_understood() {
 /// ever has two readers, and when members have let go of what they were asked for, all is read.
 #[test]
 fn a_cooperative_group_settles_in_two_rounds() {
-    let assignor = named("cooperative-sticky").unwrap();
+    let assignor = by_name("cooperative-sticky").unwrap();
     for seed in 0..60 {
         let mut random = fastrand::Rng::with_seed(seed);
         let names: Vec<Arc<str>> = (0..3).map(|at| format!("t{at}").into()).collect();

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use ottla_client::consumer::group::{Change, Group, GroupSettings, Subscription};
+use ottla_client::consumer::group::{Group, GroupSettings, RebalanceEvent, Subscription};
 use ottla_client::{Error, TopicPartition};
 use ottla_mock::{GroupConfig, MockCluster, MockConfig, TopicSpec};
 
@@ -52,40 +52,40 @@ impl Member {
     }
 
     /// Does one change, as an application would.
-    pub(crate) fn apply(&mut self, change: Change) {
+    pub(crate) fn apply(&mut self, change: RebalanceEvent) {
         match change {
-            Change::Revoke(gone) => {
+            RebalanceEvent::Revoke(gone) => {
                 for partition in &gone {
                     assert!(self.owned.remove(partition), "{partition:?} was not its own");
                 }
             }
-            Change::Lost(gone) => {
+            RebalanceEvent::Lost(gone) => {
                 self.lost += 1;
                 for partition in &gone {
                     assert!(self.owned.remove(partition), "{partition:?} was not its own");
                 }
             }
-            Change::Assign { added, all } => {
+            RebalanceEvent::Assign { added, all } => {
                 self.owned.extend(added);
                 assert_eq!(self.owned, all.into_iter().collect());
             }
-            Change::Failed(error) => panic!("{error}"),
+            RebalanceEvent::Failed(error) => panic!("{error}"),
         }
-        self.group.acknowledge();
+        self.group.complete_event();
     }
 
     pub(crate) fn poll(&mut self) {
         let group = &self.group;
-        group.polled();
-        while let Some(change) = self.group.try_change() {
+        group.record_poll();
+        while let Some(change) = self.group.try_next_event() {
             self.apply(change);
         }
     }
 
     pub(crate) async fn failure(&self) -> Error {
-        match soon(self.group.change()).await {
-            Change::Failed(error) => {
-                self.group.acknowledge();
+        match soon(self.group.next_event()).await {
+            RebalanceEvent::Failed(error) => {
+                self.group.complete_event();
                 error
             }
             other => panic!("it has not failed: {other:?}"),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use ottla_client::TopicPartition;
 use ottla_client::consumer::assignor::{
-    MemberSubscription, TopicInfo, Topics, decode_assignment, decode_subscription,
+    MemberSubscription, PartitionInfo, Topics, decode_assignment, decode_subscription,
 };
 
 /// One assignment.
@@ -39,7 +39,7 @@ fn row(line: &str) -> Row {
     let row: serde_json::Value = serde_json::from_str(line).unwrap();
     let topic = |(name, partitions): (&String, &serde_json::Value)| {
         let infos = (0..).zip(partitions.as_array().unwrap());
-        let infos = infos.map(|(partition, replicas)| TopicInfo { partition, racks: racks(replicas) });
+        let infos = infos.map(|(partition, replicas)| PartitionInfo { partition, racks: racks(replicas) });
         (name.as_str().into(), infos.collect())
     };
     let sent = row["members"].as_array().unwrap();

@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
-use ottla_client::consumer::Member;
-use ottla_client::consumer::group::{Action, Answer, Ask, Change, GroupSettings, Machine, Topics};
+use ottla_client::consumer::ConsumerGroupMetadata;
+use ottla_client::consumer::group::{
+    Action, GroupRequest, GroupResponse, GroupSettings, MembershipManager, RebalanceEvent, SubscribedTopics,
+};
 use ottla_client::environment::{Environment, System};
 use ottla_client::metadata::Snapshot;
 use ottla_client::{Error, Kind, TopicPartition};
@@ -17,7 +19,7 @@ use tokio::time::{Duration, Instant};
 use crate::support::{config, ms};
 
 /// A member and its clock.
-pub(crate) struct Bench<M: Machine> {
+pub(crate) struct Bench<M: MembershipManager> {
     pub(crate) member: M,
     pub(crate) now: Instant,
     start: Instant,
@@ -36,7 +38,7 @@ pub(crate) fn settings(pairs: &[(&str, &str)]) -> GroupSettings {
     GroupSettings::try_from(&config("localhost:1", &all)).expect("settings")
 }
 
-impl<M: Machine> Bench<M> {
+impl<M: MembershipManager> Bench<M> {
     pub(crate) fn of(member: M, now: Instant) -> Self {
         Self { member, now, start: now }
     }
@@ -59,51 +61,55 @@ impl<M: Machine> Bench<M> {
 
     /// Goes to when the member wants to be polled next, and says how long that took.
     pub(crate) fn next(&mut self) -> (Duration, Vec<Action>) {
-        let next = self.member.next().expect("something is due").max(self.now);
+        let next = self.member.next_due().expect("something is due").max(self.now);
         let waited = next - self.now;
         self.now = next;
         (waited, self.poll())
     }
 
-    pub(crate) fn answer(&mut self, ticket: u64, answer: Answer) -> Vec<Action> {
-        self.member.process(self.now, ticket, answer);
+    pub(crate) fn answer(&mut self, request_id: u64, answer: GroupResponse) -> Vec<Action> {
+        self.member.process_response(self.now, request_id, answer);
         self.poll()
     }
 
     /// The connection was lost.
-    pub(crate) fn lost(&mut self, ticket: u64) -> Vec<Action> {
-        self.answer(ticket, Answer::Failed(Error::new(Kind::Connection, "connection lost")))
+    pub(crate) fn lost(&mut self, request_id: u64) -> Vec<Action> {
+        self.answer(request_id, GroupResponse::Failed(Error::new(Kind::Connection, "connection lost")))
     }
 
     /// What lies on the application's desk.
-    pub(crate) fn look(&mut self) -> Option<Change> {
-        self.member.core().desk.take()
+    pub(crate) fn look(&mut self) -> Option<RebalanceEvent> {
+        self.member.core().events.start_next()
     }
 
-    pub(crate) fn acknowledge(&mut self) -> Vec<Action> {
-        self.member.acknowledge(self.now);
+    pub(crate) fn complete_event(&mut self) -> Vec<Action> {
+        self.member.complete_event(self.now);
         self.poll()
     }
 
     pub(crate) fn polled(&mut self) -> Vec<Action> {
-        self.member.polled(self.now);
+        self.member.on_poll(self.now);
         self.poll()
     }
 
-    pub(crate) fn trouble(&mut self, code: ErrorCode) -> Vec<Action> {
-        let me = self.member.member();
-        self.trouble_of(&me, code)
+    pub(crate) fn report_error(&mut self, code: ErrorCode) -> Vec<Action> {
+        let me = self.member.group_metadata();
+        self.report_error_as(&me, code)
     }
 
-    pub(crate) fn trouble_of(&mut self, sent_as: &Member, code: ErrorCode) -> Vec<Action> {
-        self.member.trouble(self.now, sent_as, code);
+    pub(crate) fn report_error_as(
+        &mut self,
+        sent_as: &ConsumerGroupMetadata,
+        code: ErrorCode,
+    ) -> Vec<Action> {
+        self.member.report_error(self.now, sent_as, code);
         self.poll()
     }
 
     /// Takes what is revoked, and gives it up.
     pub(crate) fn revoke(&mut self) -> (Vec<TopicPartition>, Vec<Action>) {
         match self.look() {
-            Some(Change::Revoke(gone)) => (gone, self.acknowledge()),
+            Some(RebalanceEvent::Revoke(gone)) => (gone, self.complete_event()),
             other => panic!("nothing is revoked: {other:?}"),
         }
     }
@@ -111,7 +117,7 @@ impl<M: Machine> Bench<M> {
     /// Takes what is lost, and lets go of it.
     pub(crate) fn lose(&mut self) -> (Vec<TopicPartition>, Vec<Action>) {
         match self.look() {
-            Some(Change::Lost(gone)) => (gone, self.acknowledge()),
+            Some(RebalanceEvent::Lost(gone)) => (gone, self.complete_event()),
             other => panic!("nothing is lost: {other:?}"),
         }
     }
@@ -119,7 +125,7 @@ impl<M: Machine> Bench<M> {
     /// Takes up what is assigned: what is new, and all.
     pub(crate) fn take_up(&mut self) -> (Vec<TopicPartition>, Vec<TopicPartition>, Vec<Action>) {
         match self.look() {
-            Some(Change::Assign { added, all }) => (added, all, self.acknowledge()),
+            Some(RebalanceEvent::Assign { added, all }) => (added, all, self.complete_event()),
             other => panic!("nothing is assigned: {other:?}"),
         }
     }
@@ -127,7 +133,7 @@ impl<M: Machine> Bench<M> {
     /// Takes note of a failure.
     pub(crate) fn failed(&mut self) -> (Error, Vec<Action>) {
         match self.look() {
-            Some(Change::Failed(error)) => (error, self.acknowledge()),
+            Some(RebalanceEvent::Failed(error)) => (error, self.complete_event()),
             other => panic!("nothing has failed: {other:?}"),
         }
     }
@@ -139,9 +145,9 @@ impl<M: Machine> Bench<M> {
 }
 
 /// The one request among the actions.
-pub(crate) fn sent(actions: &[Action]) -> (u64, Ask) {
+pub(crate) fn sent(actions: &[Action]) -> (u64, GroupRequest) {
     let mut sent = actions.iter().filter_map(|action| match action {
-        Action::Send { ticket, ask } => Some((*ticket, (**ask).clone())),
+        Action::Send { request_id, request } => Some((*request_id, (**request).clone())),
         _ => None,
     });
     let first = sent.next().unwrap_or_else(|| panic!("a request among {actions:?}"));
@@ -162,8 +168,8 @@ pub(crate) fn partitions(names: &[&str]) -> Vec<TopicPartition> {
     names.iter().map(one).collect()
 }
 
-pub(crate) fn names(topics: &[&str]) -> Topics {
-    Topics { names: topics.iter().map(|topic| (*topic).into()).collect(), regex: None }
+pub(crate) fn names(topics: &[&str]) -> SubscribedTopics {
+    SubscribedTopics { names: topics.iter().map(|topic| (*topic).into()).collect(), regex: None }
 }
 
 /// An id that tells topics apart.

@@ -1,6 +1,6 @@
 //! A consumer of the topic `t`, and the partitions and offsets that it reads.
 
-use ottla_client::consumer::{Consumer, Polled};
+use ottla_client::consumer::{Consumer, PollOutcome};
 use ottla_client::{Error, TopicPartition};
 use ottla_mock::MockCluster;
 use tokio::time::{Duration, Instant};
@@ -28,10 +28,10 @@ pub(crate) async fn consumer(cluster: &MockCluster, partitions: &[i32], pairs: &
 /// The partitions and offsets of what one poll hands out.
 pub(crate) async fn poll(consumer: &Consumer, most: usize, wait: Duration) -> Result<Vec<(i32, i64)>, Error> {
     let mut rows = Vec::new();
-    if let Polled::Ready = consumer.poll(Instant::now() + wait).await? {
+    if let PollOutcome::Ready = consumer.poll(Instant::now() + wait).await? {
         for set in consumer.take_records(most) {
             rows.extend(set.entries.iter().map(|entry| (set.partition.1, entry.offset)));
-            consumer.handed_out(&set.partition, set.version(), set.next, set.leader_epoch);
+            consumer.mark_delivered(&set.partition, set.version(), set.next, set.leader_epoch);
         }
     }
     Ok(rows)
