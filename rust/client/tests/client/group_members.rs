@@ -1,5 +1,5 @@
-//! Proves: members of both protocols find their coordinator, share a group's partitions, keep alive
-//! beside a slow application, and come back after coordinators that move and sessions that end.
+//! Proves: members of both protocols find their coordinator, share a group's partitions, stay alive while
+//! their application is slow, and return after coordinators move and sessions expire.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -19,26 +19,26 @@ use crate::support::application::*;
 use crate::support::*;
 
 #[tokio::test(start_paused = true)]
-async fn members_share_the_partitions_and_take_over_from_those_who_leave() {
+async fn members_share_the_partitions_and_take_over_from_leavers() {
     for protocol in [CLASSIC, COOPERATIVE, CONSUMER] {
-        let cluster = group_cluster(fast()).await;
-        let mut one = Member::join(&cluster, &[protocol]).await;
-        settled(&mut [&mut one], &[("t", 6)]).await;
-        let mut two = Member::join(&cluster, &[protocol]).await;
-        settled(&mut [&mut one, &mut two], &[("t", 6)]).await;
+        let cluster = group_cluster(fast_heartbeats()).await;
+        let mut one = TestMember::join(&cluster, &[protocol]).await;
+        await_assignment(&mut [&mut one], &[("t", 6)]).await;
+        let mut two = TestMember::join(&cluster, &[protocol]).await;
+        await_assignment(&mut [&mut one, &mut two], &[("t", 6)]).await;
         assert_eq!((one.owned.len(), two.owned.len(), one.lost), (3, 3, 0));
         let me = one.group.group_metadata();
         assert!(cluster.members("g").iter().any(|member| *member.id == *me.member_id));
 
-        // One gives everything up and leaves; it may come back.
+        // One revokes everything and leaves; it may return.
         one.group.unsubscribe();
         one.poll();
-        assert!(one.owned.is_empty(), "at once: who closes does not wait for it");
+        assert!(one.owned.is_empty(), "at once: closing does not wait for the application");
         soon(one.group.leave(SOON)).await.expect("told");
         assert_eq!(cluster.members("g").len(), 1);
-        settled(&mut [&mut two], &[("t", 6)]).await;
+        await_assignment(&mut [&mut two], &[("t", 6)]).await;
         one.group.subscribe(subscription(&["t"])).expect("subscribed");
-        settled(&mut [&mut one, &mut two], &[("t", 6)]).await;
+        await_assignment(&mut [&mut one, &mut two], &[("t", 6)]).await;
         assert_eq!((one.lost, two.lost), (0, 0));
     }
 }
@@ -46,13 +46,13 @@ async fn members_share_the_partitions_and_take_over_from_those_who_leave() {
 #[tokio::test(start_paused = true)]
 async fn heartbeats_do_not_wait_for_the_application() {
     for protocol in [CLASSIC, CONSUMER] {
-        let groups = GroupConfig { consumer_session_timeout: ms(2_500), ..fast() };
+        let groups = GroupConfig { consumer_session_timeout: ms(2_500), ..fast_heartbeats() };
         let cluster = group_cluster(groups).await;
         let quick = [("session.timeout.ms", "2500"), ("heartbeat.interval.ms", "50")];
         let pairs: Vec<_> =
             if protocol == CLASSIC { [protocol].into_iter().chain(quick).collect() } else { vec![protocol] };
-        let mut one = Member::join(&cluster, &pairs).await;
-        settled(&mut [&mut one], &[("t", 6)]).await;
+        let mut one = TestMember::join(&cluster, &pairs).await;
+        await_assignment(&mut [&mut one], &[("t", 6)]).await;
         let before = one.group.group_metadata();
         let started = Instant::now();
         let api = if protocol == CLASSIC { ApiKey::Heartbeat } else { ApiKey::ConsumerGroupHeartbeat };
@@ -65,18 +65,18 @@ async fn heartbeats_do_not_wait_for_the_application() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_coordinator_that_moves_or_ends_its_connections_costs_nothing() {
+async fn a_moving_or_disconnecting_coordinator_revokes_nothing() {
     for protocol in [CLASSIC, CONSUMER] {
-        let cluster = group_cluster(fast()).await;
-        let mut one = Member::join(&cluster, &[protocol]).await;
-        let mut two = Member::join(&cluster, &[protocol]).await;
-        settled(&mut [&mut one, &mut two], &[("t", 6)]).await;
+        let cluster = group_cluster(fast_heartbeats()).await;
+        let mut one = TestMember::join(&cluster, &[protocol]).await;
+        let mut two = TestMember::join(&cluster, &[protocol]).await;
+        await_assignment(&mut [&mut one, &mut two], &[("t", 6)]).await;
         let at = cluster.coordinator("g");
         let to = (1..=3).find(|broker| Some(*broker) != at).expect("another broker");
         let looks = cluster.request_count(None, ApiKey::FindCoordinator);
         cluster.move_coordinator("g", to).expect("moved");
         until(|| cluster.request_count(None, ApiKey::FindCoordinator) > looks).await;
-        settled(&mut [&mut one, &mut two], &[("t", 6)]).await;
+        await_assignment(&mut [&mut one, &mut two], &[("t", 6)]).await;
         let api = if protocol == CLASSIC { ApiKey::Heartbeat } else { ApiKey::ConsumerGroupHeartbeat };
         let lost = Fault {
             times: Some(4),
@@ -86,101 +86,101 @@ async fn a_coordinator_that_moves_or_ends_its_connections_costs_nothing() {
         until(|| cluster.fault_hits(lost) == 4).await;
         let beats = cluster.request_count(Some(to), api);
         until(|| cluster.request_count(Some(to), api) > beats + 4).await;
-        settled(&mut [&mut one, &mut two], &[("t", 6)]).await;
+        await_assignment(&mut [&mut one, &mut two], &[("t", 6)]).await;
         assert_eq!((one.lost, two.lost), (0, 0));
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_coordinator_that_is_loading_is_waited_for() {
+async fn a_loading_coordinator_is_awaited() {
     for protocol in [CLASSIC, CONSUMER] {
-        let cluster = group_cluster(fast()).await;
+        let cluster = group_cluster(fast_heartbeats()).await;
         let api = if protocol == CLASSIC { ApiKey::JoinGroup } else { ApiKey::ConsumerGroupHeartbeat };
         let loading = Reaction::Error(ErrorCode::CoordinatorLoadInProgress);
         let loading = cluster.inject(Fault { times: Some(5), ..Fault::new(Match::api(api), loading) });
-        let mut one = Member::join(&cluster, &[protocol]).await;
-        settled(&mut [&mut one], &[("t", 6)]).await;
+        let mut one = TestMember::join(&cluster, &[protocol]).await;
+        await_assignment(&mut [&mut one], &[("t", 6)]).await;
         assert_eq!(cluster.fault_hits(loading), 5);
-        assert_eq!(cluster.request_count(None, ApiKey::FindCoordinator), 1, "it looks for nobody else");
+        assert_eq!(cluster.request_count(None, ApiKey::FindCoordinator), 1, "the coordinator is known");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_is_thrown_out_has_lost_its_partitions_and_joins_again() {
+async fn a_removed_member_loses_its_partitions_and_rejoins() {
     for protocol in [CLASSIC, CONSUMER] {
-        let cluster = group_cluster(fast()).await;
-        let mut one = Member::join(&cluster, &[protocol]).await;
-        settled(&mut [&mut one], &[("t", 6)]).await;
+        let cluster = group_cluster(fast_heartbeats()).await;
+        let mut one = TestMember::join(&cluster, &[protocol]).await;
+        await_assignment(&mut [&mut one], &[("t", 6)]).await;
         cluster.expire_member("g", &one.group.group_metadata().member_id).expect("expired");
         until(|| {
             one.poll();
             one.lost == 1
         })
         .await;
-        settled(&mut [&mut one], &[("t", 6)]).await;
+        await_assignment(&mut [&mut one], &[("t", 6)]).await;
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_does_not_poll_leaves_and_comes_back() {
+async fn a_member_leaves_after_the_poll_timeout_and_rejoins() {
     for protocol in [CLASSIC, CONSUMER] {
-        let cluster = group_cluster(fast()).await;
-        let mut one = Member::join(&cluster, &[protocol, ("max.poll.interval.ms", "2500")]).await;
-        settled(&mut [&mut one], &[("t", 6)]).await;
+        let cluster = group_cluster(fast_heartbeats()).await;
+        let mut one = TestMember::join(&cluster, &[protocol, ("max.poll.interval.ms", "2500")]).await;
+        await_assignment(&mut [&mut one], &[("t", 6)]).await;
         {
             let _polling = one.group.enter_poll();
             let started = Instant::now();
             until(|| started.elapsed() > ms(4_000)).await;
-            assert_eq!(cluster.members("g").len(), 1, "who waits in a poll does poll");
+            assert_eq!(cluster.members("g").len(), 1, "waiting in a poll counts as polling");
         }
         until(|| cluster.members("g").is_empty()).await;
-        let why = one.group.leave_reason().expect("a reason");
-        assert!(why.contains("max.poll.interval.ms (2500 ms)"), "{why}");
+        let reason = one.group.leave_reason().expect("a reason");
+        assert!(reason.contains("max.poll.interval.ms (2500 ms)"), "{reason}");
         one.poll();
         assert_eq!((one.lost, one.owned.len()), (1, 0));
-        settled(&mut [&mut one], &[("t", 6)]).await;
+        await_assignment(&mut [&mut one], &[("t", 6)]).await;
         assert!(one.group.leave_reason().is_none());
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn topics_and_partitions_that_come_later_are_taken_up() {
+async fn topics_and_partitions_created_later_are_assigned() {
     for protocol in [CLASSIC, CONSUMER] {
-        let config = MockConfig { groups: fast(), auto_create_topics: false, ..in_memory() };
+        let config = MockConfig { groups: fast_heartbeats(), auto_create_topics: false, ..in_memory() };
         let cluster = MockCluster::start(config).await.expect("a cluster");
-        let mut one = Member::join(&cluster, &[protocol]).await;
+        let mut one = TestMember::join(&cluster, &[protocol]).await;
         until(|| !cluster.members("g").is_empty()).await;
         one.poll();
         assert!(one.owned.is_empty());
         cluster.create_topic(TopicSpec::new("t").partitions(2)).expect("a topic");
-        settled(&mut [&mut one], &[("t", 2)]).await;
+        await_assignment(&mut [&mut one], &[("t", 2)]).await;
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_pattern_stands_for_topics_to_come() {
+async fn a_pattern_matches_topics_created_later() {
     for protocol in [CLASSIC, CONSUMER] {
-        let cluster = group_cluster(fast()).await;
+        let cluster = group_cluster(fast_heartbeats()).await;
         cluster.create_topic(TopicSpec::new("t2").partitions(1)).expect("a topic");
         let pattern = Pattern::java("(?!t2)t.*").expect("an expression");
         let pairs = [protocol, ("metadata.max.age.ms", "100")];
-        let mut one = Member::subscribe(&cluster, &pairs, Subscription::Matching(pattern)).await;
-        settled(&mut [&mut one], &[("t", 6)]).await;
+        let mut one = TestMember::subscribe(&cluster, &pairs, Subscription::Matching(pattern)).await;
+        await_assignment(&mut [&mut one], &[("t", 6)]).await;
         cluster.create_topic(TopicSpec::new("t3").partitions(1)).expect("a topic");
-        settled(&mut [&mut one], &[("t", 6), ("t3", 1)]).await;
+        await_assignment(&mut [&mut one], &[("t", 6), ("t3", 1)]).await;
         cluster.delete_topic("t").expect("deleted");
-        settled(&mut [&mut one], &[("t3", 1)]).await;
+        await_assignment(&mut [&mut one], &[("t3", 1)]).await;
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_pattern_that_brokers_match_names_topics_by_id() {
-    let cluster = group_cluster(fast()).await;
+async fn a_pattern_matched_by_brokers_names_topics_by_id() {
+    let cluster = group_cluster(fast_heartbeats()).await;
     let wanted = Subscription::Regex("t.*".to_owned());
-    let mut one = Member::subscribe(&cluster, &[CONSUMER], wanted.clone()).await;
-    settled(&mut [&mut one], &[("t", 6)]).await;
+    let mut one = TestMember::subscribe(&cluster, &[CONSUMER], wanted.clone()).await;
+    await_assignment(&mut [&mut one], &[("t", 6)]).await;
     cluster.create_topic(TopicSpec::new("t3").partitions(1)).expect("a topic");
-    settled(&mut [&mut one], &[("t", 6), ("t3", 1)]).await;
+    await_assignment(&mut [&mut one], &[("t", 6), ("t3", 1)]).await;
 
     let classic = group(&cluster, &[CLASSIC]).await;
     let error = classic.subscribe(wanted).expect_err("not with classic");
@@ -188,79 +188,80 @@ async fn a_pattern_that_brokers_match_names_topics_by_id() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn brokers_without_the_protocol_are_told_apart_from_a_bad_network() {
+async fn brokers_without_the_protocol_are_distinguished_from_network_errors() {
     let config =
         MockConfig { api_limits: [(ApiKey::ConsumerGroupHeartbeat, ApiLimit::Absent)].into(), ..in_memory() };
     let cluster = MockCluster::start(config).await.expect("a cluster");
-    let one = Member::join(&cluster, &[CONSUMER]).await;
+    let one = TestMember::join(&cluster, &[CONSUMER]).await;
     let error = one.failure().await;
     assert_eq!(error.code(), Some(ErrorCode::UnsupportedVersion));
     assert!(error.message().contains("set group.protocol=classic"), "{error}");
     one.group.record_poll();
-    assert!(one.failure().await.message().contains("set group.protocol=classic"), "each poll says so");
+    assert!(one.failure().await.message().contains("set group.protocol=classic"), "each poll reports it");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_static_member_comes_back_to_its_partitions_without_a_rebalance() {
+async fn a_static_member_returns_to_its_partitions_without_a_rebalance() {
     for protocol in [CLASSIC, CONSUMER] {
-        let cluster = group_cluster(fast()).await;
-        let mut one = Member::join(&cluster, &[protocol, ("group.instance.id", "one")]).await;
-        let mut two = Member::join(&cluster, &[protocol, ("group.instance.id", "two")]).await;
-        settled(&mut [&mut one, &mut two], &[("t", 6)]).await;
+        let cluster = group_cluster(fast_heartbeats()).await;
+        let mut one = TestMember::join(&cluster, &[protocol, ("group.instance.id", "one")]).await;
+        let mut two = TestMember::join(&cluster, &[protocol, ("group.instance.id", "two")]).await;
+        await_assignment(&mut [&mut one, &mut two], &[("t", 6)]).await;
         let (had, keeps) = (one.owned.clone(), two.group.group_metadata());
         soon(one.group.leave(SOON)).await.expect("left");
         drop(one);
-        let mut one = Member::join(&cluster, &[protocol, ("group.instance.id", "one")]).await;
+        let mut one = TestMember::join(&cluster, &[protocol, ("group.instance.id", "one")]).await;
         until(|| {
             one.poll();
             two.poll();
             one.owned == had
         })
         .await;
-        assert_eq!((two.group.group_metadata(), two.lost), (keeps, 0), "nobody else has noticed");
+        assert_eq!((two.group.group_metadata(), two.lost), (keeps, 0), "no other member is affected");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_second_member_of_the_same_instance_id_is_told() {
-    let cluster = group_cluster(fast()).await;
-    let mut one = Member::join(&cluster, &[CLASSIC, ("group.instance.id", "i")]).await;
-    settled(&mut [&mut one], &[("t", 6)]).await;
-    let mut two = Member::join(&cluster, &[CLASSIC, ("group.instance.id", "i")]).await;
-    settled(&mut [&mut two], &[("t", 6)]).await;
+async fn a_second_member_with_the_same_instance_id_is_fenced() {
+    let cluster = group_cluster(fast_heartbeats()).await;
+    let mut one = TestMember::join(&cluster, &[CLASSIC, ("group.instance.id", "i")]).await;
+    await_assignment(&mut [&mut one], &[("t", 6)]).await;
+    let mut two = TestMember::join(&cluster, &[CLASSIC, ("group.instance.id", "i")]).await;
+    await_assignment(&mut [&mut two], &[("t", 6)]).await;
     assert!(matches!(soon(one.group.next_event()).await, RebalanceEvent::Lost(_)));
     one.group.complete_event();
     let error = one.failure().await;
     assert_eq!((error.kind(), error.code()), (Kind::Fenced, Some(ErrorCode::FencedInstanceId)));
 
-    let mut one = Member::join(&cluster, &[CONSUMER, ("group.id", "h"), ("group.instance.id", "i")]).await;
-    settled(&mut [&mut one], &[("t", 6)]).await;
-    let two = Member::join(&cluster, &[CONSUMER, ("group.id", "h"), ("group.instance.id", "i")]).await;
+    let mut one =
+        TestMember::join(&cluster, &[CONSUMER, ("group.id", "h"), ("group.instance.id", "i")]).await;
+    await_assignment(&mut [&mut one], &[("t", 6)]).await;
+    let two = TestMember::join(&cluster, &[CONSUMER, ("group.id", "h"), ("group.instance.id", "i")]).await;
     assert_eq!(two.failure().await.code(), Some(ErrorCode::UnreleasedInstanceId));
     assert!(one.group.try_next_event().is_none(), "the first one stays");
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_may_not_use_the_group_is_told_and_may_try_again() {
+async fn an_unauthorized_member_gets_an_error_and_may_retry() {
     for (protocol, api) in [
         (CLASSIC, ApiKey::JoinGroup),
         (CLASSIC, ApiKey::FindCoordinator),
         (CONSUMER, ApiKey::ConsumerGroupHeartbeat),
         (CONSUMER, ApiKey::FindCoordinator),
     ] {
-        let cluster = group_cluster(fast()).await;
+        let cluster = group_cluster(fast_heartbeats()).await;
         let refused = Reaction::Error(ErrorCode::GroupAuthorizationFailed);
         let refused = cluster.inject(Fault::new(Match::api(api), refused));
-        let mut one = Member::join(&cluster, &[protocol]).await;
+        let mut one = TestMember::join(&cluster, &[protocol]).await;
         assert_eq!(one.failure().await.kind(), Kind::Authorization, "{api:?}");
         one.group.record_poll();
         assert_eq!(one.failure().await.kind(), Kind::Authorization, "{api:?}");
         cluster.remove_fault(refused);
-        settled(&mut [&mut one], &[("t", 6)]).await;
+        await_assignment(&mut [&mut one], &[("t", 6)]).await;
     }
 }
 
-/// Gives everything to the member of the greatest id, and remembers what it was asked and told.
+/// Assigns everything to the member with the greatest id, and records its calls.
 #[derive(Debug, Default)]
 struct Winner {
     told: Mutex<Vec<(usize, i32)>>,
@@ -293,50 +294,50 @@ impl Assignor for Winner {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_assignor_of_the_applications_own_is_asked_and_told() {
-    let cluster = group_cluster(fast()).await;
+async fn a_custom_assignor_assigns_and_is_notified() {
+    let cluster = group_cluster(fast_heartbeats()).await;
     let winner = Arc::new(Winner::default());
     let mut one = with_winner(&cluster, &winner, &[("group.id", "g")]).await;
-    settled(&mut [&mut one], &[("t", 6)]).await;
+    await_assignment(&mut [&mut one], &[("t", 6)]).await;
     until(|| winner.told.lock().last() == Some(&(6, one.group.group_metadata().generation))).await;
 }
 
-async fn with_winner(cluster: &MockCluster, winner: &Arc<Winner>, pairs: &[(&str, &str)]) -> Member {
+async fn with_winner(cluster: &MockCluster, winner: &Arc<Winner>, pairs: &[(&str, &str)]) -> TestMember {
     let client = client(cluster, pairs).await;
     let mut settings = GroupSettings::try_from(client.config()).expect("settings");
     settings.assignors = vec![Arc::clone(winner) as Arc<dyn Assignor>];
     let group = Group::start(client, settings);
     group.subscribe(subscription(&["t"])).expect("subscribed");
-    Member { group, owned: BTreeSet::new(), lost: 0 }
+    TestMember { group, owned: BTreeSet::new(), lost: 0 }
 }
 
-/// KIP-814; brokers that do not know it tell the leader that another one leads.
+/// KIP-814; brokers without it name another leader in the response to the leader.
 #[tokio::test(start_paused = true)]
-async fn a_static_leader_that_comes_back_assigns_nothing() {
+async fn a_returning_static_leader_assigns_nothing() {
     for version in [9, 8] {
         let api_limits = [(ApiKey::JoinGroup, ApiLimit::Max(version))].into();
-        let config = MockConfig { api_limits, groups: fast(), ..in_memory() };
+        let config = MockConfig { api_limits, groups: fast_heartbeats(), ..in_memory() };
         let cluster = MockCluster::start(config).await.unwrap();
         cluster.create_topic(TopicSpec::new("t").partitions(6)).unwrap();
         let pairs = [("group.id", "g"), ("group.instance.id", "i")];
         let winner = Arc::new(Winner::default());
         let mut one = with_winner(&cluster, &winner, &pairs).await;
-        settled(&mut [&mut one], &[("t", 6)]).await;
+        await_assignment(&mut [&mut one], &[("t", 6)]).await;
         let (generation, asked) =
             (one.group.group_metadata().generation, winner.asked.load(Ordering::Relaxed));
         soon(one.group.leave(SOON)).await.expect("silent");
         drop(one);
         let mut one = with_winner(&cluster, &winner, &pairs).await;
-        settled(&mut [&mut one], &[("t", 6)]).await;
+        await_assignment(&mut [&mut one], &[("t", 6)]).await;
         assert_eq!(one.group.group_metadata().generation, generation, "version {version}");
         assert_eq!(winner.asked.load(Ordering::Relaxed), asked, "version {version}");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_change_is_not_lost_with_the_future_that_waited_for_it() {
-    let cluster = group_cluster(fast()).await;
-    let one = Member::join(&cluster, &[CLASSIC]).await;
+async fn an_event_survives_a_dropped_future() {
+    let cluster = group_cluster(fast_heartbeats()).await;
+    let one = TestMember::join(&cluster, &[CLASSIC]).await;
     for _ in 0..3 {
         let waited = tokio::time::timeout(ms(1), one.group.next_event()).await;
         drop(waited);
@@ -350,31 +351,31 @@ async fn a_change_is_not_lost_with_the_future_that_waited_for_it() {
     assert!(one.group.try_next_event().is_none());
 }
 
-/// A broker works off one request of a connection at a time.
+/// A broker processes the requests of a connection one at a time.
 #[tokio::test(start_paused = true)]
-async fn leaving_does_not_wait_behind_a_join_that_waits_for_others() {
-    let cluster = group_cluster(fast()).await;
-    let mut one = Member::join(&cluster, &[CLASSIC]).await;
-    settled(&mut [&mut one], &[("t", 6)]).await;
-    // The second one's JoinGroup waits for the first one, whose application does not poll.
-    let two = Member::join(&cluster, &[CLASSIC, ("client.id", "two")]).await;
+async fn leaving_does_not_queue_behind_a_pending_join() {
+    let cluster = group_cluster(fast_heartbeats()).await;
+    let mut one = TestMember::join(&cluster, &[CLASSIC]).await;
+    await_assignment(&mut [&mut one], &[("t", 6)]).await;
+    // The second member's JoinGroup waits for the first one, whose application does not poll.
+    let two = TestMember::join(&cluster, &[CLASSIC, ("client.id", "two")]).await;
     until(|| cluster.members("g").len() == 2).await;
     until(|| cluster.group("g").expect("a group").state == "PreparingRebalance").await;
     let started = Instant::now();
     soon(two.group.leave(SOON)).await.expect("told");
     assert!(started.elapsed() < ms(2_000), "{:?}", started.elapsed());
     until(|| cluster.members("g").len() == 1).await;
-    settled(&mut [&mut one], &[("t", 6)]).await;
+    await_assignment(&mut [&mut one], &[("t", 6)]).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_topic_that_may_not_be_read_is_told_to_who_has_named_it() {
+async fn an_unauthorized_topic_is_reported_to_its_subscriber() {
     for protocol in [CLASSIC, CONSUMER] {
-        let cluster = group_cluster(fast()).await;
+        let cluster = group_cluster(fast_heartbeats()).await;
         let refused = Match::api(ApiKey::Metadata).topic("t");
         let refused =
             cluster.inject(Fault::new(refused, Reaction::Error(ErrorCode::TopicAuthorizationFailed)));
-        let mut one = Member::join(&cluster, &[protocol]).await;
+        let mut one = TestMember::join(&cluster, &[protocol]).await;
         let error = loop {
             match soon(one.group.next_event()).await {
                 RebalanceEvent::Failed(error) => break error,
@@ -385,6 +386,6 @@ async fn a_topic_that_may_not_be_read_is_told_to_who_has_named_it() {
         assert_eq!(error.kind(), Kind::Authorization);
         assert_eq!(error.context().topic.as_deref(), Some("t"));
         cluster.remove_fault(refused);
-        settled(&mut [&mut one], &[("t", 6)]).await;
+        await_assignment(&mut [&mut one], &[("t", 6)]).await;
     }
 }

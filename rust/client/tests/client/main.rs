@@ -40,6 +40,7 @@ mod malformed_records;
 mod metadata;
 mod metadata_scale;
 mod offsets;
+mod offsets_incomplete;
 mod own_connections;
 mod partitioner;
 mod partitioner_spread;

@@ -1,4 +1,4 @@
-//! Proves: patterns of topics match as Java's do: the whole name, with look-around, within bounds.
+//! Proves: topic patterns match as Java's do: the whole name, with look-around, within bounds.
 
 use std::time::{Duration, Instant};
 
@@ -6,7 +6,7 @@ use ottla_client::Kind;
 use ottla_client::metadata::Pattern;
 
 #[test]
-fn a_pattern_is_for_the_whole_name() {
+fn a_pattern_matches_the_whole_name() {
     for (pattern, yes, no) in [
         ("orders", "orders", "orders-2"),
         ("orders.*", "orders-2", "old-orders"),
@@ -24,7 +24,7 @@ fn a_pattern_is_for_the_whole_name() {
 }
 
 #[test]
-fn what_is_no_expression_is_refused() {
+fn invalid_expressions_are_rejected() {
     for wrong in ["(", "a)(b", "*", "[a"] {
         let error = Pattern::java(wrong).expect_err(wrong);
         assert_eq!(error.kind(), Kind::Config);
@@ -32,9 +32,9 @@ fn what_is_no_expression_is_refused() {
     }
 }
 
-/// With back-references matching may take exponential time; it is cut off, and matches nothing.
+/// Matching with back-references may take exponential time; it is aborted and matches nothing.
 #[test]
-fn a_costly_pattern_ends() {
+fn a_costly_pattern_is_aborted() {
     let costly = Pattern::java(r"(x+x+)+\1y").expect("an expression");
     let start = Instant::now();
     assert!(!costly.matches(&"x".repeat(200)));

@@ -1,4 +1,4 @@
-//! A member of a group with an application that does what it is told, on the mock.
+//! A group member on the mock, with an application that handles every rebalance event.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -13,8 +13,8 @@ pub(crate) const CLASSIC: (&str, &str) = ("group.protocol", "classic");
 pub(crate) const CONSUMER: (&str, &str) = ("group.protocol", "consumer");
 pub(crate) const COOPERATIVE: (&str, &str) = ("partition.assignment.strategy", "cooperative-sticky");
 
-/// A member and what its application has.
-pub(crate) struct Member {
+/// A member and the partitions that its application owns.
+pub(crate) struct TestMember {
     pub(crate) group: Group,
     pub(crate) owned: BTreeSet<TopicPartition>,
     pub(crate) lost: usize,
@@ -36,7 +36,7 @@ pub(crate) async fn group(cluster: &MockCluster, pairs: &[(&str, &str)]) -> Grou
     Group::start(client, settings)
 }
 
-impl Member {
+impl TestMember {
     pub(crate) async fn join(cluster: &MockCluster, pairs: &[(&str, &str)]) -> Self {
         Self::subscribe(cluster, pairs, subscription(&["t"])).await
     }
@@ -51,18 +51,18 @@ impl Member {
         Self { group, owned: BTreeSet::new(), lost: 0 }
     }
 
-    /// Does one change, as an application would.
+    /// Handles one rebalance event.
     pub(crate) fn apply(&mut self, change: RebalanceEvent) {
         match change {
             RebalanceEvent::Revoke(gone) => {
                 for partition in &gone {
-                    assert!(self.owned.remove(partition), "{partition:?} was not its own");
+                    assert!(self.owned.remove(partition), "{partition:?} was not owned");
                 }
             }
             RebalanceEvent::Lost(gone) => {
                 self.lost += 1;
                 for partition in &gone {
-                    assert!(self.owned.remove(partition), "{partition:?} was not its own");
+                    assert!(self.owned.remove(partition), "{partition:?} was not owned");
                 }
             }
             RebalanceEvent::Assign { added, all } => {
@@ -93,8 +93,8 @@ impl Member {
     }
 }
 
-/// Polls all members until together they have what is wanted, each its share and none twice.
-pub(crate) async fn settled(members: &mut [&mut Member], wanted: &[(&str, i32)]) {
+/// Polls all members until together they own `wanted`, evenly and without overlaps.
+pub(crate) async fn await_assignment(members: &mut [&mut TestMember], wanted: &[(&str, i32)]) {
     let wanted: BTreeSet<TopicPartition> = wanted
         .iter()
         .flat_map(|(topic, partitions)| (0..*partitions).map(|index| (Arc::from(*topic), index)))
@@ -122,6 +122,6 @@ pub(crate) async fn group_cluster(groups: GroupConfig) -> MockCluster {
     cluster
 }
 
-pub(crate) fn fast() -> GroupConfig {
+pub(crate) fn fast_heartbeats() -> GroupConfig {
     GroupConfig { consumer_heartbeat_interval: ms(30), ..GroupConfig::default() }
 }

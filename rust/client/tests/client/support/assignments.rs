@@ -1,4 +1,4 @@
-//! What Java's assignors made of random groups (`tests/java/Assignments.java`), read.
+//! Reads the assignments that Java's assignors made for random groups (`tests/java/Assignments.java`).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,10 +16,10 @@ pub(crate) struct Row {
     pub(crate) assignor: String,
     pub(crate) topics: Topics,
     pub(crate) members: Vec<MemberSubscription>,
-    /// What the members sent, in their order.
+    /// The encoded subscriptions, in the order of the members.
     pub(crate) subscriptions: Vec<Bytes>,
     pub(crate) assigned: BTreeMap<Arc<str>, Vec<TopicPartition>>,
-    /// The same, as the leader sends it.
+    /// The encoded assignments.
     pub(crate) assignments: BTreeMap<Arc<str>, Bytes>,
 }
 
@@ -67,10 +67,10 @@ fn row(line: &str) -> Row {
     }
 }
 
-/// All of them.
+/// Reads all assignments.
 pub(crate) fn rows() -> impl Iterator<Item = Row> {
     let Ok(dir) = std::env::var("OTTLA_ORACLE_DIR") else {
-        panic!("OTTLA_ORACLE_DIR is not set: run `make test`, which asks Kafka's Java classes");
+        panic!("OTTLA_ORACLE_DIR is not set: run `make test`, which runs Kafka's Java classes");
     };
     let path = std::path::Path::new(&dir).join("assignments.jsonl");
     let lines = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));

@@ -1,4 +1,4 @@
-//! A member of a classic group on the bench, and what a coordinator says to it.
+//! A harness for a classic member, with requests and responses.
 
 use ottla_client::consumer::assignor::{MemberAssignment, MemberSubscription, encode_assignment};
 use ottla_client::consumer::group::classic::ClassicMember;
@@ -10,45 +10,45 @@ use ottla_protocol::messages::leave_group::LeaveGroupRequest;
 use ottla_protocol::messages::sync_group::{SyncGroupRequest, SyncGroupResponse};
 use tokio::time::Instant;
 
-use crate::support::member::{Bench, fixed, partitions, sent, settings};
+use crate::support::member::{Harness, fixed_environment, partitions, sent, settings};
 
 pub(crate) const STATIC: [(&str, &str); 1] = [("group.instance.id", "i")];
 
-pub(crate) fn bench(cooperative: bool, pairs: &[(&str, &str)]) -> Bench<ClassicMember> {
+pub(crate) fn harness(cooperative: bool, pairs: &[(&str, &str)]) -> Harness<ClassicMember> {
     let fast = [("session.timeout.ms", "10000"), ("heartbeat.interval.ms", "3000")];
     let all: Vec<_> = fast.iter().chain(pairs).copied().collect();
-    Bench::of(ClassicMember::new(settings(&all), cooperative, fixed()), Instant::now())
+    Harness::of(ClassicMember::new(settings(&all), cooperative, fixed_environment()), Instant::now())
 }
 
-pub(crate) fn joining(actions: &[Action]) -> (u64, JoinGroupRequest, MemberSubscription) {
+pub(crate) fn join_request(actions: &[Action]) -> (u64, JoinGroupRequest, MemberSubscription) {
     match sent(actions) {
         (request_id, GroupRequest::Join { request, subscription, .. }) => (request_id, request, subscription),
         other => panic!("no JoinGroup: {other:?}"),
     }
 }
 
-pub(crate) fn syncing(actions: &[Action]) -> (u64, SyncGroupRequest) {
+pub(crate) fn sync_request(actions: &[Action]) -> (u64, SyncGroupRequest) {
     match sent(actions) {
         (request_id, GroupRequest::Sync(request)) => (request_id, request),
         other => panic!("no SyncGroup: {other:?}"),
     }
 }
 
-pub(crate) fn beating(actions: &[Action]) -> u64 {
+pub(crate) fn heartbeat_request(actions: &[Action]) -> u64 {
     match sent(actions) {
         (request_id, GroupRequest::Heartbeat(_)) => request_id,
         other => panic!("no Heartbeat: {other:?}"),
     }
 }
 
-pub(crate) fn leaving(actions: &[Action]) -> (u64, LeaveGroupRequest) {
+pub(crate) fn leave_request(actions: &[Action]) -> (u64, LeaveGroupRequest) {
     match sent(actions) {
         (request_id, GroupRequest::Leave(request)) => (request_id, request),
         other => panic!("no LeaveGroup: {other:?}"),
     }
 }
 
-pub(crate) fn joined(generation: i32) -> GroupResponse {
+pub(crate) fn join_response(generation: i32) -> GroupResponse {
     GroupResponse::Join(JoinGroupResponse {
         generation_id: generation,
         protocol_type: Some("consumer".to_owned()),
@@ -59,11 +59,11 @@ pub(crate) fn joined(generation: i32) -> GroupResponse {
     })
 }
 
-pub(crate) fn join_refused(code: ErrorCode) -> GroupResponse {
+pub(crate) fn join_error(code: ErrorCode) -> GroupResponse {
     GroupResponse::Join(JoinGroupResponse { error_code: code.code(), ..Default::default() })
 }
 
-pub(crate) fn synced(given: &[&str]) -> GroupResponse {
+pub(crate) fn sync_response(given: &[&str]) -> GroupResponse {
     let given = MemberAssignment { partitions: partitions(given), user_data: None };
     GroupResponse::Sync(SyncGroupResponse {
         protocol_type: Some("consumer".to_owned()),
@@ -73,37 +73,42 @@ pub(crate) fn synced(given: &[&str]) -> GroupResponse {
     })
 }
 
-pub(crate) fn sync_refused(code: ErrorCode) -> GroupResponse {
+pub(crate) fn sync_error(code: ErrorCode) -> GroupResponse {
     GroupResponse::Sync(SyncGroupResponse { error_code: code.code(), ..Default::default() })
 }
 
-pub(crate) fn beat(code: ErrorCode) -> GroupResponse {
+pub(crate) fn heartbeat_response(code: ErrorCode) -> GroupResponse {
     GroupResponse::Heartbeat(HeartbeatResponse { error_code: code.code(), ..Default::default() })
 }
 
-/// Answers JoinGroup and SyncGroup of a follower; what is assigned lies on the desk then.
-pub(crate) fn join(bench: &mut Bench<ClassicMember>, actions: &[Action], generation: i32, given: &[&str]) {
-    let (request_id, _, _) = joining(actions);
-    let (request_id, sync) = syncing(&bench.answer(request_id, joined(generation)));
+/// Responds to JoinGroup and SyncGroup of a follower; the assignment is queued then.
+pub(crate) fn join(
+    harness: &mut Harness<ClassicMember>,
+    actions: &[Action],
+    generation: i32,
+    given: &[&str],
+) {
+    let (request_id, _, _) = join_request(actions);
+    let (request_id, sync) = sync_request(&harness.respond(request_id, join_response(generation)));
     assert_eq!((sync.generation_id, &*sync.member_id), (generation, "me"));
-    let told = bench.answer(request_id, synced(given));
-    assert!(matches!(&told[..], [Action::NotifyAssignor { .. }]), "{told:?}");
+    let actions = harness.respond(request_id, sync_response(given));
+    assert!(matches!(&actions[..], [Action::NotifyAssignor { .. }]), "{actions:?}");
 }
 
-/// A member of generation 1 that has taken up its partitions of `t`.
-pub(crate) fn member(cooperative: bool, pairs: &[(&str, &str)], given: &[&str]) -> Bench<ClassicMember> {
-    let mut bench = bench(cooperative, pairs);
-    let actions = bench.subscribe(&["t"]);
-    join(&mut bench, &actions, 1, given);
-    let (added, all, actions) = bench.take_up();
+/// A member of generation 1 that owns its partitions of `t`.
+pub(crate) fn member(cooperative: bool, pairs: &[(&str, &str)], given: &[&str]) -> Harness<ClassicMember> {
+    let mut harness = harness(cooperative, pairs);
+    let actions = harness.subscribe(&["t"]);
+    join(&mut harness, &actions, 1, given);
+    let (added, all, actions) = harness.complete_assignment();
     assert_eq!((added, all), (partitions(given), partitions(given)));
     assert!(actions.is_empty(), "{actions:?}");
-    bench
+    harness
 }
 
-/// Goes to the next heartbeat, and has it answered.
-pub(crate) fn hear(bench: &mut Bench<ClassicMember>, code: ErrorCode) -> Vec<Action> {
-    let (_, actions) = bench.next();
-    let request_id = beating(&actions);
-    bench.answer(request_id, beat(code))
+/// Advances to the next heartbeat and responds to it.
+pub(crate) fn respond_to_heartbeat(harness: &mut Harness<ClassicMember>, code: ErrorCode) -> Vec<Action> {
+    let (_, actions) = harness.next();
+    let request_id = heartbeat_request(&actions);
+    harness.respond(request_id, heartbeat_response(code))
 }

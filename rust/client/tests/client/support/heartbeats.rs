@@ -1,4 +1,4 @@
-//! A member of a KIP-848 group on the bench, and what a coordinator says to it.
+//! A harness for a KIP-848 member, with requests and responses.
 
 use ottla_client::consumer::group::consumer_protocol::ConsumerMember;
 use ottla_client::consumer::group::{Action, GroupRequest, GroupResponse, MembershipManager};
@@ -9,25 +9,25 @@ use ottla_protocol::messages::consumer_group_heartbeat::{
 };
 use tokio::time::Instant;
 
-use crate::support::member::{Bench, fixed, id, metadata, partitions, sent, settings};
+use crate::support::member::{Harness, fixed_environment, id, metadata, partitions, sent, settings};
 
 pub(crate) const STATIC: [(&str, &str); 1] = [("group.instance.id", "i")];
-/// What the coordinator wants heartbeats to be apart.
+/// The heartbeat interval that the coordinator sets.
 pub(crate) const INTERVAL: u64 = 5_000;
 
-pub(crate) fn bench(pairs: &[(&str, &str)]) -> Bench<ConsumerMember> {
+pub(crate) fn harness(pairs: &[(&str, &str)]) -> Harness<ConsumerMember> {
     let all: Vec<_> = [("group.protocol", "consumer")].iter().chain(pairs).copied().collect();
     let now = Instant::now();
-    Bench::of(ConsumerMember::new(settings(&all), fixed(), now), now)
+    Harness::of(ConsumerMember::new(settings(&all), fixed_environment(), now), now)
 }
 
-/// The metadata comes.
-pub(crate) fn learn(bench: &mut Bench<ConsumerMember>) -> Vec<Action> {
-    bench.member.update_metadata(bench.now, &metadata(&[("t", 4), ("u", 4)]));
-    bench.poll()
+/// Loads the metadata of all topics.
+pub(crate) fn load_metadata(harness: &mut Harness<ConsumerMember>) -> Vec<Action> {
+    harness.member.update_metadata(harness.now, &metadata(&[("t", 4), ("u", 4)]));
+    harness.poll()
 }
 
-pub(crate) fn beating(actions: &[Action]) -> (u64, ConsumerGroupHeartbeatRequest) {
+pub(crate) fn heartbeat_request(actions: &[Action]) -> (u64, ConsumerGroupHeartbeatRequest) {
     match sent(actions) {
         (request_id, GroupRequest::ConsumerHeartbeat(request)) => (request_id, request),
         other => panic!("no ConsumerGroupHeartbeat: {other:?}"),
@@ -36,8 +36,8 @@ pub(crate) fn beating(actions: &[Action]) -> (u64, ConsumerGroupHeartbeatRequest
 
 pub(crate) type Given<'a> = &'a [(u8, &'a [i32])];
 
-/// An answer that says that all is well.
-pub(crate) fn fine(epoch: i32, given: Option<Given<'_>>) -> GroupResponse {
+/// A successful response.
+pub(crate) fn ok_response(epoch: i32, given: Option<Given<'_>>) -> GroupResponse {
     let topics = |given: Given<'_>| Assignment {
         topic_partitions: given
             .iter()
@@ -55,7 +55,7 @@ pub(crate) fn fine(epoch: i32, given: Option<Given<'_>>) -> GroupResponse {
     })
 }
 
-pub(crate) fn refused(code: ErrorCode) -> GroupResponse {
+pub(crate) fn error_response(code: ErrorCode) -> GroupResponse {
     GroupResponse::ConsumerHeartbeat(ConsumerGroupHeartbeatResponse {
         error_code: code.code(),
         error_message: Some("says why".to_owned()),
@@ -71,26 +71,26 @@ pub(crate) fn owned(given: Given<'_>) -> Option<Vec<TopicPartitions>> {
     Some(given.iter().map(topic).collect())
 }
 
-/// Has the next heartbeat answered, and gives the request and what is to be done then.
-pub(crate) fn hear(
-    bench: &mut Bench<ConsumerMember>,
-    answer: GroupResponse,
+/// Responds to the next heartbeat; returns its request and the resulting actions.
+pub(crate) fn respond_to_heartbeat(
+    harness: &mut Harness<ConsumerMember>,
+    response: GroupResponse,
 ) -> (ConsumerGroupHeartbeatRequest, Vec<Action>) {
-    let (_, actions) = bench.next();
-    let (request_id, request) = beating(&actions);
-    (request, bench.answer(request_id, answer))
+    let (_, actions) = harness.next();
+    let (request_id, request) = heartbeat_request(&actions);
+    (request, harness.respond(request_id, response))
 }
 
-/// A member of epoch 1 that has t-0 and t-1, and has said so.
-pub(crate) fn member(pairs: &[(&str, &str)]) -> Bench<ConsumerMember> {
-    let mut bench = bench(pairs);
-    let (request_id, _) = beating(&bench.subscribe(&["t"]));
-    bench.answer(request_id, fine(1, Some(&[(1, &[0, 1])])));
-    learn(&mut bench);
-    let (added, all, actions) = bench.take_up();
+/// A member of epoch 1 that owns t-0 and t-1 and has reported them.
+pub(crate) fn member(pairs: &[(&str, &str)]) -> Harness<ConsumerMember> {
+    let mut harness = harness(pairs);
+    let (request_id, _) = heartbeat_request(&harness.subscribe(&["t"]));
+    harness.respond(request_id, ok_response(1, Some(&[(1, &[0, 1])])));
+    load_metadata(&mut harness);
+    let (added, all, actions) = harness.complete_assignment();
     assert_eq!((added, all), (partitions(&["t-0", "t-1"]), partitions(&["t-0", "t-1"])));
-    let (request_id, request) = beating(&actions);
+    let (request_id, request) = heartbeat_request(&actions);
     assert_eq!(request.topic_partitions, owned(&[(1, &[0, 1])]), "at once");
-    assert!(bench.answer(request_id, fine(1, None)).is_empty());
-    bench
+    assert!(harness.respond(request_id, ok_response(1, None)).is_empty());
+    harness
 }

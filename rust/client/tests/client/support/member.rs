@@ -1,4 +1,4 @@
-//! A member's state machine with a clock that the test turns.
+//! A harness that drives a member's state machine with a manual clock.
 
 use std::sync::Arc;
 
@@ -19,26 +19,26 @@ use tokio::time::{Duration, Instant};
 use crate::support::{config, ms};
 
 /// A member and its clock.
-pub(crate) struct Bench<M: MembershipManager> {
+pub(crate) struct Harness<M: MembershipManager> {
     pub(crate) member: M,
     pub(crate) now: Instant,
     start: Instant,
 }
 
-/// An environment whose randomness is always the same.
-pub(crate) fn fixed() -> Environment {
+/// An environment with a fixed random seed.
+pub(crate) fn fixed_environment() -> Environment {
     Environment::new(Arc::new(System::default()), fastrand::Rng::with_seed(7))
 }
 
-/// Settings of the group `g`: heartbeats each 3 s, a session of 10 s, polls each 60 s, and a backoff
-/// of some 10 ms.
+/// Settings of the group `g`: heartbeats every 3 s, a session of 10 s, polls every 60 s, and a backoff of
+/// some 10 ms.
 pub(crate) fn settings(pairs: &[(&str, &str)]) -> GroupSettings {
     let defaults = [("group.id", "g"), ("max.poll.interval.ms", "60000")];
     let all: Vec<_> = defaults.iter().chain(pairs).copied().collect();
     GroupSettings::try_from(&config("localhost:1", &all)).expect("settings")
 }
 
-impl<M: MembershipManager> Bench<M> {
+impl<M: MembershipManager> Harness<M> {
     pub(crate) fn of(member: M, now: Instant) -> Self {
         Self { member, now, start: now }
     }
@@ -48,18 +48,18 @@ impl<M: MembershipManager> Bench<M> {
         self.poll()
     }
 
-    /// What is to be done now.
+    /// The actions that are due.
     pub(crate) fn poll(&mut self) -> Vec<Action> {
         self.member.poll(self.now)
     }
 
-    /// What is to be done after so much time.
+    /// The actions that are due after `millis`.
     pub(crate) fn after(&mut self, millis: u64) -> Vec<Action> {
         self.now += ms(millis);
         self.poll()
     }
 
-    /// Goes to when the member wants to be polled next, and says how long that took.
+    /// Advances to the next due time; returns how long that took and the actions.
     pub(crate) fn next(&mut self) -> (Duration, Vec<Action>) {
         let next = self.member.next_due().expect("something is due").max(self.now);
         let waited = next - self.now;
@@ -67,18 +67,18 @@ impl<M: MembershipManager> Bench<M> {
         (waited, self.poll())
     }
 
-    pub(crate) fn answer(&mut self, request_id: u64, answer: GroupResponse) -> Vec<Action> {
-        self.member.process_response(self.now, request_id, answer);
+    pub(crate) fn respond(&mut self, request_id: u64, response: GroupResponse) -> Vec<Action> {
+        self.member.process_response(self.now, request_id, response);
         self.poll()
     }
 
-    /// The connection was lost.
-    pub(crate) fn lost(&mut self, request_id: u64) -> Vec<Action> {
-        self.answer(request_id, GroupResponse::Failed(Error::new(Kind::Connection, "connection lost")))
+    /// Fails a request with a lost connection.
+    pub(crate) fn lose_connection(&mut self, request_id: u64) -> Vec<Action> {
+        self.respond(request_id, GroupResponse::Failed(Error::new(Kind::Connection, "connection lost")))
     }
 
-    /// What lies on the application's desk.
-    pub(crate) fn look(&mut self) -> Option<RebalanceEvent> {
+    /// Starts the next rebalance event.
+    pub(crate) fn start_event(&mut self) -> Option<RebalanceEvent> {
         self.member.core().events.start_next()
     }
 
@@ -87,7 +87,7 @@ impl<M: MembershipManager> Bench<M> {
         self.poll()
     }
 
-    pub(crate) fn polled(&mut self) -> Vec<Action> {
+    pub(crate) fn on_poll(&mut self) -> Vec<Action> {
         self.member.on_poll(self.now);
         self.poll()
     }
@@ -106,45 +106,45 @@ impl<M: MembershipManager> Bench<M> {
         self.poll()
     }
 
-    /// Takes what is revoked, and gives it up.
-    pub(crate) fn revoke(&mut self) -> (Vec<TopicPartition>, Vec<Action>) {
-        match self.look() {
+    /// Completes a revocation and returns its partitions.
+    pub(crate) fn complete_revocation(&mut self) -> (Vec<TopicPartition>, Vec<Action>) {
+        match self.start_event() {
             Some(RebalanceEvent::Revoke(gone)) => (gone, self.complete_event()),
             other => panic!("nothing is revoked: {other:?}"),
         }
     }
 
-    /// Takes what is lost, and lets go of it.
-    pub(crate) fn lose(&mut self) -> (Vec<TopicPartition>, Vec<Action>) {
-        match self.look() {
+    /// Completes a loss and returns its partitions.
+    pub(crate) fn complete_loss(&mut self) -> (Vec<TopicPartition>, Vec<Action>) {
+        match self.start_event() {
             Some(RebalanceEvent::Lost(gone)) => (gone, self.complete_event()),
             other => panic!("nothing is lost: {other:?}"),
         }
     }
 
-    /// Takes up what is assigned: what is new, and all.
-    pub(crate) fn take_up(&mut self) -> (Vec<TopicPartition>, Vec<TopicPartition>, Vec<Action>) {
-        match self.look() {
+    /// Completes an assignment and returns the new and all partitions.
+    pub(crate) fn complete_assignment(&mut self) -> (Vec<TopicPartition>, Vec<TopicPartition>, Vec<Action>) {
+        match self.start_event() {
             Some(RebalanceEvent::Assign { added, all }) => (added, all, self.complete_event()),
             other => panic!("nothing is assigned: {other:?}"),
         }
     }
 
-    /// Takes note of a failure.
-    pub(crate) fn failed(&mut self) -> (Error, Vec<Action>) {
-        match self.look() {
+    /// Completes a failure and returns its error.
+    pub(crate) fn complete_failure(&mut self) -> (Error, Vec<Action>) {
+        match self.start_event() {
             Some(RebalanceEvent::Failed(error)) => (error, self.complete_event()),
             other => panic!("nothing has failed: {other:?}"),
         }
     }
 
-    /// How long ago the test began.
+    /// The time since the start of the test.
     pub(crate) fn elapsed(&self) -> Duration {
         self.now - self.start
     }
 }
 
-/// The one request among the actions.
+/// The only request among the actions.
 pub(crate) fn sent(actions: &[Action]) -> (u64, GroupRequest) {
     let mut sent = actions.iter().filter_map(|action| match action {
         Action::Send { request_id, request } => Some((*request_id, (**request).clone())),
@@ -155,11 +155,11 @@ pub(crate) fn sent(actions: &[Action]) -> (u64, GroupRequest) {
     first
 }
 
-pub(crate) fn looks_for_coordinator(actions: &[Action]) -> bool {
+pub(crate) fn finds_coordinator(actions: &[Action]) -> bool {
     actions.contains(&Action::FindCoordinator)
 }
 
-/// Partitions of topics, as `t-0`.
+/// Partitions by names such as `t-0`.
 pub(crate) fn partitions(names: &[&str]) -> Vec<TopicPartition> {
     let one = |name: &&str| {
         let (topic, partition) = name.rsplit_once('-').expect("a partition");
@@ -172,12 +172,12 @@ pub(crate) fn names(topics: &[&str]) -> SubscribedTopics {
     SubscribedTopics { names: topics.iter().map(|topic| (*topic).into()).collect(), regex: None }
 }
 
-/// An id that tells topics apart.
+/// A topic id.
 pub(crate) fn id(number: u8) -> Uuid {
     Uuid([number; 16])
 }
 
-/// Metadata with topics of so many partitions; their ids count from 1.
+/// Metadata of topics with so many partitions; their ids count from 1.
 pub(crate) fn metadata(topics: &[(&str, i32)]) -> Snapshot {
     let topic = |(at, (name, partitions)): (usize, &(&str, i32))| MetadataResponseTopic {
         name: Some((*name).to_owned()),

@@ -11,7 +11,7 @@ pub(crate) fn tp(partition: i32) -> TopicPartition {
     ("t".into(), partition)
 }
 
-/// Writes `count` records, each a batch.
+/// Appends `count` records, each in a batch of its own.
 pub(crate) fn write(cluster: &MockCluster, partition: i32, count: usize) {
     for _ in 0..count {
         cluster.append("t", partition, &[b"v"]).unwrap();
@@ -25,11 +25,15 @@ pub(crate) async fn consumer(cluster: &MockCluster, partitions: &[i32], pairs: &
     consumer
 }
 
-/// The partitions and offsets of what one poll hands out.
-pub(crate) async fn poll(consumer: &Consumer, most: usize, wait: Duration) -> Result<Vec<(i32, i64)>, Error> {
+/// The partitions and offsets of the records of one poll.
+pub(crate) async fn poll(
+    consumer: &Consumer,
+    max_records: usize,
+    wait: Duration,
+) -> Result<Vec<(i32, i64)>, Error> {
     let mut rows = Vec::new();
     if let PollOutcome::Ready = consumer.poll(Instant::now() + wait).await? {
-        for set in consumer.take_records(most) {
+        for set in consumer.take_records(max_records) {
             rows.extend(set.entries.iter().map(|entry| (set.partition.1, entry.offset)));
             consumer.mark_delivered(&set.partition, set.version(), set.next, set.leader_epoch);
         }
@@ -37,7 +41,7 @@ pub(crate) async fn poll(consumer: &Consumer, most: usize, wait: Duration) -> Re
     Ok(rows)
 }
 
-/// Polls until there are `count` records.
+/// Polls until `count` records were read.
 pub(crate) async fn read(consumer: &Consumer, count: usize) -> Vec<(i32, i64)> {
     let mut all = Vec::new();
     soon(async {
