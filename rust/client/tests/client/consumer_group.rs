@@ -32,7 +32,7 @@ async fn fill(cluster: &MockCluster, partitions: i32, count: i64) {
 /// A consumer, the records it read and its rebalance events.
 struct Reader {
     consumer: Consumer,
-    changes: Vec<&'static str>,
+    events: Vec<&'static str>,
     rows: Vec<Row>,
 }
 
@@ -52,7 +52,7 @@ impl Reader {
         let pairs: Vec<_> = base.chain(pairs).copied().collect();
         let consumer = Consumer::new(client(cluster, &pairs).await);
         consumer.subscribe(Subscription::Topics(vec!["t".into()])).expect("subscribed");
-        Self { consumer, changes: Vec::new(), rows: Vec::new() }
+        Self { consumer, events: Vec::new(), rows: Vec::new() }
     }
 
     /// One poll, with everything that an application does for it.
@@ -61,7 +61,7 @@ impl Reader {
             PollOutcome::TimedOut => Ok(0),
             PollOutcome::Rebalance(change) => {
                 self.consumer.prepare_rebalance(&change).await;
-                self.changes.push(match change {
+                self.events.push(match change {
                     RebalanceEvent::Revoke(_) => "revoked",
                     RebalanceEvent::Assign { .. } => "assigned",
                     RebalanceEvent::Lost(_) => "lost",
@@ -129,7 +129,7 @@ async fn two_members_share_the_partitions_and_one_takes_over_from_the_other() {
         .await;
         let all: Vec<Row> = readers.iter().flat_map(|reader| reader.rows.clone()).collect();
         let different: HashSet<Row> = all.iter().copied().collect();
-        assert_eq!(different.len(), 200, "{pairs:?}: all were handed out");
+        assert_eq!(different.len(), 200, "{pairs:?}: all were delivered");
         let leaver = readers.pop().unwrap();
         leaver.close().await;
         fill(&cluster, 4, 10).await;
@@ -174,7 +174,7 @@ async fn automatic_commits_cover_only_records_of_earlier_polls() {
         reader.poll(ms(200)).await.expect("polled");
         tokio::time::sleep(ms(30)).await;
         let committed = cluster.committed("g", "t", 0).map_or(0, |c| c.offset);
-        assert!(committed <= earlier, "{committed} is committed, {earlier} were handed out before");
+        assert!(committed <= earlier, "{committed} is committed, {earlier} were delivered before");
         assert!(committed >= before);
         before = committed;
     }
@@ -212,7 +212,7 @@ async fn a_moving_coordinator_loses_and_repeats_no_record() {
         until_polled(&mut readers, |readers| rows(readers) >= 100).await;
         readers[0].poll_for(ms(300)).await;
         assert_eq!(readers[0].rows.len(), 100, "{pairs:?}");
-        assert!(!readers[0].changes.contains(&"lost"), "{pairs:?}: {:?}", readers[0].changes);
+        assert!(!readers[0].events.contains(&"lost"), "{pairs:?}: {:?}", readers[0].events);
     }
 }
 
@@ -226,8 +226,8 @@ async fn a_late_commit_fails_and_the_member_rejoins() {
         cluster.inject(Fault::once(Match::api(ApiKey::OffsetCommit), Reaction::Error(code)));
         let error = soon(reader[0].consumer.commit(None, SOON)).await.expect_err("too late");
         assert_eq!(error.code(), Some(code), "{error}");
-        let before = reader[0].changes.len();
-        until_polled(&mut reader, |reader| reader[0].changes[before..].contains(&"assigned")).await;
+        let before = reader[0].events.len();
+        until_polled(&mut reader, |reader| reader[0].events[before..].contains(&"assigned")).await;
         soon(reader[0].consumer.commit(None, SOON)).await.expect("committed");
     }
 }
@@ -242,7 +242,7 @@ async fn an_application_that_polls_too_rarely_gets_an_error_and_continues() {
     until(|| cluster.members("g").is_empty()).await;
     let error = soon(reader[0].consumer.commit(None, SOON)).await.expect_err("left");
     assert!(error.to_string().contains("max.poll.interval.ms"), "{error}");
-    until_polled(&mut reader, |reader| reader[0].changes.contains(&"lost")).await;
+    until_polled(&mut reader, |reader| reader[0].events.contains(&"lost")).await;
     // Nothing was committed: all records are read again.
     until_polled(&mut reader, |reader| rows(reader) >= 40).await;
     soon(reader[0].consumer.commit(None, SOON)).await.expect("committed");

@@ -68,10 +68,13 @@ async fn a_preferred_replica_that_has_just_returned_is_found() {
     assert_eq!(read(&consumer, 10).await, rows(0, 0..10));
     cluster.start_broker(2).await.unwrap();
     write(&cluster, 0, 10);
-    let (started, asked) = (Instant::now(), cluster.request_count(Some(1), ApiKey::Fetch));
+    let (started, fetches_before) = (Instant::now(), cluster.request_count(Some(1), ApiKey::Fetch));
     assert_eq!(read(&consumer, 10).await, rows(0, 10..20));
     assert!(started.elapsed() < ms(2000));
-    assert!(cluster.request_count(Some(1), ApiKey::Fetch) < asked + 20, "the leader got a fetch storm");
+    assert!(
+        cluster.request_count(Some(1), ApiKey::Fetch) < fetches_before + 20,
+        "the leader got a fetch storm"
+    );
     assert!(cluster.request_count(Some(2), ApiKey::Fetch) > 0, "the replica got no fetch");
 }
 
@@ -174,9 +177,9 @@ async fn a_partition_with_a_failed_lookup_fails_no_other() {
     for partition in 0..6 {
         write(&cluster, partition, 10);
     }
-    let refused = Reaction::Error(ErrorCode::UnsupportedForMessageFormat);
+    let error = Reaction::Error(ErrorCode::UnsupportedForMessageFormat);
     let of = Match::api(ApiKey::ListOffsets).topic("t").partition(0);
-    let fault = cluster.inject(Fault::new(of, refused));
+    let fault = cluster.inject(Fault::new(of, error));
     let started = Instant::now();
     let consumer = consumer(&cluster, &[0, 1, 2, 3, 4, 5], &[]).await;
     let (mut all, mut errors) = (Vec::new(), Vec::new());

@@ -183,5 +183,5 @@ async fn an_invalid_subscription_fails_at_once() {
     let regex = Subscription::Regex("t.*".to_owned());
     assert_eq!(classic.subscribe(regex).expect_err("classic").kind(), Kind::Config);
     assert_eq!(poll(&classic, ms(10)).await.expect_err("nothing to poll").kind(), Kind::State);
-    classic.assign(vec![tp(0)]).expect("what was refused counts for nothing");
+    classic.assign(vec![tp(0)]).expect("the rejected subscription has no effect");
 }

@@ -18,11 +18,11 @@ use crate::support::ms;
 #[test]
 fn a_member_gets_an_id_joins_and_is_assigned_partitions() {
     let mut harness = harness(false, &[("client.rack", "a")]);
-    let (request_id, request, told) = join_request(&harness.subscribe(&["u", "t"]));
+    let (request_id, request, subscription) = join_request(&harness.subscribe(&["u", "t"]));
     assert_eq!((&*request.group_id, &*request.member_id, &*request.protocol_type), ("g", "", "consumer"));
     assert_eq!((request.session_timeout_ms, request.rebalance_timeout_ms), (10_000, 60_000));
     assert_eq!(
-        (told.topics, told.generation, told.rack.as_deref()),
+        (subscription.topics, subscription.generation, subscription.rack.as_deref()),
         (vec!["t".into(), "u".into()], -1, Some("a"))
     );
 
@@ -59,10 +59,10 @@ fn the_leader_assigns_partitions_and_watches_the_topics() {
     };
     assert_eq!((&**protocol, &*members[0].member_id), ("range", "you"));
 
-    let beats = heartbeat_request(&harness.after(3_000));
+    let heartbeat = heartbeat_request(&harness.after(3_000));
     assert!(
-        harness.respond(beats, heartbeat_response(ErrorCode::RebalanceInProgress)).is_empty(),
-        "no news before SyncGroup"
+        harness.respond(heartbeat, heartbeat_response(ErrorCode::RebalanceInProgress)).is_empty(),
+        "nothing happens before SyncGroup"
     );
 
     let two = metadata(&[("t", 2), ("u", 1)]);
@@ -83,8 +83,8 @@ fn the_leader_assigns_partitions_and_watches_the_topics() {
     assert!(harness.poll().is_empty(), "nothing has changed");
     harness.member.update_metadata(harness.now, &metadata(&[("t", 2), ("u", 3)]));
     harness.poll();
-    let (gone, actions) = harness.complete_revocation();
-    assert_eq!(gone, partitions(&["t-0"]));
+    let (revoked, actions) = harness.complete_revocation();
+    assert_eq!(revoked, partitions(&["t-0"]));
     let (_, request, _) = join_request(&actions);
     assert!(request.reason.unwrap().contains("partitions of the group's topics"));
 }
@@ -158,10 +158,10 @@ fn an_eager_member_revokes_everything_before_it_rejoins() {
         .collect();
     assert_eq!(took, [ms(3_000); 3]);
     assert_eq!(harness.member.group_metadata().generation, 1, "it may still commit");
-    let (gone, actions) = harness.complete_revocation();
-    assert_eq!(gone, partitions(&["t-0", "t-1"]));
-    let (_, request, told) = join_request(&actions);
-    assert_eq!((&*request.member_id, told.generation, told.owned), ("me", 1, vec![]));
+    let (revoked, actions) = harness.complete_revocation();
+    assert_eq!(revoked, partitions(&["t-0", "t-1"]));
+    let (_, request, subscription) = join_request(&actions);
+    assert_eq!((&*request.member_id, subscription.generation, subscription.owned), ("me", 1, vec![]));
     let Some(GroupRequest::Join { last, .. }) = actions.into_iter().find_map(|action| match action {
         Action::Send { request, .. } => Some(*request),
         _ => None,
@@ -175,19 +175,19 @@ fn an_eager_member_revokes_everything_before_it_rejoins() {
 #[test]
 fn a_cooperative_member_revokes_only_moving_partitions_and_rejoins() {
     let mut harness = member(true, &[], &["t-0", "t-1", "t-2"]);
-    let (request_id, _, told) =
+    let (request_id, _, subscription) =
         join_request(&respond_to_heartbeat(&mut harness, ErrorCode::RebalanceInProgress));
-    assert_eq!((told.owned, told.generation), (partitions(&["t-0", "t-1", "t-2"]), 1));
+    assert_eq!((subscription.owned, subscription.generation), (partitions(&["t-0", "t-1", "t-2"]), 1));
     let (request_id, _) = sync_request(&harness.respond(request_id, join_response(2)));
     harness.respond(request_id, sync_response(&["t-0", "t-3"]));
-    let (gone, actions) = harness.complete_revocation();
-    assert_eq!(gone, partitions(&["t-1", "t-2"]));
+    let (revoked, actions) = harness.complete_revocation();
+    assert_eq!(revoked, partitions(&["t-1", "t-2"]));
     assert!(actions.is_empty(), "the assignment comes first");
     let (added, all, actions) = harness.complete_assignment();
     assert_eq!((added, all), (partitions(&["t-3"]), partitions(&["t-0", "t-3"])));
-    let (_, request, told) = join_request(&actions);
+    let (_, request, subscription) = join_request(&actions);
     assert!(request.reason.unwrap().contains("revoked partitions"));
-    assert_eq!((told.owned, told.generation), (partitions(&["t-0", "t-3"]), 2));
+    assert_eq!((subscription.owned, subscription.generation), (partitions(&["t-0", "t-3"]), 2));
     join(&mut harness, &actions, 3, &["t-0", "t-3"]);
     let (added, _, actions) = harness.complete_assignment();
     assert!(added.is_empty() && actions.is_empty(), "the rebalance is over");
@@ -201,9 +201,9 @@ fn a_changed_subscription_rejoins() {
 
     let mut harness = member(true, &[], &["t-0"]);
     assert!(harness.subscribe(&["u"]).is_empty());
-    let (gone, actions) = harness.complete_revocation();
+    let (revoked, actions) = harness.complete_revocation();
     assert_eq!(
-        (gone, join_request(&actions).2.owned),
+        (revoked, join_request(&actions).2.owned),
         (partitions(&["t-0"]), vec![]),
         "it wants them no more"
     );

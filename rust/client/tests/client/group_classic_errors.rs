@@ -50,7 +50,7 @@ fn each_error_of_join_group_is_a_transition() {
         let (request_id, _, _) = join_request(&harness.subscribe(&["t"]));
         assert!(
             harness.respond(request_id, join_error(code)).is_empty(),
-            "it waits, and looks for nobody: {code:?}"
+            "it waits, and keeps the coordinator: {code:?}"
         );
         let (waited, actions) = harness.next();
         join_request(&actions);
@@ -243,7 +243,7 @@ fn a_silent_coordinator_is_looked_up_after_the_session_timeout() {
     let request_id = heartbeat_request(&actions);
     assert!(
         harness.respond(silent, heartbeat_response(ErrorCode::UnknownMemberId)).is_empty(),
-        "too late to matter"
+        "it is outdated"
     );
     assert!(harness.respond(request_id, heartbeat_response(ErrorCode::None)).is_empty());
     assert_eq!(harness.next().0, ms(3_000));

@@ -12,18 +12,18 @@ use crate::support::ms;
 fn a_member_leaves_after_the_poll_timeout_and_rejoins_with_the_next_poll() {
     for pairs in [&[][..], &STATIC] {
         let mut harness = member(false, pairs, &["t-0"]);
-        let mut beats = 0;
+        let mut heartbeats = 0;
         let actions = loop {
             let (_, actions) = harness.next();
             let heartbeat = |action: &Action| matches!(action, Action::Send { request, .. } if matches!(**request, GroupRequest::Heartbeat(_)));
             if !actions.iter().any(heartbeat) {
                 break actions;
             }
-            beats += 1;
+            heartbeats += 1;
             let request_id = heartbeat_request(&actions);
             harness.respond(request_id, heartbeat_response(ErrorCode::None));
         };
-        assert_eq!((harness.elapsed(), beats), (ms(60_000), 19), "heartbeats until then");
+        assert_eq!((harness.elapsed(), heartbeats), (ms(60_000), 19), "heartbeats until then");
         if pairs.is_empty() {
             assert_eq!(&*leave_request(&actions).1.members[0].member_id, "me");
         } else {
@@ -103,10 +103,11 @@ fn leaving_at_once_does_not_wait_and_retries() {
         LeaveGroupResponse { error_code: ErrorCode::CoordinatorLoadInProgress.code(), ..Default::default() };
     assert!(harness.respond(request_id, GroupResponse::Leave(loading)).is_empty());
     let (request_id, _) = leave_request(&harness.next().1);
-    let gone = MemberResponse { error_code: ErrorCode::UnknownMemberId.code(), ..Default::default() };
+    let unknown_member =
+        MemberResponse { error_code: ErrorCode::UnknownMemberId.code(), ..Default::default() };
     harness.respond(
         request_id,
-        GroupResponse::Leave(LeaveGroupResponse { members: vec![gone], ..Default::default() }),
+        GroupResponse::Leave(LeaveGroupResponse { members: vec![unknown_member], ..Default::default() }),
     );
     assert!(harness.member.is_idle(), "the coordinator has removed it");
 

@@ -126,17 +126,17 @@ fn repeated_fencing_is_retried_with_backoff() {
 fn a_member_leaves_after_the_poll_timeout_and_rejoins_with_the_next_poll() {
     for (pairs, epoch) in [(&[][..], -1), (&STATIC, -2)] {
         let mut harness = member(pairs);
-        let mut beats = 0;
+        let mut heartbeats = 0;
         let last = loop {
             let (_, actions) = harness.next();
             let (request_id, request) = heartbeat_request(&actions);
             if request.member_epoch < 0 {
                 break request;
             }
-            beats += 1;
+            heartbeats += 1;
             harness.respond(request_id, ok_response(1, None));
         };
-        assert_eq!((harness.elapsed(), beats, last.member_epoch), (ms(60_000), 11, epoch));
+        assert_eq!((harness.elapsed(), heartbeats, last.member_epoch), (ms(60_000), 11, epoch));
         let reason = harness.member.core().leave_reason.clone().expect("a reason");
         assert!(reason.contains("max.poll.interval.ms (60000 ms)"), "{reason}");
         assert!(harness.after(600_000).is_empty());
@@ -234,7 +234,7 @@ fn a_member_removed_while_leaving_loses_its_partitions() {
     assert!(harness.subscribe(&["u"]).is_empty());
     let (request_id, _) = heartbeat_request(&harness.complete_revocation().1);
     let (_, request) = heartbeat_request(&harness.respond(request_id, ok_response(-1, None)));
-    assert_eq!(request.subscribed_topic_names, Some(vec!["u".to_owned()]), "it joins anew");
+    assert_eq!(request.subscribed_topic_names, Some(vec!["u".to_owned()]), "it rejoins");
 }
 
 #[test]

@@ -34,7 +34,7 @@ async fn members_share_the_partitions_and_take_over_from_leavers() {
         one.group.unsubscribe();
         one.poll();
         assert!(one.owned.is_empty(), "at once: closing does not wait for the application");
-        soon(one.group.leave(SOON)).await.expect("told");
+        soon(one.group.leave(SOON)).await.expect("left");
         assert_eq!(cluster.members("g").len(), 1);
         await_assignment(&mut [&mut two], &[("t", 6)]).await;
         one.group.subscribe(subscription(&["t"])).expect("subscribed");
@@ -84,8 +84,8 @@ async fn a_moving_or_disconnecting_coordinator_revokes_nothing() {
         };
         let lost = cluster.inject(lost);
         until(|| cluster.fault_hits(lost) == 4).await;
-        let beats = cluster.request_count(Some(to), api);
-        until(|| cluster.request_count(Some(to), api) > beats + 4).await;
+        let heartbeats = cluster.request_count(Some(to), api);
+        until(|| cluster.request_count(Some(to), api) > heartbeats + 4).await;
         await_assignment(&mut [&mut one, &mut two], &[("t", 6)]).await;
         assert_eq!((one.lost, two.lost), (0, 0));
     }
@@ -250,13 +250,13 @@ async fn an_unauthorized_member_gets_an_error_and_may_retry() {
         (CONSUMER, ApiKey::FindCoordinator),
     ] {
         let cluster = group_cluster(fast_heartbeats()).await;
-        let refused = Reaction::Error(ErrorCode::GroupAuthorizationFailed);
-        let refused = cluster.inject(Fault::new(Match::api(api), refused));
+        let error = Reaction::Error(ErrorCode::GroupAuthorizationFailed);
+        let fault = cluster.inject(Fault::new(Match::api(api), error));
         let mut one = TestMember::join(&cluster, &[protocol]).await;
         assert_eq!(one.failure().await.kind(), Kind::Authorization, "{api:?}");
         one.group.record_poll();
         assert_eq!(one.failure().await.kind(), Kind::Authorization, "{api:?}");
-        cluster.remove_fault(refused);
+        cluster.remove_fault(fault);
         await_assignment(&mut [&mut one], &[("t", 6)]).await;
     }
 }
@@ -264,8 +264,8 @@ async fn an_unauthorized_member_gets_an_error_and_may_retry() {
 /// Assigns everything to the member with the greatest id, and records its calls.
 #[derive(Debug, Default)]
 struct Winner {
-    told: Mutex<Vec<(usize, i32)>>,
-    asked: AtomicUsize,
+    assignments: Mutex<Vec<(usize, i32)>>,
+    calls: AtomicUsize,
 }
 
 impl Assignor for Winner {
@@ -278,18 +278,18 @@ impl Assignor for Winner {
     }
 
     fn on_assignment(&self, assignment: &MemberAssignment, generation: i32) {
-        self.told.lock().push((assignment.partitions.len(), generation));
+        self.assignments.lock().push((assignment.partitions.len(), generation));
     }
 
     fn assign(&self, topics: &Topics, members: &[MemberSubscription]) -> Result<GroupAssignment> {
         assert!(members.iter().all(|member| member.user_data.is_some()));
-        self.asked.fetch_add(1, Ordering::Relaxed);
+        self.calls.fetch_add(1, Ordering::Relaxed);
         let winner = members.iter().max_by_key(|member| &member.member_id).expect("a member");
         let all = topics.iter().flat_map(|(topic, partitions)| {
             partitions.iter().map(|info| (Arc::clone(topic), info.partition))
         });
-        let given = MemberAssignment { partitions: all.collect(), user_data: None };
-        Ok([(Arc::clone(&winner.member_id), given)].into())
+        let assignment = MemberAssignment { partitions: all.collect(), user_data: None };
+        Ok([(Arc::clone(&winner.member_id), assignment)].into())
     }
 }
 
@@ -299,7 +299,7 @@ async fn a_custom_assignor_assigns_and_is_notified() {
     let winner = Arc::new(Winner::default());
     let mut one = with_winner(&cluster, &winner, &[("group.id", "g")]).await;
     await_assignment(&mut [&mut one], &[("t", 6)]).await;
-    until(|| winner.told.lock().last() == Some(&(6, one.group.group_metadata().generation))).await;
+    until(|| winner.assignments.lock().last() == Some(&(6, one.group.group_metadata().generation))).await;
 }
 
 async fn with_winner(cluster: &MockCluster, winner: &Arc<Winner>, pairs: &[(&str, &str)]) -> TestMember {
@@ -323,14 +323,14 @@ async fn a_returning_static_leader_assigns_nothing() {
         let winner = Arc::new(Winner::default());
         let mut one = with_winner(&cluster, &winner, &pairs).await;
         await_assignment(&mut [&mut one], &[("t", 6)]).await;
-        let (generation, asked) =
-            (one.group.group_metadata().generation, winner.asked.load(Ordering::Relaxed));
+        let (generation, calls) =
+            (one.group.group_metadata().generation, winner.calls.load(Ordering::Relaxed));
         soon(one.group.leave(SOON)).await.expect("silent");
         drop(one);
         let mut one = with_winner(&cluster, &winner, &pairs).await;
         await_assignment(&mut [&mut one], &[("t", 6)]).await;
         assert_eq!(one.group.group_metadata().generation, generation, "version {version}");
-        assert_eq!(winner.asked.load(Ordering::Relaxed), asked, "version {version}");
+        assert_eq!(winner.calls.load(Ordering::Relaxed), calls, "version {version}");
     }
 }
 
@@ -362,7 +362,7 @@ async fn leaving_does_not_queue_behind_a_pending_join() {
     until(|| cluster.members("g").len() == 2).await;
     until(|| cluster.group("g").expect("a group").state == "PreparingRebalance").await;
     let started = Instant::now();
-    soon(two.group.leave(SOON)).await.expect("told");
+    soon(two.group.leave(SOON)).await.expect("left");
     assert!(started.elapsed() < ms(2_000), "{:?}", started.elapsed());
     until(|| cluster.members("g").len() == 1).await;
     await_assignment(&mut [&mut one], &[("t", 6)]).await;
@@ -372,9 +372,8 @@ async fn leaving_does_not_queue_behind_a_pending_join() {
 async fn an_unauthorized_topic_is_reported_to_its_subscriber() {
     for protocol in [CLASSIC, CONSUMER] {
         let cluster = group_cluster(fast_heartbeats()).await;
-        let refused = Match::api(ApiKey::Metadata).topic("t");
-        let refused =
-            cluster.inject(Fault::new(refused, Reaction::Error(ErrorCode::TopicAuthorizationFailed)));
+        let request = Match::api(ApiKey::Metadata).topic("t");
+        let fault = cluster.inject(Fault::new(request, Reaction::Error(ErrorCode::TopicAuthorizationFailed)));
         let mut one = TestMember::join(&cluster, &[protocol]).await;
         let error = loop {
             match soon(one.group.next_event()).await {
@@ -385,7 +384,7 @@ async fn an_unauthorized_topic_is_reported_to_its_subscriber() {
         one.group.complete_event();
         assert_eq!(error.kind(), Kind::Authorization);
         assert_eq!(error.context().topic.as_deref(), Some("t"));
-        cluster.remove_fault(refused);
+        cluster.remove_fault(fault);
         await_assignment(&mut [&mut one], &[("t", 6)]).await;
     }
 }

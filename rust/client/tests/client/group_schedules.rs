@@ -53,7 +53,7 @@ async fn disrupt(
             let mut leaver = members.swap_remove(random.usize(..members.len()));
             leaver.group.unsubscribe();
             leaver.poll();
-            soon(leaver.group.leave(SOON)).await.expect("told");
+            soon(leaver.group.leave(SOON)).await.expect("left");
         }
         // It dies without leaving, and its session expires later.
         3 if members.len() > 1 => drop(members.swap_remove(random.usize(..members.len()))),

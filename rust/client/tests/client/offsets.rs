@@ -8,7 +8,7 @@ use crate::support::*;
 use ottla_client::consumer::ConsumerGroupMetadata;
 use ottla_client::consumer::offsets::{self, CommittedOffset};
 use ottla_client::metadata::Want;
-use ottla_client::{Client, CoordinatorKind, Error, IfMissing, Kind, TopicPartition};
+use ottla_client::{Client, Error, IfMissing, Kind, TopicPartition};
 use ottla_mock::{ApiLimit, Fault, Match, MockCluster, MockConfig, Reaction, TopicSpec, When};
 use ottla_protocol::{ApiKey, ErrorCode};
 
@@ -299,8 +299,8 @@ async fn a_pending_transactional_offset_is_awaited() {
     let client = client_with_metadata(&cluster).await;
     commit(&client, 1).await.unwrap();
     cluster.set_offset_pending("g", "t", 0, true);
-    let nobody = ConsumerGroupMetadata::without_member("g");
-    let unstable = offsets::committed(&client, &nobody, Some(vec![tp(0)]), false, SOON);
+    let member = ConsumerGroupMetadata::without_member("g");
+    let unstable = offsets::committed(&client, &member, Some(vec![tp(0)]), false, SOON);
     assert_eq!(soon(unstable).await.unwrap()[&tp(0)], Some(at(1)), "require_stable is off");
     let error = fetch_of(&client, &[0], ms(100)).await.unwrap_err();
     assert_eq!(

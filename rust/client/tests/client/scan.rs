@@ -190,34 +190,34 @@ async fn missing_records_end_the_scan_or_are_skipped_as_configured() {
 #[tokio::test(start_paused = true)]
 async fn a_deleted_topic_fails_the_scan_only_if_configured() {
     let cluster = cluster(1).await;
-    let create = || cluster.create_topic(TopicSpec::new("gone")).unwrap();
+    let create = || cluster.create_topic(TopicSpec::new("deleted")).unwrap();
     create();
     fill(&cluster, 0, 10, &[]).await;
     let client = client(&cluster, &[("fetch.max.wait.ms", "50")]).await;
-    let of_gone = || Range { partition: ("gone".into(), 0), start: 0, end: 4 };
+    let deleted_range = || Range { partition: ("deleted".into(), 0), start: 0, end: 4 };
     let lenient = ScanOptions { fail_on_data_loss: false, ..OPTIONS };
-    let gap = Gap { partition: ("gone".into(), 0), from: 0, to: 4 };
+    let gap = Gap { partition: ("deleted".into(), 0), from: 0, to: 4 };
 
     // Started, without a result yet.
-    let mut scan = Scan::start(client.clone(), vec![of_gone(), range(0, 0, 10)], lenient);
+    let mut scan = Scan::start(client.clone(), vec![deleted_range(), range(0, 0, 10)], lenient);
     assert_eq!(wanted(&soon(scan.next()).await.unwrap().expect("what is there")).len(), 10);
-    cluster.delete_topic("gone").unwrap();
+    cluster.delete_topic("deleted").unwrap();
     assert!(soon(scan.next()).await.is_none());
     assert_eq!(scan.take_gaps(), std::slice::from_ref(&gap));
 
     // Deleted before the scan, with a client that remembers the topic and one that never knew it.
     create();
-    soon(client.topics(&["gone".into()], IfMissing::Wait, SOON)).await.expect("known");
-    cluster.delete_topic("gone").unwrap();
+    soon(client.topics(&["deleted".into()], IfMissing::Wait, SOON)).await.expect("known");
+    cluster.delete_topic("deleted").unwrap();
     for client in [client.clone(), crate::support::client(&cluster, &[]).await] {
-        let mut scan = Scan::start(client, vec![of_gone(), range(0, 0, 10)], lenient);
+        let mut scan = Scan::start(client, vec![deleted_range(), range(0, 0, 10)], lenient);
         assert_eq!(wanted(&soon(scan.next()).await.unwrap().expect("what is there")).len(), 10);
         assert!(soon(scan.next()).await.is_none());
         assert_eq!(scan.take_gaps(), std::slice::from_ref(&gap));
     }
 
     let short = ScanOptions { timeout: ms(3000), ..OPTIONS };
-    let error = read(&client, vec![of_gone(), range(0, 0, 10)], short).await.expect_err("gone");
+    let error = read(&client, vec![deleted_range(), range(0, 0, 10)], short).await.expect_err("gone");
     assert_eq!(error.kind(), Kind::UnknownTopic, "{error}");
 }
 
@@ -274,8 +274,8 @@ async fn a_slow_caller_pauses_fetching_and_dropping_ends_the_task() {
     soon(scan.next()).await.unwrap().expect("read");
     // Longer than the timeout: waiting for the caller does not count as lack of progress.
     tokio::time::sleep(ms(3000)).await;
-    let asked = cluster.request_count(None, FETCH);
-    assert!(asked <= 6, "{asked} fetches for one chunk that was read");
+    let fetches = cluster.request_count(None, FETCH);
+    assert!(fetches <= 6, "{fetches} fetches for one chunk that was read");
     soon(scan.next()).await.unwrap().expect("still alive");
     drop(scan);
     quiet(&cluster, ms(200)).await;

@@ -70,7 +70,7 @@ fn user_data_is_javas() {
 
 /// The previous owners by Java's rules: the latest generation that reports a partition wins.
 fn owners(row: &Row) -> HashMap<TopicPartition, Arc<str>> {
-    let mut claims: HashMap<TopicPartition, (i32, BTreeSet<Arc<str>>)> = HashMap::new();
+    let mut latest: HashMap<TopicPartition, (i32, BTreeSet<Arc<str>>)> = HashMap::new();
     for member in &row.members {
         let (partitions, generation) = match (&*row.assignor, &member.user_data) {
             ("sticky", Some(user_data)) => {
@@ -83,16 +83,16 @@ fn owners(row: &Row) -> HashMap<TopicPartition, Arc<str>> {
                 row.topics.get(topic).is_some_and(|all| all.len() > usize::try_from(*partition).unwrap());
             exists && member.topics.contains(topic)
         }) {
-            let claim = claims.entry(partition).or_default();
-            if claim.1.is_empty() || claim.0 < generation {
-                *claim = (generation, BTreeSet::new());
+            let reported = latest.entry(partition).or_default();
+            if reported.1.is_empty() || reported.0 < generation {
+                *reported = (generation, BTreeSet::new());
             }
-            if claim.0 == generation {
-                claim.1.insert(Arc::clone(&member.member_id));
+            if reported.0 == generation {
+                reported.1.insert(Arc::clone(&member.member_id));
             }
         }
     }
-    claims
+    latest
         .into_iter()
         .filter(|(_, (_, ids))| ids.len() == 1)
         .map(|(tp, (_, ids))| (tp, ids.into_iter().next().unwrap()))

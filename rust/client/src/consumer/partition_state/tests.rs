@@ -1,4 +1,4 @@
-//! How a position moves over what was handed out and over what holds nothing.
+//! How a position moves over delivered records and empty ranges.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ fn at(offset: i64) -> FetchPosition {
     FetchPosition { offset, epoch: 1 }
 }
 
-/// A state that stands at 0.
+/// A partition at position 0.
 fn state() -> PartitionState {
     let mut state = PartitionState::new(1, FetchState::Fetching);
     state.set_position(at(0));
@@ -18,9 +18,9 @@ fn state() -> PartitionState {
 }
 
 #[test]
-fn what_holds_nothing_is_passed_only_behind_what_was_handed_out() {
+fn an_empty_range_is_skipped_after_the_records_before_it() {
     let mut state = state();
-    // Rows to 10, nothing to 20, rows to 30, nothing to 40.
+    // Records to 10, nothing to 20, records to 30, nothing to 40.
     state.mark_empty(10, at(20));
     state.mark_empty(30, at(40));
     assert_eq!(state.position, at(0));
@@ -35,7 +35,7 @@ fn what_holds_nothing_is_passed_only_behind_what_was_handed_out() {
 }
 
 #[test]
-fn what_holds_nothing_and_comes_first_is_passed_at_once() {
+fn a_leading_empty_range_is_skipped_at_once() {
     let mut state = state();
     state.mark_empty(0, at(7));
     assert_eq!(state.position, at(7));
@@ -44,7 +44,7 @@ fn what_holds_nothing_and_comes_first_is_passed_at_once() {
 }
 
 #[test]
-fn starting_over_forgets_what_was_to_be_passed() {
+fn a_reset_forgets_empty_ranges() {
     let mut state = state();
     state.mark_empty(10, at(20));
     state.reset(2, FetchState::Fetching, at(3));
@@ -52,7 +52,7 @@ fn starting_over_forgets_what_was_to_be_passed() {
     assert_eq!(state.position, at(10));
 }
 
-/// A fetch of 10 bytes that came in an response of `response_bytes`, as which `retained` counts.
+/// A fetch of 10 bytes from a response of `response_bytes`, which `retained` counts.
 fn fetch(start: i64, response_bytes: usize, retained: &Arc<()>) -> CompletedFetch {
     struct Response(Vec<u8>, #[allow(dead_code, reason = "counted")] Arc<()>);
     impl AsRef<[u8]> for Response {
@@ -74,17 +74,17 @@ fn fetch(start: i64, response_bytes: usize, retained: &Arc<()>) -> CompletedFetc
     }
 }
 
-/// Regression: a record of a paused partition kept the whole response that it came in, with what others had
-/// long been handed of it, and only the record's own bytes were counted.
+/// Regression: a record of a paused partition retained its whole response, including records of other
+/// partitions that had long been delivered, and only the record's own bytes were counted.
 #[test]
-fn what_is_kept_of_a_paused_partition_keeps_no_answer_of_others() {
+fn buffered_records_of_a_paused_partition_do_not_retain_their_response() {
     let retained = Arc::new(());
     let mut state = state();
     state.push(fetch(0, 1000, &retained));
     state.push(fetch(1, 15, &retained));
     state.set_paused(true);
     state.push(fetch(2, 1000, &retained));
-    // The one that most of its response is the partition's own.
+    // The fetch that makes up most of its response.
     assert_eq!(Arc::strong_count(&retained), 2);
     state.set_paused(false);
     state.push(fetch(3, 1000, &retained));
@@ -95,9 +95,9 @@ fn what_is_kept_of_a_paused_partition_keeps_no_answer_of_others() {
     }
 }
 
-/// Regression: what was retained back took the room of others (`consumer_stalls.rs`).
+/// Regression: buffered records of paused partitions took the room of others (`consumer_stalls.rs`).
 #[test]
-fn what_is_held_back_is_dropped_and_begun_again_at_the_position() {
+fn paused_records_are_dropped_and_fetched_again_from_the_position() {
     let retained = Arc::new(());
     let mut state = state();
     state.push(fetch(0, 15, &retained));

@@ -52,16 +52,16 @@ impl TestMember {
     }
 
     /// Handles one rebalance event.
-    pub(crate) fn apply(&mut self, change: RebalanceEvent) {
-        match change {
-            RebalanceEvent::Revoke(gone) => {
-                for partition in &gone {
+    pub(crate) fn apply(&mut self, event: RebalanceEvent) {
+        match event {
+            RebalanceEvent::Revoke(partitions) => {
+                for partition in &partitions {
                     assert!(self.owned.remove(partition), "{partition:?} was not owned");
                 }
             }
-            RebalanceEvent::Lost(gone) => {
+            RebalanceEvent::Lost(partitions) => {
                 self.lost += 1;
-                for partition in &gone {
+                for partition in &partitions {
                     assert!(self.owned.remove(partition), "{partition:?} was not owned");
                 }
             }
@@ -77,8 +77,8 @@ impl TestMember {
     pub(crate) fn poll(&mut self) {
         let group = &self.group;
         group.record_poll();
-        while let Some(change) = self.group.try_next_event() {
-            self.apply(change);
+        while let Some(event) = self.group.try_next_event() {
+            self.apply(event);
         }
     }
 

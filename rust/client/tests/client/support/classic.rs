@@ -63,12 +63,12 @@ pub(crate) fn join_error(code: ErrorCode) -> GroupResponse {
     GroupResponse::Join(JoinGroupResponse { error_code: code.code(), ..Default::default() })
 }
 
-pub(crate) fn sync_response(given: &[&str]) -> GroupResponse {
-    let given = MemberAssignment { partitions: partitions(given), user_data: None };
+pub(crate) fn sync_response(assigned: &[&str]) -> GroupResponse {
+    let assigned = MemberAssignment { partitions: partitions(assigned), user_data: None };
     GroupResponse::Sync(SyncGroupResponse {
         protocol_type: Some("consumer".to_owned()),
         protocol_name: Some("range".to_owned()),
-        assignment: encode_assignment(&given).expect("an assignment"),
+        assignment: encode_assignment(&assigned).expect("an assignment"),
         ..Default::default()
     })
 }
@@ -86,22 +86,22 @@ pub(crate) fn join(
     harness: &mut Harness<ClassicMember>,
     actions: &[Action],
     generation: i32,
-    given: &[&str],
+    assigned: &[&str],
 ) {
     let (request_id, _, _) = join_request(actions);
     let (request_id, sync) = sync_request(&harness.respond(request_id, join_response(generation)));
     assert_eq!((sync.generation_id, &*sync.member_id), (generation, "me"));
-    let actions = harness.respond(request_id, sync_response(given));
+    let actions = harness.respond(request_id, sync_response(assigned));
     assert!(matches!(&actions[..], [Action::NotifyAssignor { .. }]), "{actions:?}");
 }
 
 /// A member of generation 1 that owns its partitions of `t`.
-pub(crate) fn member(cooperative: bool, pairs: &[(&str, &str)], given: &[&str]) -> Harness<ClassicMember> {
+pub(crate) fn member(cooperative: bool, pairs: &[(&str, &str)], assigned: &[&str]) -> Harness<ClassicMember> {
     let mut harness = harness(cooperative, pairs);
     let actions = harness.subscribe(&["t"]);
-    join(&mut harness, &actions, 1, given);
+    join(&mut harness, &actions, 1, assigned);
     let (added, all, actions) = harness.complete_assignment();
-    assert_eq!((added, all), (partitions(given), partitions(given)));
+    assert_eq!((added, all), (partitions(assigned), partitions(assigned)));
     assert!(actions.is_empty(), "{actions:?}");
     harness
 }

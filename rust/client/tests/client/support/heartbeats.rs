@@ -34,12 +34,12 @@ pub(crate) fn heartbeat_request(actions: &[Action]) -> (u64, ConsumerGroupHeartb
     }
 }
 
-pub(crate) type Given<'a> = &'a [(u8, &'a [i32])];
+pub(crate) type Assigned<'a> = &'a [(u8, &'a [i32])];
 
 /// A successful response.
-pub(crate) fn ok_response(epoch: i32, given: Option<Given<'_>>) -> GroupResponse {
-    let topics = |given: Given<'_>| Assignment {
-        topic_partitions: given
+pub(crate) fn ok_response(epoch: i32, assigned: Option<Assigned<'_>>) -> GroupResponse {
+    let topics = |assigned: Assigned<'_>| Assignment {
+        topic_partitions: assigned
             .iter()
             .map(|(topic, partitions)| ConsumerGroupHeartbeatTopicPartitions {
                 topic_id: id(*topic),
@@ -50,7 +50,7 @@ pub(crate) fn ok_response(epoch: i32, given: Option<Given<'_>>) -> GroupResponse
     GroupResponse::ConsumerHeartbeat(ConsumerGroupHeartbeatResponse {
         member_epoch: epoch,
         heartbeat_interval_ms: i32::try_from(INTERVAL).unwrap(),
-        assignment: given.map(topics),
+        assignment: assigned.map(topics),
         ..Default::default()
     })
 }
@@ -63,12 +63,12 @@ pub(crate) fn error_response(code: ErrorCode) -> GroupResponse {
     })
 }
 
-pub(crate) fn owned(given: Given<'_>) -> Option<Vec<TopicPartitions>> {
+pub(crate) fn owned(assigned: Assigned<'_>) -> Option<Vec<TopicPartitions>> {
     let topic = |(topic, partitions): &(u8, &[i32])| TopicPartitions {
         topic_id: id(*topic),
         partitions: partitions.to_vec(),
     };
-    Some(given.iter().map(topic).collect())
+    Some(assigned.iter().map(topic).collect())
 }
 
 /// Responds to the next heartbeat; returns its request and the resulting actions.

@@ -109,7 +109,7 @@ impl<M: MembershipManager> Harness<M> {
     /// Completes a revocation and returns its partitions.
     pub(crate) fn complete_revocation(&mut self) -> (Vec<TopicPartition>, Vec<Action>) {
         match self.start_event() {
-            Some(RebalanceEvent::Revoke(gone)) => (gone, self.complete_event()),
+            Some(RebalanceEvent::Revoke(partitions)) => (partitions, self.complete_event()),
             other => panic!("nothing is revoked: {other:?}"),
         }
     }
@@ -117,7 +117,7 @@ impl<M: MembershipManager> Harness<M> {
     /// Completes a loss and returns its partitions.
     pub(crate) fn complete_loss(&mut self) -> (Vec<TopicPartition>, Vec<Action>) {
         match self.start_event() {
-            Some(RebalanceEvent::Lost(gone)) => (gone, self.complete_event()),
+            Some(RebalanceEvent::Lost(partitions)) => (partitions, self.complete_event()),
             other => panic!("nothing is lost: {other:?}"),
         }
     }
