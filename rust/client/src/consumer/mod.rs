@@ -11,12 +11,12 @@
 //! - `subscribe`, `seek`, `fetch_collector`: the rest of the application's interface; `state` is shared by
 //!   all.
 //! - `subscription_state`, `partition_state`: the assigned partitions and their positions; no I/O.
-//! - [`fetch`]: the prefetching task, its requests, sessions and responses.
+//! - `fetch`: the prefetching task, its requests, sessions and responses.
 //! - `positions`: initial positions: committed offsets, offsets by time, truncated logs.
 //! - `completed_fetch`, `record_decoder`, `record_set`: buffered record batches and their decoding.
 //! - [`group`]: membership; [`assignor`]: the partition assignors of classic groups.
 //! - [`offsets`], `commit`, `group_metadata`: offset commits and the identity under which they are sent.
-//! - [`scan`]: bounded reads of partition ranges, without a consumer.
+//! - `scan`: bounded reads of partition ranges, without a consumer.
 pub mod assignor;
 mod commit;
 mod completed_fetch;

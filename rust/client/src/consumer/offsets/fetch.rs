@@ -28,7 +28,7 @@ const FIRST_BY_ID: i16 = 10;
 ///
 /// With `require_stable` it waits for transactions that are about to commit offsets (KIP-447), if the
 /// broker supports that. The coordinator checks the member's epoch; errors are those of
-/// [`commit`](super::commit).
+/// [`commit`](super::commit()).
 pub async fn committed(
     client: &Client,
     member: &ConsumerGroupMetadata,
