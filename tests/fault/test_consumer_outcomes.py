@@ -261,7 +261,9 @@ def test_a_log_truncated_by_an_unclean_election_is_detected(policy: str) -> None
             wait_until(lambda: kafka.leader_of(topic) == second, lambda: "no leader")
             write(kafka.bootstrap, topic, range(100, 105))
             if policy == "none":
-                with pytest.raises(ottla.errors.DataLossError, match="cut at offset 10"):
+                with pytest.raises(
+                    ottla.errors.DataLossError, match="truncated the log at offset 10"
+                ):
                     read(reader, 1)
                 reader.seek(topic, 0, 10)
             records = read(reader, 5)

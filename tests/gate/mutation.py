@@ -133,14 +133,15 @@ MUTATIONS = [
     Mutation(
         "commits-are-one-too-far",
         f"{_CONSUMER}/commit/mod.rs",
-        "            offset: slot.position.offset,\n",
-        "            offset: slot.position.offset + 1,\n",
+        "            offset: state.position.offset,\n",
+        "            offset: state.position.offset + 1,\n",
     ),
     Mutation(
         "commits-of-revoked-partitions-are-sent",
-        f"{_CONSUMER}/commit/claim.rs",
-        "(Some(since), Some(slot)) => *since != slot.since,",
-        "(Some(since), Some(slot)) => *since != slot.since && *since == u64::MAX,",
+        f"{_CONSUMER}/commit/ownership.rs",
+        "(Some(version), Some(state)) => *version != state.assigned_version,",
+        "(Some(version), Some(state)) => *version != state.assigned_version && "
+        "*version == u64::MAX,",
     ),
     Mutation(
         "fetch-sessions-are-not-reset",

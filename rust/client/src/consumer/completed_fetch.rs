@@ -1,94 +1,94 @@
-//! A piece of a partition's log that waits to be handed out.
+//! Fetched record batches of one partition that wait for delivery.
 //!
-//! Invariant: it holds whole batches whose CRCs were checked if they are to be; a piece that was cut
-//! in two is read as one: what is known of aborted transactions goes with its rest. One that waits for
-//! long keeps no more than twice its size in memory.
+//! Invariant: a fetch holds whole batches, CRC-checked if so configured. The state of aborted transactions
+//! moves with the remainder when a fetch is split. A fetch that waits for long retains at most twice its
+//! size.
 
 use bytes::Bytes;
 use ottla_protocol::records::{AbortedTransactions, Batches};
 
-use super::records::Decoded;
+use super::record_set::RemainingBatch;
 use crate::error::{Error, Kind};
 use crate::topic_partition::TopicPartition;
 
-/// How often the same bad batch is fetched before it is believed to be bad in the log.
-pub(super) const CORRUPT_MAX: u32 = 3;
+/// After this many fetches of the same corrupt batch, the log itself is taken to be corrupt.
+pub(super) const MAX_CORRUPT_FETCHES: u32 = 3;
 
-/// Record batches of one partition, as they came.
+/// Undecoded record batches of one partition.
 #[derive(Debug)]
-pub struct Prefetched {
+pub struct CompletedFetch {
     /// The partition.
     pub partition: TopicPartition,
-    /// What the partition's version was when they were asked for.
+    /// The partition's version when the fetch was sent.
     pub(super) version: u64,
     /// The batches; the first may start before `start`.
     pub records: Bytes,
-    /// The bytes that are kept in memory for them: those of all records that came with them.
-    pub(super) frame: usize,
-    /// The first offset that is wanted.
+    /// The bytes that stay in memory with the batches: all records of their response.
+    pub(super) response_bytes: usize,
+    /// The first offset to deliver.
     pub start: i64,
-    /// The offset after the last.
+    /// The offset after the last batch.
     pub end: i64,
     /// The leader epoch of the last batch; -1 if unknown.
     pub epoch: i32,
-    /// For `read_committed`: which batches are not to be seen.
+    /// With `read_committed`, the aborted transactions to filter out.
     pub aborted: Option<AbortedTransactions>,
-    /// What is decoded already of the first batch.
-    pub(super) decoded: Option<Box<Decoded>>,
+    /// The decoded rest of the first batch.
+    pub(super) remaining: Option<Box<RemainingBatch>>,
 }
 
-impl Prefetched {
-    /// For [`super::Consumer::handed_out`].
+impl CompletedFetch {
+    /// For [`super::Consumer::mark_delivered`].
     #[must_use]
     pub fn version(&self) -> u64 {
         self.version
     }
 
-    /// Copies the batches out of the answer that they came in, if they are the smaller part of it.
-    pub(super) fn leave_frame(&mut self) {
-        if self.records.len() < self.frame / 2 {
+    /// Copies the batches out of their response if they are less than half of it.
+    pub(super) fn detach_from_response(&mut self) {
+        if self.records.len() < self.response_bytes / 2 {
             self.records = Bytes::copy_from_slice(&self.records);
-            self.frame = self.records.len();
-            // It may hold the answer, too, and is decoded again.
-            self.decoded = None;
+            self.response_bytes = self.records.len();
+            // It may retain the response, too; the batch is decoded again.
+            self.remaining = None;
         }
     }
 }
 
-/// What of a fetched blob can be used.
+/// The usable part of fetched bytes.
 #[derive(Debug, Default)]
-pub(super) struct Usable {
+pub(super) struct CheckedBatches {
     /// The whole batches.
     pub(super) records: Bytes,
-    /// The offset after the last whole batch, and that batch's leader epoch.
+    /// The offset after the last whole batch, and its leader epoch.
     pub(super) next: Option<(i64, i32)>,
-    /// The size that the batch announces which was cut off.
-    pub(super) cut_off: Option<usize>,
-    /// Why what comes after the usable batches is of no use.
-    pub(super) flaw: Option<Error>,
+    /// The announced size of a truncated last batch.
+    pub(super) truncated_size: Option<usize>,
+    /// Why the bytes after the usable batches are invalid.
+    pub(super) error: Option<Error>,
 }
 
-/// Looks through the batches of a blob.
-pub(super) fn usable(records: &Bytes, check_crcs: bool) -> Usable {
-    let mut usable = Usable::default();
+/// Checks the batches in fetched bytes.
+pub(super) fn check_batches(records: &Bytes, check_crcs: bool) -> CheckedBatches {
+    let mut checked = CheckedBatches::default();
     let mut batches = Batches::new(records.clone()).check_crc(check_crcs);
     let mut whole = 0;
     for batch in batches.by_ref() {
         match batch {
             Ok(batch) => {
                 whole += batch.size_in_bytes();
-                usable.next = Some((batch.last_offset() + 1, batch.partition_leader_epoch()));
+                checked.next = Some((batch.last_offset() + 1, batch.partition_leader_epoch()));
             }
-            Err(error) => usable.flaw = Some(error.into()),
+            Err(error) => checked.error = Some(error.into()),
         }
     }
-    usable.cut_off = batches.announced_size();
-    usable.records = records.slice(..whole);
-    usable
+    checked.truncated_size = batches.announced_size();
+    checked.records = records.slice(..whole);
+    checked
 }
 
-/// A batch that no answer holds.
-pub(super) fn too_large(size: usize) -> Error {
-    let words = format!("the broker sends only part of a batch of {size} bytes; raise fetch.max.bytes");
-    Error::new(Kind::Config, words)
+/// The error for a batch that no response can hold.
+pub(super) fn batch_too_large(size: usize) -> Error {
+    let message = format!("the broker sends only part of a batch of {size} bytes; raise fetch.max.bytes");
+    Error::new(Kind::Config, message)
 }

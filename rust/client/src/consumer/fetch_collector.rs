@@ -1,111 +1,121 @@
-//! What a poll found, on its way to the application: taken, handed out, or given back.
+//! Collects completed fetches for delivery, and tracks which records were delivered.
 //!
-//! Invariant: a position moves only here, by what was handed out; between taking and handing out
-//! nothing is lost, since what is void by then is fetched again.
+//! Invariant: positions move only here, as records are delivered. Collected records that are invalidated
+//! before their delivery are fetched again, so none are lost.
 
 use std::sync::atomic::Ordering;
 
 use super::Consumer;
-use super::records::{RecordSet, Rest, decode};
-use crate::consumer::completed_fetch::Prefetched;
-use crate::consumer::partition_state::Standing;
+use super::record_decoder::{Remainder, decode};
+use super::record_set::RecordSet;
+use crate::consumer::completed_fetch::CompletedFetch;
+use crate::consumer::partition_state::FetchPosition;
 use crate::error::Error;
 use crate::topic_partition::TopicPartition;
 
 impl Consumer {
-    /// Grows when what was taken and not handed out is void.
+    /// The version of the assignment. It grows when collected records that were not delivered become
+    /// invalid.
     #[must_use]
     pub fn version(&self) -> u64 {
         self.shared.versions.load(Ordering::Acquire)
     }
 
-    /// Takes prefetched pieces of at most `bytes`, but one at least if there is one. Their positions
-    /// stay until [`Consumer::handed_out`].
+    /// Takes buffered fetches of at most `max_bytes`, but at least one if there is one. Positions stay
+    /// until [`Consumer::mark_delivered`].
     #[must_use]
-    pub fn take_pieces(&self, bytes: usize) -> Vec<Prefetched> {
-        let mut pieces = Vec::new();
+    pub fn take_fetches(&self, max_bytes: usize) -> Vec<CompletedFetch> {
+        let mut fetches = Vec::new();
         let mut sum = 0;
-        let mut assignment = self.shared.assignment.lock();
-        while sum < bytes
-            && let Some(piece) = assignment.take()
+        let mut subscriptions = self.shared.subscriptions.lock();
+        while sum < max_bytes
+            && let Some(fetch) = subscriptions.take_fetch()
         {
-            sum += piece.records.len();
-            pieces.push(piece);
+            sum += fetch.records.len();
+            fetches.push(fetch);
         }
-        drop(assignment);
-        if !pieces.is_empty() {
-            self.shared.news.notify_one();
+        drop(subscriptions);
+        if !fetches.is_empty() {
+            self.shared.fetcher_wakeup.notify_one();
         }
-        pieces
+        fetches
     }
 
-    /// Takes `most` records at most. Their positions stay until [`Consumer::handed_out`].
+    /// Takes and decodes at most `max_records` records. Positions stay until [`Consumer::mark_delivered`].
     #[must_use]
-    pub fn take_records(&self, most: usize) -> Vec<RecordSet> {
+    pub fn take_records(&self, max_records: usize) -> Vec<RecordSet> {
         let mut sets: Vec<RecordSet> = Vec::new();
-        let (mut left, mut emptied) = (most, false);
+        let (mut left, mut has_room) = (max_records, false);
         let mut scratch = self.scratch.lock();
         while left > 0 {
-            let Some(piece) = self.shared.assignment.lock().take() else { break };
-            let (partition, version, from) = (piece.partition.clone(), piece.version(), piece.start);
-            let had = sets.len();
-            let (rest, standing) = decode(piece, left, &mut scratch, &mut sets);
-            let got: usize = sets.iter().skip(had).map(|set| set.entries.len()).sum();
-            left -= got;
-            let mut assignment = self.shared.assignment.lock();
-            if got == 0
-                && let Some(slot) = assignment.current(&partition, version)
+            let Some(fetch) = self.shared.subscriptions.lock().take_fetch() else { break };
+            let (partition, version, from) = (fetch.partition.clone(), fetch.version(), fetch.start);
+            let first_set = sets.len();
+            let (rest, position) = decode(fetch, left, &mut scratch, &mut sets);
+            let decoded: usize = sets.iter().skip(first_set).map(|set| set.entries.len()).sum();
+            left -= decoded;
+            let mut subscriptions = self.shared.subscriptions.lock();
+            if decoded == 0
+                && let Some(state) = subscriptions.current(&partition, version)
             {
-                slot.pass(from, standing);
+                state.mark_empty(from, position);
             }
             match rest {
-                Rest::None => emptied = true,
-                Rest::Piece(piece) => assignment.put_back(piece),
-                Rest::Flawed(piece, error) => {
-                    assignment.put_back(piece);
-                    assignment.fail(&partition, error);
+                Remainder::None => has_room = true,
+                Remainder::Fetch(fetch) => subscriptions.put_back(fetch),
+                Remainder::Malformed(fetch, error) => {
+                    subscriptions.put_back(fetch);
+                    subscriptions.fail(&partition, error);
                     break;
                 }
             }
         }
         scratch.trim();
         drop(scratch);
-        // Only then is there room for more.
-        if emptied {
-            self.shared.news.notify_one();
+        // Only now is there room for more.
+        if has_room {
+            self.shared.fetcher_wakeup.notify_one();
         }
         sets
     }
 
-    /// Moves a partition's position: all before `next` was handed out.
-    pub fn handed_out(&self, partition: &TopicPartition, version: u64, next: i64, leader_epoch: i32) {
-        let to = Standing { offset: next, epoch: leader_epoch };
-        self.shared.assignment.lock().handed_out(partition, version, to);
+    /// Moves a partition's position to `next`: all records before it were delivered.
+    pub fn mark_delivered(&self, partition: &TopicPartition, version: u64, next: i64, leader_epoch: i32) {
+        let to = FetchPosition { offset: next, epoch: leader_epoch };
+        self.shared.subscriptions.lock().mark_delivered(partition, version, to);
     }
 
-    /// Notes that a piece that was taken holds nothing for the application up to `next`.
-    pub fn passed(&self, partition: &TopicPartition, version: u64, from: i64, next: i64, leader_epoch: i32) {
-        if let Some(slot) = self.shared.assignment.lock().current(partition, version) {
-            slot.pass(from, Standing { offset: next, epoch: leader_epoch });
+    /// Records that a collected fetch holds nothing for the application from `from` up to `next`.
+    pub fn mark_empty(
+        &self,
+        partition: &TopicPartition,
+        version: u64,
+        from: i64,
+        next: i64,
+        leader_epoch: i32,
+    ) {
+        if let Some(state) = self.shared.subscriptions.lock().current(partition, version) {
+            state.mark_empty(from, FetchPosition { offset: next, epoch: leader_epoch });
         }
     }
 
-    /// Fetches again what was taken of a partition and not handed out; the next poll raises the error.
-    pub fn flawed(&self, partition: &TopicPartition, version: u64, error: Error) {
-        let mut assignment = self.shared.assignment.lock();
-        if assignment.current(partition, version).is_some() {
-            assignment.give_back(partition);
-            assignment.fail(partition, error);
+    /// Discards the undelivered records of a partition, which are fetched again; the next poll returns the
+    /// error.
+    pub fn fail_partition(&self, partition: &TopicPartition, version: u64, error: Error) {
+        let mut subscriptions = self.shared.subscriptions.lock();
+        if subscriptions.current(partition, version).is_some() {
+            subscriptions.discard_undelivered(partition);
+            subscriptions.fail(partition, error);
         }
     }
 
-    /// Gives back what was taken of all partitions and not handed out: it is fetched again.
-    pub fn give_back(&self) {
-        let mut assignment = self.shared.assignment.lock();
-        let held: Vec<_> = assignment.held().cloned().collect();
-        for partition in held {
-            assignment.give_back(&partition);
+    /// Discards the undelivered records of all partitions; they are fetched again.
+    pub fn discard_undelivered(&self) {
+        let mut subscriptions = self.shared.subscriptions.lock();
+        let undelivered: Vec<_> = subscriptions.undelivered().cloned().collect();
+        for partition in undelivered {
+            subscriptions.discard_undelivered(&partition);
         }
-        self.shared.news.notify_one();
+        self.shared.fetcher_wakeup.notify_one();
     }
 }

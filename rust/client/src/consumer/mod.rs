@@ -1,33 +1,34 @@
-//! The consumer: subscription, fetcher, membership and offsets put together, for one application.
+//! The consumer of one application: subscription, fetcher, group membership and offsets.
 //!
-//! The application polls. Between polls the fetcher reads ahead and the membership keeps its
-//! heartbeat; what both have for the application is handed out by the next poll: changes of the
-//! assignment first, then errors, then records.
+//! The application polls. Between polls the fetcher reads ahead and the group member sends heartbeats. A
+//! poll reports rebalance events first, then errors, then records.
 //!
-//! Invariants: the position moves only past what was handed out, and a commit never passes it. What
-//! was taken to be handed out is void after a seek, a pause or a change of the assignment
-//! ([`Consumer::version`]). Nothing starts before there is something to read, and a group is joined by
-//! the poll after the subscription (`subscribing.rs`).
+//! Invariants: the position moves only past delivered records, and a commit never exceeds the position. A
+//! seek, a pause or an assignment change invalidates collected records that were not delivered
+//! ([`Consumer::version`]). Nothing is fetched before partitions are assigned, and the consumer joins its
+//! group in the first poll after subscribing (`subscribe.rs`).
 //!
-//! - `subscribe`, `seek`, `fetch_collector`: further parts of what an application calls; `state` is what they share.
-//! - `subscription_state`, `partition_state`: which partitions a consumer has, and its position in each; no I/O.
-//! - [`fetch`]: the task that fetches ahead: which broker is asked for what and when, requests, sessions, responses.
-//! - `positions`: where to begin: committed offsets, offsets by time, truncated logs.
-//! - `completed_fetch`, `records`: what waits to be handed out, and its decoding.
-//! - [`group`]: membership; [`assignor`]: which member gets which partitions.
-//! - [`offsets`], `commit`, `member`: what is committed, in whose name, and when.
-//! - [`scan`]: bounded reads of partition ranges, without a consumer.
+//! - `subscribe`, `seek`, `fetch_collector`: the rest of the application's interface; `state` is shared by
+//!   all.
+//! - `subscription_state`, `partition_state`: the assigned partitions and their positions; no I/O.
+//! - `fetch`: the prefetching task, its requests, sessions and responses.
+//! - `positions`: initial positions: committed offsets, offsets by time, truncated logs.
+//! - `completed_fetch`, `record_decoder`, `record_set`: buffered record batches and their decoding.
+//! - [`group`]: membership; [`assignor`]: the partition assignors of classic groups.
+//! - [`offsets`], `commit`, `group_metadata`: offset commits and the identity under which they are sent.
+//! - `scan`: bounded reads of partition ranges, without a consumer.
 pub mod assignor;
 mod commit;
 mod completed_fetch;
 mod fetch;
 mod fetch_collector;
 pub mod group;
-mod member;
+mod group_metadata;
 pub mod offsets;
 mod partition_state;
 mod positions;
-mod records;
+mod record_decoder;
+mod record_set;
 mod scan;
 mod seek;
 mod state;
@@ -43,43 +44,43 @@ use parking_lot::Mutex;
 use tokio::task::AbortHandle;
 use tokio::time::{Duration, Instant, sleep_until};
 
-pub use completed_fetch::Prefetched;
-pub use member::Member;
-pub use records::{Entry, RecordSet};
+pub use completed_fetch::CompletedFetch;
+pub use group_metadata::ConsumerGroupMetadata;
+pub use record_set::{RecordEntry, RecordSet};
 pub use scan::{Chunk, FOLLOW, Gap, Range, Scan, ScanOptions};
 
 use crate::cluster::Client;
 use crate::consumer::assignor::Assignor;
-use crate::consumer::commit::Commits;
+use crate::consumer::commit::CommitManager;
 use crate::consumer::fetch::fetcher::Fetcher;
-use crate::consumer::group::{Change, Group};
-use crate::consumer::offsets::Committed;
+use crate::consumer::group::{Group, RebalanceEvent};
+use crate::consumer::offsets::CommittedOffset;
 use crate::consumer::positions::committed_lookups;
-use crate::consumer::state::Shared;
-use crate::consumer::subscribe::Choice;
+use crate::consumer::state::ConsumerState;
+use crate::consumer::subscribe::ConsumerSubscription;
 use crate::error::{Error, Kind, Result};
 use crate::tasks::panics::try_catch;
 use crate::topic_partition::TopicPartition;
 
-/// What a poll found.
+/// The outcome of a poll.
 #[derive(Debug)]
-pub enum Polled {
-    /// There are records to take.
+pub enum PollOutcome {
+    /// Records can be taken.
     Ready,
-    /// The assignment changes: [`Consumer::begin`], then the application's callback, then
-    /// [`Consumer::settle`] and [`Consumer::finish`].
-    Change(Change),
-    /// Nothing came in time.
-    Nothing,
+    /// The assignment changes. Call [`Consumer::prepare_rebalance`], the application's callback,
+    /// [`Consumer::await_pending_commits`] and [`Consumer::complete_rebalance`], in this order.
+    Rebalance(RebalanceEvent),
+    /// The deadline passed.
+    TimedOut,
 }
 
 /// A consumer.
 #[derive(Debug)]
 pub struct Consumer {
-    shared: Arc<Shared>,
-    choice: Choice,
+    shared: Arc<ConsumerState>,
+    subscription: ConsumerSubscription,
     fetcher: Mutex<Option<AbortHandle>>,
-    commits: Commits,
+    commits: CommitManager,
     woken: AtomicBool,
     closed: AtomicBool,
     scratch: Mutex<Scratch>,
@@ -92,16 +93,16 @@ impl Drop for Consumer {
 }
 
 impl Consumer {
-    /// A consumer without partitions. A consumer of a group wants a client of its own: brokers answer
-    /// one request of a connection at a time, and may keep a member that joins waiting.
+    /// Creates a consumer without partitions. A consumer that joins a group needs its own client: a broker
+    /// processes the requests of a connection one at a time, and may hold back a JoinGroup response.
     #[must_use]
     pub fn new(client: Client) -> Self {
         let scratch = Scratch::with_limit(client.config().decompressed_batch_max);
-        let shared = Arc::new(Shared::new(client));
+        let shared = Arc::new(ConsumerState::new(client));
         Self {
-            commits: Commits::new(Arc::clone(&shared)),
+            commits: CommitManager::new(Arc::clone(&shared)),
             shared,
-            choice: Choice::default(),
+            subscription: ConsumerSubscription::default(),
             fetcher: Mutex::default(),
             woken: AtomicBool::new(false),
             closed: AtomicBool::new(false),
@@ -109,11 +110,10 @@ impl Consumer {
         }
     }
 
-    /// The same with these assignors, the preferred first, instead of those that
-    /// `partition.assignment.strategy` names.
+    /// Replaces the assignors of `partition.assignment.strategy`; the preferred one comes first.
     #[must_use]
     pub fn with_assignors(mut self, assignors: Vec<Arc<dyn Assignor>>) -> Self {
-        self.choice.assignors = assignors;
+        self.subscription.assignors = assignors;
         self
     }
 
@@ -130,7 +130,7 @@ impl Consumer {
         self.shared.client.check_open()
     }
 
-    /// Starts fetching, in the runtime that this is called in.
+    /// Starts the fetcher on the current runtime, unless it runs.
     pub(super) fn start(&self) {
         let mut fetcher = self.fetcher.lock();
         if fetcher.is_none() {
@@ -138,12 +138,12 @@ impl Consumer {
             let task = tokio::spawn(async move {
                 let fetcher = Fetcher::new(Arc::clone(&shared));
                 if let Err(error) = try_catch("the task that fetches for a consumer", fetcher.run()).await {
-                    shared.die(error);
+                    shared.fail_permanently(error);
                 }
             });
             *fetcher = Some(task.abort_handle());
         }
-        self.shared.news.notify_one();
+        self.shared.fetcher_wakeup.notify_one();
     }
 
     fn stop(&self) {
@@ -153,21 +153,21 @@ impl Consumer {
         }
     }
 
-    /// The partitions, sorted.
+    /// The assigned partitions, sorted.
     #[must_use]
     pub fn assignment(&self) -> Vec<TopicPartition> {
-        let mut partitions: Vec<_> = self.shared.assignment.lock().partitions().cloned().collect();
+        let mut partitions: Vec<_> = self.shared.subscriptions.lock().partitions().cloned().collect();
         partitions.sort();
         partitions
     }
 
     /// Waits until there is something for the application, or until the deadline. Cancel-safe.
-    pub async fn poll(&self, deadline: Instant) -> Result<Polled> {
-        let mut polling = self.shared.group.get().map(Group::polling);
+    pub async fn poll(&self, deadline: Instant) -> Result<PollOutcome> {
+        let mut poll_scope = self.shared.group.get().map(Group::enter_poll);
         loop {
-            let ready = self.shared.ready.notified();
+            let ready = self.shared.poll_wakeup.notified();
             tokio::pin!(ready);
-            // From here on nothing is missed.
+            // From here on no wakeup is missed.
             ready.as_mut().enable();
             if self.woken.swap(false, Ordering::AcqRel) {
                 return Err(Error::new(Kind::Wakeup, "the poll was ended by wakeup()"));
@@ -175,154 +175,154 @@ impl Consumer {
             self.check_open()?;
             self.join()?;
             let group = self.shared.group.get();
-            if polling.is_none() {
-                polling = group.map(Group::polling);
+            if poll_scope.is_none() {
+                poll_scope = group.map(Group::enter_poll);
             }
-            if group.is_none() && self.choice.is_nobodys() {
-                let words = "nothing to poll: subscribe to topics or assign partitions first";
-                return Err(Error::new(Kind::State, words));
+            if group.is_none() && self.subscription.is_unset() {
+                let message = "nothing to poll: subscribe to topics or assign partitions first";
+                return Err(Error::new(Kind::State, message));
             }
             let now = Instant::now();
-            if let Some(change) = group.and_then(Group::try_change) {
-                return Ok(Polled::Change(change));
+            if let Some(event) = group.and_then(Group::try_next_event) {
+                return Ok(PollOutcome::Rebalance(event));
             }
-            self.commits.tick(now);
+            self.commits.maybe_auto_commit(now);
             if let Some(error) = self.shared.take_error() {
                 return Err(error);
             }
-            if self.shared.assignment.lock().is_ready() {
-                return Ok(Polled::Ready);
+            if self.shared.subscriptions.lock().has_deliverable() {
+                return Ok(PollOutcome::Ready);
             }
             if deadline <= now {
-                return Ok(Polled::Nothing);
+                return Ok(PollOutcome::TimedOut);
             }
-            let change = async {
+            let event = async {
                 match group {
-                    Some(group) => group.changed().await,
+                    Some(group) => group.wait_for_event().await,
                     None => std::future::pending().await,
                 }
             };
             tokio::select! {
                 () = ready => {}
-                () = change => {}
-                () = sleep_until(deadline.min(self.commits.due(now))) => {}
+                () = event => {}
+                () = sleep_until(deadline.min(self.commits.next_auto_commit(now))) => {}
             }
         }
     }
 
-    /// Ends the poll that waits, or the next one, with an error of [`Kind::Wakeup`].
+    /// Ends the current or the next poll with an error of [`Kind::Wakeup`].
     pub fn wakeup(&self) {
         self.woken.store(true, Ordering::Release);
-        self.shared.ready.notify_waiters();
+        self.shared.poll_wakeup.notify_waiters();
     }
 
-    /// Does what comes before the application's callback for a change: commits what was handed out
-    /// before partitions are given up, and takes up new ones.
-    pub async fn begin(&self, change: &Change) {
-        match change {
-            Change::Revoke(_) => self.commits.before_giving_up().await,
-            Change::Assign { all, .. } => {
-                self.shared.assignment.lock().replace(all.clone(), self.first_phase());
-                self.shared.news.notify_one();
+    /// Runs before the application's rebalance callback: commits delivered records before a revocation, and
+    /// adds assigned partitions.
+    pub async fn prepare_rebalance(&self, event: &RebalanceEvent) {
+        match event {
+            RebalanceEvent::Revoke(_) => self.commits.before_revocation().await,
+            RebalanceEvent::Assign { all, .. } => {
+                self.shared.subscriptions.lock().replace(all.clone(), self.initial_state());
+                self.shared.fetcher_wakeup.notify_one();
             }
-            Change::Lost(_) | Change::Failed(_) => {}
+            RebalanceEvent::Lost(_) | RebalanceEvent::Failed(_) => {}
         }
     }
 
-    /// Waits for commits of what is to be given up, those that the application's callback asked for
-    /// included, for a few seconds at most. It comes between the callback and [`Consumer::finish`], after
-    /// which they are refused.
-    pub async fn settle(&self, change: &Change) {
-        if matches!(change, Change::Revoke(_)) {
-            self.commits.settled().await;
+    /// Waits a few seconds at most for commits of revoked partitions, including those of the application's
+    /// callback. It runs between the callback and [`Consumer::complete_rebalance`], which rejects later
+    /// ones.
+    pub async fn await_pending_commits(&self, event: &RebalanceEvent) {
+        if matches!(event, RebalanceEvent::Revoke(_)) {
+            self.commits.wait_for_pending().await;
         }
     }
 
-    /// Does what comes after the application's callback: gives up what was revoked or lost, and has
-    /// the membership go on.
-    pub fn finish(&self, change: &Change) -> Result<()> {
-        if let Change::Revoke(partitions) | Change::Lost(partitions) = change {
-            self.shared.assignment.lock().remove(partitions);
+    /// Runs after the application's callback: removes revoked and lost partitions, and lets the group
+    /// member continue.
+    pub fn complete_rebalance(&self, event: &RebalanceEvent) -> Result<()> {
+        if let RebalanceEvent::Revoke(partitions) | RebalanceEvent::Lost(partitions) = event {
+            self.shared.subscriptions.lock().remove(partitions);
         }
         if let Some(group) = self.shared.group.get() {
-            group.acknowledge();
+            group.complete_event();
         }
-        self.shared.news.notify_one();
-        match change {
-            Change::Failed(error) => Err(error.clone()),
+        self.shared.fetcher_wakeup.notify_one();
+        match event {
+            RebalanceEvent::Failed(error) => Err(error.clone()),
             _ => Ok(()),
         }
     }
 
-    /// Commits offsets, or all positions. Tried again until the time is over where that helps.
+    /// Commits offsets, or all positions. Retriable failures are retried until the timeout.
     pub async fn commit(
         &self,
-        offsets: Option<HashMap<TopicPartition, Committed>>,
+        offsets: Option<HashMap<TopicPartition, CommittedOffset>>,
         timeout: Duration,
     ) -> Result<()> {
         self.check_open()?;
         self.commits.commit(offsets, timeout).await
     }
 
-    /// Commits nothing automatically from now on: the application has failed, and records that were handed
-    /// out may not be processed. Commits that it asked for still go out.
+    /// Stops automatic commits: the application has failed and may not have processed the delivered
+    /// records. Commits that the application requests are still sent.
     pub fn stop_auto_commit(&self) {
         self.commits.stop_auto_commit();
     }
 
-    /// What is committed in the group; `None` for partitions without.
+    /// The committed offsets of the group; `None` for partitions without one.
     pub async fn committed(
         &self,
         partitions: Vec<TopicPartition>,
         timeout: Duration,
-    ) -> Result<HashMap<TopicPartition, Option<Committed>>> {
+    ) -> Result<HashMap<TopicPartition, Option<CommittedOffset>>> {
         self.check_open()?;
-        committed_lookups::ask_within(&self.shared, partitions, timeout).await
+        committed_lookups::fetch(&self.shared, partitions, timeout).await
     }
 
-    /// The positions, as a commit of them now would commit them.
+    /// The positions, in the form in which a commit would send them.
     #[must_use]
-    pub fn positions(&self) -> HashMap<TopicPartition, Committed> {
+    pub fn positions(&self) -> HashMap<TopicPartition, CommittedOffset> {
         self.commits.positions(true)
     }
 
-    /// Who this consumer is in its group; `None` without a group.
+    /// The identity of this consumer in its group; `None` without a group.
     #[must_use]
-    pub fn member(&self) -> Option<Member> {
-        self.shared.member()
+    pub fn group_metadata(&self) -> Option<ConsumerGroupMetadata> {
+        self.shared.group_metadata()
     }
 
-    /// The membership, for what it tells about itself.
+    /// The group membership, once the consumer has joined.
     #[must_use]
     pub fn group(&self) -> Option<&Group> {
         self.shared.group.get()
     }
 
-    /// Begins to end: what was handed out is committed, and the membership gives up its partitions.
-    /// The changes that polls would bring are then worked off with [`Consumer::leaving`].
+    /// Starts closing: commits delivered records and gives up the partitions. Handle the remaining
+    /// rebalance events with [`Consumer::next_closing_event`].
     pub async fn begin_close(&self, timeout: Duration) {
         if self.check_open().is_err() {
             return;
         }
-        self.commits.last(timeout).await;
-        // It is open, so this cannot fail.
+        self.commits.auto_commit_now(timeout).await;
+        // The consumer is open, so this cannot fail.
         let _ = self.unsubscribe();
     }
 
-    /// The next change of a membership that ends.
+    /// The next rebalance event of a closing consumer.
     #[must_use]
-    pub fn leaving(&self) -> Option<Change> {
-        self.shared.group.get()?.try_change()
+    pub fn next_closing_event(&self) -> Option<RebalanceEvent> {
+        self.shared.group.get()?.try_next_event()
     }
 
-    /// Ends: leaves the group, within the time.
+    /// Finishes closing: leaves the group within the timeout.
     pub async fn end_close(&self, timeout: Duration) -> Result<()> {
         self.stop();
         let left = match self.shared.group.get() {
             Some(group) => group.leave(timeout).await,
             None => Ok(()),
         };
-        self.shared.ready.notify_waiters();
+        self.shared.poll_wakeup.notify_waiters();
         left
     }
 }

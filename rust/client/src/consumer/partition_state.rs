@@ -1,254 +1,259 @@
-//! One assigned partition: where it is, what it waits for, and what of it is prefetched.
+//! The state of one assigned partition: its position, what it waits for, and its buffered fetches.
 //!
-//! Invariant: the pieces are in the order of the log, the first goes on where what was taken ended,
-//! and the next fetch goes on where the last piece ends.
+//! Invariant: buffered fetches are in log order; the first continues where the collected records end, and
+//! the next fetch continues where the last one ends.
 
 use std::collections::VecDeque;
 
 use ottla_protocol::wire::Uuid;
 use tokio::time::Instant;
 
-use crate::consumer::completed_fetch::Prefetched;
+use crate::consumer::completed_fetch::CompletedFetch;
 use crate::error::Error;
 use crate::requests::OffsetSpec;
 
-/// Where a reader stands.
+/// A position in a partition's log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Standing {
+pub(super) struct FetchPosition {
     /// The offset of the next record.
     pub(super) offset: i64,
     /// The leader epoch of the record before it; -1 if unknown.
     pub(super) epoch: i32,
 }
 
-impl Standing {
-    pub(super) const NOWHERE: Self = Self { offset: -1, epoch: -1 };
+impl FetchPosition {
+    pub(super) const UNKNOWN: Self = Self { offset: -1, epoch: -1 };
 }
 
-/// What is to be done about a partition.
+/// The next step for a partition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Phase {
-    /// Its group's committed offset is to be looked up.
-    Committed,
-    /// Its position is to be set as `auto.offset.reset` says.
-    Policy,
-    /// This offset is to be looked up.
-    LookUp(OffsetSpec),
-    /// Whether the log was cut below the position is to be asked (KIP-320).
-    Validate,
-    /// It is fetched.
-    Fetch,
-    /// What comes next is not in the log; what was fetched before is handed out first.
+pub(super) enum FetchState {
+    /// Look up the committed offset of the group.
+    AwaitCommitted,
+    /// Set the position by `auto.offset.reset`.
+    AwaitReset,
+    /// Look up this offset.
+    AwaitOffset(OffsetSpec),
+    /// Ask the leader whether the log was truncated below the position (KIP-320).
+    AwaitValidation,
+    /// Fetch records.
+    Fetching,
+    /// The next offset is not in the log: deliver the records that were fetched before, then reset.
     OutOfRange,
-    /// Only the application can say where to go on.
-    Stuck,
+    /// Wait until the application seeks.
+    AwaitSeek,
 }
 
 /// An assigned partition.
 #[derive(Debug)]
-pub(super) struct Slot {
-    /// The version under which it was assigned; it stays, whatever happens in the assignment.
-    pub(super) since: u64,
+pub(super) struct PartitionState {
+    /// The version at its assignment; later changes of the partition leave it unchanged.
+    pub(super) assigned_version: u64,
     pub(super) version: u64,
-    pub(super) phase: Phase,
-    /// Behind what was handed out.
-    pub(super) position: Standing,
-    /// The topic that the position is of, once something was asked of it; zero if it has no id.
+    pub(super) fetch_state: FetchState,
+    /// The offset after the delivered records.
+    pub(super) position: FetchPosition,
+    /// The id of the topic that the position belongs to, once a request has named it; zero if it has none.
     pub(super) topic_id: Uuid,
-    /// Behind what was taken for being handed out.
-    pub(super) taken: i64,
-    /// Offsets that hold nothing for the application, behind what was taken and not handed out yet:
-    /// from where to where.
-    passed: VecDeque<(i64, Standing)>,
-    /// The position that was committed last by itself; -1 for none.
-    pub(super) committed: i64,
-    /// Behind what was fetched.
-    pub(super) fetched: Standing,
-    pieces: VecDeque<Prefetched>,
-    bytes: usize,
-    /// Whether an answer is under way.
-    pub(super) busy: bool,
+    /// The offset after the collected records: those taken for delivery.
+    pub(super) collected: i64,
+    /// Ranges that hold nothing for the application, after records that were collected but not delivered:
+    /// start and end.
+    empty_ranges: VecDeque<(i64, FetchPosition)>,
+    /// The last position that was committed automatically; -1 for none.
+    pub(super) auto_committed: i64,
+    /// The position of the next fetch: after the buffered records.
+    pub(super) next_fetch: FetchPosition,
+    buffered: VecDeque<CompletedFetch>,
+    buffered_bytes: usize,
+    /// Whether a fetch or a lookup is in flight.
+    pub(super) in_flight: bool,
     pub(super) paused: bool,
-    /// It rests until then.
-    pub(super) not_before: Option<Instant>,
+    /// When the backoff ends.
+    pub(super) retry_at: Option<Instant>,
     /// An error for the application.
-    pub(super) failed: Option<Error>,
-    /// How often in a row what was fetched was damaged.
-    pub(super) damaged: u32,
-    /// Failures in a row.
+    pub(super) error: Option<Error>,
+    /// Consecutive fetches with corrupt records.
+    pub(super) corrupt_fetches: u32,
+    /// Consecutive failures.
     pub(super) failures: u32,
     /// When the first of them happened.
     pub(super) failing_since: Option<Instant>,
-    /// The end of what is replicated; -1 if unknown.
+    /// The high watermark; -1 if unknown.
     pub(super) high_watermark: i64,
-    /// The end of what no open transaction holds back; -1 if unknown.
+    /// The last stable offset; -1 if unknown.
     pub(super) last_stable: i64,
-    /// The leader epoch under which the position is known to be in the log; -1 for none.
-    pub(super) validated: i32,
-    /// A replica that is nearer than the leader, and until when to use it (KIP-392).
-    pub(super) nearer: Option<(i32, Instant)>,
-    pub(super) turn: u64,
+    /// The leader epoch under which the position was validated; -1 for none.
+    pub(super) validated_epoch: i32,
+    /// The preferred read replica and when to return to the leader (KIP-392).
+    pub(super) preferred_replica: Option<(i32, Instant)>,
+    pub(super) fetch_order: u64,
 }
 
-impl Slot {
-    pub(super) fn new(version: u64, phase: Phase) -> Self {
+impl PartitionState {
+    pub(super) fn new(version: u64, state: FetchState) -> Self {
         Self {
-            since: version,
+            assigned_version: version,
             version,
-            phase,
-            position: Standing::NOWHERE,
+            fetch_state: state,
+            position: FetchPosition::UNKNOWN,
             topic_id: Uuid::ZERO,
-            taken: -1,
-            passed: VecDeque::new(),
-            committed: -1,
-            fetched: Standing::NOWHERE,
-            pieces: VecDeque::new(),
-            bytes: 0,
-            busy: false,
+            collected: -1,
+            empty_ranges: VecDeque::new(),
+            auto_committed: -1,
+            next_fetch: FetchPosition::UNKNOWN,
+            buffered: VecDeque::new(),
+            buffered_bytes: 0,
+            in_flight: false,
             paused: false,
-            not_before: None,
-            failed: None,
-            damaged: 0,
+            retry_at: None,
+            error: None,
+            corrupt_fetches: 0,
             failures: 0,
             failing_since: None,
             high_watermark: -1,
             last_stable: -1,
-            validated: -1,
-            nearer: None,
-            turn: 0,
+            validated_epoch: -1,
+            preferred_replica: None,
+            fetch_order: 0,
         }
     }
 
-    /// Starts over. Pausing is the application's own and stays.
-    pub(super) fn restart(&mut self, version: u64, phase: Phase, at: Standing) {
+    /// Starts over at a new position. Pausing belongs to the application and stays.
+    pub(super) fn reset(&mut self, version: u64, state: FetchState, at: FetchPosition) {
         self.version = version;
-        self.phase = phase;
-        self.busy = false;
-        self.not_before = None;
-        self.failed = None;
-        self.damaged = 0;
-        self.succeeded();
-        self.stand_at(at);
+        self.fetch_state = state;
+        self.in_flight = false;
+        self.retry_at = None;
+        self.error = None;
+        self.corrupt_fetches = 0;
+        self.clear_failures();
+        self.set_position(at);
     }
 
-    /// Notes that the failures are over.
-    pub(super) fn succeeded(&mut self) {
+    /// Resets the failure count.
+    pub(super) fn clear_failures(&mut self) {
         (self.failures, self.failing_since) = (0, None);
     }
 
-    /// Sets the position; nothing is prefetched.
-    pub(super) fn stand_at(&mut self, at: Standing) {
+    /// Sets the position; nothing may be buffered.
+    pub(super) fn set_position(&mut self, at: FetchPosition) {
         self.position = at;
-        self.taken = at.offset;
-        self.passed.clear();
-        self.fetched = at;
-        self.validated = -1;
+        self.collected = at.offset;
+        self.empty_ranges.clear();
+        self.next_fetch = at;
+        self.validated_epoch = -1;
         self.topic_id = Uuid::ZERO;
     }
 
-    /// Moves the position to where all was handed out, and on over what holds nothing.
-    pub(super) fn handed_out(&mut self, to: Standing) {
+    /// Moves the position past delivered records and the empty ranges after them.
+    pub(super) fn mark_delivered(&mut self, to: FetchPosition) {
         self.position = to;
-        while let Some((_, behind)) = self.passed.front().filter(|(from, _)| *from <= self.position.offset) {
-            self.position = *behind;
-            self.passed.pop_front();
+        while let Some((_, end)) = self.empty_ranges.front().filter(|(from, _)| *from <= self.position.offset)
+        {
+            self.position = *end;
+            self.empty_ranges.pop_front();
         }
     }
 
-    /// Notes that the offsets between hold nothing for the application.
-    pub(super) fn pass(&mut self, from: i64, to: Standing) {
+    /// Records that the offsets between hold nothing for the application.
+    pub(super) fn mark_empty(&mut self, from: i64, to: FetchPosition) {
         if self.position.offset >= from {
             self.position = to;
         } else {
-            self.passed.push_back((from, to));
+            self.empty_ranges.push_back((from, to));
         }
     }
 
-    pub(super) fn is_due(&self, now: Instant) -> bool {
-        !self.busy && self.not_before.is_none_or(|due| due <= now)
+    pub(super) fn can_request(&self, now: Instant) -> bool {
+        !self.in_flight && self.retry_at.is_none_or(|retry_at| retry_at <= now)
     }
 
-    /// Whether its next records are wanted from a broker, now or once it has rested or has room.
-    pub(super) fn wants_records(&self) -> bool {
-        self.phase == Phase::Fetch && !self.paused && self.failed.is_none() && !self.busy
+    /// Whether records should be fetched now, or after the backoff, or once the buffer has room.
+    pub(super) fn is_fetchable(&self) -> bool {
+        self.fetch_state == FetchState::Fetching && !self.paused && self.error.is_none() && !self.in_flight
     }
 
-    /// Whether it has `most` bytes of records buffered, or more.
-    pub(super) fn is_full(&self, most: usize) -> bool {
-        self.bytes >= most && !self.pieces.is_empty()
+    /// Whether at least `max_bytes` of records are buffered.
+    pub(super) fn is_full(&self, max_bytes: usize) -> bool {
+        self.buffered_bytes >= max_bytes && !self.buffered.is_empty()
     }
 
-    /// Whether the log is known, or may be expected, to hold records behind those that were fetched.
+    /// Whether the log holds, or may hold, records after the fetched ones.
     pub(super) fn may_have_more(&self, read_committed: bool) -> bool {
         let end = if read_committed { self.last_stable } else { self.high_watermark };
-        end < 0 || self.fetched.offset < end
+        end < 0 || self.next_fetch.offset < end
     }
 
-    /// Whether all that was fetched was handed out.
-    pub(super) fn is_handed_out(&self) -> bool {
-        self.pieces.is_empty() && self.taken == self.position.offset
+    /// Whether all fetched records were delivered.
+    pub(super) fn is_fully_delivered(&self) -> bool {
+        self.buffered.is_empty() && self.collected == self.position.offset
     }
 
-    /// Whether what is prefetched may be handed out.
-    pub(super) fn is_readable(&self) -> bool {
-        !self.paused && matches!(self.phase, Phase::Fetch | Phase::Validate | Phase::OutOfRange)
+    /// Whether buffered records may be delivered.
+    pub(super) fn is_deliverable(&self) -> bool {
+        !self.paused
+            && matches!(
+                self.fetch_state,
+                FetchState::Fetching | FetchState::AwaitValidation | FetchState::OutOfRange
+            )
     }
 
-    /// The replica to read from instead of the leader.
-    pub(super) fn nearer(&self, now: Instant) -> Option<i32> {
-        self.nearer.filter(|(_, until)| *until > now).map(|(id, _)| id)
+    /// The preferred read replica, while it is valid.
+    pub(super) fn preferred_replica(&self, now: Instant) -> Option<i32> {
+        self.preferred_replica.filter(|(_, until)| *until > now).map(|(id, _)| id)
     }
 
-    /// Keeps a piece. While the partition is paused others read on, and their share of the answer is not
-    /// to be kept with it.
-    pub(super) fn push(&mut self, mut piece: Prefetched) {
+    /// Buffers a fetch. A paused partition may hold it for long and copies it out of the shared response.
+    pub(super) fn push(&mut self, mut fetch: CompletedFetch) {
         if self.paused {
-            piece.leave_frame();
+            fetch.detach_from_response();
         }
-        self.bytes += piece.records.len();
-        self.fetched = Standing { offset: piece.end, epoch: piece.epoch };
-        self.pieces.push_back(piece);
+        self.buffered_bytes += fetch.records.len();
+        self.next_fetch = FetchPosition { offset: fetch.end, epoch: fetch.epoch };
+        self.buffered.push_back(fetch);
     }
 
-    pub(super) fn pop(&mut self) -> Option<Prefetched> {
-        let piece = self.pieces.pop_front()?;
-        self.bytes -= piece.records.len();
-        self.taken = piece.end;
-        Some(piece)
+    pub(super) fn pop(&mut self) -> Option<CompletedFetch> {
+        let fetch = self.buffered.pop_front()?;
+        self.buffered_bytes -= fetch.records.len();
+        self.collected = fetch.end;
+        Some(fetch)
     }
 
-    pub(super) fn put_back(&mut self, piece: Prefetched) {
-        self.bytes += piece.records.len();
-        self.taken = piece.start;
-        self.pieces.push_front(piece);
+    pub(super) fn put_back(&mut self, fetch: CompletedFetch) {
+        self.buffered_bytes += fetch.records.len();
+        self.collected = fetch.start;
+        self.buffered.push_front(fetch);
     }
 
-    /// Stops or resumes handing out and fetching.
-    pub(super) fn pause(&mut self, paused: bool) {
+    /// Pauses or resumes delivery and fetching.
+    pub(super) fn set_paused(&mut self, paused: bool) {
         self.paused = paused;
         if paused {
-            self.pieces.iter_mut().for_each(Prefetched::leave_frame);
+            self.buffered.iter_mut().for_each(CompletedFetch::detach_from_response);
         }
     }
 
-    /// Whether something is prefetched that nobody may take for now.
-    pub(super) fn is_held_back(&self) -> bool {
-        self.paused && !self.pieces.is_empty() && self.taken == self.position.offset
+    /// Whether the partition is paused and its buffered records can be dropped without losing collected
+    /// ones.
+    pub(super) fn has_paused_data(&self) -> bool {
+        self.paused && !self.buffered.is_empty() && self.collected == self.position.offset
     }
 
-    /// Goes back to the position: what was prefetched is gone. The partition stays what it is, and with it
-    /// its version; an answer under way is of another offset and counts no more.
+    /// Returns to the position after the buffer was dropped. The version stays; a response in flight has
+    /// another offset and is ignored.
     pub(super) fn rewind(&mut self) {
-        self.fetched = self.position;
-        if self.phase == Phase::OutOfRange {
-            self.phase = Phase::Fetch;
+        self.next_fetch = self.position;
+        if self.fetch_state == FetchState::OutOfRange {
+            self.fetch_state = FetchState::Fetching;
         }
     }
 
-    /// Drops what is prefetched, and says how many bytes it was.
-    pub(super) fn drain(&mut self) -> usize {
-        self.pieces.clear();
-        std::mem::take(&mut self.bytes)
+    /// Drops the buffered records and returns their size in bytes.
+    pub(super) fn drop_buffered(&mut self) -> usize {
+        self.buffered.clear();
+        std::mem::take(&mut self.buffered_bytes)
     }
 }
 

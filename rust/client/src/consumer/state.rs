@@ -1,6 +1,6 @@
-//! What a consumer and its tasks share.
+//! The state that a consumer shares with its tasks.
 //!
-//! Invariant: the lock of the assignment is never held over a wait.
+//! Invariant: the lock of `subscriptions` is never held across an await.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -9,51 +9,51 @@ use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use super::Member;
+use super::ConsumerGroupMetadata;
 use super::group::Group;
 use crate::cluster::Client;
 use crate::config::IsolationLevel;
-use crate::consumer::partition_state::Slot;
-use crate::consumer::subscription_state::Assignment;
+use crate::consumer::partition_state::PartitionState;
+use crate::consumer::subscription_state::SubscriptionState;
 use crate::error::{Error, Kind};
 use crate::topic_partition::TopicPartition;
 
 #[derive(Debug)]
-pub(super) struct Shared {
+pub(super) struct ConsumerState {
     pub(super) client: Client,
-    pub(super) assignment: Mutex<Assignment>,
-    /// The assignment's version.
+    pub(super) subscriptions: Mutex<SubscriptionState>,
+    /// The latest version of [`SubscriptionState`], readable without its lock.
     pub(super) versions: Arc<AtomicU64>,
-    /// Something for the fetcher to do.
-    pub(super) news: Notify,
-    /// Something for the application.
-    pub(super) ready: Notify,
+    /// Wakes the fetcher.
+    pub(super) fetcher_wakeup: Notify,
+    /// Wakes the poll of the application.
+    pub(super) poll_wakeup: Notify,
     pub(super) group_id: Option<Arc<str>>,
-    /// The membership, once the consumer has subscribed and polled.
+    /// The group membership, from the first poll after subscribing.
     pub(super) group: OnceLock<Group>,
-    /// Whether the group decides about the partitions.
+    /// Whether the group assigns the partitions.
     pub(super) subscribed: AtomicBool,
-    failed: Mutex<Option<Error>>,
-    /// Why nothing is fetched any more: the fetcher has died.
-    died: OnceLock<Error>,
+    error: Mutex<Option<Error>>,
+    /// The panic that ended the fetcher.
+    fatal_error: OnceLock<Error>,
 }
 
-impl Shared {
+impl ConsumerState {
     pub(super) fn new(client: Client) -> Self {
         let group_id = &client.config().group_id;
         let group_id = (!group_id.is_empty()).then(|| Arc::from(group_id.as_str()));
-        let assignment = Assignment::default();
+        let subscriptions = SubscriptionState::default();
         Self {
             client,
-            versions: assignment.versions(),
-            assignment: Mutex::new(assignment),
-            news: Notify::new(),
-            ready: Notify::new(),
+            versions: subscriptions.versions(),
+            subscriptions: Mutex::new(subscriptions),
+            fetcher_wakeup: Notify::new(),
+            poll_wakeup: Notify::new(),
             group_id,
             group: OnceLock::new(),
             subscribed: AtomicBool::new(false),
-            failed: Mutex::default(),
-            died: OnceLock::new(),
+            error: Mutex::default(),
+            fatal_error: OnceLock::new(),
         }
     }
 
@@ -61,20 +61,22 @@ impl Shared {
         self.client.config().isolation_level == IsolationLevel::ReadCommitted
     }
 
-    /// Lets a partition rest after one more failure.
-    pub(super) fn rest(&self, slot: &mut Slot, now: Instant) {
-        slot.failures += 1;
-        slot.failing_since.get_or_insert(now);
-        slot.not_before = Some(now + self.client.backoff(slot.failures));
+    /// Delays the next request for a partition after one more failure.
+    pub(super) fn back_off(&self, state: &mut PartitionState, now: Instant) {
+        state.failures += 1;
+        state.failing_since.get_or_insert(now);
+        state.retry_at = Some(now + self.client.backoff(state.failures));
     }
 
-    /// Records why nothing has been read from a partition since `since`; warns once that has lasted.
+    /// Records why nothing has been read from a partition since `since`, and logs a warning once that has
+    /// lasted.
     ///
-    /// A topic or partition that the application has assigned and that does not exist is an error for the
-    /// application after `default.api.timeout.ms`, and again after as long: it may be created later.
+    /// An assigned topic or partition that does not exist is reported to the application after
+    /// `default.api.timeout.ms`, and then again at the same interval: it may be created later. Members of a
+    /// group are not affected.
     pub(super) fn record_failure(
         &self,
-        assignment: &mut Assignment,
+        subscriptions: &mut SubscriptionState,
         partition: &TopicPartition,
         since: Instant,
         error: Error,
@@ -82,22 +84,22 @@ impl Shared {
         let (topic, index) = partition;
         let error = error.at(topic, *index);
         self.client.record_failure(format_args!("reading {topic}"), &error, since);
-        let is_over = since.elapsed() >= self.client.config().default_api_timeout;
-        if error.kind() == Kind::UnknownTopic && is_over && !self.is_subscribed() {
-            if let Some(slot) = assignment.slot(partition) {
-                slot.failing_since = None;
+        let is_overdue = since.elapsed() >= self.client.config().default_api_timeout;
+        if error.kind() == Kind::UnknownTopic && is_overdue && !self.is_subscribed() {
+            if let Some(state) = subscriptions.state(partition) {
+                state.failing_since = None;
             }
-            assignment.fail(partition, error);
-            self.ready.notify_waiters();
+            subscriptions.fail(partition, error);
+            self.poll_wakeup.notify_waiters();
         }
     }
 
-    /// Who commits; `None` without a group.
-    pub(super) fn member(&self) -> Option<Member> {
+    /// The identity under which this consumer commits; `None` without a group.
+    pub(super) fn group_metadata(&self) -> Option<ConsumerGroupMetadata> {
         if let Some(group) = self.membership() {
-            return Some(group.member());
+            return Some(group.group_metadata());
         }
-        let mut member = Member::none(self.group_id.clone()?);
+        let mut member = ConsumerGroupMetadata::without_member(self.group_id.clone()?);
         let instance_id = &self.client.config().group_instance_id;
         if self.is_subscribed() && !instance_id.is_empty() {
             member.instance_id = Some(instance_id.as_str().into());
@@ -105,33 +107,33 @@ impl Shared {
         Some(member)
     }
 
-    /// Whether the group decides about the partitions.
+    /// Whether the group assigns the partitions.
     pub(super) fn is_subscribed(&self) -> bool {
         self.subscribed.load(Ordering::Acquire)
     }
 
-    /// The membership, if this consumer is subscribed and was polled since.
+    /// The group membership, if this consumer is subscribed and was polled since.
     pub(super) fn membership(&self) -> Option<&Group> {
         self.group.get().filter(|_| self.is_subscribed())
     }
 
-    /// Keeps an error for the application that is of no partition.
+    /// Keeps an error for the next poll that belongs to no partition.
     pub(super) fn fail(&self, error: Error) {
-        *self.failed.lock() = Some(error);
-        self.ready.notify_waiters();
+        *self.error.lock() = Some(error);
+        self.poll_wakeup.notify_waiters();
     }
 
-    /// Keeps the error that every poll raises from now on.
-    pub(super) fn die(&self, error: Error) {
-        let _ = self.died.set(error);
-        self.ready.notify_waiters();
+    /// Keeps an error that every poll returns from now on.
+    pub(super) fn fail_permanently(&self, error: Error) {
+        let _ = self.fatal_error.set(error);
+        self.poll_wakeup.notify_waiters();
     }
 
     pub(super) fn take_error(&self) -> Option<Error> {
-        if let Some(died) = self.died.get() {
-            return Some(died.clone());
+        if let Some(error) = self.fatal_error.get() {
+            return Some(error.clone());
         }
-        let failed = self.failed.lock().take();
-        failed.or_else(|| self.assignment.lock().take_error())
+        let error = self.error.lock().take();
+        error.or_else(|| self.subscriptions.lock().take_error())
     }
 }

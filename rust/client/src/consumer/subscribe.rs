@@ -1,8 +1,7 @@
-//! Who chooses a consumer's partitions: its group, or the application.
+//! Subscribing and assigning: a group or the application chooses the partitions, never both.
 //!
-//! Invariant: a subscription is checked when it is made and takes effect with the next poll, as in
-//! Java's consumer. A member that nobody polls would keep the others of its group waiting, so until
-//! then no broker hears of it.
+//! Invariant: a subscription is checked at once and takes effect in the next poll, as in Java's consumer. A
+//! member that is never polled would block rebalances of its group, so brokers learn of it only then.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -12,73 +11,73 @@ use parking_lot::Mutex;
 use super::Consumer;
 use super::assignor::Assignor;
 use super::group::{Group, GroupSettings, Subscription};
-use crate::consumer::partition_state::Phase;
+use crate::consumer::partition_state::FetchState;
 use crate::error::{Error, Kind, Result};
 use crate::topic_partition::TopicPartition;
 
-/// Who chooses the partitions.
+/// How the partitions are chosen; `SubscriptionType` in Java.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum Mode {
+enum SubscriptionType {
     #[default]
-    Idle,
-    Assigned,
+    None,
+    UserAssigned,
     Subscribed,
 }
 
-/// Who chooses the partitions, and what the group is yet to hear.
+/// How the partitions are chosen, and a subscription that the group does not know yet.
 #[derive(Debug, Default)]
-pub(super) struct Choice {
-    mode: Mutex<Mode>,
-    /// What the next poll subscribes to. Locked while the group is told anything, so that nothing
-    /// comes in between.
-    wanted: Mutex<Option<Subscription>>,
-    /// The application's own, instead of `partition.assignment.strategy`.
+pub(super) struct ConsumerSubscription {
+    subscription_type: Mutex<SubscriptionType>,
+    /// The subscription for the next poll. Locked while the group is updated, so that updates cannot
+    /// overlap.
+    pending: Mutex<Option<Subscription>>,
+    /// The application's assignors, instead of `partition.assignment.strategy`.
     pub(super) assignors: Vec<Arc<dyn Assignor>>,
 }
 
-impl Choice {
-    /// Whether nothing was subscribed to or assigned.
-    pub(super) fn is_nobodys(&self) -> bool {
-        *self.mode.lock() == Mode::Idle
+impl ConsumerSubscription {
+    /// Whether the application has neither subscribed nor assigned partitions.
+    pub(super) fn is_unset(&self) -> bool {
+        *self.subscription_type.lock() == SubscriptionType::None
     }
 }
 
 impl Consumer {
-    fn enter(&self, mode: Mode) -> Result<()> {
+    fn set_type(&self, wanted: SubscriptionType) -> Result<()> {
         self.check_open()?;
-        let mut now = self.choice.mode.lock();
-        if *now != Mode::Idle && *now != mode {
-            let words = match *now {
-                Mode::Assigned => "partitions were assigned by hand: unsubscribe first to subscribe",
-                _ => "topics are subscribed to: unsubscribe first to assign partitions by hand",
+        let mut current = self.subscription.subscription_type.lock();
+        if *current != SubscriptionType::None && *current != wanted {
+            let message = match *current {
+                SubscriptionType::UserAssigned => {
+                    "partitions are assigned manually: call unsubscribe() before subscribing"
+                }
+                _ => "topics are subscribed: call unsubscribe() before assigning partitions",
             };
-            return Err(Error::new(Kind::State, words));
+            return Err(Error::new(Kind::State, message));
         }
-        *now = mode;
-        self.shared.subscribed.store(mode == Mode::Subscribed, Ordering::Release);
+        *current = wanted;
+        self.shared.subscribed.store(wanted == SubscriptionType::Subscribed, Ordering::Release);
         Ok(())
     }
 
     fn group_settings(&self) -> Result<GroupSettings> {
-        GroupSettings::try_from(self.client().config())?.with_assignors(&self.choice.assignors)
+        GroupSettings::try_from(self.client().config())?.with_assignors(&self.subscription.assignors)
     }
 
-    /// Reads the topics as a member of the group, from the next poll on; replaces an earlier
-    /// subscription.
+    /// Subscribes as a member of the group, from the next poll on; replaces an earlier subscription.
     pub fn subscribe(&self, subscription: Subscription) -> Result<()> {
         self.group_settings()?.check(&subscription)?;
-        self.enter(Mode::Subscribed)?;
-        *self.choice.wanted.lock() = Some(subscription);
-        // A poll that waits takes it up.
-        self.shared.ready.notify_waiters();
+        self.set_type(SubscriptionType::Subscribed)?;
+        *self.subscription.pending.lock() = Some(subscription);
+        // Wake a poll in progress.
+        self.shared.poll_wakeup.notify_waiters();
         Ok(())
     }
 
-    /// Tells the group what was subscribed to since the last poll, in the runtime that this is called
-    /// in.
+    /// Passes a new subscription to the group. Call it on a runtime.
     pub(super) fn join(&self) -> Result<()> {
-        let mut wanted = self.choice.wanted.lock();
-        let Some(subscription) = wanted.take() else { return Ok(()) };
+        let mut pending = self.subscription.pending.lock();
+        let Some(subscription) = pending.take() else { return Ok(()) };
         let group = match self.shared.group.get() {
             Some(group) => group,
             None => {
@@ -91,31 +90,31 @@ impl Consumer {
         Ok(())
     }
 
-    /// Reads exactly these partitions, without a group's doing. Those that were assigned before stay
-    /// where they are.
+    /// Assigns exactly these partitions, without a group. Partitions that were assigned before keep their
+    /// position.
     pub fn assign(&self, partitions: Vec<TopicPartition>) -> Result<()> {
-        self.enter(Mode::Assigned)?;
-        self.shared.assignment.lock().replace(partitions, self.first_phase());
+        self.set_type(SubscriptionType::UserAssigned)?;
+        self.shared.subscriptions.lock().replace(partitions, self.initial_state());
         self.start();
         Ok(())
     }
 
-    /// Gives up partitions and membership. A group's partitions are given up by the changes that the
-    /// next polls bring.
+    /// Unsubscribes from topics, or unassigns partitions. A group member gives up its partitions through
+    /// rebalance events of the next polls.
     pub fn unsubscribe(&self) -> Result<()> {
         self.check_open()?;
-        let mode = std::mem::take(&mut *self.choice.mode.lock());
-        let mut wanted = self.choice.wanted.lock();
-        *wanted = None;
-        match (mode, self.shared.group.get()) {
-            (Mode::Subscribed, Some(group)) => group.unsubscribe(),
-            _ => self.shared.assignment.lock().replace(Vec::new(), Phase::Policy),
+        let previous = std::mem::take(&mut *self.subscription.subscription_type.lock());
+        let mut pending = self.subscription.pending.lock();
+        *pending = None;
+        match (previous, self.shared.group.get()) {
+            (SubscriptionType::Subscribed, Some(group)) => group.unsubscribe(),
+            _ => self.shared.subscriptions.lock().replace(Vec::new(), FetchState::AwaitReset),
         }
         Ok(())
     }
 
-    /// How partitions without a position find one.
-    pub(super) fn first_phase(&self) -> Phase {
-        if self.shared.group_id.is_some() { Phase::Committed } else { Phase::Policy }
+    /// The state of newly assigned partitions.
+    pub(super) fn initial_state(&self) -> FetchState {
+        if self.shared.group_id.is_some() { FetchState::AwaitCommitted } else { FetchState::AwaitReset }
     }
 }

@@ -1,9 +1,9 @@
-//! What a consumer is assigned, and where it is in each partition. No I/O; the time is given.
+//! The assigned partitions of a consumer and its position in each. No I/O; callers pass the time.
 //!
-//! Invariants: the position moves only past what was handed out and past offsets that hold nothing
-//! for the application. What is fetched goes on exactly where the last fetch ended. Whatever was
-//! asked for before a seek, a pause or a new assignment changes nothing when it comes: each such
-//! change gives the partition a new version, and answers carry the version they were asked under.
+//! Invariants: the position moves only past delivered records and past offsets that hold nothing for the
+//! application. Each fetch continues exactly where the last one ended. A seek, a pause or an assignment
+//! change gives the partition a new version; responses carry the version of their request and are ignored
+//! if it is outdated.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -12,55 +12,59 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use tokio::time::Instant;
 
-use crate::consumer::completed_fetch::Prefetched;
-use crate::consumer::partition_state::{Phase, Slot, Standing};
+use crate::consumer::completed_fetch::CompletedFetch;
+use crate::consumer::partition_state::{FetchPosition, FetchState, PartitionState};
 use crate::error::{Error, Kind, Result};
 use crate::topic_partition::TopicPartition;
 
 /// The assigned partitions.
 #[derive(Debug, Default)]
-pub(super) struct Assignment {
-    slots: HashMap<TopicPartition, Slot>,
-    /// One entry for each prefetched piece, in the order of their coming.
-    ready: VecDeque<TopicPartition>,
+pub(super) struct SubscriptionState {
+    partitions: HashMap<TopicPartition, PartitionState>,
+    /// The partition of each buffered fetch, in order of arrival.
+    delivery_queue: VecDeque<TopicPartition>,
     /// Partitions with an error for the application.
-    troubled: VecDeque<TopicPartition>,
-    /// Bytes that are prefetched.
-    buffered: usize,
-    /// Read without the lock, record by record.
+    failed: VecDeque<TopicPartition>,
+    /// The total size of buffered records.
+    buffered_bytes: usize,
+    /// The latest version; read without the lock, once per record.
     versions: Arc<AtomicU64>,
-    turns: u64,
+    fetches_sent: u64,
 }
 
-impl Assignment {
-    /// The partitions, in no order.
+impl SubscriptionState {
+    /// The partitions, in no particular order.
     pub(super) fn partitions(&self) -> impl Iterator<Item = &TopicPartition> {
-        self.slots.keys()
+        self.partitions.keys()
     }
 
-    pub(super) fn slots(&mut self) -> impl Iterator<Item = (&TopicPartition, &mut Slot)> {
-        self.slots.iter_mut()
+    pub(super) fn states(&mut self) -> impl Iterator<Item = (&TopicPartition, &mut PartitionState)> {
+        self.partitions.iter_mut()
     }
 
-    pub(super) fn slot(&mut self, partition: &TopicPartition) -> Option<&mut Slot> {
-        self.slots.get_mut(partition)
+    pub(super) fn state(&mut self, partition: &TopicPartition) -> Option<&mut PartitionState> {
+        self.partitions.get_mut(partition)
     }
 
-    /// A partition's slot if it is still what it was when `version` was current.
-    pub(super) fn current(&mut self, partition: &TopicPartition, version: u64) -> Option<&mut Slot> {
-        self.slots.get_mut(partition).filter(|slot| slot.version == version)
+    /// The state of a partition, unless its version has changed.
+    pub(super) fn current(
+        &mut self,
+        partition: &TopicPartition,
+        version: u64,
+    ) -> Option<&mut PartitionState> {
+        self.partitions.get_mut(partition).filter(|state| state.version == version)
     }
 
-    /// The slot of a partition that the application names.
-    pub(super) fn assigned(&mut self, partition: &TopicPartition) -> Result<&mut Slot> {
-        match self.slots.get_mut(partition) {
-            Some(slot) => Ok(slot),
+    /// The state of a partition that the application names.
+    pub(super) fn assigned_state(&mut self, partition: &TopicPartition) -> Result<&mut PartitionState> {
+        match self.partitions.get_mut(partition) {
+            Some(state) => Ok(state),
             None => Err(Error::new(Kind::State, "this partition is not assigned to this consumer")
                 .at(&partition.0, partition.1)),
         }
     }
 
-    /// Grows with each change after which what was taken and not handed out is void.
+    /// The latest version. A change invalidates collected records that were not delivered.
     pub(super) fn versions(&self) -> Arc<AtomicU64> {
         Arc::clone(&self.versions)
     }
@@ -69,189 +73,198 @@ impl Assignment {
         self.versions.fetch_add(1, Ordering::AcqRel) + 1
     }
 
-    /// Adds partitions that start as `phase` says; those that are there stay as they are.
-    pub(super) fn add(&mut self, partitions: impl IntoIterator<Item = TopicPartition>, phase: Phase) {
+    /// Adds partitions in the given state; partitions that are already assigned stay unchanged.
+    pub(super) fn add(&mut self, partitions: impl IntoIterator<Item = TopicPartition>, state: FetchState) {
         for partition in partitions {
             let version = self.next_version();
-            if let Entry::Vacant(vacant) = self.slots.entry(partition) {
-                vacant.insert(Slot::new(version, phase));
+            if let Entry::Vacant(vacant) = self.partitions.entry(partition) {
+                vacant.insert(PartitionState::new(version, state));
             }
         }
     }
 
-    /// Partitions of which something was taken and not handed out.
-    pub(super) fn held(&self) -> impl Iterator<Item = &TopicPartition> {
-        let held = self.slots.iter().filter(|(_, slot)| slot.taken != slot.position.offset);
-        held.map(|(partition, _)| partition)
+    /// Partitions with collected records that were not delivered.
+    pub(super) fn undelivered(&self) -> impl Iterator<Item = &TopicPartition> {
+        let undelivered =
+            self.partitions.iter().filter(|(_, state)| state.collected != state.position.offset);
+        undelivered.map(|(partition, _)| partition)
     }
 
-    /// Takes partitions away, with all that was fetched of them.
+    /// Removes partitions and their buffered records.
     pub(super) fn remove(&mut self, partitions: &[TopicPartition]) {
         for partition in partitions {
-            if let Some(mut slot) = self.slots.remove(partition) {
-                self.buffered -= slot.drain();
+            if let Some(mut state) = self.partitions.remove(partition) {
+                self.buffered_bytes -= state.drop_buffered();
             }
         }
-        // In one pass: there may be a hundred thousand of them.
-        self.ready.retain(|ready| self.slots.contains_key(ready));
-        self.troubled.retain(|troubled| self.slots.contains_key(troubled));
+        // In one pass: there may be a hundred thousand partitions.
+        self.delivery_queue.retain(|queued| self.partitions.contains_key(queued));
+        self.failed.retain(|failed| self.partitions.contains_key(failed));
         self.next_version();
     }
 
     /// Makes `partitions` the whole assignment.
-    pub(super) fn replace(&mut self, partitions: Vec<TopicPartition>, phase: Phase) {
+    pub(super) fn replace(&mut self, partitions: Vec<TopicPartition>, state: FetchState) {
         let wanted: HashSet<&TopicPartition> = partitions.iter().collect();
-        let gone: Vec<_> = self.slots.keys().filter(|known| !wanted.contains(known)).cloned().collect();
-        self.remove(&gone);
-        self.add(partitions, phase);
+        let removed: Vec<_> =
+            self.partitions.keys().filter(|known| !wanted.contains(known)).cloned().collect();
+        self.remove(&removed);
+        self.add(partitions, state);
     }
 
-    /// Goes on at `to`, whatever was known, asked or fetched before.
-    pub(super) fn seek(&mut self, partition: &TopicPartition, to: Phase, at: Standing) -> Result<()> {
-        self.assigned(partition)?;
-        self.drop_prefetched(partition);
-        self.troubled.retain(|troubled| troubled != partition);
+    /// Continues at `at` and discards everything buffered or in flight.
+    pub(super) fn seek(
+        &mut self,
+        partition: &TopicPartition,
+        to: FetchState,
+        at: FetchPosition,
+    ) -> Result<()> {
+        self.assigned_state(partition)?;
+        self.drop_buffered(partition);
+        self.failed.retain(|failed| failed != partition);
         let version = self.next_version();
-        let slot = self.assigned(partition)?;
-        slot.restart(version, to, at);
+        let state = self.assigned_state(partition)?;
+        state.reset(version, to, at);
         Ok(())
     }
 
-    /// As [`Assignment::seek`], within the same log.
-    pub(super) fn go_on(&mut self, partition: &TopicPartition, to: Phase, at: Standing) {
-        let Some(topic_id) = self.slots.get(partition).map(|slot| slot.topic_id) else { return };
+    /// Like [`SubscriptionState::seek`], within the same topic.
+    pub(super) fn reposition(&mut self, partition: &TopicPartition, to: FetchState, at: FetchPosition) {
+        let Some(topic_id) = self.partitions.get(partition).map(|state| state.topic_id) else { return };
         if self.seek(partition, to, at).is_ok()
-            && let Some(slot) = self.slots.get_mut(partition)
+            && let Some(state) = self.partitions.get_mut(partition)
         {
-            slot.topic_id = topic_id;
+            state.topic_id = topic_id;
         }
     }
 
-    /// Gives back what was taken or prefetched and not handed out: it is fetched again.
-    pub(super) fn give_back(&mut self, partition: &TopicPartition) {
-        let Some(slot) = self.slots.get(partition) else { return };
-        let phase = match slot.phase {
-            // Nothing is left that would be handed out first: where that was fetched from is asked anew.
-            Phase::OutOfRange => Phase::Fetch,
-            phase @ (Phase::Fetch | Phase::Validate) => phase,
+    /// Discards collected and buffered records that were not delivered; they are fetched again.
+    pub(super) fn discard_undelivered(&mut self, partition: &TopicPartition) {
+        let Some(state) = self.partitions.get(partition) else { return };
+        let fetch_state = match state.fetch_state {
+            // The records before the missing offset are gone from the buffer: fetch from the position
+            // again.
+            FetchState::OutOfRange => FetchState::Fetching,
+            fetch_state @ (FetchState::Fetching | FetchState::AwaitValidation) => fetch_state,
             _ => return,
         };
-        self.go_on(partition, phase, slot.position);
+        self.reposition(partition, fetch_state, state.position);
     }
 
-    /// Stops or resumes handing out and fetching.
+    /// Pauses or resumes delivery and fetching.
     pub(super) fn pause(&mut self, partition: &TopicPartition, paused: bool) -> Result<()> {
-        let slot = self.assigned(partition)?;
-        let held = slot.taken != slot.position.offset;
-        slot.pause(paused);
-        if held && paused {
-            self.give_back(partition);
+        let state = self.assigned_state(partition)?;
+        let has_undelivered = state.collected != state.position.offset;
+        state.set_paused(paused);
+        if has_undelivered && paused {
+            self.discard_undelivered(partition);
         }
         Ok(())
     }
 
-    fn drop_prefetched(&mut self, partition: &TopicPartition) {
-        if let Some(slot) = self.slots.get_mut(partition) {
-            let pieces = slot.drain();
-            self.buffered -= pieces;
-            self.ready.retain(|ready| ready != partition);
+    fn drop_buffered(&mut self, partition: &TopicPartition) {
+        if let Some(state) = self.partitions.get_mut(partition) {
+            let bytes = state.drop_buffered();
+            self.buffered_bytes -= bytes;
+            self.delivery_queue.retain(|queued| queued != partition);
         }
     }
 
-    /// Makes room by dropping what is prefetched of paused partitions; it is fetched again when they go
-    /// on. What was taken of others stays what it is.
-    pub(super) fn drop_held_back(&mut self) {
+    /// Frees memory: drops the buffered records of paused partitions, which are fetched again on resume.
+    /// Collected records of other partitions stay valid.
+    pub(super) fn drop_paused_data(&mut self) {
         let mut dropped = HashSet::new();
-        for (partition, slot) in self.slots.iter_mut().filter(|(_, slot)| slot.is_held_back()) {
-            self.buffered -= slot.drain();
-            slot.rewind();
+        for (partition, state) in self.partitions.iter_mut().filter(|(_, state)| state.has_paused_data()) {
+            self.buffered_bytes -= state.drop_buffered();
+            state.rewind();
             dropped.insert(partition);
         }
-        self.ready.retain(|ready| !dropped.contains(ready));
+        self.delivery_queue.retain(|queued| !dropped.contains(queued));
     }
 
-    /// Whether there is a piece that may be handed out.
-    pub(super) fn is_ready(&self) -> bool {
-        self.ready.iter().any(|partition| self.slots.get(partition).is_some_and(Slot::is_readable))
-    }
-
-    /// Bytes that are prefetched.
-    pub(super) fn buffered(&self) -> usize {
-        self.buffered
-    }
-
-    /// Keeps a piece that goes on where the last one ended.
-    pub(super) fn push(&mut self, piece: Prefetched) {
-        if let Some(slot) = self.slots.get_mut(&piece.partition) {
-            self.buffered += piece.records.len();
-            self.ready.push_back(piece.partition.clone());
-            slot.push(piece);
-        }
-    }
-
-    /// Takes the oldest piece that may be handed out. The position stays until
-    /// [`Assignment::handed_out`].
-    pub(super) fn take(&mut self) -> Option<Prefetched> {
-        let at = self
-            .ready
+    /// Whether a buffered fetch can be delivered.
+    pub(super) fn has_deliverable(&self) -> bool {
+        self.delivery_queue
             .iter()
-            .position(|partition| self.slots.get(partition).is_some_and(Slot::is_readable))?;
-        let partition = self.ready.remove(at)?;
-        let piece = self.slots.get_mut(&partition)?.pop()?;
-        self.buffered -= piece.records.len();
-        Some(piece)
+            .any(|partition| self.partitions.get(partition).is_some_and(PartitionState::is_deliverable))
     }
 
-    /// Puts back what is left of a piece that was just taken.
-    pub(super) fn put_back(&mut self, piece: Prefetched) {
-        if let Some(slot) = self.slots.get_mut(&piece.partition)
-            && slot.version == piece.version
-        {
-            self.buffered += piece.records.len();
-            self.ready.push_front(piece.partition.clone());
-            slot.put_back(piece);
+    /// The total size of buffered records.
+    pub(super) fn buffered_bytes(&self) -> usize {
+        self.buffered_bytes
+    }
+
+    /// Buffers a fetch that continues where the last one ended.
+    pub(super) fn push(&mut self, fetch: CompletedFetch) {
+        if let Some(state) = self.partitions.get_mut(&fetch.partition) {
+            self.buffered_bytes += fetch.records.len();
+            self.delivery_queue.push_back(fetch.partition.clone());
+            state.push(fetch);
         }
     }
 
-    /// Moves the position: all before `offset` was handed out.
-    pub(super) fn handed_out(&mut self, partition: &TopicPartition, version: u64, to: Standing) {
-        if let Some(slot) = self.current(partition, version) {
-            slot.handed_out(to);
+    /// Takes the oldest fetch that can be delivered. The position stays until
+    /// [`SubscriptionState::mark_delivered`].
+    pub(super) fn take_fetch(&mut self) -> Option<CompletedFetch> {
+        let at = self.delivery_queue.iter().position(|partition| {
+            self.partitions.get(partition).is_some_and(PartitionState::is_deliverable)
+        })?;
+        let partition = self.delivery_queue.remove(at)?;
+        let fetch = self.partitions.get_mut(&partition)?.pop()?;
+        self.buffered_bytes -= fetch.records.len();
+        Some(fetch)
+    }
+
+    /// Puts back the rest of a fetch that was just taken.
+    pub(super) fn put_back(&mut self, fetch: CompletedFetch) {
+        if let Some(state) = self.partitions.get_mut(&fetch.partition)
+            && state.version == fetch.version
+        {
+            self.buffered_bytes += fetch.records.len();
+            self.delivery_queue.push_front(fetch.partition.clone());
+            state.put_back(fetch);
+        }
+    }
+
+    /// Moves the position: all records before `to` were delivered.
+    pub(super) fn mark_delivered(&mut self, partition: &TopicPartition, version: u64, to: FetchPosition) {
+        if let Some(state) = self.current(partition, version) {
+            state.mark_delivered(to);
         }
     }
 
     /// Keeps an error for the application.
     pub(super) fn fail(&mut self, partition: &TopicPartition, error: Error) {
-        if let Some(slot) = self.slots.get_mut(partition) {
-            if slot.failed.is_none() {
-                self.troubled.push_back(partition.clone());
+        if let Some(state) = self.partitions.get_mut(partition) {
+            if state.error.is_none() {
+                self.failed.push_back(partition.clone());
             }
-            slot.failed = Some(error.at(&partition.0, partition.1));
+            state.error = Some(error.at(&partition.0, partition.1));
         }
     }
 
-    /// The oldest error for the application. One that only the application can mend stays.
+    /// The oldest error for the application. An error that only a seek can fix stays.
     pub(super) fn take_error(&mut self) -> Option<Error> {
-        let partition = self.troubled.pop_front()?;
-        let slot = self.slots.get_mut(&partition)?;
-        if slot.phase == Phase::Stuck {
-            self.troubled.push_back(partition);
-            return slot.failed.clone();
+        let partition = self.failed.pop_front()?;
+        let state = self.partitions.get_mut(&partition)?;
+        if state.fetch_state == FetchState::AwaitSeek {
+            self.failed.push_back(partition);
+            return state.error.clone();
         }
-        slot.failed.take()
+        state.error.take()
     }
 
-    /// Notes that a partition had its turn: others go first next time.
-    pub(super) fn had_turn(&mut self, partition: &TopicPartition) {
-        self.turns += 1;
-        if let Some(slot) = self.slots.get_mut(partition) {
-            slot.turn = self.turns;
+    /// Moves a partition behind the others in the order of fetching.
+    pub(super) fn move_to_end(&mut self, partition: &TopicPartition) {
+        self.fetches_sent += 1;
+        if let Some(state) = self.partitions.get_mut(partition) {
+            state.fetch_order = self.fetches_sent;
         }
     }
 
-    /// When the first partition that rests may be asked for again.
-    pub(super) fn next_due(&self, now: Instant) -> Option<Instant> {
-        self.slots.values().filter_map(|slot| slot.not_before).filter(|due| *due > now).min()
+    /// When the first backoff of a partition ends.
+    pub(super) fn next_retry(&self, now: Instant) -> Option<Instant> {
+        self.partitions.values().filter_map(|state| state.retry_at).filter(|retry_at| *retry_at > now).min()
     }
 }
 

@@ -6,8 +6,8 @@ use std::collections::HashMap;
 
 use crate::support::*;
 use ottla_client::admin::NewTopic;
-use ottla_client::consumer::Member;
-use ottla_client::consumer::offsets::{Committed, commit};
+use ottla_client::consumer::ConsumerGroupMetadata;
+use ottla_client::consumer::offsets::{CommittedOffset, commit};
 use ottla_mock::{Fault, Match, Reaction, When};
 use ottla_protocol::{ApiKey, ErrorCode};
 
@@ -71,15 +71,15 @@ async fn only_a_certain_refusal_reports_that_nothing_was_written() {
     }
 }
 
-fn committed(offset: i64) -> HashMap<(std::sync::Arc<str>, i32), Committed> {
-    HashMap::from([(("t".into(), 0), Committed { offset, ..Committed::default() })])
+fn committed(offset: i64) -> HashMap<(std::sync::Arc<str>, i32), CommittedOffset> {
+    HashMap::from([(("t".into(), 0), CommittedOffset { offset, ..CommittedOffset::default() })])
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_commit_that_may_be_stored_is_maybe_done() {
     let cluster = cluster(1).await;
     let client = client(&cluster, &[]).await;
-    let member = Member::none("g");
+    let member = ConsumerGroupMetadata::without_member("g");
     for (offset, (code, maybe)) in (1..).zip([
         (ErrorCode::UnknownServerError, true),
         (ErrorCode::from(9_999), true),

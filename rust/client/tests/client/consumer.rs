@@ -1,10 +1,10 @@
-//! Proves: a consumer hands out each record of its partitions once and in order, and its position
-//! moves with what it handed out; seeks, pauses and new assignments take effect at once, whatever is
-//! under way; it survives leaders that move, brokers that stop, sessions that brokers forget and
-//! bytes that are damaged on the way; what it fetches ahead is bounded.
+//! Proves: a consumer delivers each record of its partitions once and in order, and its position follows
+//! the delivered records. Seeks, pauses and new assignments take effect at once, whatever is in flight. It
+//! survives moving leaders, stopping brokers, forgotten sessions and corrupt bytes, and prefetches within
+//! its bound.
 
 use crate::support::*;
-use ottla_client::consumer::{Consumer, Polled};
+use ottla_client::consumer::{Consumer, PollOutcome};
 use ottla_client::{Error, Kind, OffsetSpec, TopicPartition};
 use ottla_mock::{Fault, Match, MockCluster, Reaction, When};
 use ottla_protocol::{ApiKey, ErrorCode};
@@ -16,7 +16,7 @@ fn tp(partition: i32) -> TopicPartition {
     ("t".into(), partition)
 }
 
-/// Writes `count` values, ten a batch, to a partition.
+/// Writes `count` values to a partition, ten per batch.
 async fn fill(cluster: &MockCluster, partition: i32, numbers: std::ops::Range<i64>, pairs: &[(&str, &str)]) {
     let producer = producer(cluster, pairs).await;
     for n in numbers {
@@ -37,22 +37,22 @@ async fn consumer(cluster: &MockCluster, partitions: &[i32], pairs: &[(&str, &st
 
 type Row = (i32, i64, String);
 
-/// What one poll hands out, `most` records at most.
-async fn poll(consumer: &Consumer, most: usize, wait: Duration) -> Result<Vec<Row>, Error> {
+/// The records of one poll, at most `max_records`.
+async fn poll(consumer: &Consumer, max_records: usize, wait: Duration) -> Result<Vec<Row>, Error> {
     let mut rows = Vec::new();
-    if let Polled::Ready = consumer.poll(Instant::now() + wait).await? {
-        for set in consumer.take_records(most) {
+    if let PollOutcome::Ready = consumer.poll(Instant::now() + wait).await? {
+        for set in consumer.take_records(max_records) {
             for entry in &set.entries {
                 let value = String::from_utf8_lossy(set.value(entry).unwrap_or_default()).into_owned();
                 rows.push((set.partition.1, entry.offset, value));
             }
-            consumer.handed_out(&set.partition, set.version(), set.next, set.leader_epoch);
+            consumer.mark_delivered(&set.partition, set.version(), set.next, set.leader_epoch);
         }
     }
     Ok(rows)
 }
 
-/// Polls until there are `count` records.
+/// Polls until `count` records were read.
 async fn read(consumer: &Consumer, count: usize) -> Vec<Row> {
     let mut all = Vec::new();
     within_deadline(async {
@@ -85,13 +85,13 @@ async fn every_codec_and_many_partitions() {
         assert_eq!(consumer.position(&tp(partition), CALL_TIMEOUT).await.unwrap(), 100);
     }
     assert!(consumer.lag().iter().all(|(_, lag)| *lag == Some(0)), "{:?}", consumer.lag());
-    // What comes later is read as well.
+    // Records that are written later are read as well.
     fill(&cluster, 2, 100..120, &[]).await;
     assert_eq!(read(&consumer, 20).await, expected(2, 100..120));
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_poll_hands_out_no_more_than_it_is_asked_for_and_the_position_follows() {
+async fn a_poll_delivers_at_most_the_requested_records_and_the_position_follows() {
     let cluster = cluster(1).await;
     fill(&cluster, 0, 0..30, &[("compression.type", "lz4")]).await;
     let consumer = consumer(&cluster, &[0], &[]).await;
@@ -107,7 +107,7 @@ async fn a_poll_hands_out_no_more_than_it_is_asked_for_and_the_position_follows(
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_taken_and_not_handed_out_is_given_back() {
+async fn collected_records_that_were_not_delivered_are_fetched_again() {
     let cluster = cluster(1).await;
     fill(&cluster, 0, 0..30, &[]).await;
     let consumer = consumer(&cluster, &[0], &[]).await;
@@ -115,13 +115,13 @@ async fn what_was_taken_and_not_handed_out_is_given_back() {
     let version = consumer.version();
     assert!(!consumer.take_records(5).is_empty());
     assert_eq!(consumer.position(&tp(0), CALL_TIMEOUT).await.unwrap(), 0);
-    consumer.give_back();
+    consumer.discard_undelivered();
     assert_ne!(consumer.version(), version);
     assert_eq!(read(&consumer, 30).await, expected(0, 0..30));
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_seek_while_fetches_are_under_way_lets_no_stale_record_through() {
+async fn a_seek_during_a_fetch_delivers_no_stale_record() {
     let cluster = cluster(1).await;
     fill(&cluster, 0, 0..100, &[]).await;
     let consumer = consumer(&cluster, &[0], &[]).await;
@@ -141,7 +141,7 @@ async fn a_seek_while_fetches_are_under_way_lets_no_stale_record_through() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_slow_look_up_does_not_undo_a_seek() {
+async fn a_slow_lookup_does_not_undo_a_seek() {
     let cluster = cluster(1).await;
     fill(&cluster, 0, 0..50, &[]).await;
     let slow = Match::api(ApiKey::ListOffsets);
@@ -166,13 +166,13 @@ async fn seeking_to_the_ends_and_by_time() {
     assert_eq!(consumer.position(&tp(1), CALL_TIMEOUT).await.unwrap(), 20);
     consumer.seek_to(&[tp(1)], OffsetSpec::Earliest).expect("assigned");
     assert_eq!(read(&consumer, 20).await, expected(1, 0..20));
-    let stranger = consumer.seek_to(&[tp(7)], OffsetSpec::Earliest).expect_err("not assigned");
-    assert_eq!(stranger.kind(), Kind::State);
+    let unassigned = consumer.seek_to(&[tp(7)], OffsetSpec::Earliest).expect_err("not assigned");
+    assert_eq!(unassigned.kind(), Kind::State);
     assert_eq!(consumer.seek(&tp(0), -1, None).expect_err("no offset").kind(), Kind::Config);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_paused_partition_rests_and_goes_on_where_it_was() {
+async fn a_paused_partition_resumes_at_its_position() {
     let cluster = cluster(2).await;
     for partition in 0..2 {
         fill(&cluster, partition, 0..40, &[]).await;
@@ -193,7 +193,7 @@ async fn a_paused_partition_rests_and_goes_on_where_it_was() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_new_assignment_keeps_positions_of_what_stays_and_drops_what_goes() {
+async fn a_new_assignment_keeps_the_positions_of_remaining_partitions() {
     let cluster = cluster(2).await;
     for partition in 0..2 {
         fill(&cluster, partition, 0..20, &[]).await;
@@ -209,7 +209,7 @@ async fn a_new_assignment_keeps_positions_of_what_stays_and_drops_what_goes() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn leaders_that_move_and_brokers_that_stop_lose_nothing() {
+async fn moving_leaders_and_stopping_brokers_lose_nothing() {
     let cluster = cluster(3).await;
     for partition in 0..3 {
         fill(&cluster, partition, 0..300, &[]).await;
@@ -238,7 +238,7 @@ async fn leaders_that_move_and_brokers_that_stop_lose_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn each_refusal_of_a_partition_is_tried_again_and_costs_no_record() {
+async fn each_retriable_partition_error_is_retried_without_losing_records() {
     let codes = [
         ErrorCode::NotLeaderOrFollower,
         ErrorCode::FencedLeaderEpoch,
@@ -263,7 +263,7 @@ async fn each_refusal_of_a_partition_is_tried_again_and_costs_no_record() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_may_not_be_read_reaches_the_application_and_the_rest_goes_on() {
+async fn an_unauthorized_topic_is_reported_and_the_others_are_read() {
     let cluster = cluster(2).await;
     for partition in 0..2 {
         fill(&cluster, partition, 0..20, &[]).await;
@@ -295,11 +295,11 @@ async fn a_position_outside_of_the_log_is_reset_as_configured() {
     earliest.seek(&tp(0), 3, None).expect("assigned");
     assert_eq!(read(&earliest, 20).await, expected(0, 30..50));
     let none = consumer(&cluster, &[0], &[("auto.offset.reset", "none")]).await;
-    let error = within_deadline(poll(&none, 500, CALL_TIMEOUT)).await.expect_err("nowhere to begin");
+    let error = within_deadline(poll(&none, 500, CALL_TIMEOUT)).await.expect_err("no offset");
     assert_eq!(error.kind(), Kind::Offset, "{error}");
     none.seek(&tp(0), 3, None).expect("assigned");
     for _ in 0..2 {
-        // It stays until the application says where to go on.
+        // The error stays until the application seeks.
         let error = within_deadline(poll(&none, 500, CALL_TIMEOUT)).await.expect_err("out of range");
         assert_eq!((error.kind(), error.code()), (Kind::Offset, Some(ErrorCode::OffsetOutOfRange)));
         assert!(error.to_string().contains("position 3") && error.to_string().contains("t-0"), "{error}");
@@ -309,7 +309,7 @@ async fn a_position_outside_of_the_log_is_reset_as_configured() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_network_that_fails_resets_no_position() {
+async fn a_failing_network_resets_no_position() {
     let cluster = cluster(1).await;
     fill(&cluster, 0, 0..50, &[]).await;
     let consumer = consumer(&cluster, &[0], &[("auto.offset.reset", "latest")]).await;
@@ -321,7 +321,7 @@ async fn a_network_that_fails_resets_no_position() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn damaged_bytes_are_fetched_again_and_then_told() {
+async fn corrupt_bytes_are_fetched_again_and_then_reported() {
     let cluster = cluster(1).await;
     fill(&cluster, 0, 0..20, &[]).await;
     let fetch = || Match::api(ApiKey::Fetch);
@@ -330,7 +330,7 @@ async fn damaged_bytes_are_fetched_again_and_then_told() {
     assert_eq!(read(&once, 20).await, expected(0, 0..20));
     let fault = cluster.inject(Fault::new(fetch(), Reaction::CorruptRecords));
     let always = consumer(&cluster, &[0], &[]).await;
-    let error = within_deadline(poll(&always, 500, CALL_TIMEOUT)).await.expect_err("damaged");
+    let error = within_deadline(poll(&always, 500, CALL_TIMEOUT)).await.expect_err("corrupt");
     assert_eq!((error.kind(), error.context().partition), (Kind::Protocol, Some(0)), "{error}");
     assert!(error.to_string().contains("after offset 0"), "{error}");
     cluster.remove_fault(fault);
@@ -338,7 +338,7 @@ async fn damaged_bytes_are_fetched_again_and_then_told() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_fetched_ahead_is_bounded() {
+async fn prefetched_bytes_are_bounded() {
     let cluster = cluster(4).await;
     let value = "x".repeat(1_000);
     let producer = producer(&cluster, &[("batch.size", "16384")]).await;
@@ -349,18 +349,18 @@ async fn what_is_fetched_ahead_is_bounded() {
     let bounds = [("prefetch.max.bytes", "300000"), ("max.partition.fetch.bytes", "100000")];
     let consumer = consumer(&cluster, &[0, 1, 2, 3], &bounds).await;
     within_deadline(consumer.poll(Instant::now() + CALL_TIMEOUT)).await.expect("ready");
-    // A slow application: nothing is asked for beyond the bound.
+    // A slow application: no fetch exceeds the bound.
     quiet(&cluster, ms(300)).await;
-    let pieces = consumer.take_pieces(usize::MAX);
-    let bytes: usize = pieces.iter().map(|piece| piece.records.len()).sum();
-    // A broker sends a batch of up to 16 KB more than it was asked for.
+    let fetches = consumer.take_fetches(usize::MAX);
+    let bytes: usize = fetches.iter().map(|fetch| fetch.records.len()).sum();
+    // A broker may return a batch of up to 16 KB more than requested.
     assert!((100_000..=400_000).contains(&bytes), "{bytes}");
-    consumer.give_back();
+    consumer.discard_undelivered();
     assert_eq!(read(&consumer, 2_000).await.len(), 2_000);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_wakeup_ends_the_poll_that_waits_or_the_next() {
+async fn a_wakeup_ends_the_current_or_the_next_poll() {
     let cluster = cluster(1).await;
     let consumer = std::sync::Arc::new(consumer(&cluster, &[0], &[]).await);
     let waiting = tokio::spawn({
@@ -376,7 +376,7 @@ async fn a_wakeup_ends_the_poll_that_waits_or_the_next() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn calls_that_do_not_fit_say_so() {
+async fn invalid_calls_return_errors() {
     let cluster = cluster(1).await;
     let idle = Consumer::new(client(&cluster, &[]).await);
     assert_eq!(idle.poll(Instant::now()).await.expect_err("nothing to poll").kind(), Kind::State);

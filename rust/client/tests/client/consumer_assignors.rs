@@ -1,6 +1,6 @@
-//! Proves: members of a classic group share partitions by each assignor, a program's own included;
-//! with cooperative ones they go on reading what stays theirs; what an assignor fails with reaches
-//! the program.
+//! Proves: members of a classic group share partitions with each assignor, including custom ones; with
+//! cooperative ones they keep reading the partitions that stay; an assignor's error reaches the
+//! application.
 
 use std::sync::Arc;
 
@@ -9,49 +9,49 @@ use bytes::Bytes;
 use ottla_client::consumer::assignor::{
     Assignor, GroupAssignment, LastAssignment, MemberAssignment, MemberSubscription, Topics,
 };
-use ottla_client::consumer::group::{Change, Subscription};
-use ottla_client::consumer::{Consumer, Polled};
+use ottla_client::consumer::group::{RebalanceEvent, Subscription};
+use ottla_client::consumer::{Consumer, PollOutcome};
 use ottla_client::{Error, Kind, TopicPartition};
 use ottla_mock::MockCluster;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-async fn join(cluster: &MockCluster, pairs: &[(&str, &str)], own: Vec<Arc<dyn Assignor>>) -> Consumer {
+async fn join(cluster: &MockCluster, pairs: &[(&str, &str)], custom: Vec<Arc<dyn Assignor>>) -> Consumer {
     let base = [("group.id", "g"), ("session.timeout.ms", "5000"), ("heartbeat.interval.ms", "50")];
     let pairs: Vec<_> = base.iter().chain(pairs).copied().collect();
-    let consumer = Consumer::new(client(cluster, &pairs).await).with_assignors(own);
+    let consumer = Consumer::new(client(cluster, &pairs).await).with_assignors(custom);
     consumer.subscribe(Subscription::Topics(vec!["t".into()])).expect("subscribed");
     consumer
 }
 
-/// One poll; the partitions that were taken away in it.
+/// One poll; returns the partitions that it revoked.
 async fn poll(consumer: &Consumer) -> Result<Vec<TopicPartition>, Error> {
-    let Polled::Change(change) = consumer.poll(Instant::now() + ms(20)).await? else {
+    let PollOutcome::Rebalance(change) = consumer.poll(Instant::now() + ms(20)).await? else {
         return Ok(Vec::new());
     };
-    consumer.begin(&change).await;
-    consumer.finish(&change)?;
+    consumer.prepare_rebalance(&change).await;
+    consumer.complete_rebalance(&change)?;
     match change {
-        Change::Revoke(gone) | Change::Lost(gone) => Ok(gone),
+        RebalanceEvent::Revoke(revoked) | RebalanceEvent::Lost(revoked) => Ok(revoked),
         _ => Ok(Vec::new()),
     }
 }
 
-/// Polls until the consumers have so many partitions each; what was taken from the first one.
+/// Polls until the consumers own the given numbers of partitions; returns those revoked from the first one.
 async fn settle(consumers: &[&Consumer], counts: &[usize]) -> Vec<TopicPartition> {
-    let mut gone = Vec::new();
+    let mut revoked = Vec::new();
     within_deadline(async {
         while consumers.iter().map(|consumer| consumer.assignment().len()).ne(counts.iter().copied()) {
             for (at, consumer) in consumers.iter().enumerate() {
-                let taken = poll(consumer).await.expect("a poll");
+                let newly_revoked = poll(consumer).await.expect("a poll");
                 if at == 0 {
-                    gone.extend(taken);
+                    revoked.extend(newly_revoked);
                 }
             }
         }
     })
     .await;
-    gone
+    revoked
 }
 
 #[tokio::test(start_paused = true)]
@@ -65,8 +65,8 @@ async fn members_share_by_each_assignor() {
         assert!(settle(&[&first], &[6]).await.is_empty());
         let before = first.assignment();
         let second = join(&cluster, &pairs, vec![]).await;
-        let gone = settle(&[&first, &second], &[3, 3]).await;
-        assert_eq!(gone.len(), if cooperative { 3 } else { 6 }, "{name}");
+        let revoked = settle(&[&first, &second], &[3, 3]).await;
+        assert_eq!(revoked.len(), if cooperative { 3 } else { 6 }, "{name}");
         if name.contains("sticky") {
             assert!(first.assignment().iter().all(|kept| before.contains(kept)), "{name}");
         }
@@ -74,17 +74,17 @@ async fn members_share_by_each_assignor() {
     }
 }
 
-/// Gives the even partitions to the member that has told so in its user data, the odd ones to the
+/// Assigns the even partitions to the member that asks for them in its user data, the odd ones to the
 /// other.
 #[derive(Debug)]
 struct EvenAndOdd {
-    says: &'static [u8],
-    told: Mutex<Vec<(Vec<TopicPartition>, i32)>>,
+    user_data: &'static [u8],
+    assignments: Mutex<Vec<(Vec<TopicPartition>, i32)>>,
 }
 
 impl EvenAndOdd {
-    fn new(says: &'static [u8]) -> Arc<Self> {
-        Arc::new(Self { says, told: Mutex::default() })
+    fn new(user_data: &'static [u8]) -> Arc<Self> {
+        Arc::new(Self { user_data, assignments: Mutex::default() })
     }
 }
 
@@ -95,29 +95,29 @@ impl Assignor for EvenAndOdd {
 
     fn user_data(&self, topics: &[Arc<str>], _: &LastAssignment) -> Option<Bytes> {
         assert_eq!(topics, [Arc::from("t")]);
-        Some(Bytes::from_static(self.says))
+        Some(Bytes::from_static(self.user_data))
     }
 
     fn on_assignment(&self, assignment: &MemberAssignment, generation: i32) {
-        self.told.lock().push((assignment.partitions.clone(), generation));
+        self.assignments.lock().push((assignment.partitions.clone(), generation));
     }
 
     fn assign(&self, topics: &Topics, members: &[MemberSubscription]) -> Result<GroupAssignment, Error> {
         if members.iter().any(|member| member.user_data.as_deref() == Some(b"fail")) {
             return Err(Error::new(Kind::Config, "no way to divide this"));
         }
-        let given = members.iter().map(|member| {
+        let assigned = members.iter().map(|member| {
             let even = member.user_data.as_deref() == Some(b"even");
             let all = topics["t"].iter().map(|info| (Arc::from("t"), info.partition));
             let partitions = all.filter(|(_, partition)| (partition % 2 == 0) == even).collect();
             (Arc::clone(&member.member_id), MemberAssignment { partitions, user_data: None })
         });
-        Ok(given.collect())
+        Ok(assigned.collect())
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_programs_own_assignor_is_asked() {
+async fn a_custom_assignor_is_called() {
     let cluster = cluster(5).await;
     let (even, odd) = (EvenAndOdd::new(b"even"), EvenAndOdd::new(b"odd"));
     let first = join(&cluster, &[], vec![Arc::clone(&even) as Arc<dyn Assignor>]).await;
@@ -125,13 +125,13 @@ async fn a_programs_own_assignor_is_asked() {
     let second = join(&cluster, &[], vec![Arc::clone(&odd) as Arc<dyn Assignor>]).await;
     settle(&[&first, &second], &[3, 2]).await;
     assert_eq!(second.assignment(), [("t".into(), 1), ("t".into(), 3)]);
-    until(|| !odd.told.lock().is_empty()).await;
-    let (partitions, generation) = odd.told.lock()[0].clone();
+    until(|| !odd.assignments.lock().is_empty()).await;
+    let (partitions, generation) = odd.assignments.lock()[0].clone();
     assert_eq!((partitions, generation), (second.assignment(), 2));
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_an_assignor_fails_with_reaches_the_program() {
+async fn an_assignors_error_reaches_the_application() {
     let cluster = cluster(2).await;
     let consumer = join(&cluster, &[], vec![EvenAndOdd::new(b"fail")]).await;
     let error = within_deadline(async {
@@ -147,16 +147,16 @@ async fn what_an_assignor_fails_with_reaches_the_program() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn assignors_that_cannot_be_offered_are_refused() {
+async fn invalid_assignors_are_rejected() {
     let cluster = cluster(1).await;
-    let refused = async |pairs: &[(&str, &str)], own| {
-        let consumer = Consumer::new(client(&cluster, pairs).await).with_assignors(own);
+    let error_of = async |pairs: &[(&str, &str)], custom| {
+        let consumer = Consumer::new(client(&cluster, pairs).await).with_assignors(custom);
         let error = consumer.subscribe(Subscription::Topics(vec!["t".into()])).unwrap_err();
         assert_eq!(error.kind(), Kind::Config);
         error.message().to_owned()
     };
     let two: Vec<Arc<dyn Assignor>> = vec![EvenAndOdd::new(b""), EvenAndOdd::new(b"")];
-    assert!(refused(&[("group.id", "g")], two).await.contains("two of that name"));
+    assert!(error_of(&[("group.id", "g")], two).await.contains("used twice"));
     let new = [("group.id", "g"), ("group.protocol", "consumer")];
-    assert!(refused(&new, vec![EvenAndOdd::new(b"")]).await.contains("the brokers assign"));
+    assert!(error_of(&new, vec![EvenAndOdd::new(b"")]).await.contains("the brokers assign"));
 }

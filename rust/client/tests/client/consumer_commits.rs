@@ -1,14 +1,14 @@
-//! Proves: commits that wait for their turn go out before what they are of is given up, or not at all,
-//! in both protocols; what a member keeps is committed, whatever the generation is by then, and while
-//! its own JoinGroup waits for others.
+//! Proves: commits that wait are sent before their partitions are revoked, or not at all, in both
+//! protocols. A member can commit the partitions that it keeps in any generation, and while its own
+//! JoinGroup waits for others.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::support::*;
 use ottla_client::consumer::group::Subscription;
-use ottla_client::consumer::offsets::Committed;
-use ottla_client::consumer::{Consumer, Polled};
+use ottla_client::consumer::offsets::CommittedOffset;
+use ottla_client::consumer::{Consumer, PollOutcome};
 use ottla_client::{Error, TopicPartition};
 use ottla_mock::{Fault, GroupConfig, Match, MockCluster, MockConfig, Reaction, TopicSpec};
 use ottla_protocol::{ApiKey, ErrorCode};
@@ -36,46 +36,48 @@ fn committed(cluster: &MockCluster, partition: i32) -> Option<i64> {
 fn offsets(
     partitions: impl IntoIterator<Item = TopicPartition>,
     to: i64,
-) -> HashMap<TopicPartition, Committed> {
-    let to = Committed { offset: to, ..Committed::default() };
+) -> HashMap<TopicPartition, CommittedOffset> {
+    let to = CommittedOffset { offset: to, ..CommittedOffset::default() };
     partitions.into_iter().map(|partition| (partition, to.clone())).collect()
 }
 
-/// A member that does what it is told.
+/// A member whose application handles every event.
 struct Member {
     consumer: Arc<Consumer>,
-    /// Whether it waits for its commits before it gives anything up.
-    settles: bool,
+    /// Whether it awaits its commits before a revocation.
+    awaits_commits: bool,
 }
 
 impl Member {
-    async fn join(cluster: &MockCluster, name: &str, settles: bool, pairs: Pairs<'_>) -> Self {
+    async fn join(cluster: &MockCluster, name: &str, awaits_commits: bool, pairs: Pairs<'_>) -> Self {
         let base = [("group.id", "g"), ("client.id", name), ("enable.auto.commit", "false")];
         let pairs: Vec<_> = base.iter().chain(pairs).copied().collect();
         let consumer = Arc::new(Consumer::new(client(cluster, &pairs).await));
         consumer.subscribe(Subscription::Topics(vec!["t".into()])).expect("subscribed");
-        Self { consumer, settles }
+        Self { consumer, awaits_commits }
     }
 
     async fn poll(&self, wait: Duration) {
-        if let Polled::Change(change) = self.consumer.poll(Instant::now() + wait).await.expect("polled") {
-            self.consumer.begin(&change).await;
-            if self.settles {
-                self.consumer.settle(&change).await;
+        if let PollOutcome::Rebalance(change) =
+            self.consumer.poll(Instant::now() + wait).await.expect("polled")
+        {
+            self.consumer.prepare_rebalance(&change).await;
+            if self.awaits_commits {
+                self.consumer.await_pending_commits(&change).await;
             }
-            self.consumer.finish(&change).expect("done");
+            self.consumer.complete_rebalance(&change).expect("done");
         }
     }
 
-    /// Asks for a commit of both partitions; it gets its turn after those that were asked for before.
-    fn ask(&self, to: i64) -> JoinHandle<Result<(), Error>> {
+    /// Commits both partitions, after earlier commits.
+    fn commit_later(&self, to: i64) -> JoinHandle<Result<(), Error>> {
         let consumer = Arc::clone(&self.consumer);
         let both = offsets([("t".into(), 0), ("t".into(), 1)], to);
         tokio::spawn(async move { consumer.commit(Some(both), CALL_TIMEOUT).await })
     }
 }
 
-/// Polls until each of them has so many partitions.
+/// Polls until each member owns `wanted` partitions.
 async fn share(members: &[&Member], wanted: usize) {
     within_deadline(async {
         while members.iter().any(|member| member.consumer.assignment().len() != wanted) {
@@ -87,11 +89,11 @@ async fn share(members: &[&Member], wanted: usize) {
     .await;
 }
 
-/// Regression: what a commit is of was settled when it was asked for, but under which generation it
-/// goes out only when its turn came. A commit that had waited while its partition went to another
-/// member was so sent under the new generation, and overwrote the newer offset of that member.
+/// Regression: the offsets of a commit were fixed when it was requested, but its generation only when it
+/// was sent. If its partition moved to another member meanwhile, the commit was sent under the new
+/// generation and overwrote the newer offset of that member.
 #[tokio::test(start_paused = true)]
-async fn a_commit_that_waits_is_not_made_once_its_partition_was_given_up() {
+async fn a_pending_commit_is_not_sent_after_its_partition_was_revoked() {
     for (pairs, kept) in [(RANGE, None), (COOPERATIVE, Some(3)), (CONSUMER, Some(3))] {
         let cluster = two_partitions().await;
         let first = Member::join(&cluster, "first", false, pairs).await;
@@ -99,7 +101,7 @@ async fn a_commit_that_waits_is_not_made_once_its_partition_was_given_up() {
         let from_first = Match { client_id: Some("first".to_owned()), ..Match::api(ApiKey::OffsetCommit) };
         let held_up = Reaction::Error(ErrorCode::CoordinatorLoadInProgress);
         let fault = cluster.inject(Fault::new(from_first, held_up));
-        let waiting: Vec<_> = (1..=3).map(|to| first.ask(to)).collect();
+        let waiting: Vec<_> = (1..=3).map(|to| first.commit_later(to)).collect();
         until(|| cluster.fault_hits(fault) > 0).await;
 
         let second = Member::join(&cluster, "second", false, pairs).await;
@@ -111,7 +113,7 @@ async fn a_commit_that_waits_is_not_made_once_its_partition_was_given_up() {
 
         cluster.remove_fault(fault);
         for commit in waiting {
-            let error = within_deadline(commit).await.unwrap().expect_err("given up meanwhile");
+            let error = within_deadline(commit).await.unwrap().expect_err("revoked meanwhile");
             assert_eq!(error.code(), Some(ErrorCode::IllegalGeneration), "{pairs:?}: {error}");
         }
         assert_eq!(committed(&cluster, its.1), Some(900), "{pairs:?}: overwritten");
@@ -123,24 +125,24 @@ async fn a_commit_that_waits_is_not_made_once_its_partition_was_given_up() {
     }
 }
 
-/// Regression: with a cooperative assignor a member keeps its partitions while it joins again, but what
-/// it committed, and asked of committed offsets, waited on the connection behind its own JoinGroup. The
-/// broker answers that when all members have joined, one that is busy for minutes included: the
-/// commits timed out, though the group would have taken them.
+/// Regression: with a cooperative assignor a member keeps its partitions while it rejoins, but its commits
+/// and offset fetches queued behind its own JoinGroup on the connection. The broker responds to that once
+/// all members have joined, even one that is busy for minutes: the commits timed out, although the group
+/// would have accepted them.
 #[tokio::test(start_paused = true)]
-async fn commits_do_not_wait_behind_a_join_that_waits_for_others() {
+async fn commits_do_not_queue_behind_a_pending_join() {
     let cluster = two_partitions().await;
     let pairs: Vec<_> = COOPERATIVE.iter().copied().chain([("fetch.max.wait.ms", "100")]).collect();
     let first = Member::join(&cluster, "first", true, &pairs).await;
     share(&[&first], 2).await;
     let join = Match { client_id: Some("first".to_owned()), ..Match::api(ApiKey::JoinGroup) };
-    let held = cluster.inject(Fault::once(join, Reaction::Delay(ms(60_000))));
+    let delayed = cluster.inject(Fault::once(join, Reaction::Delay(ms(60_000))));
     let second = Member::join(&cluster, "second", true, &pairs).await;
     second.poll(ms(10)).await;
-    until(|| cluster.fault_hits(held) == 1).await;
+    until(|| cluster.fault_hits(delayed) == 1).await;
     for to in 1..=3 {
         let started = Instant::now();
-        within_deadline(first.ask(to)).await.unwrap().expect("committed");
+        within_deadline(first.commit_later(to)).await.unwrap().expect("committed");
         let both = vec![("t".into(), 0), ("t".into(), 1)];
         let found = within_deadline(first.consumer.committed(both, CALL_TIMEOUT)).await.expect("found");
         assert!(started.elapsed() < ms(1_000), "{:?}", started.elapsed());
@@ -149,10 +151,10 @@ async fn commits_do_not_wait_behind_a_join_that_waits_for_others() {
     assert_eq!(first.consumer.assignment().len(), 2);
 }
 
-/// Regression: nobody waited for commits that had not had their turn when their partition was given
-/// up, so that the next reader of it began before them.
+/// Regression: pending commits were not awaited when their partition was revoked, so that its next reader
+/// started before them.
 #[tokio::test(start_paused = true)]
-async fn commits_that_wait_go_out_before_their_partition_is_given_up() {
+async fn pending_commits_are_sent_before_their_partition_is_revoked() {
     for pairs in [RANGE, CONSUMER] {
         let cluster = two_partitions().await;
         let first = Member::join(&cluster, "first", true, pairs).await;
@@ -160,7 +162,7 @@ async fn commits_that_wait_go_out_before_their_partition_is_given_up() {
         cluster.inject(Fault::new(Match::api(ApiKey::OffsetCommit), Reaction::Delay(ms(30))));
         let second = Member::join(&cluster, "second", true, pairs).await;
         second.poll(ms(10)).await;
-        let waiting: Vec<_> = (1..=20).map(|to| first.ask(to)).collect();
+        let waiting: Vec<_> = (1..=20).map(|to| first.commit_later(to)).collect();
         share(&[&first, &second], 1).await;
         assert_eq!([committed(&cluster, 0), committed(&cluster, 1)], [Some(20); 2], "{pairs:?}");
         for commit in waiting {

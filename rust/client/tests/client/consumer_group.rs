@@ -1,13 +1,13 @@
-//! Proves: consumers of one group share the partitions and hand out each record to one of them, in
-//! both protocols; what was handed out is committed before partitions change hands and on close, and
-//! never more; a commit that comes too late says so; a coordinator that moves costs nothing.
+//! Proves: consumers of one group share the partitions and deliver each record to one of them, in both
+//! protocols. Delivered records, and no others, are committed before partitions move and on close. A commit
+//! that comes too late fails; a moving coordinator loses nothing.
 
 use std::collections::{HashMap, HashSet};
 
 use crate::support::*;
-use ottla_client::consumer::group::{Change, Subscription};
-use ottla_client::consumer::offsets::Committed;
-use ottla_client::consumer::{Consumer, Polled};
+use ottla_client::consumer::group::{RebalanceEvent, Subscription};
+use ottla_client::consumer::offsets::CommittedOffset;
+use ottla_client::consumer::{Consumer, PollOutcome};
 use ottla_client::{Error, Kind, TopicPartition};
 use ottla_mock::{Fault, Match, MockCluster, Reaction};
 use ottla_protocol::{ApiKey, ErrorCode};
@@ -29,10 +29,10 @@ async fn fill(cluster: &MockCluster, partitions: i32, count: i64) {
     within_deadline(producer.close(CALL_TIMEOUT)).await.expect("written");
 }
 
-/// A consumer, and what befell it.
+/// A consumer, the records it read and its rebalance events.
 struct Reader {
     consumer: Consumer,
-    changes: Vec<&'static str>,
+    events: Vec<&'static str>,
     rows: Vec<Row>,
 }
 
@@ -52,28 +52,28 @@ impl Reader {
         let pairs: Vec<_> = base.chain(pairs).copied().collect();
         let consumer = Consumer::new(client(cluster, &pairs).await);
         consumer.subscribe(Subscription::Topics(vec!["t".into()])).expect("subscribed");
-        Self { consumer, changes: Vec::new(), rows: Vec::new() }
+        Self { consumer, events: Vec::new(), rows: Vec::new() }
     }
 
-    /// One poll, with all that an application does for it.
+    /// One poll, with everything that an application does for it.
     async fn poll(&mut self, wait: Duration) -> Result<usize, Error> {
         match self.consumer.poll(Instant::now() + wait).await? {
-            Polled::Nothing => Ok(0),
-            Polled::Change(change) => {
-                self.consumer.begin(&change).await;
-                self.changes.push(match change {
-                    Change::Revoke(_) => "revoked",
-                    Change::Assign { .. } => "assigned",
-                    Change::Lost(_) => "lost",
-                    Change::Failed(_) => "failed",
+            PollOutcome::TimedOut => Ok(0),
+            PollOutcome::Rebalance(change) => {
+                self.consumer.prepare_rebalance(&change).await;
+                self.events.push(match change {
+                    RebalanceEvent::Revoke(_) => "revoked",
+                    RebalanceEvent::Assign { .. } => "assigned",
+                    RebalanceEvent::Lost(_) => "lost",
+                    RebalanceEvent::Failed(_) => "failed",
                 });
-                self.consumer.finish(&change).map(|()| 0)
+                self.consumer.complete_rebalance(&change).map(|()| 0)
             }
-            Polled::Ready => {
+            PollOutcome::Ready => {
                 let before = self.rows.len();
                 for set in self.consumer.take_records(7) {
                     self.rows.extend(set.entries.iter().map(|entry| (set.partition.1, entry.offset)));
-                    self.consumer.handed_out(&set.partition, set.version(), set.next, set.leader_epoch);
+                    self.consumer.mark_delivered(&set.partition, set.version(), set.next, set.leader_epoch);
                 }
                 Ok(self.rows.len() - before)
             }
@@ -90,16 +90,16 @@ impl Reader {
 
     async fn close(mut self) -> Vec<Row> {
         self.consumer.begin_close(CALL_TIMEOUT).await;
-        while let Some(change) = self.consumer.leaving() {
-            self.consumer.begin(&change).await;
-            self.consumer.finish(&change).expect("given up");
+        while let Some(change) = self.consumer.next_closing_event() {
+            self.consumer.prepare_rebalance(&change).await;
+            self.consumer.complete_rebalance(&change).expect("revoked");
         }
         self.consumer.end_close(CALL_TIMEOUT).await.expect("left");
         std::mem::take(&mut self.rows)
     }
 }
 
-/// Polls all of them in turn until `true`.
+/// Polls all readers in turn until `done`.
 async fn until_polled(readers: &mut [Reader], mut done: impl FnMut(&[Reader]) -> bool) {
     within_deadline(async {
         while !done(readers) {
@@ -129,42 +129,42 @@ async fn two_members_share_the_partitions_and_one_takes_over_from_the_other() {
         .await;
         let all: Vec<Row> = readers.iter().flat_map(|reader| reader.rows.clone()).collect();
         let different: HashSet<Row> = all.iter().copied().collect();
-        assert_eq!(different.len(), 200, "{pairs:?}: all were handed out");
-        let gone = readers.pop().unwrap();
-        gone.close().await;
+        assert_eq!(different.len(), 200, "{pairs:?}: all were delivered");
+        let leaver = readers.pop().unwrap();
+        leaver.close().await;
         fill(&cluster, 4, 10).await;
         let before = rows(&readers);
         until_polled(&mut readers, |readers| rows(readers) >= before + 40).await;
         assert_eq!(readers[0].consumer.assignment().len(), 4, "{pairs:?}");
         let mut fresh = readers[0].rows.split_off(before);
         fresh.sort_unstable();
-        // What the other one had was committed when it left: nothing comes twice.
+        // The other reader's records were committed when it left: nothing is read twice.
         let expected: Vec<Row> = (0..4).flat_map(|p| (50..60).map(move |offset| (p, offset))).collect();
         assert_eq!(fresh, expected, "{pairs:?}");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_clean_close_commits_the_position_and_nothing_beyond() {
+async fn closing_commits_the_position_and_nothing_beyond() {
     let cluster = cluster(1).await;
     fill(&cluster, 1, 100).await;
     let mut reader = Reader::join(&cluster, &[("auto.commit.interval.ms", "100000")]).await;
     while reader.rows.len() < 21 {
         reader.poll(CALL_TIMEOUT).await.expect("polled");
     }
-    let handed_out = i64::try_from(reader.rows.len()).unwrap();
-    // Fetched ahead and taken, but never handed out.
+    let delivered = i64::try_from(reader.rows.len()).unwrap();
+    // Fetched and collected, but not delivered.
     assert!(!reader.consumer.take_records(10).is_empty());
     assert_eq!(cluster.committed("g", "t", 0).map(|c| c.offset), None);
     reader.close().await;
-    assert_eq!(cluster.committed("g", "t", 0).map(|c| c.offset), Some(handed_out));
+    assert_eq!(cluster.committed("g", "t", 0).map(|c| c.offset), Some(delivered));
     let mut next = Reader::join(&cluster, &[]).await;
     within_deadline(async { while next.poll(CALL_TIMEOUT).await.expect("polled") == 0 {} }).await;
-    assert_eq!(next.rows[0], (0, handed_out));
+    assert_eq!(next.rows[0], (0, delivered));
 }
 
 #[tokio::test(start_paused = true)]
-async fn commits_by_themselves_cover_only_what_earlier_polls_handed_out() {
+async fn automatic_commits_cover_only_records_of_earlier_polls() {
     let cluster = cluster(1).await;
     fill(&cluster, 1, 100).await;
     let mut reader = Reader::join(&cluster, &[("auto.commit.interval.ms", "1")]).await;
@@ -174,7 +174,7 @@ async fn commits_by_themselves_cover_only_what_earlier_polls_handed_out() {
         reader.poll(ms(200)).await.expect("polled");
         tokio::time::sleep(ms(30)).await;
         let committed = cluster.committed("g", "t", 0).map_or(0, |c| c.offset);
-        assert!(committed <= earlier, "{committed} is committed, {earlier} were handed out before");
+        assert!(committed <= earlier, "{committed} is committed, {earlier} were delivered before");
         assert!(committed >= before);
         before = committed;
     }
@@ -182,13 +182,17 @@ async fn commits_by_themselves_cover_only_what_earlier_polls_handed_out() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn offsets_are_committed_with_their_metadata_and_read_again() {
+async fn offsets_are_committed_with_their_metadata_and_fetched() {
     let cluster = cluster(2).await;
     let reader = Reader::join(&cluster, &[("enable.auto.commit", "false")]).await;
     let mut readers = [reader];
     until_polled(&mut readers, |readers| readers[0].consumer.assignment().len() == 2).await;
-    let committed =
-        Committed { offset: 7, leader_epoch: Some(0), metadata: "note".to_owned(), ..Committed::default() };
+    let committed = CommittedOffset {
+        offset: 7,
+        leader_epoch: Some(0),
+        metadata: "note".to_owned(),
+        ..CommittedOffset::default()
+    };
     let offsets = HashMap::from([(tp(0), committed.clone())]);
     within_deadline(readers[0].consumer.commit(Some(offsets), CALL_TIMEOUT)).await.expect("committed");
     let found = within_deadline(readers[0].consumer.committed(vec![tp(0), tp(1)], CALL_TIMEOUT))
@@ -199,7 +203,7 @@ async fn offsets_are_committed_with_their_metadata_and_read_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_coordinator_that_moves_costs_no_record_and_repeats_none() {
+async fn a_moving_coordinator_loses_and_repeats_no_record() {
     for pairs in [&[][..], &[("group.protocol", "consumer")]] {
         let cluster = cluster(2).await;
         fill(&cluster, 2, 50).await;
@@ -210,12 +214,12 @@ async fn a_coordinator_that_moves_costs_no_record_and_repeats_none() {
         until_polled(&mut readers, |readers| rows(readers) >= 100).await;
         readers[0].poll_for(ms(300)).await;
         assert_eq!(readers[0].rows.len(), 100, "{pairs:?}");
-        assert!(!readers[0].changes.contains(&"lost"), "{pairs:?}: {:?}", readers[0].changes);
+        assert!(!readers[0].events.contains(&"lost"), "{pairs:?}: {:?}", readers[0].events);
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_commit_that_comes_too_late_says_so_and_the_member_joins_again() {
+async fn a_late_commit_fails_and_the_member_rejoins() {
     for code in [ErrorCode::IllegalGeneration, ErrorCode::UnknownMemberId] {
         let cluster = cluster(1).await;
         fill(&cluster, 1, 20).await;
@@ -225,14 +229,14 @@ async fn a_commit_that_comes_too_late_says_so_and_the_member_joins_again() {
         let error =
             within_deadline(reader[0].consumer.commit(None, CALL_TIMEOUT)).await.expect_err("too late");
         assert_eq!(error.code(), Some(code), "{error}");
-        let before = reader[0].changes.len();
-        until_polled(&mut reader, |reader| reader[0].changes[before..].contains(&"assigned")).await;
+        let before = reader[0].events.len();
+        until_polled(&mut reader, |reader| reader[0].events[before..].contains(&"assigned")).await;
         within_deadline(reader[0].consumer.commit(None, CALL_TIMEOUT)).await.expect("committed");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_application_that_polls_too_seldom_is_told_and_goes_on() {
+async fn an_application_that_polls_too_rarely_gets_an_error_and_continues() {
     let cluster = cluster(1).await;
     fill(&cluster, 1, 20).await;
     let slow = [("max.poll.interval.ms", "2500"), ("enable.auto.commit", "false")];
@@ -241,15 +245,15 @@ async fn an_application_that_polls_too_seldom_is_told_and_goes_on() {
     until(|| cluster.members("g").is_empty()).await;
     let error = within_deadline(reader[0].consumer.commit(None, CALL_TIMEOUT)).await.expect_err("left");
     assert!(error.to_string().contains("max.poll.interval.ms"), "{error}");
-    until_polled(&mut reader, |reader| reader[0].changes.contains(&"lost")).await;
-    // Nothing was committed: all of it once more.
+    until_polled(&mut reader, |reader| reader[0].events.contains(&"lost")).await;
+    // Nothing was committed: all records are read again.
     until_polled(&mut reader, |reader| rows(reader) >= 40).await;
     within_deadline(reader[0].consumer.commit(None, CALL_TIMEOUT)).await.expect("committed");
     assert_eq!(cluster.committed("g", "t", 0).map(|c| c.offset), Some(20));
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_member_that_is_not_allowed_in_is_told() {
+async fn an_unauthorized_member_gets_an_error() {
     let cluster = cluster(1).await;
     let code = ErrorCode::GroupAuthorizationFailed;
     cluster.inject(Fault::once(Match::api(ApiKey::JoinGroup), Reaction::Error(code)));

@@ -1,10 +1,10 @@
-//! Proves: what happens to a log under a consumer is noticed: transactions that abort, logs that are
-//! cut by a new leader (KIP-320), replicas nearer than the leader (KIP-392), sessions that brokers
-//! forget (KIP-227). Nothing is skipped silently, and nothing comes twice.
+//! Proves: a consumer detects what happens to its log: aborted transactions, truncation by a new leader
+//! (KIP-320), preferred read replicas (KIP-392), sessions that brokers forget (KIP-227). Nothing is skipped
+//! silently or read twice.
 
 use crate::support::*;
-use ottla_client::consumer::offsets::Committed;
-use ottla_client::consumer::{Consumer, Polled};
+use ottla_client::consumer::offsets::CommittedOffset;
+use ottla_client::consumer::{Consumer, PollOutcome};
 use ottla_client::{Error, Kind, TopicPartition};
 use ottla_mock::{Fault, Match, MockCluster, MockConfig, Reaction, TopicSpec};
 use ottla_protocol::{ApiKey, ErrorCode};
@@ -22,31 +22,31 @@ async fn consumer(cluster: &MockCluster, pairs: &[(&str, &str)]) -> Consumer {
     consumer
 }
 
-/// The offsets of what one poll hands out.
-async fn poll(consumer: &Consumer, most: usize, wait: Duration) -> Result<Vec<i64>, Error> {
+/// The offsets of the records of one poll.
+async fn poll(consumer: &Consumer, max_records: usize, wait: Duration) -> Result<Vec<i64>, Error> {
     let mut offsets = Vec::new();
-    if let Polled::Ready = consumer.poll(Instant::now() + wait).await? {
-        for set in consumer.take_records(most) {
+    if let PollOutcome::Ready = consumer.poll(Instant::now() + wait).await? {
+        for set in consumer.take_records(max_records) {
             offsets.extend(set.entries.iter().map(|entry| entry.offset));
-            consumer.handed_out(&set.partition, set.version(), set.next, set.leader_epoch);
+            consumer.mark_delivered(&set.partition, set.version(), set.next, set.leader_epoch);
         }
     }
     Ok(offsets)
 }
 
-/// The offsets of the next `count` records, at most `most` a poll.
-async fn read(consumer: &Consumer, count: usize, most: usize) -> Vec<i64> {
+/// The offsets of the next `count` records, at most `max_records` per poll.
+async fn read(consumer: &Consumer, count: usize, max_records: usize) -> Vec<i64> {
     let mut all = Vec::new();
     within_deadline(async {
         while all.len() < count {
-            all.extend(poll(consumer, most, ms(500)).await.expect("records"));
+            all.extend(poll(consumer, max_records, ms(500)).await.expect("records"));
         }
     })
     .await;
     all
 }
 
-/// A log with values at 0 to 9, and broker 1 as its leader.
+/// A log with values at offsets 0 to 9, led by broker 1.
 async fn ten() -> MockCluster {
     let cluster = cluster(1).await;
     cluster.move_leader("t", 0, 2).unwrap();
@@ -58,44 +58,44 @@ async fn ten() -> MockCluster {
 }
 
 #[tokio::test(start_paused = true)]
-async fn aborted_records_and_markers_are_passed_and_open_ones_waited_for() {
+async fn aborted_records_and_markers_are_skipped_and_open_transactions_awaited() {
     let committed = [("isolation.level", "read_committed")];
-    for most in [1, 2, 500] {
+    for max_records in [1, 2, 500] {
         let cluster = cluster(1).await;
         cluster.append("t", 0, &[b"0"]).unwrap();
         cluster.append_in_transaction("t", 0, 7, &[b"1", b"2"]).unwrap();
         cluster.append_in_transaction("t", 0, 8, &[b"3", b"4"]).unwrap();
         cluster.append("t", 0, &[b"5"]).unwrap();
         let consumer = consumer(&cluster, &committed).await;
-        // Up to the first transaction that is open.
-        assert_eq!(read(&consumer, 1, most).await, [0]);
-        assert!(poll(&consumer, most, ms(100)).await.unwrap().is_empty());
+        // Up to the first open transaction.
+        assert_eq!(read(&consumer, 1, max_records).await, [0]);
+        assert!(poll(&consumer, max_records, ms(100)).await.unwrap().is_empty());
         cluster.end_transaction("t", 0, 7, false).unwrap();
         cluster.end_transaction("t", 0, 8, true).unwrap();
-        assert_eq!(read(&consumer, 3, most).await, [3, 4, 5]);
-        // The same producer goes on: what it aborted once does not taint what it commits.
+        assert_eq!(read(&consumer, 3, max_records).await, [3, 4, 5]);
+        // The same producer continues: its aborted transaction does not hide its committed one.
         cluster.append_in_transaction("t", 0, 7, &[b"8", b"9"]).unwrap();
         cluster.end_transaction("t", 0, 7, true).unwrap();
-        assert_eq!(read(&consumer, 2, most).await, [8, 9]);
+        assert_eq!(read(&consumer, 2, max_records).await, [8, 9]);
         // A log that ends in markers is read to its end.
         cluster.append_in_transaction("t", 0, 9, &[b"11"]).unwrap();
         cluster.end_transaction("t", 0, 9, false).unwrap();
         within_deadline(async {
             while consumer.position(&tp(), CALL_TIMEOUT).await.unwrap() < 13 {
-                assert!(poll(&consumer, most, ms(100)).await.unwrap().is_empty());
+                assert!(poll(&consumer, max_records, ms(100)).await.unwrap().is_empty());
             }
         })
         .await;
         assert_eq!(consumer.lag(), [(tp(), Some(0))]);
         let all = self::consumer(&cluster, &[]).await;
-        assert_eq!(read(&all, 9, most).await, [0, 1, 2, 3, 4, 5, 8, 9, 11]);
+        assert_eq!(read(&all, 9, max_records).await, [0, 1, 2, 3, 4, 5, 8, 9, 11]);
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_piece_that_is_cut_in_two_keeps_what_it_knows_of_transactions() {
+async fn a_split_fetch_keeps_its_transaction_state() {
     let cluster = cluster(1).await;
-    // One producer: aborted, then committed, all in one answer.
+    // One producer: an aborted and then a committed transaction, in one response.
     for commit in [false, true, false, true] {
         cluster.append_in_transaction("t", 0, 7, &[b"a", b"b", b"c"]).unwrap();
         cluster.end_transaction("t", 0, 7, commit).unwrap();
@@ -105,13 +105,13 @@ async fn a_piece_that_is_cut_in_two_keeps_what_it_knows_of_transactions() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_log_that_was_cut_is_noticed_and_reset_or_told() {
+async fn a_truncated_log_is_detected_and_reset_or_reported() {
     for policy in ["earliest", "latest", "none"] {
         let cluster = ten().await;
         let consumer = consumer(&cluster, &[("auto.offset.reset", policy)]).await;
         consumer.seek(&tp(), 0, None).expect("assigned");
         assert_eq!(read(&consumer, 10, 500).await, (0..10).collect::<Vec<_>>());
-        // Another broker leads, which has six of the ten records, and gets others.
+        // The new leader has six of the ten records, and gets others.
         cluster.truncate("t", 0, 6).unwrap();
         cluster.move_leader("t", 0, 2).unwrap();
         for _ in 0..8 {
@@ -127,9 +127,9 @@ async fn a_log_that_was_cut_is_noticed_and_reset_or_told() {
             })
             .await;
             assert_eq!((error.kind(), error.context().partition), (Kind::DataLoss, Some(0)), "{error}");
-            assert!(error.to_string().contains("cut at offset 6"), "{error}");
-            // It stays until the application says where to go on.
-            assert_eq!(poll(&consumer, 500, ms(50)).await.expect_err("cut").kind(), Kind::DataLoss);
+            assert!(error.to_string().contains("truncated the log at offset 6"), "{error}");
+            // The error stays until the application seeks.
+            assert_eq!(poll(&consumer, 500, ms(50)).await.expect_err("truncated").kind(), Kind::DataLoss);
             consumer.seek(&tp(), 6, None).expect("assigned");
         }
         assert_eq!(read(&consumer, 8, 500).await, (6..14).collect::<Vec<_>>(), "{policy}");
@@ -137,7 +137,7 @@ async fn a_log_that_was_cut_is_noticed_and_reset_or_told() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn records_that_were_cut_before_they_were_handed_out_are_replaced() {
+async fn records_truncated_before_their_delivery_are_replaced() {
     let cluster = ten().await;
     let consumer = consumer(&cluster, &[]).await;
     assert_eq!(read(&consumer, 3, 3).await, [0, 1, 2]);
@@ -146,12 +146,12 @@ async fn records_that_were_cut_before_they_were_handed_out_are_replaced() {
     for _ in 0..4 {
         cluster.append("t", 0, &[b"w"]).unwrap();
     }
-    // What was prefetched of the old log may come or not, but nothing is missing and nothing twice.
+    // Prefetched records of the old log may be delivered or not, but none is missing and none comes twice.
     assert_eq!(read(&consumer, 7, 1).await, (3..10).collect::<Vec<_>>());
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_leader_that_moves_with_its_log_costs_nothing() {
+async fn a_moving_leader_with_the_same_log_loses_nothing() {
     let cluster = ten().await;
     let consumer = consumer(&cluster, &[("auto.offset.reset", "none")]).await;
     consumer.seek(&tp(), 0, None).expect("assigned");
@@ -161,11 +161,11 @@ async fn a_leader_that_moves_with_its_log_costs_nothing() {
         cluster.append("t", 0, &[b"v"]).unwrap();
         assert_eq!(read(&consumer, 1, 500).await.len(), 1);
     }
-    assert!(cluster.request_count(None, ApiKey::OffsetForLeaderEpoch) >= 3, "nobody asked");
+    assert!(cluster.request_count(None, ApiKey::OffsetForLeaderEpoch) >= 3, "the epoch was not validated");
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_replica_in_the_same_rack_is_read_from() {
+async fn the_replica_in_the_same_rack_is_preferred() {
     let cluster = ten().await;
     let consumer = consumer(&cluster, &[("client.rack", "rack-b")]).await;
     assert_eq!(read(&consumer, 10, 500).await.len(), 10);
@@ -174,15 +174,15 @@ async fn the_replica_in_the_same_rack_is_read_from() {
         cluster.append("t", 0, &[b"v"]).unwrap();
         read(&consumer, 1, 500).await;
     }
-    assert_eq!(cluster.request_count(Some(1), ApiKey::Fetch), from_leader, "the leader was asked");
-    // Nearer is not better than there at all.
+    assert_eq!(cluster.request_count(Some(1), ApiKey::Fetch), from_leader, "the leader got a fetch");
+    // A nearer replica that lacks the records is no help.
     cluster.stop_broker(2).await.unwrap();
     cluster.append("t", 0, &[b"v"]).unwrap();
     assert_eq!(read(&consumer, 1, 500).await, [15]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_replica_that_lags_sends_back_to_the_leader_and_resets_nothing() {
+async fn a_lagging_replica_returns_to_the_leader_without_a_reset() {
     let cluster = ten().await;
     let consumer = consumer(&cluster, &[("client.rack", "rack-b"), ("auto.offset.reset", "none")]).await;
     consumer.seek(&tp(), 0, None).expect("assigned");
@@ -193,7 +193,7 @@ async fn a_replica_that_lags_sends_back_to_the_leader_and_resets_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn sessions_that_brokers_forget_or_refuse_are_begun_anew() {
+async fn forgotten_or_rejected_sessions_start_anew() {
     let cluster = ten().await;
     let consumer = consumer(&cluster, &[("fetch.max.wait.ms", "50")]).await;
     assert_eq!(read(&consumer, 10, 500).await.len(), 10);
@@ -212,14 +212,14 @@ async fn sessions_that_brokers_forget_or_refuse_are_begun_anew() {
         cluster.append("t", 0, &[b"v"]).unwrap();
         assert_eq!(read(&consumer, 1, 500).await, [offset], "{code:?}");
     }
-    // One was left behind when the broker said that it had none.
+    // The broker kept one when it reported that it had none.
     assert_eq!(cluster.fetch_sessions(1), 2);
     consumer.end_close(CALL_TIMEOUT).await.unwrap();
     until(|| cluster.fetch_sessions(1) == 1).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_broker_without_room_for_sessions_is_read_all_the_same() {
+async fn a_broker_without_session_slots_is_read_without_sessions() {
     let config = MockConfig { fetch_sessions: 0, ..in_memory() };
     let cluster = MockCluster::start(config).await.unwrap();
     cluster.create_topic(TopicSpec::new("t")).unwrap();
@@ -231,7 +231,7 @@ async fn a_broker_without_room_for_sessions_is_read_all_the_same() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_topic_made_anew_under_its_name_is_read_from_its_start() {
+async fn a_recreated_topic_is_read_from_its_start() {
     let cluster = ten().await;
     let consumer = consumer(&cluster, &[("metadata.max.age.ms", "100")]).await;
     assert_eq!(read(&consumer, 10, 500).await.len(), 10);
@@ -244,18 +244,18 @@ async fn a_topic_made_anew_under_its_name_is_read_from_its_start() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_position_in_a_topic_that_is_gone_means_nothing_in_the_new_one() {
+async fn a_position_in_a_deleted_topic_does_not_apply_to_the_recreated_one() {
     let cluster = ten().await;
     let pairs = [("group.id", "g"), ("enable.auto.commit", "false"), ("metadata.max.age.ms", "100")];
     let consumer = consumer(&cluster, &pairs).await;
     assert_eq!(read(&consumer, 3, 3).await, [0, 1, 2]);
     cluster.delete_topic("t").unwrap();
     cluster.create_topic(TopicSpec::new("t")).unwrap();
-    // The position lies in the new log, too: reading on there would skip its first records.
+    // The position exists in the new log, too: reading from there would skip its first records.
     for _ in 0..20 {
         cluster.append("t", 0, &[b"w"]).unwrap();
     }
-    // What was fetched before is handed out first, and is not committed to the new topic.
+    // Records fetched before are delivered first, and not committed to the new topic.
     let fetched = read(&consumer, 7, 500).await;
     assert_eq!(fetched[..7], [3, 4, 5, 6, 7, 8, 9]);
     assert_eq!(cluster.committed("g", "t", 0), None);
@@ -269,21 +269,21 @@ async fn a_position_in_a_topic_that_is_gone_means_nothing_in_the_new_one() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_read_of_a_topic_that_is_gone_is_not_committed_to_the_new_one() {
-    // Each with a consumer of its own: the first refusal has the fetcher look at the new topic, and an
-    // offset that is named after that is the new one's.
-    for named in [None, Some([(tp(), Committed { offset: 10, ..Committed::default() })].into())] {
+async fn offsets_of_a_deleted_topic_are_not_committed_to_the_recreated_one() {
+    // Each with its own consumer: after the first error the fetcher looks at the new topic, and offsets
+    // named later belong to the new one.
+    for named in [None, Some([(tp(), CommittedOffset { offset: 10, ..CommittedOffset::default() })].into())] {
         let cluster = ten().await;
         let pairs = [
             ("group.id", "g"),
             ("enable.auto.commit", "false"),
             ("metadata.max.age.ms", "100000"),
-            // The fetch under way would find out, too, when its time is over.
+            // Otherwise the fetch in flight would detect it, too, when its wait ends.
             ("fetch.max.wait.ms", "20000"),
         ];
         let consumer = consumer(&cluster, &pairs).await;
         assert_eq!(read(&consumer, 10, 500).await.len(), 10);
-        // Nothing is fetched meanwhile that would find out.
+        // Otherwise a fetch would detect it.
         consumer.pause(&[tp()], true).unwrap();
         cluster.delete_topic("t").unwrap();
         cluster.create_topic(TopicSpec::new("t")).unwrap();

@@ -1,14 +1,14 @@
-//! Proves, for random schedules of polls, seeks, pauses, assignments, commits, leaders that move and
-//! requests that fail, are late or lost: each partition is handed out record by record from where the
-//! application last put it, nothing stale, skipped or twice; what is paused is not handed out; a
-//! commit is of the position. A failure prints its seed:
-//! `OTTLA_SEED=n cargo test -p ottla-client --test client consumer_schedules::`.
+//! Proves, for random schedules of polls, seeks, pauses, assignments, commits, moving leaders and requests
+//! that fail, are late or lost: each partition is delivered record by record from where the application
+//! last positioned it, nothing stale, skipped or twice; paused partitions deliver nothing; a commit matches
+//! the position. A failure prints its seed: `OTTLA_SEED=n cargo test -p ottla-client --test client
+//! consumer_schedules::`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::support::*;
 use ottla_client::TopicPartition;
-use ottla_client::consumer::{Consumer, Polled};
+use ottla_client::consumer::{Consumer, PollOutcome};
 use ottla_mock::{Fault, Match, MockCluster, Reaction, When};
 use ottla_protocol::{ApiKey, ErrorCode};
 use tokio::time::{Duration, Instant};
@@ -18,7 +18,7 @@ const STEPS: usize = 250;
 const PARTITIONS: i32 = 3;
 const RECORDS: i64 = 60;
 
-/// What a coordinator says that has stored a commit already.
+/// Error codes of a coordinator that has stored the commit already.
 const LATE: [ErrorCode; 3] =
     [ErrorCode::NotCoordinator, ErrorCode::CoordinatorNotAvailable, ErrorCode::RequestTimedOut];
 
@@ -31,7 +31,7 @@ fn fault(random: &mut fastrand::Rng) -> Fault {
     let api = apis[random.usize(..apis.len())];
     let on = Match::api(api).skip(random.u64(..3));
     let then = match random.u8(..9) {
-        // A commit is stored, and the coordinator says all the same that it is not, or not yet.
+        // The commit is stored, and the coordinator reports all the same that it is not, or not yet.
         7 | 8 if api == ApiKey::OffsetCommit => {
             Reaction::ErrorAfterHandling(LATE[random.usize(..LATE.len())])
         }
@@ -64,7 +64,7 @@ impl Model {
                 cluster.append("t", partition, &[b"v", b"v", b"v"]).unwrap();
             }
         }
-        // What is prefetched of paused partitions makes room for others at once, or never has to.
+        // Buffered records of paused partitions are dropped for others at once, or never have to be.
         let prefetch = if seed.is_multiple_of(2) { "1000" } else { "1000000" };
         let pairs = [
             ("prefetch.max.bytes", prefetch),
@@ -72,7 +72,7 @@ impl Model {
             ("auto.offset.reset", "earliest"),
             ("enable.auto.commit", "false"),
             ("fetch.max.wait.ms", "20"),
-            // Some answers bring a part of the log alone.
+            // Some responses hold only a part of the log.
             ("max.partition.fetch.bytes", "300"),
         ];
         let consumer = Consumer::new(client(&cluster, &pairs).await);
@@ -93,8 +93,8 @@ impl Model {
         self.log.push(what);
     }
 
-    /// Where a partition begins that was not assigned before.
-    fn begins(&self, partition: i32) -> i64 {
+    /// The position of a partition that was not assigned before.
+    fn start_offset(&self, partition: i32) -> i64 {
         self.cluster.committed("g", "t", partition).map_or(0, |committed| committed.offset)
     }
 
@@ -103,7 +103,7 @@ impl Model {
         self.consumer.assign(partitions.iter().map(|p| tp(*p)).collect()).expect("assigned");
         let before = std::mem::take(&mut self.next);
         for partition in partitions {
-            let next = before.get(&partition).copied().unwrap_or_else(|| self.begins(partition));
+            let next = before.get(&partition).copied().unwrap_or_else(|| self.start_offset(partition));
             self.next.insert(partition, next);
         }
         self.paused.retain(|partition| before.contains_key(partition) && self.next.contains_key(partition));
@@ -114,16 +114,16 @@ impl Model {
         (!all.is_empty()).then(|| all[self.random.usize(..all.len())])
     }
 
-    /// One poll; sometimes what it takes is not all handed out.
+    /// One poll; sometimes only a part of the collected records is delivered.
     async fn poll(&mut self, wait: Duration) {
         let polled = self.consumer.poll(Instant::now() + wait).await;
-        if !matches!(polled.unwrap_or_else(|error| panic!("{error}: {:?}", self.log)), Polled::Ready) {
+        if !matches!(polled.unwrap_or_else(|error| panic!("{error}: {:?}", self.log)), PollOutcome::Ready) {
             return;
         }
         let drop_rest = self.random.u8(..6) == 0;
         for set in self.consumer.take_records(self.random.usize(1..20)) {
             if drop_rest && self.random.bool() {
-                self.consumer.give_back();
+                self.consumer.discard_undelivered();
                 self.note("gave back".to_owned());
                 return;
             }
@@ -134,7 +134,7 @@ impl Model {
                 assert_eq!(entry.offset, *next, "partition {partition}: {:?}", self.log);
                 *next += 1;
             }
-            self.consumer.handed_out(&set.partition, set.version(), set.next, set.leader_epoch);
+            self.consumer.mark_delivered(&set.partition, set.version(), set.next, set.leader_epoch);
         }
     }
 
@@ -179,14 +179,14 @@ impl Model {
             }
             9 => {
                 self.note("commit".to_owned());
-                // What has no position yet is left out.
+                // Partitions without a position are left out.
                 let positions = self.consumer.positions();
                 within_deadline(self.consumer.commit(Some(positions.clone()), CALL_TIMEOUT))
                     .await
                     .expect("committed");
                 for ((_, partition), position) in positions {
                     assert_eq!(position.offset, self.next[&partition], "{partition}: {:?}", self.log);
-                    assert_eq!(self.begins(partition), position.offset, "{partition}: {:?}", self.log);
+                    assert_eq!(self.start_offset(partition), position.offset, "{partition}: {:?}", self.log);
                 }
             }
             _ => {
@@ -196,7 +196,7 @@ impl Model {
         }
     }
 
-    /// Without more trouble, everything is handed out to its end.
+    /// Without further faults, every partition is delivered to its end.
     async fn finish(mut self) {
         self.cluster.clear_faults();
         let assigned: Vec<_> = self.next.keys().map(|partition| tp(*partition)).collect();
@@ -210,12 +210,12 @@ impl Model {
         })
         .await;
         within_deadline(self.consumer.commit(None, CALL_TIMEOUT)).await.expect("committed");
-        assert!((0..PARTITIONS).all(|partition| self.begins(partition) == RECORDS));
+        assert!((0..PARTITIONS).all(|partition| self.start_offset(partition) == RECORDS));
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn whatever_happens_each_partition_is_read_record_by_record() {
+async fn each_partition_is_read_record_by_record_under_any_schedule() {
     every_seed(SEEDS, async |seed| {
         let mut model = Model::new(seed).await;
         for _ in 0..STEPS {

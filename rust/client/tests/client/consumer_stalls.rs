@@ -1,5 +1,5 @@
-//! Proves: what befalls a request, a broker or a partition makes a consumer neither stand still nor
-//! skip anything: not the partitions that it befalls, once it is over, and the others not at all.
+//! Proves: no failure of a request, a broker or a partition makes a consumer stall or skip records: the
+//! affected partitions continue once it is over, and the others are not affected at all.
 
 use crate::support::reader::{consumer, poll, read, rows, tp, write};
 use crate::support::*;
@@ -7,10 +7,10 @@ use ottla_client::Kind;
 use ottla_mock::{Fault, Match, MockCluster, MockConfig, Reaction, SaslConfig, TopicSpec};
 use ottla_protocol::{ApiKey, ErrorCode};
 
-/// Regression: a fetch that was never sent, since the session could not be renewed, was taken for told
-/// to the broker: the next one left out where to read, and records were skipped, or none came.
+/// Regression: a fetch that was never sent, because the session could not be re-authenticated, was collected as
+/// known to the broker. The next one left out its positions, and records were skipped, or none came.
 #[tokio::test(start_paused = true)]
-async fn a_fetch_that_was_refused_before_it_was_sent_is_asked_for_anew() {
+async fn a_fetch_rejected_before_it_was_sent_starts_a_new_session() {
     let users = [("u".to_owned(), "p".to_owned())].into();
     let sasl = SaslConfig { users, session_lifetime: Some(ms(1500)), ..SaslConfig::default() };
     let config = MockConfig { brokers: 1, sasl: Some(sasl), ..in_memory() };
@@ -26,7 +26,7 @@ async fn a_fetch_that_was_refused_before_it_was_sent_is_asked_for_anew() {
     ];
     let consumer = consumer(&cluster, &[0], &pairs).await;
     assert_eq!(read(&consumer, 20).await, rows(0, 0..20));
-    // Nothing is under way while the session ends.
+    // Nothing is in flight while the session ends.
     consumer.pause(&[tp(0)], true).unwrap();
     quiet(&cluster, ms(200)).await;
     assert_eq!(cluster.fetch_sessions(1), 1);
@@ -47,7 +47,7 @@ async fn a_fetch_that_was_refused_before_it_was_sent_is_asked_for_anew() {
     let mut all = Vec::new();
     within_deadline(async {
         while all.len() < 20 {
-            // Refusals that came before are told first.
+            // Earlier errors are reported first.
             all.extend(poll(&consumer, 500, ms(500)).await.unwrap_or_default());
         }
     })
@@ -55,10 +55,11 @@ async fn a_fetch_that_was_refused_before_it_was_sent_is_asked_for_anew() {
     assert_eq!(all, rows(0, 0..20));
 }
 
-/// Regression: a replica that the metadata had not got was passed over, and the leader asked again at
-/// once, which only named it again: no record came for `metadata.max.age.ms`, and fetches without a pause.
+/// Regression: a preferred replica that the metadata did not know was ignored, and the leader, asked again
+/// at once, named it again: no record came for `metadata.max.age.ms`, and fetches followed each other
+/// without a pause.
 #[tokio::test(start_paused = true)]
-async fn a_nearer_replica_that_has_just_come_back_is_found() {
+async fn a_preferred_replica_that_has_just_returned_is_found() {
     let cluster = cluster(1).await;
     cluster.move_leader("t", 0, 1).unwrap();
     cluster.stop_broker(2).await.unwrap();
@@ -67,17 +68,20 @@ async fn a_nearer_replica_that_has_just_come_back_is_found() {
     assert_eq!(read(&consumer, 10).await, rows(0, 0..10));
     cluster.start_broker(2).await.unwrap();
     write(&cluster, 0, 10);
-    let (started, asked) = (Instant::now(), cluster.request_count(Some(1), ApiKey::Fetch));
+    let (started, fetches_before) = (Instant::now(), cluster.request_count(Some(1), ApiKey::Fetch));
     assert_eq!(read(&consumer, 10).await, rows(0, 10..20));
     assert!(started.elapsed() < ms(2000));
-    assert!(cluster.request_count(Some(1), ApiKey::Fetch) < asked + 20, "the leader had no rest");
-    assert!(cluster.request_count(Some(2), ApiKey::Fetch) > 0, "nobody asked the replica");
+    assert!(
+        cluster.request_count(Some(1), ApiKey::Fetch) < fetches_before + 20,
+        "the leader got a fetch storm"
+    );
+    assert!(cluster.request_count(Some(2), ApiKey::Fetch) > 0, "the replica got no fetch");
 }
 
-/// Regression: records that were given back after what comes behind them had fallen out of the log
-/// were neither handed out nor fetched again, and the partition waited for them for good.
+/// Regression: records that were returned to the buffer after the next offset had fallen out of the log
+/// were neither delivered nor fetched again, and the partition stalled forever.
 #[tokio::test(start_paused = true)]
-async fn what_is_given_back_before_a_position_is_reset_holds_nothing_up() {
+async fn records_discarded_before_a_reset_stall_nothing() {
     for pauses in [false, true] {
         let cluster = cluster(1).await;
         write(&cluster, 0, 40);
@@ -86,18 +90,18 @@ async fn what_is_given_back_before_a_position_is_reset_holds_nothing_up() {
         within_deadline(consumer.poll(Instant::now() + CALL_TIMEOUT)).await.expect("ready");
         quiet(&cluster, ms(200)).await;
         cluster.delete_records("t", 0, 30).unwrap();
-        // There is room again, and what comes next is not in the log any more.
-        let (taken, version) = (consumer.take_records(500), consumer.version());
-        assert!((1..30).contains(&taken.len()), "{}", taken.len());
+        // There is room again, and the next offset is no longer in the log.
+        let (collected, version) = (consumer.take_records(500), consumer.version());
+        assert!((1..30).contains(&collected.len()), "{}", collected.len());
         until(|| consumer.take_records(1).is_empty()).await;
         quiet(&cluster, ms(200)).await;
         if pauses {
             consumer.pause(&[tp(0)], true).unwrap();
-            assert_ne!(consumer.version(), version, "what was taken is not void");
+            assert_ne!(consumer.version(), version, "collected records are still valid");
             assert!(poll(&consumer, 500, ms(100)).await.unwrap().is_empty());
             consumer.pause(&[tp(0)], false).unwrap();
         } else {
-            consumer.give_back();
+            consumer.discard_undelivered();
         }
         assert_eq!(read(&consumer, 10).await, rows(0, 30..40));
     }
@@ -116,10 +120,10 @@ async fn partly_leaderless() -> MockCluster {
     cluster
 }
 
-/// Regression: offsets were looked up a topic at a time, until all of its partitions had one: those with
-/// a leader were not read for `default.api.timeout.ms`, and then not either.
+/// Regression: offsets were looked up for whole topics, until every partition had a result: the ones with a
+/// leader were not read for `default.api.timeout.ms`, and not after it either.
 #[tokio::test(start_paused = true)]
-async fn a_partition_without_a_leader_holds_up_no_look_up_of_offsets() {
+async fn a_partition_without_a_leader_delays_no_offset_lookup() {
     let cluster = partly_leaderless().await;
     let started = Instant::now();
     let consumer = consumer(&cluster, &[0, 1, 2, 3, 4, 5], &[]).await;
@@ -127,7 +131,7 @@ async fn a_partition_without_a_leader_holds_up_no_look_up_of_offsets() {
     assert!(started.elapsed() < ms(2000));
     all.sort_unstable();
     assert_eq!(all, [rows(1, 0..10), rows(2, 0..10), rows(4, 0..10), rows(5, 0..10)].concat());
-    // It is looked for meanwhile.
+    // The leader is being looked for meanwhile.
     cluster
         .start_broker(cluster.brokers().into_iter().find(|broker| !broker.alive).unwrap().id)
         .await
@@ -137,16 +141,16 @@ async fn a_partition_without_a_leader_holds_up_no_look_up_of_offsets() {
     assert_eq!(rest, [rows(0, 0..10), rows(3, 0..10)].concat());
 }
 
-/// Regression: whether logs were cut was asked for all partitions together, until all had answered: one
-/// without a leader held up those whose leader had moved.
+/// Regression: log truncation was checked for all partitions together, until all had a result: a partition
+/// without a leader delayed those whose leader had moved.
 #[tokio::test(start_paused = true)]
-async fn a_partition_without_a_leader_holds_up_no_check_of_the_others_logs() {
+async fn a_partition_without_a_leader_delays_no_validation_of_others() {
     let cluster = MockCluster::start(in_memory()).await.unwrap();
     cluster.create_topic(TopicSpec::new("t").partitions(6)).unwrap();
     cluster.create_topic(TopicSpec::new("one").partitions(3).replication(1)).unwrap();
     let dead = cluster.leader("one", 0).unwrap();
     for partition in 0..6 {
-        // Each has records of a leader, and is led by the one that is going to die.
+        // Each has records, and a leader that is about to die.
         cluster.move_leader("t", partition, dead).unwrap();
         write(&cluster, partition, 10);
     }
@@ -166,16 +170,16 @@ async fn a_partition_without_a_leader_holds_up_no_check_of_the_others_logs() {
     assert_eq!(all, (0..6).flat_map(|partition| rows(partition, 10..20)).collect::<Vec<_>>());
 }
 
-/// Regression: what one partition was refused for good was taken for the answer to all of its topic.
+/// Regression: the permanent error of one partition was collected as the result of its whole topic.
 #[tokio::test(start_paused = true)]
-async fn a_partition_whose_offset_is_refused_fails_no_other() {
+async fn a_partition_with_a_failed_lookup_fails_no_other() {
     let cluster = cluster(6).await;
     for partition in 0..6 {
         write(&cluster, partition, 10);
     }
-    let refused = Reaction::Error(ErrorCode::UnsupportedForMessageFormat);
+    let error = Reaction::Error(ErrorCode::UnsupportedForMessageFormat);
     let of = Match::api(ApiKey::ListOffsets).topic("t").partition(0);
-    let fault = cluster.inject(Fault::new(of, refused));
+    let fault = cluster.inject(Fault::new(of, error));
     let started = Instant::now();
     let consumer = consumer(&cluster, &[0, 1, 2, 3, 4, 5], &[]).await;
     let (mut all, mut errors) = (Vec::new(), Vec::new());
@@ -199,10 +203,10 @@ async fn a_partition_whose_offset_is_refused_fails_no_other() {
     .await;
 }
 
-/// Regression: what was prefetched of paused partitions took all of `prefetch.max.bytes`, and no other was
-/// fetched until they went on.
+/// Regression: buffered records of paused partitions used up `prefetch.max.bytes`, and no other partition
+/// was fetched until they were resumed.
 #[tokio::test(start_paused = true)]
-async fn what_is_prefetched_of_paused_partitions_keeps_no_other_from_being_read() {
+async fn buffered_records_of_paused_partitions_block_no_other() {
     let cluster = cluster(3).await;
     let values = [&[b'x'; 1000][..]; 10];
     for _ in 0..50 {
@@ -212,7 +216,7 @@ async fn what_is_prefetched_of_paused_partitions_keeps_no_other_from_being_read(
     let bounds = [("prefetch.max.bytes", "300000"), ("max.partition.fetch.bytes", "200000")];
     let consumer = consumer(&cluster, &[0, 1], &bounds).await;
     let begun = read(&consumer, 1).await;
-    // There is no room any more.
+    // There is no room left.
     quiet(&cluster, ms(300)).await;
     consumer.pause(&[tp(0), tp(1)], true).unwrap();
     consumer.assign(vec![tp(0), tp(1), tp(2)]).unwrap();
@@ -220,7 +224,7 @@ async fn what_is_prefetched_of_paused_partitions_keeps_no_other_from_being_read(
     let started = Instant::now();
     assert_eq!(read(&consumer, 10).await, rows(2, 0..10));
     assert!(started.elapsed() < ms(2000));
-    // They go on where they were.
+    // They resume at their positions.
     consumer.pause(&[tp(0), tp(1)], false).unwrap();
     let mut all = read(&consumer, 1000 - begun.len()).await;
     all.extend(begun);

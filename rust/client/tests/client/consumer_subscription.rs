@@ -1,13 +1,13 @@
-//! Proves: a subscription takes effect with the poll after it, as in Java's consumer. Until then no
-//! broker hears of the group, so that nobody waits for a member that is not polled; what it takes to
-//! be wrong is said at once.
+//! Proves: a subscription takes effect in the next poll, as in Java's consumer. Until then no broker learns
+//! of the group, so that nobody waits for a member that is not polled; errors in the subscription are
+//! returned at once.
 
 use std::collections::HashMap;
 
 use crate::support::*;
 use ottla_client::consumer::group::Subscription;
-use ottla_client::consumer::offsets::Committed;
-use ottla_client::consumer::{Consumer, Polled};
+use ottla_client::consumer::offsets::CommittedOffset;
+use ottla_client::consumer::{Consumer, PollOutcome};
 use ottla_client::{Error, Kind, TopicPartition};
 use ottla_mock::MockCluster;
 use ottla_protocol::{ApiKey, ErrorCode};
@@ -33,12 +33,12 @@ fn topics() -> Subscription {
     Subscription::Topics(vec!["t".into()])
 }
 
-fn at(offset: i64) -> HashMap<TopicPartition, Committed> {
-    HashMap::from([(tp(0), Committed { offset, ..Committed::default() })])
+fn at(offset: i64) -> HashMap<TopicPartition, CommittedOffset> {
+    HashMap::from([(tp(0), CommittedOffset { offset, ..CommittedOffset::default() })])
 }
 
-/// What brokers were asked about groups.
-fn trace(cluster: &MockCluster) -> u64 {
+/// The number of group requests that brokers received.
+fn group_requests(cluster: &MockCluster) -> u64 {
     OF_GROUPS.iter().map(|api| cluster.request_count(None, *api)).sum()
 }
 
@@ -48,11 +48,11 @@ async fn consumer(cluster: &MockCluster, pairs: &[(&str, &str)]) -> Consumer {
     Consumer::new(client(cluster, &pairs).await)
 }
 
-/// One poll, with what an application does for it.
+/// One poll, with everything that an application does for it.
 async fn poll(consumer: &Consumer, wait: Duration) -> Result<(), Error> {
-    if let Polled::Change(change) = consumer.poll(Instant::now() + wait).await? {
-        consumer.begin(&change).await;
-        consumer.finish(&change)?;
+    if let PollOutcome::Rebalance(change) = consumer.poll(Instant::now() + wait).await? {
+        consumer.prepare_rebalance(&change).await;
+        consumer.complete_rebalance(&change)?;
     }
     Ok(())
 }
@@ -70,25 +70,25 @@ async fn until_polled(consumers: &[&Consumer], mut done: impl FnMut() -> bool) {
 
 async fn close(consumer: Consumer) {
     consumer.begin_close(CALL_TIMEOUT).await;
-    while let Some(change) = consumer.leaving() {
-        consumer.begin(&change).await;
-        consumer.finish(&change).expect("given up");
+    while let Some(change) = consumer.next_closing_event() {
+        consumer.prepare_rebalance(&change).await;
+        consumer.complete_rebalance(&change).expect("revoked");
     }
     within_deadline(consumer.end_close(CALL_TIMEOUT)).await.expect("left");
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_has_never_polled_holds_up_nobody() {
+async fn a_consumer_that_never_polled_delays_nobody() {
     for protocol in PROTOCOLS {
         let cluster = cluster(2).await;
         let idle = consumer(&cluster, protocol).await;
         idle.subscribe(topics()).expect("subscribed");
-        assert_eq!(trace(&cluster), 0, "{protocol:?}");
+        assert_eq!(group_requests(&cluster), 0, "{protocol:?}");
         let busy = consumer(&cluster, protocol).await;
         busy.subscribe(topics()).expect("subscribed");
         until_polled(&[&busy], || busy.assignment().len() == 2).await;
         assert_eq!(cluster.members("g").len(), 1, "{protocol:?}");
-        // The first poll joins, even one that does not wait, and even if none follows at once.
+        // The first poll joins, even one without a wait, and even if no other follows soon.
         poll(&idle, Duration::ZERO).await.expect("polled");
         until(|| cluster.members("g").len() == 2).await;
         until_polled(&[&busy, &idle], || busy.assignment().len() == 1 && idle.assignment().len() == 1).await;
@@ -98,7 +98,7 @@ async fn who_has_never_polled_holds_up_nobody() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_ends_before_the_first_poll_leaves_no_trace() {
+async fn a_consumer_closed_before_its_first_poll_leaves_no_trace() {
     for protocol in PROTOCOLS {
         let cluster = cluster(1).await;
         let closed = consumer(&cluster, protocol).await;
@@ -110,23 +110,23 @@ async fn what_ends_before_the_first_poll_leaves_no_trace() {
         assert_eq!(poll(&other, ms(50)).await.expect_err("nothing to poll").kind(), Kind::State);
         other.assign(vec![tp(0)]).expect("nothing is subscribed to any more");
         poll(&other, Duration::ZERO).await.expect("polled");
-        assert_eq!(trace(&cluster) - cluster.request_count(None, ApiKey::FindCoordinator), 0);
+        assert_eq!(group_requests(&cluster) - cluster.request_count(None, ApiKey::FindCoordinator), 0);
         assert!(cluster.group("g").is_none(), "{protocol:?}");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn before_the_first_poll_it_is_no_member_and_says_so() {
+async fn before_the_first_poll_it_is_not_a_member() {
     for protocol in PROTOCOLS {
         let cluster = cluster(1).await;
         cluster.commit("g", "t", 0, 7);
         let pairs: Vec<_> = protocol.iter().copied().chain([("group.instance.id", "i")]).collect();
         let consumer = consumer(&cluster, &pairs).await;
         consumer.subscribe(topics()).expect("subscribed");
-        let member = consumer.member().expect("a group");
+        let member = consumer.group_metadata().expect("a group");
         assert_eq!((&*member.group_id, member.generation, &*member.member_id), ("g", -1, ""));
         assert_eq!(member.instance_id.as_deref(), Some("i"));
-        // Nothing was handed out: there is nothing to commit, and nobody is asked.
+        // Nothing was delivered: there is nothing to commit, and no request is sent.
         within_deadline(consumer.commit(None, CALL_TIMEOUT)).await.expect("nothing to do");
         let error = within_deadline(consumer.commit(Some(at(9)), CALL_TIMEOUT)).await.expect_err("no member");
         assert_eq!(error.code(), Some(ErrorCode::UnknownMemberId), "{error}");
@@ -144,19 +144,19 @@ async fn before_the_first_poll_it_is_no_member_and_says_so() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn another_subscription_counts_from_the_next_poll() {
+async fn a_changed_subscription_takes_effect_in_the_next_poll() {
     for protocol in PROTOCOLS {
         let cluster = cluster(1).await;
         cluster.create_topic(ottla_mock::TopicSpec::new("u").partitions(2)).unwrap();
         let consumer = consumer(&cluster, protocol).await;
-        // Only the last one is ever told.
+        // The group gets only the last one.
         consumer.subscribe(Subscription::Topics(vec!["nowhere".into()])).expect("subscribed");
         consumer.subscribe(topics()).expect("subscribed");
         until_polled(&[&consumer], || consumer.assignment() == [tp(0)]).await;
         let u = |partition| -> TopicPartition { ("u".into(), partition) };
         consumer.subscribe(Subscription::Topics(vec!["u".into()])).expect("subscribed");
         until_polled(&[&consumer], || consumer.assignment() == [u(0), u(1)]).await;
-        // A poll that waits takes it up, too.
+        // A poll in progress applies it, too.
         let again = async {
             tokio::time::sleep(ms(50)).await;
             consumer.subscribe(topics()).expect("subscribed");
@@ -164,7 +164,7 @@ async fn another_subscription_counts_from_the_next_poll() {
         let (polled, ()) = tokio::join!(poll(&consumer, CALL_TIMEOUT), again);
         polled.expect("a change");
         until_polled(&[&consumer], || consumer.assignment() == [tp(0)]).await;
-        // Left and back, without a poll in between.
+        // Unsubscribed and subscribed again, without a poll in between.
         consumer.unsubscribe().expect("open");
         consumer.subscribe(Subscription::Topics(vec!["u".into()])).expect("subscribed");
         until_polled(&[&consumer], || consumer.assignment() == [u(0), u(1)]).await;
@@ -172,7 +172,7 @@ async fn another_subscription_counts_from_the_next_poll() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_wrong_with_a_subscription_is_said_at_once() {
+async fn an_invalid_subscription_fails_at_once() {
     let cluster = cluster(1).await;
     let alone = Consumer::new(client(&cluster, &[]).await);
     assert_eq!(alone.subscribe(topics()).expect_err("no group").kind(), Kind::Config);
@@ -183,5 +183,5 @@ async fn what_is_wrong_with_a_subscription_is_said_at_once() {
     let regex = Subscription::Regex("t.*".to_owned());
     assert_eq!(classic.subscribe(regex).expect_err("classic").kind(), Kind::Config);
     assert_eq!(poll(&classic, ms(10)).await.expect_err("nothing to poll").kind(), Kind::State);
-    classic.assign(vec![tp(0)]).expect("what was refused counts for nothing");
+    classic.assign(vec![tp(0)]).expect("the rejected subscription has no effect");
 }

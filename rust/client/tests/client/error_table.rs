@@ -5,8 +5,8 @@
 
 use crate::support::*;
 use ottla_client::admin::NewTopic;
-use ottla_client::consumer::group::{Change, Subscription};
-use ottla_client::consumer::{Consumer, Polled};
+use ottla_client::consumer::group::{RebalanceEvent, Subscription};
+use ottla_client::consumer::{Consumer, PollOutcome};
 use ottla_client::{Error, Kind};
 use ottla_mock::{Fault, GroupConfig, Match, MockCluster, MockConfig, Reaction, TopicSpec};
 use ottla_protocol::{ApiKey, ErrorCode};
@@ -52,21 +52,21 @@ impl Member {
 
     async fn poll(&mut self, wait: Duration) -> Result<(), Error> {
         match self.consumer.poll(Instant::now() + wait).await? {
-            Polled::Nothing => Ok(()),
-            Polled::Change(change) => {
-                self.consumer.begin(&change).await;
+            PollOutcome::TimedOut => Ok(()),
+            PollOutcome::Rebalance(change) => {
+                self.consumer.prepare_rebalance(&change).await;
                 self.changes.push(match change {
-                    Change::Revoke(_) => "revoked",
-                    Change::Assign { .. } => "assigned",
-                    Change::Lost(_) => "lost",
-                    Change::Failed(_) => "failed",
+                    RebalanceEvent::Revoke(_) => "revoked",
+                    RebalanceEvent::Assign { .. } => "assigned",
+                    RebalanceEvent::Lost(_) => "lost",
+                    RebalanceEvent::Failed(_) => "failed",
                 });
-                self.consumer.finish(&change)
+                self.consumer.complete_rebalance(&change)
             }
-            Polled::Ready => {
+            PollOutcome::Ready => {
                 for set in self.consumer.take_records(500) {
                     self.offsets.extend(set.entries.iter().map(|entry| entry.offset));
-                    self.consumer.handed_out(&set.partition, set.version(), set.next, set.leader_epoch);
+                    self.consumer.mark_delivered(&set.partition, set.version(), set.next, set.leader_epoch);
                 }
                 Ok(())
             }
@@ -161,7 +161,7 @@ async fn a_commit_of_an_earlier_epoch_waits_for_the_next_one() {
     let cluster = ten().await;
     let mut member = Member::join(&cluster, CONSUMER, &[]).await;
     member.until(|member| member.offsets.len() == 10).await;
-    let before = member.consumer.member().unwrap().generation;
+    let before = member.consumer.group_metadata().unwrap().generation;
     let fault = refuse(&cluster, ApiKey::OffsetCommit, ErrorCode::StaleMemberEpoch);
     let other = Member::join(&cluster, CONSUMER, &[]).await;
     let joins = async {
@@ -171,7 +171,7 @@ async fn a_commit_of_an_earlier_epoch_waits_for_the_next_one() {
     };
     let (committed, ()) = tokio::join!(within_deadline(member.consumer.commit(None, CALL_TIMEOUT)), joins);
     committed.expect("committed under the new epoch");
-    assert!(member.consumer.member().unwrap().generation > before);
+    assert!(member.consumer.group_metadata().unwrap().generation > before);
     assert_eq!(cluster.committed("g", "t", 0).map(|committed| committed.offset), Some(10));
 }
 

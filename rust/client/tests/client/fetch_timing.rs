@@ -1,12 +1,12 @@
-//! Proves when a consumer's fetches go out: none waits at a broker for new records while another
-//! partition of that broker has no room, and none follows at once on a response that brought nothing.
+//! Proves when a consumer sends fetches: none waits at a broker for new records while another partition of
+//! that broker has no room, and none follows an empty response at once.
 
 use crate::support::reader::{consumer, poll, read, rows, tp, write};
 use crate::support::*;
 use ottla_mock::{Fault, Match, MockCluster, MockConfig, Reaction, TopicSpec};
 use ottla_protocol::{ApiKey, ErrorCode};
 
-/// A broker waits this long for new records: a test that waits for it takes minutes.
+/// A broker waits this long for new records: a test that depends on it takes minutes.
 const LONG_POLL: (&str, &str) = ("fetch.max.wait.ms", "60000");
 const SMALL_FETCHES: (&str, &str) = ("max.partition.fetch.bytes", "20000");
 
@@ -29,8 +29,8 @@ fn fetches(cluster: &MockCluster) -> u64 {
     cluster.request_count(None, ApiKey::Fetch)
 }
 
-/// Regression: while one partition was left out because its records were still buffered, the fetch for
-/// the others waited for new records, and the partition waited with it.
+/// Regression: while one partition was excluded because its records were still buffered, the fetch for the
+/// others waited for new records, and the partition waited with it.
 #[tokio::test(start_paused = true)]
 async fn a_backlog_is_read_without_waiting_for_new_records() {
     for record_at_a_time in [false, true] {
@@ -44,8 +44,8 @@ async fn a_backlog_is_read_without_waiting_for_new_records() {
         let mut all = Vec::new();
         within_deadline(async {
             while all.len() < 6_600 {
-                let most = if record_at_a_time { 1 } else { 500 };
-                all.extend(poll(&consumer, most, ms(500)).await.expect("records"));
+                let max_records = if record_at_a_time { 1 } else { 500 };
+                all.extend(poll(&consumer, max_records, ms(500)).await.expect("records"));
             }
         })
         .await;
@@ -56,7 +56,7 @@ async fn a_backlog_is_read_without_waiting_for_new_records() {
     }
 }
 
-/// Regression: the same held up a partition whose records had just been written.
+/// Regression: the same delayed a partition that had just received records.
 #[tokio::test(start_paused = true)]
 async fn new_records_arrive_while_another_partitions_buffer_is_full() {
     let cluster = one_broker(2).await;
@@ -71,7 +71,7 @@ async fn new_records_arrive_while_another_partitions_buffer_is_full() {
     assert!((100..=600).contains(&sent), "{sent} fetches in 10 s");
     write(&cluster, 1, 1);
     tokio::time::sleep(ms(100)).await;
-    // It is in the buffer: no fetch is needed any more.
+    // It is in the buffer: no fetch is needed.
     let fault = cluster.inject(Fault::new(Match::api(ApiKey::Fetch), Reaction::Silence));
     let mut all = Vec::new();
     within_deadline(async {
@@ -83,9 +83,9 @@ async fn new_records_arrive_while_another_partitions_buffer_is_full() {
     cluster.remove_fault(fault);
 }
 
-/// A paused partition does not count, however much of it is buffered.
+/// A paused partition does not count, however many of its records are buffered.
 #[tokio::test(start_paused = true)]
-async fn paused_partitions_hold_back_no_long_poll() {
+async fn paused_partitions_shorten_no_long_poll() {
     let cluster = one_broker(2).await;
     write_batches(&cluster, 0, 100);
     let consumer = consumer(&cluster, &[0, 1], &[LONG_POLL, SMALL_FETCHES]).await;
@@ -94,16 +94,16 @@ async fn paused_partitions_hold_back_no_long_poll() {
     tokio::time::sleep(ms(1000)).await;
     let before = fetches(&cluster);
     tokio::time::sleep(ms(30_000)).await;
-    assert_eq!(fetches(&cluster), before, "the broker was asked again instead of waiting");
+    assert_eq!(fetches(&cluster), before, "the broker got another fetch instead of waiting");
     write(&cluster, 1, 1);
     let started = Instant::now();
     assert_eq!(read(&consumer, 1).await, rows(1, 0..1));
     assert!(started.elapsed() < ms(100));
 }
 
-/// Regression: a partition that rested after a refusal waited for the end of the others' long poll.
+/// Regression: a partition in backoff waited for the end of the others' long poll.
 #[tokio::test(start_paused = true)]
-async fn a_partition_that_rests_is_fetched_when_its_rest_is_over() {
+async fn a_partition_is_fetched_when_its_backoff_ends() {
     let cluster = one_broker(2).await;
     write(&cluster, 0, 5);
     let of = Match::api(ApiKey::Fetch).topic("t").partition(0);
@@ -114,9 +114,9 @@ async fn a_partition_that_rests_is_fetched_when_its_rest_is_over() {
     assert!(started.elapsed() < ms(2000));
 }
 
-/// Regression: a broker that refuses every session was asked 25,000 times a second.
+/// Regression: a broker that rejects every session got 25,000 requests a second.
 #[tokio::test(start_paused = true)]
-async fn refused_sessions_are_begun_anew_at_once_and_then_after_pauses() {
+async fn rejected_sessions_start_anew_at_once_and_then_with_backoff() {
     for code in [ErrorCode::FetchSessionIdNotFound, ErrorCode::InvalidFetchSessionEpoch] {
         let cluster = one_broker(1).await;
         write(&cluster, 0, 5);
@@ -131,9 +131,9 @@ async fn refused_sessions_are_begun_anew_at_once_and_then_after_pauses() {
     }
 }
 
-/// A broker that may not wait is asked again after a pause all the same.
+/// A broker that may not wait gets its next request after a pause all the same.
 #[tokio::test(start_paused = true)]
-async fn without_a_long_poll_fetches_are_some_milliseconds_apart() {
+async fn without_a_long_poll_fetches_are_milliseconds_apart() {
     let cluster = one_broker(1).await;
     let consumer = consumer(&cluster, &[0], &[("fetch.max.wait.ms", "0")]).await;
     assert_eq!(poll(&consumer, 500, ms(1000)).await.unwrap(), []);

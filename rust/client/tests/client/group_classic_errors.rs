@@ -1,9 +1,9 @@
-//! Proves: each error code, and each silence, is a transition of a member of a classic group. The clock
-//! is the test's.
+//! Proves: each error code and each timeout is a defined transition of a classic member. The clock is
+//! manual.
 
 use ottla_client::Kind;
-use ottla_client::consumer::group::classic::Classic;
-use ottla_client::consumer::group::{Action, Answer, Machine};
+use ottla_client::consumer::group::classic::ClassicMember;
+use ottla_client::consumer::group::{Action, GroupResponse, MembershipManager};
 use ottla_protocol::ErrorCode;
 use ottla_protocol::messages::join_group::JoinGroupResponse;
 use ottla_protocol::messages::sync_group::SyncGroupResponse;
@@ -13,101 +13,101 @@ use crate::support::member::*;
 use crate::support::ms;
 
 #[test]
-fn a_coordinator_that_never_has_enough_of_ids_is_not_asked_without_a_pause() {
-    let mut bench = bench(false, &[]);
-    let mut actions = bench.subscribe(&["t"]);
-    let start = bench.now;
+fn repeated_member_ids_are_requested_with_backoff() {
+    let mut harness = harness(false, &[]);
+    let mut actions = harness.subscribe(&["t"]);
+    let start = harness.now;
     for _ in 0..20 {
-        let (ticket, _, _) = joining(&actions);
+        let (request_id, _, _) = join_request(&actions);
         let required = JoinGroupResponse {
             error_code: ErrorCode::MemberIdRequired.code(),
             member_id: "me".to_owned(),
             ..Default::default()
         };
-        actions = bench.answer(ticket, Answer::Join(required));
+        actions = harness.respond(request_id, GroupResponse::Join(required));
         if actions.is_empty() {
-            actions = bench.next().1;
+            actions = harness.next().1;
         }
     }
-    assert!(bench.now - start > ms(5_000), "{:?}", bench.now - start);
+    assert!(harness.now - start > ms(5_000), "{:?}", harness.now - start);
 }
 
-/// What a member does about a code in JoinGroup's answer.
+/// The transition for each error code of JoinGroup.
 #[test]
-fn every_refusal_of_join_group_is_a_transition() {
+fn each_error_of_join_group_is_a_transition() {
     use ErrorCode as E;
     for code in [E::CoordinatorNotAvailable, E::NotCoordinator] {
-        let mut bench = bench(false, &[]);
-        let (ticket, _, _) = joining(&bench.subscribe(&["t"]));
-        let actions = bench.answer(ticket, join_refused(code));
+        let mut harness = harness(false, &[]);
+        let (request_id, _, _) = join_request(&harness.subscribe(&["t"]));
+        let actions = harness.respond(request_id, join_error(code));
         assert_eq!(actions, [Action::FindCoordinator], "{code:?}");
-        let (waited, actions) = bench.next();
-        joining(&actions);
+        let (waited, actions) = harness.next();
+        join_request(&actions);
         assert!(waited >= ms(8), "{waited:?}");
     }
     for code in [E::CoordinatorLoadInProgress, E::RequestTimedOut] {
-        let mut bench = bench(false, &[]);
-        let (ticket, _, _) = joining(&bench.subscribe(&["t"]));
+        let mut harness = harness(false, &[]);
+        let (request_id, _, _) = join_request(&harness.subscribe(&["t"]));
         assert!(
-            bench.answer(ticket, join_refused(code)).is_empty(),
-            "it waits, and looks for nobody: {code:?}"
+            harness.respond(request_id, join_error(code)).is_empty(),
+            "it waits, and keeps the coordinator: {code:?}"
         );
-        let (waited, actions) = bench.next();
-        joining(&actions);
-        assert!(!looks_for_coordinator(&actions) && waited >= ms(8));
+        let (waited, actions) = harness.next();
+        join_request(&actions);
+        assert!(!finds_coordinator(&actions) && waited >= ms(8));
     }
     for code in [E::UnknownMemberId, E::RebalanceInProgress] {
-        let mut bench = member(true, &[], &["t-0"]);
-        let (ticket, _, _) = joining(&hear(&mut bench, E::RebalanceInProgress));
-        let actions = bench.answer(ticket, join_refused(code));
-        let (_, request, told) = if code == E::UnknownMemberId {
-            let (gone, actions) = bench.lose();
-            assert_eq!(gone, partitions(&["t-0"]));
-            joining(&actions)
+        let mut harness = member(true, &[], &["t-0"]);
+        let (request_id, _, _) = join_request(&respond_to_heartbeat(&mut harness, E::RebalanceInProgress));
+        let actions = harness.respond(request_id, join_error(code));
+        let (_, request, subscription) = if code == E::UnknownMemberId {
+            let (lost, actions) = harness.complete_loss();
+            assert_eq!(lost, partitions(&["t-0"]));
+            join_request(&actions)
         } else {
-            joining(&actions)
+            join_request(&actions)
         };
         let expected = if code == E::UnknownMemberId { ("", -1) } else { ("me", 1) };
-        assert_eq!((&*request.member_id, told.generation), expected);
+        assert_eq!((&*request.member_id, subscription.generation), expected);
     }
-    for (code, kind, words) in [
+    for (code, kind, message) in [
         (E::GroupAuthorizationFailed, Kind::Authorization, "READ"),
         (E::GroupMaxSizeReached, Kind::Broker, "group.max.size"),
-        (E::InconsistentGroupProtocol, Kind::Broker, "no assignor in common with range"),
+        (E::InconsistentGroupProtocol, Kind::Broker, "do not share an assignor with range"),
         (E::UnknownServerError, Kind::Broker, "group g"),
         (E::Unknown(12_345), Kind::Broker, "group g"),
     ] {
-        let mut bench = bench(false, &[]);
-        let (ticket, _, _) = joining(&bench.subscribe(&["t"]));
-        assert!(bench.answer(ticket, join_refused(code)).is_empty());
-        let (error, actions) = bench.failed();
+        let mut harness = harness(false, &[]);
+        let (request_id, _, _) = join_request(&harness.subscribe(&["t"]));
+        assert!(harness.respond(request_id, join_error(code)).is_empty());
+        let (error, actions) = harness.complete_failure();
         assert_eq!((error.kind(), error.code()), (kind, Some(code)));
-        assert!(error.message().contains(words), "{error}");
-        assert!(actions.is_empty() && bench.after(30_000).is_empty(), "not by itself");
-        joining(&bench.polled());
+        assert!(error.message().contains(message), "{error}");
+        assert!(actions.is_empty() && harness.after(30_000).is_empty(), "it waits for a poll");
+        join_request(&harness.on_poll());
     }
-    for (code, words) in [
+    for (code, message) in [
         (E::FencedInstanceId, "group.instance.id=i"),
         (E::InvalidSessionTimeout, "session.timeout.ms=10000"),
         (E::InvalidGroupId, "group id is not legal"),
     ] {
-        let mut bench = bench(false, &STATIC);
-        let (ticket, _, _) = joining(&bench.subscribe(&["t"]));
-        bench.answer(ticket, join_refused(code));
+        let mut harness = harness(false, &STATIC);
+        let (request_id, _, _) = join_request(&harness.subscribe(&["t"]));
+        harness.respond(request_id, join_error(code));
         for _ in 0..3 {
-            let (error, actions) = bench.failed();
+            let (error, actions) = harness.complete_failure();
             assert_eq!(error.code(), Some(code));
-            assert!(error.message().contains(words), "{error}");
-            assert!(actions.is_empty() && bench.look().is_none());
-            assert!(bench.polled().is_empty(), "each poll says it again");
+            assert!(error.message().contains(message), "{error}");
+            assert!(actions.is_empty() && harness.start_event().is_none());
+            assert!(harness.on_poll().is_empty(), "each poll reports it again");
         }
-        joining(&bench.subscribe(&["t"]));
+        join_request(&harness.subscribe(&["t"]));
     }
 }
 
-/// What a member does about a code in SyncGroup's answer.
+/// The transition for each error code of SyncGroup.
 #[test]
-fn every_refusal_of_sync_group_is_a_transition() {
+fn each_error_of_sync_group_is_a_transition() {
     use ErrorCode as E;
     for (code, looks, (id, generation)) in [
         (E::CoordinatorNotAvailable, true, ("me", 2)),
@@ -117,163 +117,170 @@ fn every_refusal_of_sync_group_is_a_transition() {
         (E::IllegalGeneration, false, ("me", -1)),
         (E::UnknownMemberId, false, ("", -1)),
     ] {
-        let mut bench = member(true, &[], &["t-0"]);
-        let (ticket, _, _) = joining(&hear(&mut bench, E::RebalanceInProgress));
-        let (ticket, _) = syncing(&bench.answer(ticket, joined(2)));
-        let mut actions = bench.answer(ticket, sync_refused(code));
-        assert_eq!(looks_for_coordinator(&actions), looks, "{code:?}");
+        let mut harness = member(true, &[], &["t-0"]);
+        let (request_id, _, _) = join_request(&respond_to_heartbeat(&mut harness, E::RebalanceInProgress));
+        let (request_id, _) = sync_request(&harness.respond(request_id, join_response(2)));
+        let mut actions = harness.respond(request_id, sync_error(code));
+        assert_eq!(finds_coordinator(&actions), looks, "{code:?}");
         if generation < 0 {
-            let (gone, next) = bench.lose();
-            assert_eq!(gone, partitions(&["t-0"]), "lost, not revoked: {code:?}");
+            let (lost, next) = harness.complete_loss();
+            assert_eq!(lost, partitions(&["t-0"]), "lost, not revoked: {code:?}");
             actions = next;
         }
         if !actions.iter().any(|action| matches!(action, Action::Send { .. })) {
-            actions = bench.next().1;
+            actions = harness.next().1;
         }
-        let (_, request, told) = joining(&actions);
-        assert_eq!((&*request.member_id, told.generation), (id, generation), "{code:?}");
+        let (_, request, subscription) = join_request(&actions);
+        assert_eq!((&*request.member_id, subscription.generation), (id, generation), "{code:?}");
     }
     for code in [E::GroupAuthorizationFailed, E::FencedInstanceId, E::UnknownServerError] {
-        let mut bench = bench(false, &STATIC);
-        let (ticket, _, _) = joining(&bench.subscribe(&["t"]));
-        let (ticket, _) = syncing(&bench.answer(ticket, joined(2)));
-        assert!(bench.answer(ticket, sync_refused(code)).is_empty());
-        assert_eq!(bench.failed().0.code(), Some(code));
+        let mut harness = harness(false, &STATIC);
+        let (request_id, _, _) = join_request(&harness.subscribe(&["t"]));
+        let (request_id, _) = sync_request(&harness.respond(request_id, join_response(2)));
+        assert!(harness.respond(request_id, sync_error(code)).is_empty());
+        assert_eq!(harness.complete_failure().0.code(), Some(code));
     }
 }
 
-/// What a member does about a code in a heartbeat's answer, or in that to a commit.
+/// The transition for each error code of Heartbeat or OffsetCommit.
 #[test]
-fn every_refusal_of_a_heartbeat_or_a_commit_is_a_transition() {
+fn each_error_of_a_heartbeat_or_commit_is_a_transition() {
     use ErrorCode as E;
     for by_commit in [false, true] {
-        let refuse = |bench: &mut Bench<Classic>, code| {
-            if by_commit { bench.trouble(code) } else { hear(bench, code) }
+        let fail = |harness: &mut Harness<ClassicMember>, code| {
+            if by_commit { harness.report_error(code) } else { respond_to_heartbeat(harness, code) }
         };
         for code in [E::CoordinatorNotAvailable, E::NotCoordinator] {
-            let mut bench = member(false, &STATIC, &["t-0"]);
-            assert_eq!(refuse(&mut bench, code), [Action::FindCoordinator]);
-            assert!(bench.look().is_none(), "nothing is given up for that");
-            let (waited, actions) = bench.next();
-            beating(&actions);
+            let mut harness = member(false, &STATIC, &["t-0"]);
+            assert_eq!(fail(&mut harness, code), [Action::FindCoordinator]);
+            assert!(harness.start_event().is_none(), "nothing is revoked");
+            let (waited, actions) = harness.next();
+            heartbeat_request(&actions);
             assert!(by_commit || waited < ms(100), "soon again: {waited:?}");
         }
-        let mut bench = member(false, &STATIC, &["t-0"]);
-        assert!(refuse(&mut bench, E::CoordinatorLoadInProgress).is_empty(), "it looks for nobody");
-        beating(&bench.next().1);
+        let mut harness = member(false, &STATIC, &["t-0"]);
+        assert!(fail(&mut harness, E::CoordinatorLoadInProgress).is_empty(), "the coordinator is known");
+        heartbeat_request(&harness.next().1);
 
-        let mut bench = member(false, &STATIC, &["t-0"]);
-        refuse(&mut bench, E::RebalanceInProgress);
-        let (gone, actions) = bench.revoke();
-        assert_eq!(gone, partitions(&["t-0"]));
-        assert_eq!(joining(&actions).2.generation, 1);
+        let mut harness = member(false, &STATIC, &["t-0"]);
+        fail(&mut harness, E::RebalanceInProgress);
+        let (lost, actions) = harness.complete_revocation();
+        assert_eq!(lost, partitions(&["t-0"]));
+        assert_eq!(join_request(&actions).2.generation, 1);
 
         for (code, id) in [(E::IllegalGeneration, "me"), (E::UnknownMemberId, "")] {
-            let mut bench = member(false, &STATIC, &["t-0"]);
-            assert!(refuse(&mut bench, code).is_empty());
-            let (gone, actions) = bench.lose();
-            assert_eq!(gone, partitions(&["t-0"]), "{code:?}");
-            let (_, request, told) = joining(&actions);
-            assert_eq!((&*request.member_id, told.generation, told.owned.len()), (id, -1, 0));
+            let mut harness = member(false, &STATIC, &["t-0"]);
+            assert!(fail(&mut harness, code).is_empty());
+            let (lost, actions) = harness.complete_loss();
+            assert_eq!(lost, partitions(&["t-0"]), "{code:?}");
+            let (_, request, subscription) = join_request(&actions);
+            assert_eq!((&*request.member_id, subscription.generation, subscription.owned.len()), (id, -1, 0));
         }
 
-        let mut bench = member(false, &STATIC, &["t-0"]);
-        assert!(refuse(&mut bench, E::FencedInstanceId).is_empty());
-        assert_eq!(bench.lose().0, partitions(&["t-0"]), "somebody else has them");
-        let (error, _) = bench.failed();
+        let mut harness = member(false, &STATIC, &["t-0"]);
+        assert!(fail(&mut harness, E::FencedInstanceId).is_empty());
+        assert_eq!(harness.complete_loss().0, partitions(&["t-0"]), "another member owns them");
+        let (error, _) = harness.complete_failure();
         assert_eq!((error.kind(), error.code()), (Kind::Fenced, Some(E::FencedInstanceId)));
-        assert!(bench.after(60_000).is_empty(), "no heartbeat, no JoinGroup");
+        assert!(harness.after(60_000).is_empty(), "no heartbeat, no JoinGroup");
     }
     for code in [E::GroupAuthorizationFailed, E::UnknownServerError] {
-        let mut bench = member(true, &[], &["t-0"]);
-        assert!(hear(&mut bench, code).is_empty());
-        assert_eq!(bench.failed().0.code(), Some(code));
-        let (_, _, told) = joining(&bench.polled());
-        assert_eq!((told.generation, told.owned), (1, partitions(&["t-0"])), "it tries to go on");
+        let mut harness = member(true, &[], &["t-0"]);
+        assert!(respond_to_heartbeat(&mut harness, code).is_empty());
+        assert_eq!(harness.complete_failure().0.code(), Some(code));
+        let (_, _, subscription) = join_request(&harness.on_poll());
+        assert_eq!(
+            (subscription.generation, subscription.owned),
+            (1, partitions(&["t-0"])),
+            "it keeps its generation and partitions"
+        );
     }
 }
 
 #[test]
-fn trouble_of_an_earlier_generation_is_none() {
-    let mut bench = member(true, &[], &["t-0"]);
-    let before = bench.member.member();
-    let actions = hear(&mut bench, ErrorCode::RebalanceInProgress);
-    join(&mut bench, &actions, 2, &["t-0"]);
-    bench.take_up();
-    assert!(bench.trouble_of(&before, ErrorCode::IllegalGeneration).is_empty());
-    assert!(bench.look().is_none());
-    assert!(bench.trouble_of(&before, ErrorCode::RebalanceInProgress).is_empty());
+fn an_error_for_an_earlier_generation_is_ignored() {
+    let mut harness = member(true, &[], &["t-0"]);
+    let before = harness.member.group_metadata();
+    let actions = respond_to_heartbeat(&mut harness, ErrorCode::RebalanceInProgress);
+    join(&mut harness, &actions, 2, &["t-0"]);
+    harness.complete_assignment();
+    assert!(harness.report_error_as(&before, ErrorCode::IllegalGeneration).is_empty());
+    assert!(harness.start_event().is_none());
+    assert!(harness.report_error_as(&before, ErrorCode::RebalanceInProgress).is_empty());
 }
 
 #[test]
-fn a_lost_connection_is_no_reason_to_give_anything_up() {
-    let mut bench = member(false, &[], &["t-0"]);
+fn a_lost_connection_revokes_nothing() {
+    let mut harness = member(false, &[], &["t-0"]);
     for _ in 0..5 {
-        let (_, actions) = bench.next();
-        let ticket = beating(&actions);
-        assert_eq!(bench.lost(ticket), [Action::FindCoordinator]);
+        let (_, actions) = harness.next();
+        let request_id = heartbeat_request(&actions);
+        assert_eq!(harness.lose_connection(request_id), [Action::FindCoordinator]);
     }
-    assert!(bench.elapsed() < ms(4_000), "soon again, but not at once: {:?}", bench.elapsed());
-    assert!(bench.look().is_none());
+    assert!(harness.elapsed() < ms(4_000), "soon again, but not at once: {:?}", harness.elapsed());
+    assert!(harness.start_event().is_none());
 
-    let actions = hear(&mut bench, ErrorCode::RebalanceInProgress);
+    let actions = respond_to_heartbeat(&mut harness, ErrorCode::RebalanceInProgress);
     assert!(actions.is_empty());
-    let (ticket, _, _) = joining(&bench.revoke().1);
-    assert!(looks_for_coordinator(&bench.lost(ticket)));
-    let (ticket, request, _) = joining(&bench.next().1);
+    let (request_id, _, _) = join_request(&harness.complete_revocation().1);
+    assert!(finds_coordinator(&harness.lose_connection(request_id)));
+    let (request_id, request, _) = join_request(&harness.next().1);
     assert_eq!(&*request.member_id, "me");
-    let (ticket, _) = syncing(&bench.answer(ticket, joined(3)));
-    assert!(looks_for_coordinator(&bench.lost(ticket)));
-    joining(&bench.next().1);
+    let (request_id, _) = sync_request(&harness.respond(request_id, join_response(3)));
+    assert!(finds_coordinator(&harness.lose_connection(request_id)));
+    join_request(&harness.next().1);
 }
 
 #[test]
-fn a_silent_coordinator_is_looked_for_when_the_session_is_over() {
-    let mut bench = member(false, &[], &["t-0"]);
-    let (waited, actions) = bench.next();
-    let silent = beating(&actions);
+fn a_silent_coordinator_is_looked_up_after_the_session_timeout() {
+    let mut harness = member(false, &[], &["t-0"]);
+    let (waited, actions) = harness.next();
+    let silent = heartbeat_request(&actions);
     assert_eq!(waited, ms(3_000));
-    let (waited, actions) = bench.next();
-    assert_eq!(waited, ms(7_000), "of the session of 10 s");
-    assert!(looks_for_coordinator(&actions));
-    let ticket = beating(&actions);
-    assert!(bench.answer(silent, beat(ErrorCode::UnknownMemberId)).is_empty(), "too late to matter");
-    assert!(bench.answer(ticket, beat(ErrorCode::None)).is_empty());
-    assert_eq!(bench.next().0, ms(3_000));
+    let (waited, actions) = harness.next();
+    assert_eq!(waited, ms(7_000), "the rest of the session of 10 s");
+    assert!(finds_coordinator(&actions));
+    let request_id = heartbeat_request(&actions);
+    assert!(
+        harness.respond(silent, heartbeat_response(ErrorCode::UnknownMemberId)).is_empty(),
+        "it is outdated"
+    );
+    assert!(harness.respond(request_id, heartbeat_response(ErrorCode::None)).is_empty());
+    assert_eq!(harness.next().0, ms(3_000));
 }
 
 #[test]
-fn an_answer_that_nobody_waits_for_changes_nothing() {
-    let mut bench = member(false, &[], &["t-0"]);
-    let late = beating(&bench.next().1);
-    bench.trouble(ErrorCode::RebalanceInProgress);
-    let (ticket, _, _) = joining(&bench.revoke().1);
-    assert!(bench.answer(late, beat(ErrorCode::UnknownMemberId)).is_empty());
-    assert!(bench.answer(ticket + 100, joined(9)).is_empty());
-    assert!(bench.answer(ticket, synced(&["t-9"])).is_empty(), "an answer of another kind");
-    syncing(&bench.answer(ticket, joined(2)));
+fn an_unexpected_response_is_ignored() {
+    let mut harness = member(false, &[], &["t-0"]);
+    let late = heartbeat_request(&harness.next().1);
+    harness.report_error(ErrorCode::RebalanceInProgress);
+    let (request_id, _, _) = join_request(&harness.complete_revocation().1);
+    assert!(harness.respond(late, heartbeat_response(ErrorCode::UnknownMemberId)).is_empty());
+    assert!(harness.respond(request_id + 100, join_response(9)).is_empty());
+    assert!(harness.respond(request_id, sync_response(&["t-9"])).is_empty(), "a response to another request");
+    sync_request(&harness.respond(request_id, join_response(2)));
 }
 
 #[test]
-fn a_group_of_another_kind_is_refused() {
+fn a_group_of_another_type_is_rejected() {
     for (protocol_type, protocol_name) in [("connect", Some("range")), ("consumer", None)] {
-        let mut bench = bench(false, &[]);
-        let (ticket, _, _) = joining(&bench.subscribe(&["t"]));
-        let Answer::Join(response) = joined(1) else { unreachable!() };
-        bench.answer(
-            ticket,
-            Answer::Join(JoinGroupResponse {
+        let mut harness = harness(false, &[]);
+        let (request_id, _, _) = join_request(&harness.subscribe(&["t"]));
+        let GroupResponse::Join(response) = join_response(1) else { unreachable!() };
+        harness.respond(
+            request_id,
+            GroupResponse::Join(JoinGroupResponse {
                 protocol_type: Some(protocol_type.to_owned()),
                 protocol_name: protocol_name.map(str::to_owned),
                 ..response
             }),
         );
-        assert_eq!(bench.failed().0.code(), Some(ErrorCode::InconsistentGroupProtocol));
+        assert_eq!(harness.complete_failure().0.code(), Some(ErrorCode::InconsistentGroupProtocol));
     }
-    let mut bench = bench(false, &[]);
-    let (ticket, _, _) = joining(&bench.subscribe(&["t"]));
-    let (ticket, _) = syncing(&bench.answer(ticket, joined(1)));
+    let mut harness = harness(false, &[]);
+    let (request_id, _, _) = join_request(&harness.subscribe(&["t"]));
+    let (request_id, _) = sync_request(&harness.respond(request_id, join_response(1)));
     let garbage = SyncGroupResponse { assignment: vec![0, 0, 0xff].into(), ..Default::default() };
-    bench.answer(ticket, Answer::Sync(garbage));
-    assert_eq!(bench.failed().0.kind(), Kind::Protocol);
+    harness.respond(request_id, GroupResponse::Sync(garbage));
+    assert_eq!(harness.complete_failure().0.kind(), Kind::Protocol);
 }

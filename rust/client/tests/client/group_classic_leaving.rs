@@ -1,7 +1,6 @@
-//! Proves: a member of a classic group leaves when it is asked to and when its application does not
-//! poll, and comes back. The clock is the test's.
+//! Proves: a classic member leaves on request and after the poll timeout, and returns. The clock is manual.
 
-use ottla_client::consumer::group::{Action, Answer, Ask, Machine};
+use ottla_client::consumer::group::{Action, GroupRequest, GroupResponse, MembershipManager};
 use ottla_protocol::ErrorCode;
 use ottla_protocol::messages::leave_group::{LeaveGroupResponse, MemberResponse};
 
@@ -10,152 +9,159 @@ use crate::support::member::*;
 use crate::support::ms;
 
 #[test]
-fn who_does_not_poll_leaves_and_comes_back_with_the_next_poll() {
+fn a_member_leaves_after_the_poll_timeout_and_rejoins_with_the_next_poll() {
     for pairs in [&[][..], &STATIC] {
-        let mut bench = member(false, pairs, &["t-0"]);
-        let mut beats = 0;
+        let mut harness = member(false, pairs, &["t-0"]);
+        let mut heartbeats = 0;
         let actions = loop {
-            let (_, actions) = bench.next();
-            let heartbeat = |action: &Action| matches!(action, Action::Send { ask, .. } if matches!(**ask, Ask::Heartbeat(_)));
+            let (_, actions) = harness.next();
+            let heartbeat = |action: &Action| matches!(action, Action::Send { request, .. } if matches!(**request, GroupRequest::Heartbeat(_)));
             if !actions.iter().any(heartbeat) {
                 break actions;
             }
-            beats += 1;
-            let ticket = beating(&actions);
-            bench.answer(ticket, beat(ErrorCode::None));
+            heartbeats += 1;
+            let request_id = heartbeat_request(&actions);
+            harness.respond(request_id, heartbeat_response(ErrorCode::None));
         };
-        assert_eq!((bench.elapsed(), beats), (ms(60_000), 19), "heartbeats until then");
+        assert_eq!((harness.elapsed(), heartbeats), (ms(60_000), 19), "heartbeats until then");
         if pairs.is_empty() {
-            assert_eq!(&*leaving(&actions).1.members[0].member_id, "me");
+            assert_eq!(&*leave_request(&actions).1.members[0].member_id, "me");
         } else {
-            assert!(actions.is_empty(), "a static member only goes silent");
+            assert!(actions.is_empty(), "a static member sends nothing");
         }
-        let why = bench.member.core().why_left.clone().expect("a reason");
-        assert!(why.contains("max.poll.interval.ms (60000 ms)") && why.contains("Poll more often"), "{why}");
-        assert!(bench.after(600_000).is_empty(), "it waits for the application");
-        assert!(bench.polled().is_empty(), "which first hears what it has lost");
-        let (gone, actions) = bench.lose();
-        assert_eq!(gone, partitions(&["t-0"]));
-        assert_eq!(&*joining(&actions).1.member_id, "");
-        join(&mut bench, &actions, 2, &["t-1"]);
-        assert_eq!(bench.take_up().1, partitions(&["t-1"]));
-        assert!(bench.member.core().why_left.is_none());
+        let reason = harness.member.core().leave_reason.clone().expect("a reason");
+        assert!(
+            reason.contains("max.poll.interval.ms (60000 ms)") && reason.contains("Poll more often"),
+            "{reason}"
+        );
+        assert!(harness.after(600_000).is_empty(), "it waits for the application");
+        assert!(harness.on_poll().is_empty(), "the loss is reported first");
+        let (revoked, actions) = harness.complete_loss();
+        assert_eq!(revoked, partitions(&["t-0"]));
+        assert_eq!(&*join_request(&actions).1.member_id, "");
+        join(&mut harness, &actions, 2, &["t-1"]);
+        assert_eq!(harness.complete_assignment().1, partitions(&["t-1"]));
+        assert!(harness.member.core().leave_reason.is_none());
     }
 }
 
-/// As in Java, whose heartbeat thread stands still meanwhile: the coordinator has the member's
-/// rebalance timeout to answer, which is `max.poll.interval.ms`.
+/// As in Java, which pauses its heartbeats meanwhile: the coordinator responds within the rebalance
+/// timeout, which is `max.poll.interval.ms`.
 #[test]
-fn who_waits_in_join_group_need_not_poll_until_it_is_answered() {
-    let mut bench = bench(false, &[]);
-    let (ticket, request, _) = joining(&bench.subscribe(&["t"]));
+fn no_poll_is_required_until_join_group_returns() {
+    let mut harness = harness(false, &[]);
+    let (request_id, request, _) = join_request(&harness.subscribe(&["t"]));
     assert_eq!(request.rebalance_timeout_ms, 60_000);
-    assert!(bench.after(600_000).is_empty() && bench.member.next().is_none(), "it waits for others");
-    assert!(bench.member.core().why_left.is_none());
-    // By then others would wait for this one.
-    let actions = bench.answer(ticket, joined(1));
-    let [Action::Send { ask: sync, .. }, Action::Send { ask: leave, .. }] = &actions[..] else {
+    assert!(harness.after(600_000).is_empty() && harness.member.next_due().is_none(), "it waits for others");
+    assert!(harness.member.core().leave_reason.is_none());
+    // After that, others would wait for this member.
+    let actions = harness.respond(request_id, join_response(1));
+    let [Action::Send { request: sync, .. }, Action::Send { request: leave, .. }] = &actions[..] else {
         panic!("{actions:?}")
     };
-    assert!(matches!((&**sync, &**leave), (Ask::Sync(_), Ask::Leave(_))), "{actions:?}");
-    assert!(bench.member.core().why_left.is_some());
-    joining(&bench.polled());
-    // Who polls in time is answered and stays.
-    let mut bench = self::bench(false, &[]);
-    let (ticket, _, _) = joining(&bench.subscribe(&["t"]));
-    bench.after(600_000);
-    assert!(bench.polled().is_empty());
-    let (ticket, _) = syncing(&bench.answer(ticket, joined(1)));
-    bench.answer(ticket, synced(&["t-0"]));
-    assert_eq!(bench.take_up().1, partitions(&["t-0"]));
+    assert!(matches!((&**sync, &**leave), (GroupRequest::Sync(_), GroupRequest::Leave(_))), "{actions:?}");
+    assert!(harness.member.core().leave_reason.is_some());
+    join_request(&harness.on_poll());
+    // A member that polls in time gets its response and stays.
+    let mut harness = self::harness(false, &[]);
+    let (request_id, _, _) = join_request(&harness.subscribe(&["t"]));
+    harness.after(600_000);
+    assert!(harness.on_poll().is_empty());
+    let (request_id, _) = sync_request(&harness.respond(request_id, join_response(1)));
+    harness.respond(request_id, sync_response(&["t-0"]));
+    assert_eq!(harness.complete_assignment().1, partitions(&["t-0"]));
 }
 
 #[test]
-fn leaving_waits_until_everything_is_given_up() {
-    let mut bench = member(false, &[], &["t-0"]);
-    bench.member.unsubscribe(bench.now);
-    assert!(bench.poll().is_empty());
-    let ticket = beating(&bench.after(3_000));
-    bench.answer(ticket, beat(ErrorCode::None));
-    let (gone, actions) = bench.revoke();
-    assert_eq!(gone, partitions(&["t-0"]));
-    let (ticket, request) = leaving(&actions);
+fn leaving_waits_until_everything_is_revoked() {
+    let mut harness = member(false, &[], &["t-0"]);
+    harness.member.unsubscribe(harness.now);
+    assert!(harness.poll().is_empty());
+    let request_id = heartbeat_request(&harness.after(3_000));
+    harness.respond(request_id, heartbeat_response(ErrorCode::None));
+    let (revoked, actions) = harness.complete_revocation();
+    assert_eq!(revoked, partitions(&["t-0"]));
+    let (request_id, request) = leave_request(&actions);
     assert_eq!((&*request.member_id, request.members.len()), ("me", 1));
-    assert!(request.members[0].reason.is_some() && !bench.member.is_idle());
-    let answer = LeaveGroupResponse { members: vec![MemberResponse::default()], ..Default::default() };
-    assert!(bench.answer(ticket, Answer::Leave(answer)).is_empty());
-    assert!(bench.member.is_idle() && bench.member.next().is_none());
-    assert_eq!(bench.member.member().generation, -1);
+    assert!(request.members[0].reason.is_some() && !harness.member.is_idle());
+    let response = LeaveGroupResponse { members: vec![MemberResponse::default()], ..Default::default() };
+    assert!(harness.respond(request_id, GroupResponse::Leave(response)).is_empty());
+    assert!(harness.member.is_idle() && harness.member.next_due().is_none());
+    assert_eq!(harness.member.group_metadata().generation, -1);
 }
 
 #[test]
-fn leaving_now_waits_for_nobody_and_tries_again() {
-    let mut bench = member(false, &[], &["t-0"]);
-    bench.member.leave(bench.now);
-    let (ticket, _) = leaving(&bench.poll());
-    assert!(bench.look().is_none());
+fn leaving_at_once_does_not_wait_and_retries() {
+    let mut harness = member(false, &[], &["t-0"]);
+    harness.member.leave(harness.now);
+    let (request_id, _) = leave_request(&harness.poll());
+    assert!(harness.start_event().is_none());
     let elsewhere = LeaveGroupResponse { error_code: ErrorCode::NotCoordinator.code(), ..Default::default() };
-    assert_eq!(bench.answer(ticket, Answer::Leave(elsewhere)), [Action::FindCoordinator]);
-    let (ticket, _) = leaving(&bench.next().1);
+    assert_eq!(harness.respond(request_id, GroupResponse::Leave(elsewhere)), [Action::FindCoordinator]);
+    let (request_id, _) = leave_request(&harness.next().1);
     let loading =
         LeaveGroupResponse { error_code: ErrorCode::CoordinatorLoadInProgress.code(), ..Default::default() };
-    assert!(bench.answer(ticket, Answer::Leave(loading)).is_empty());
-    let (ticket, _) = leaving(&bench.next().1);
-    let gone = MemberResponse { error_code: ErrorCode::UnknownMemberId.code(), ..Default::default() };
-    bench.answer(ticket, Answer::Leave(LeaveGroupResponse { members: vec![gone], ..Default::default() }));
-    assert!(bench.member.is_idle(), "somebody else has thrown it out");
+    assert!(harness.respond(request_id, GroupResponse::Leave(loading)).is_empty());
+    let (request_id, _) = leave_request(&harness.next().1);
+    let unknown_member =
+        MemberResponse { error_code: ErrorCode::UnknownMemberId.code(), ..Default::default() };
+    harness.respond(
+        request_id,
+        GroupResponse::Leave(LeaveGroupResponse { members: vec![unknown_member], ..Default::default() }),
+    );
+    assert!(harness.member.is_idle(), "the coordinator has removed it");
 
-    let mut bench = member(false, &[], &["t-0"]);
-    bench.member.leave(bench.now);
-    let mut actions = bench.poll();
-    while !bench.member.is_idle() {
-        let (ticket, _) = leaving(&actions);
-        bench.lost(ticket);
-        actions = bench.next().1;
+    let mut harness = member(false, &[], &["t-0"]);
+    harness.member.leave(harness.now);
+    let mut actions = harness.poll();
+    while !harness.member.is_idle() {
+        let (request_id, _) = leave_request(&actions);
+        harness.lose_connection(request_id);
+        actions = harness.next().1;
     }
-    assert!(bench.elapsed() >= ms(10_000) && bench.elapsed() < ms(12_000), "for as long as it matters");
+    assert!(harness.elapsed() >= ms(10_000) && harness.elapsed() < ms(12_000), "until the session expires");
 
-    let mut bench = member(false, &STATIC, &["t-0"]);
-    bench.member.leave(bench.now);
-    assert!(bench.poll().is_empty() && bench.member.is_idle(), "static members come back");
+    let mut harness = member(false, &STATIC, &["t-0"]);
+    harness.member.leave(harness.now);
+    assert!(harness.poll().is_empty() && harness.member.is_idle(), "static members return");
 }
 
 #[test]
-fn a_member_that_is_thrown_out_while_it_leaves_has_lost_what_it_had() {
-    let mut bench = member(false, &[], &["t-0"]);
-    let ticket = beating(&bench.next().1);
-    bench.member.unsubscribe(bench.now);
-    bench.poll();
-    assert!(bench.answer(ticket, beat(ErrorCode::UnknownMemberId)).is_empty());
-    bench.lose();
-    assert!(bench.member.is_idle());
+fn a_member_removed_while_leaving_loses_its_partitions() {
+    let mut harness = member(false, &[], &["t-0"]);
+    let request_id = heartbeat_request(&harness.next().1);
+    harness.member.unsubscribe(harness.now);
+    harness.poll();
+    assert!(harness.respond(request_id, heartbeat_response(ErrorCode::UnknownMemberId)).is_empty());
+    harness.complete_loss();
+    assert!(harness.member.is_idle());
 }
 
 #[test]
-fn subscribing_while_it_leaves_joins_afterwards() {
-    let mut bench = member(false, &[], &["t-0"]);
-    bench.member.unsubscribe(bench.now);
-    bench.poll();
-    assert!(bench.subscribe(&["u"]).is_empty());
-    let (ticket, _) = leaving(&bench.revoke().1);
-    let actions = bench.answer(ticket, Answer::Leave(LeaveGroupResponse::default()));
-    assert_eq!(joining(&actions).2.topics, ["u".into()]);
+fn subscribing_while_leaving_joins_afterwards() {
+    let mut harness = member(false, &[], &["t-0"]);
+    harness.member.unsubscribe(harness.now);
+    harness.poll();
+    assert!(harness.subscribe(&["u"]).is_empty());
+    let (request_id, _) = leave_request(&harness.complete_revocation().1);
+    let actions = harness.respond(request_id, GroupResponse::Leave(LeaveGroupResponse::default()));
+    assert_eq!(join_request(&actions).2.topics, ["u".into()]);
 }
 
 #[test]
-fn who_does_not_give_up_what_it_leaves_has_lost_it() {
-    let mut bench = member(false, &[], &["t-0"]);
-    bench.member.unsubscribe(bench.now);
-    let mut actions = bench.poll();
-    while bench.elapsed() < ms(60_000) {
+fn a_leaving_member_that_does_not_poll_loses_its_partitions() {
+    let mut harness = member(false, &[], &["t-0"]);
+    harness.member.unsubscribe(harness.now);
+    let mut actions = harness.poll();
+    while harness.elapsed() < ms(60_000) {
         if !actions.is_empty() {
-            let ticket = beating(&actions);
-            bench.answer(ticket, beat(ErrorCode::None));
+            let request_id = heartbeat_request(&actions);
+            harness.respond(request_id, heartbeat_response(ErrorCode::None));
         }
-        actions = bench.next().1;
+        actions = harness.next().1;
     }
-    assert_eq!(&*leaving(&actions).1.members[0].member_id, "me", "others wait for it");
-    assert!(bench.after(60_000).is_empty());
-    assert_eq!(bench.lose().0, partitions(&["t-0"]));
-    assert!(bench.member.is_idle());
+    assert_eq!(&*leave_request(&actions).1.members[0].member_id, "me", "others wait for it");
+    assert!(harness.after(60_000).is_empty());
+    assert_eq!(harness.complete_loss().0, partitions(&["t-0"]));
+    assert!(harness.member.is_idle());
 }

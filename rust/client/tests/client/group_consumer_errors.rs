@@ -1,8 +1,8 @@
-//! Proves: each error code is a transition of a member of a KIP-848 group; it leaves when it is asked
-//! to and when its application does not poll, and comes back. The clock is the test's.
+//! Proves: each error code is a defined transition of a KIP-848 member; it leaves on request and after the
+//! poll timeout, and returns. The clock is manual.
 
 use ottla_client::Kind;
-use ottla_client::consumer::group::{Action, Answer, Machine};
+use ottla_client::consumer::group::{Action, GroupResponse, MembershipManager};
 use ottla_protocol::ErrorCode;
 use ottla_protocol::messages::consumer_group_heartbeat::ConsumerGroupHeartbeatResponse;
 
@@ -10,248 +10,258 @@ use crate::support::heartbeats::*;
 use crate::support::member::*;
 use crate::support::ms;
 
-/// What a member does about a code in a heartbeat's answer.
+/// The transition for each error code of a heartbeat.
 #[test]
-fn every_refusal_of_a_heartbeat_is_a_transition() {
+fn each_error_of_a_heartbeat_is_a_transition() {
     use ErrorCode as E;
     for code in
         [E::CoordinatorNotAvailable, E::NotCoordinator, E::CoordinatorLoadInProgress, E::RequestTimedOut]
     {
-        let mut bench = member(&STATIC);
-        let (_, actions) = hear(&mut bench, refused(code));
+        let mut harness = member(&STATIC);
+        let (_, actions) = respond_to_heartbeat(&mut harness, error_response(code));
         let elsewhere = matches!(code, E::CoordinatorNotAvailable | E::NotCoordinator);
-        assert_eq!(looks_for_coordinator(&actions), elsewhere, "{code:?}");
-        assert!(bench.look().is_none(), "nothing is given up for that");
-        let (waited, actions) = bench.next();
+        assert_eq!(finds_coordinator(&actions), elsewhere, "{code:?}");
+        assert!(harness.start_event().is_none(), "nothing is revoked");
+        let (waited, actions) = harness.next();
         assert!(waited >= ms(8) && waited < ms(100), "{code:?}: {waited:?}");
-        assert_eq!(beating(&actions).1.topic_partitions, owned(&[(1, &[0, 1])]));
-        assert!(!looks_for_coordinator(&actions));
+        assert_eq!(heartbeat_request(&actions).1.topic_partitions, owned(&[(1, &[0, 1])]));
+        assert!(!finds_coordinator(&actions));
     }
     for code in [E::FencedMemberEpoch, E::UnknownMemberId] {
-        let mut bench = member(&STATIC);
-        let id = bench.member.member().member_id;
-        let (_, actions) = hear(&mut bench, refused(code));
-        assert!(actions.is_empty(), "the application has to let go first");
-        assert_eq!(bench.member.member().generation, -1);
-        let (gone, actions) = bench.lose();
-        assert_eq!(gone, partitions(&["t-0", "t-1"]));
-        let (ticket, request) = beating(&actions);
+        let mut harness = member(&STATIC);
+        let id = harness.member.group_metadata().member_id;
+        let (_, actions) = respond_to_heartbeat(&mut harness, error_response(code));
+        assert!(actions.is_empty(), "the loss is completed first");
+        assert_eq!(harness.member.group_metadata().generation, -1);
+        let (revoked, actions) = harness.complete_loss();
+        assert_eq!(revoked, partitions(&["t-0", "t-1"]));
+        let (request_id, request) = heartbeat_request(&actions);
         assert_eq!((request.member_epoch, &*request.member_id), (0, &*id));
         assert_eq!(request.topic_partitions, Some(vec![]));
-        bench.answer(ticket, fine(7, Some(&[(1, &[0, 1])])));
-        learn(&mut bench);
-        assert_eq!(bench.take_up().1, partitions(&["t-0", "t-1"]));
+        harness.respond(request_id, ok_response(7, Some(&[(1, &[0, 1])])));
+        load_metadata(&mut harness);
+        assert_eq!(harness.complete_assignment().1, partitions(&["t-0", "t-1"]));
     }
-    for (code, kind, words) in [
+    for (code, kind, message) in [
         (E::GroupAuthorizationFailed, Kind::Authorization, "READ"),
         (E::TopicAuthorizationFailed, Kind::Authorization, "group g"),
         (E::GroupMaxSizeReached, Kind::Broker, "group.max.size"),
         (E::UnreleasedInstanceId, Kind::Broker, "group.instance.id=i"),
         (E::UnknownServerError, Kind::Broker, "group g"),
     ] {
-        let mut bench = member(&STATIC);
-        assert!(hear(&mut bench, refused(code)).1.is_empty());
-        assert_eq!(bench.lose().0, partitions(&["t-0", "t-1"]));
-        let (error, _) = bench.failed();
+        let mut harness = member(&STATIC);
+        assert!(respond_to_heartbeat(&mut harness, error_response(code)).1.is_empty());
+        assert_eq!(harness.complete_loss().0, partitions(&["t-0", "t-1"]));
+        let (error, _) = harness.complete_failure();
         assert_eq!((error.kind(), error.code()), (kind, Some(code)));
-        assert!(error.message().contains(words) && error.message().contains("(says why)"), "{error}");
-        assert!(bench.after(100_000).is_empty(), "not by itself");
-        assert_eq!(beating(&bench.polled()).1.member_epoch, 0, "with the next poll");
+        assert!(error.message().contains(message) && error.message().contains("(says why)"), "{error}");
+        assert!(harness.after(100_000).is_empty(), "it waits for a poll");
+        assert_eq!(heartbeat_request(&harness.on_poll()).1.member_epoch, 0, "with the next poll");
     }
-    for (code, kind, words) in [
+    for (code, kind, message) in [
         (E::FencedInstanceId, Kind::Fenced, "group.instance.id=i"),
         (E::UnsupportedAssignor, Kind::Broker, "group.remote.assignor="),
         (E::InvalidRegularExpression, Kind::Broker, "pattern"),
         (E::UnsupportedVersion, Kind::Broker, "set group.protocol=classic"),
         (E::InvalidRequest, Kind::Broker, "group g"),
     ] {
-        let mut bench = member(&STATIC);
-        hear(&mut bench, refused(code));
-        bench.lose();
+        let mut harness = member(&STATIC);
+        respond_to_heartbeat(&mut harness, error_response(code));
+        harness.complete_loss();
         for _ in 0..3 {
-            let (error, _) = bench.failed();
+            let (error, _) = harness.complete_failure();
             assert_eq!((error.kind(), error.code()), (kind, Some(code)));
-            assert!(error.message().contains(words), "{error}");
-            assert!(bench.polled().is_empty(), "each poll says it again");
+            assert!(error.message().contains(message), "{error}");
+            assert!(harness.on_poll().is_empty(), "each poll reports it again");
         }
-        assert_eq!(beating(&bench.subscribe(&["t"])).1.member_epoch, 0);
+        assert_eq!(heartbeat_request(&harness.subscribe(&["t"])).1.member_epoch, 0);
     }
 }
 
-/// What a member does about a code in a commit's answer.
+/// The transition for each error code of a commit.
 #[test]
-fn every_refusal_of_a_commit_is_a_transition() {
+fn each_error_of_a_commit_is_a_transition() {
     use ErrorCode as E;
-    let mut bench = member(&[]);
-    let (_, delta) = beating(&bench.trouble(E::StaleMemberEpoch));
-    assert_eq!((delta.member_epoch, delta.topic_partitions), (1, None), "its answer brings the epoch");
+    let mut harness = member(&[]);
+    let (_, delta) = heartbeat_request(&harness.report_error(E::StaleMemberEpoch));
+    assert_eq!((delta.member_epoch, delta.topic_partitions), (1, None), "its response brings the epoch");
 
     for code in [E::CoordinatorNotAvailable, E::NotCoordinator] {
-        assert_eq!(member(&[]).trouble(code), [Action::FindCoordinator]);
+        assert_eq!(member(&[]).report_error(code), [Action::FindCoordinator]);
     }
-    assert!(member(&[]).trouble(E::CoordinatorLoadInProgress).is_empty());
+    assert!(member(&[]).report_error(E::CoordinatorLoadInProgress).is_empty());
 
     for code in [E::FencedMemberEpoch, E::UnknownMemberId] {
-        let mut bench = member(&[]);
-        let before = bench.member.member();
-        hear(&mut bench, fine(2, None));
-        assert!(bench.trouble_of(&before, code).is_empty() && bench.look().is_none(), "not of this epoch");
-        bench.trouble(code);
-        bench.lose();
+        let mut harness = member(&[]);
+        let before = harness.member.group_metadata();
+        respond_to_heartbeat(&mut harness, ok_response(2, None));
+        assert!(
+            harness.report_error_as(&before, code).is_empty() && harness.start_event().is_none(),
+            "not of this epoch"
+        );
+        harness.report_error(code);
+        harness.complete_loss();
     }
-    let mut bench = member(&STATIC);
-    bench.trouble(E::FencedInstanceId);
-    bench.lose();
-    assert_eq!(bench.failed().0.kind(), Kind::Fenced);
+    let mut harness = member(&STATIC);
+    harness.report_error(E::FencedInstanceId);
+    harness.complete_loss();
+    assert_eq!(harness.complete_failure().0.kind(), Kind::Fenced);
 }
 
 #[test]
-fn a_coordinator_that_fences_all_the_time_is_not_asked_without_a_pause() {
-    let mut bench = bench(&[]);
-    let mut actions = bench.subscribe(&["t"]);
+fn repeated_fencing_is_retried_with_backoff() {
+    let mut harness = harness(&[]);
+    let mut actions = harness.subscribe(&["t"]);
     for _ in 0..20 {
         if actions.is_empty() {
-            actions = bench.next().1;
+            actions = harness.next().1;
         }
-        let (ticket, _) = beating(&actions);
-        actions = bench.answer(ticket, refused(ErrorCode::FencedMemberEpoch));
+        let (request_id, _) = heartbeat_request(&actions);
+        actions = harness.respond(request_id, error_response(ErrorCode::FencedMemberEpoch));
     }
-    assert!(bench.elapsed() > ms(5_000), "{:?}", bench.elapsed());
+    assert!(harness.elapsed() > ms(5_000), "{:?}", harness.elapsed());
 }
 
 #[test]
-fn who_does_not_poll_leaves_and_comes_back_with_the_next_poll() {
+fn a_member_leaves_after_the_poll_timeout_and_rejoins_with_the_next_poll() {
     for (pairs, epoch) in [(&[][..], -1), (&STATIC, -2)] {
-        let mut bench = member(pairs);
-        let mut beats = 0;
+        let mut harness = member(pairs);
+        let mut heartbeats = 0;
         let last = loop {
-            let (_, actions) = bench.next();
-            let (ticket, request) = beating(&actions);
+            let (_, actions) = harness.next();
+            let (request_id, request) = heartbeat_request(&actions);
             if request.member_epoch < 0 {
                 break request;
             }
-            beats += 1;
-            bench.answer(ticket, fine(1, None));
+            heartbeats += 1;
+            harness.respond(request_id, ok_response(1, None));
         };
-        assert_eq!((bench.elapsed(), beats, last.member_epoch), (ms(60_000), 11, epoch));
-        let why = bench.member.core().why_left.clone().expect("a reason");
-        assert!(why.contains("max.poll.interval.ms (60000 ms)"), "{why}");
-        assert!(bench.after(600_000).is_empty());
-        bench.polled();
-        let (gone, actions) = bench.lose();
-        assert_eq!(gone, partitions(&["t-0", "t-1"]));
-        let (ticket, request) = beating(&actions);
+        assert_eq!((harness.elapsed(), heartbeats, last.member_epoch), (ms(60_000), 11, epoch));
+        let reason = harness.member.core().leave_reason.clone().expect("a reason");
+        assert!(reason.contains("max.poll.interval.ms (60000 ms)"), "{reason}");
+        assert!(harness.after(600_000).is_empty());
+        harness.on_poll();
+        let (revoked, actions) = harness.complete_loss();
+        assert_eq!(revoked, partitions(&["t-0", "t-1"]));
+        let (request_id, request) = heartbeat_request(&actions);
         assert_eq!(request.member_epoch, 0);
-        bench.answer(ticket, fine(9, Some(&[])));
-        assert!(bench.member.core().why_left.is_none());
+        harness.respond(request_id, ok_response(9, Some(&[])));
+        assert!(harness.member.core().leave_reason.is_none());
     }
 }
 
 #[test]
-fn leaving_waits_until_everything_is_given_up() {
+fn leaving_waits_until_everything_is_revoked() {
     for (pairs, epoch) in [(&[][..], -1), (&STATIC, -2)] {
-        let mut bench = member(pairs);
-        bench.member.unsubscribe(bench.now);
-        assert!(bench.poll().is_empty());
-        assert_eq!(hear(&mut bench, fine(1, None)).0.member_epoch, 1, "still alive");
-        let (gone, actions) = bench.revoke();
-        assert_eq!(gone, partitions(&["t-0", "t-1"]));
-        let (ticket, last) = beating(&actions);
+        let mut harness = member(pairs);
+        harness.member.unsubscribe(harness.now);
+        assert!(harness.poll().is_empty());
+        assert_eq!(respond_to_heartbeat(&mut harness, ok_response(1, None)).0.member_epoch, 1, "still alive");
+        let (revoked, actions) = harness.complete_revocation();
+        assert_eq!(revoked, partitions(&["t-0", "t-1"]));
+        let (request_id, last) = heartbeat_request(&actions);
         assert_eq!((last.member_epoch, last.instance_id.is_some()), (epoch, epoch == -2));
-        assert!(bench.answer(ticket, fine(epoch, None)).is_empty());
-        assert!(bench.member.is_idle() && bench.member.next().is_none());
+        assert!(harness.respond(request_id, ok_response(epoch, None)).is_empty());
+        assert!(harness.member.is_idle() && harness.member.next_due().is_none());
     }
 }
 
-/// Regression: while a member waited for its application to give everything up, the epoch that a
-/// heartbeat's answer brought was ignored. The next heartbeat named the epoch before, so that the
-/// coordinator fenced a member whose application was still working, and refused its last commit.
+/// Regression: a leaving member that waited for its application ignored the epoch of a heartbeat response.
+/// Its next heartbeat carried the old epoch, so the coordinator fenced it while its application was still
+/// working, and rejected its last commit.
 #[test]
-fn who_leaves_takes_a_new_epoch_and_no_partitions() {
-    let mut bench = member(&[]);
-    bench.member.unsubscribe(bench.now);
-    assert!(bench.poll().is_empty());
-    // Another member has gone, and this one is to have all.
-    hear(&mut bench, fine(2, Some(&[(1, &[0, 1, 2, 3])])));
-    learn(&mut bench);
-    assert_eq!(bench.member.member().generation, 2, "for what the application commits");
-    assert_eq!(hear(&mut bench, fine(2, None)).0.member_epoch, 2);
-    let (gone, actions) = bench.revoke();
-    assert_eq!(gone, partitions(&["t-0", "t-1"]), "nothing new is taken up");
-    let (ticket, last) = beating(&actions);
+fn a_leaving_member_adopts_a_new_epoch_but_no_partitions() {
+    let mut harness = member(&[]);
+    harness.member.unsubscribe(harness.now);
+    assert!(harness.poll().is_empty());
+    // Another member has left, and this one is to get all partitions.
+    respond_to_heartbeat(&mut harness, ok_response(2, Some(&[(1, &[0, 1, 2, 3])])));
+    load_metadata(&mut harness);
+    assert_eq!(harness.member.group_metadata().generation, 2, "for what the application commits");
+    assert_eq!(respond_to_heartbeat(&mut harness, ok_response(2, None)).0.member_epoch, 2);
+    let (revoked, actions) = harness.complete_revocation();
+    assert_eq!(revoked, partitions(&["t-0", "t-1"]), "nothing new is assigned");
+    let (request_id, last) = heartbeat_request(&actions);
     assert_eq!(last.member_epoch, -1);
-    assert!(bench.answer(ticket, fine(-1, None)).is_empty());
-    assert!(bench.member.is_idle());
+    assert!(harness.respond(request_id, ok_response(-1, None)).is_empty());
+    assert!(harness.member.is_idle());
 
-    // The goodbye is on its way: what comes late is nobody's.
-    let mut bench = member(&[]);
-    let (ticket, _) = beating(&bench.next().1);
-    bench.member.unsubscribe(bench.now);
-    bench.revoke();
-    bench.answer(ticket, fine(2, None));
-    assert_eq!(bench.member.member().generation, 1);
+    // The leaving heartbeat is in flight: later responses are ignored.
+    let mut harness = member(&[]);
+    let (request_id, _) = heartbeat_request(&harness.next().1);
+    harness.member.unsubscribe(harness.now);
+    harness.complete_revocation();
+    harness.respond(request_id, ok_response(2, None));
+    assert_eq!(harness.member.group_metadata().generation, 1);
 }
 
 #[test]
-fn leaving_now_waits_for_nobody_and_tries_again() {
-    let mut bench = member(&[]);
-    bench.member.leave(bench.now);
-    let (ticket, _) = beating(&bench.poll());
-    assert_eq!(bench.answer(ticket, refused(ErrorCode::NotCoordinator)), [Action::FindCoordinator]);
-    let (ticket, last) = beating(&bench.next().1);
+fn leaving_at_once_does_not_wait_and_retries() {
+    let mut harness = member(&[]);
+    harness.member.leave(harness.now);
+    let (request_id, _) = heartbeat_request(&harness.poll());
+    assert_eq!(
+        harness.respond(request_id, error_response(ErrorCode::NotCoordinator)),
+        [Action::FindCoordinator]
+    );
+    let (request_id, last) = heartbeat_request(&harness.next().1);
     assert_eq!(last.member_epoch, -1);
-    assert!(bench.answer(ticket, refused(ErrorCode::UnknownMemberId)).is_empty());
-    assert!(bench.member.is_idle());
+    assert!(harness.respond(request_id, error_response(ErrorCode::UnknownMemberId)).is_empty());
+    assert!(harness.member.is_idle());
 
-    let mut bench = self::bench(&[]);
-    let (_, _) = beating(&bench.subscribe(&["t"]));
-    bench.member.leave(bench.now);
-    assert_eq!(beating(&bench.poll()).1.member_epoch, -1, "it may be in the group without knowing");
+    let mut harness = self::harness(&[]);
+    let (_, _) = heartbeat_request(&harness.subscribe(&["t"]));
+    harness.member.leave(harness.now);
+    assert_eq!(
+        heartbeat_request(&harness.poll()).1.member_epoch,
+        -1,
+        "it may be in the group without knowing"
+    );
 }
 
 #[test]
-fn a_member_that_is_thrown_out_while_it_leaves_has_lost_what_it_had() {
-    let mut bench = member(&[]);
-    bench.member.unsubscribe(bench.now);
-    bench.poll();
-    hear(&mut bench, refused(ErrorCode::UnknownMemberId));
-    bench.lose();
-    assert!(!bench.member.is_idle(), "it says goodbye all the same");
+fn a_member_removed_while_leaving_loses_its_partitions() {
+    let mut harness = member(&[]);
+    harness.member.unsubscribe(harness.now);
+    harness.poll();
+    respond_to_heartbeat(&mut harness, error_response(ErrorCode::UnknownMemberId));
+    harness.complete_loss();
+    assert!(!harness.member.is_idle(), "it leaves all the same");
 
-    let mut bench = member(&[]);
-    bench.member.unsubscribe(bench.now);
-    bench.poll();
-    assert!(bench.subscribe(&["u"]).is_empty());
-    let (ticket, _) = beating(&bench.revoke().1);
-    let (_, request) = beating(&bench.answer(ticket, fine(-1, None)));
-    assert_eq!(request.subscribed_topic_names, Some(vec!["u".to_owned()]), "it joins anew");
+    let mut harness = member(&[]);
+    harness.member.unsubscribe(harness.now);
+    harness.poll();
+    assert!(harness.subscribe(&["u"]).is_empty());
+    let (request_id, _) = heartbeat_request(&harness.complete_revocation().1);
+    let (_, request) = heartbeat_request(&harness.respond(request_id, ok_response(-1, None)));
+    assert_eq!(request.subscribed_topic_names, Some(vec!["u".to_owned()]), "it rejoins");
 }
 
 #[test]
-fn an_absurd_interval_is_no_storm() {
-    let mut bench = bench(&[]);
-    let (ticket, _) = beating(&bench.subscribe(&["t"]));
-    let Answer::ConsumerHeartbeat(answer) = fine(1, Some(&[])) else { unreachable!() };
-    let absurd = ConsumerGroupHeartbeatResponse { heartbeat_interval_ms: -5, ..answer };
-    bench.answer(ticket, Answer::ConsumerHeartbeat(absurd));
-    bench.take_up();
-    assert!(bench.next().0 >= ms(10));
+fn an_invalid_interval_causes_no_request_storm() {
+    let mut harness = harness(&[]);
+    let (request_id, _) = heartbeat_request(&harness.subscribe(&["t"]));
+    let GroupResponse::ConsumerHeartbeat(response) = ok_response(1, Some(&[])) else { unreachable!() };
+    let invalid = ConsumerGroupHeartbeatResponse { heartbeat_interval_ms: -5, ..response };
+    harness.respond(request_id, GroupResponse::ConsumerHeartbeat(invalid));
+    harness.complete_assignment();
+    assert!(harness.next().0 >= ms(10));
 }
 
 #[test]
-fn who_does_not_give_up_what_it_leaves_has_lost_it() {
-    let mut bench = member(&[]);
-    bench.member.unsubscribe(bench.now);
-    bench.poll();
+fn a_leaving_member_that_does_not_poll_loses_its_partitions() {
+    let mut harness = member(&[]);
+    harness.member.unsubscribe(harness.now);
+    harness.poll();
     let last = loop {
-        let (_, actions) = bench.next();
-        let (ticket, request) = beating(&actions);
+        let (_, actions) = harness.next();
+        let (request_id, request) = heartbeat_request(&actions);
         if request.member_epoch < 0 {
             break request;
         }
-        bench.answer(ticket, fine(1, None));
+        harness.respond(request_id, ok_response(1, None));
     };
-    assert_eq!((bench.elapsed(), last.member_epoch), (ms(60_000), -1), "others wait for it");
-    assert_eq!(bench.lose().0, partitions(&["t-0", "t-1"]));
-    assert!(bench.member.is_idle());
+    assert_eq!((harness.elapsed(), last.member_epoch), (ms(60_000), -1), "others wait for it");
+    assert_eq!(harness.complete_loss().0, partitions(&["t-0", "t-1"]));
+    assert!(harness.member.is_idle());
 }

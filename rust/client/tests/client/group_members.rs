@@ -1,5 +1,5 @@
-//! Proves: members of both protocols find their coordinator, share a group's partitions, keep alive
-//! beside a slow application, and come back after coordinators that move and sessions that end.
+//! Proves: members of both protocols find their coordinator, share a group's partitions, stay alive while
+//! their application is slow, and return after coordinators move and sessions expire.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use ottla_client::consumer::assignor::{
     Assignor, GroupAssignment, LastAssignment, MemberAssignment, MemberSubscription, Topics,
 };
-use ottla_client::consumer::group::{Change, Group, GroupSettings, Subscription};
+use ottla_client::consumer::group::{Group, GroupSettings, RebalanceEvent, Subscription};
 use ottla_client::metadata::Pattern;
 use ottla_client::{Kind, Result};
 use ottla_mock::{ApiLimit, Fault, GroupConfig, Match, MockCluster, MockConfig, Reaction, TopicSpec, When};
@@ -19,26 +19,26 @@ use crate::support::application::*;
 use crate::support::*;
 
 #[tokio::test(start_paused = true)]
-async fn members_share_the_partitions_and_take_over_from_those_who_leave() {
+async fn members_share_the_partitions_and_take_over_from_leavers() {
     for protocol in [CLASSIC, COOPERATIVE, CONSUMER] {
-        let cluster = group_cluster(fast()).await;
-        let mut one = Member::join(&cluster, &[protocol]).await;
-        poll_until_assigned(&mut [&mut one], &[("t", 6)]).await;
-        let mut two = Member::join(&cluster, &[protocol]).await;
-        poll_until_assigned(&mut [&mut one, &mut two], &[("t", 6)]).await;
+        let cluster = group_cluster(fast_heartbeats()).await;
+        let mut one = TestMember::join(&cluster, &[protocol]).await;
+        await_assignment(&mut [&mut one], &[("t", 6)]).await;
+        let mut two = TestMember::join(&cluster, &[protocol]).await;
+        await_assignment(&mut [&mut one, &mut two], &[("t", 6)]).await;
         assert_eq!((one.owned.len(), two.owned.len(), one.lost), (3, 3, 0));
-        let me = one.group.member();
+        let me = one.group.group_metadata();
         assert!(cluster.members("g").iter().any(|member| *member.id == *me.member_id));
 
-        // One gives everything up and leaves; it may come back.
+        // One revokes everything and leaves; it may return.
         one.group.unsubscribe();
         one.poll();
-        assert!(one.owned.is_empty(), "at once: who closes does not wait for it");
-        within_deadline(one.group.leave(CALL_TIMEOUT)).await.expect("told");
+        assert!(one.owned.is_empty(), "at once: closing does not wait for the application");
+        within_deadline(one.group.leave(CALL_TIMEOUT)).await.expect("left");
         assert_eq!(cluster.members("g").len(), 1);
-        poll_until_assigned(&mut [&mut two], &[("t", 6)]).await;
+        await_assignment(&mut [&mut two], &[("t", 6)]).await;
         one.group.subscribe(subscription(&["t"])).expect("subscribed");
-        poll_until_assigned(&mut [&mut one, &mut two], &[("t", 6)]).await;
+        await_assignment(&mut [&mut one, &mut two], &[("t", 6)]).await;
         assert_eq!((one.lost, two.lost), (0, 0));
     }
 }
@@ -46,37 +46,37 @@ async fn members_share_the_partitions_and_take_over_from_those_who_leave() {
 #[tokio::test(start_paused = true)]
 async fn heartbeats_do_not_wait_for_the_application() {
     for protocol in [CLASSIC, CONSUMER] {
-        let groups = GroupConfig { consumer_session_timeout: ms(2_500), ..fast() };
+        let groups = GroupConfig { consumer_session_timeout: ms(2_500), ..fast_heartbeats() };
         let cluster = group_cluster(groups).await;
         let quick = [("session.timeout.ms", "2500"), ("heartbeat.interval.ms", "50")];
         let pairs: Vec<_> =
             if protocol == CLASSIC { [protocol].into_iter().chain(quick).collect() } else { vec![protocol] };
-        let mut one = Member::join(&cluster, &pairs).await;
-        poll_until_assigned(&mut [&mut one], &[("t", 6)]).await;
-        let before = one.group.member();
+        let mut one = TestMember::join(&cluster, &pairs).await;
+        await_assignment(&mut [&mut one], &[("t", 6)]).await;
+        let before = one.group.group_metadata();
         let started = Instant::now();
         let api = if protocol == CLASSIC { ApiKey::Heartbeat } else { ApiKey::ConsumerGroupHeartbeat };
         cluster.clear_requests();
         until(|| started.elapsed() > ms(5_500)).await;
         assert!(cluster.request_count(None, api) > 20, "{}", cluster.request_count(None, api));
-        assert_eq!(one.group.member(), before);
-        assert!(one.group.try_change().is_none(), "two sessions later it is still a member");
+        assert_eq!(one.group.group_metadata(), before);
+        assert!(one.group.try_next_event().is_none(), "two sessions later it is still a member");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_coordinator_that_moves_or_ends_its_connections_costs_nothing() {
+async fn a_moving_or_disconnecting_coordinator_revokes_nothing() {
     for protocol in [CLASSIC, CONSUMER] {
-        let cluster = group_cluster(fast()).await;
-        let mut one = Member::join(&cluster, &[protocol]).await;
-        let mut two = Member::join(&cluster, &[protocol]).await;
-        poll_until_assigned(&mut [&mut one, &mut two], &[("t", 6)]).await;
+        let cluster = group_cluster(fast_heartbeats()).await;
+        let mut one = TestMember::join(&cluster, &[protocol]).await;
+        let mut two = TestMember::join(&cluster, &[protocol]).await;
+        await_assignment(&mut [&mut one, &mut two], &[("t", 6)]).await;
         let at = cluster.coordinator("g");
         let to = (1..=3).find(|broker| Some(*broker) != at).expect("another broker");
         let looks = cluster.request_count(None, ApiKey::FindCoordinator);
         cluster.move_coordinator("g", to).expect("moved");
         until(|| cluster.request_count(None, ApiKey::FindCoordinator) > looks).await;
-        poll_until_assigned(&mut [&mut one, &mut two], &[("t", 6)]).await;
+        await_assignment(&mut [&mut one, &mut two], &[("t", 6)]).await;
         let api = if protocol == CLASSIC { ApiKey::Heartbeat } else { ApiKey::ConsumerGroupHeartbeat };
         let lost = Fault {
             times: Some(4),
@@ -84,103 +84,103 @@ async fn a_coordinator_that_moves_or_ends_its_connections_costs_nothing() {
         };
         let lost = cluster.inject(lost);
         until(|| cluster.fault_hits(lost) == 4).await;
-        let beats = cluster.request_count(Some(to), api);
-        until(|| cluster.request_count(Some(to), api) > beats + 4).await;
-        poll_until_assigned(&mut [&mut one, &mut two], &[("t", 6)]).await;
+        let heartbeats = cluster.request_count(Some(to), api);
+        until(|| cluster.request_count(Some(to), api) > heartbeats + 4).await;
+        await_assignment(&mut [&mut one, &mut two], &[("t", 6)]).await;
         assert_eq!((one.lost, two.lost), (0, 0));
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_coordinator_that_is_loading_is_waited_for() {
+async fn a_loading_coordinator_is_awaited() {
     for protocol in [CLASSIC, CONSUMER] {
-        let cluster = group_cluster(fast()).await;
+        let cluster = group_cluster(fast_heartbeats()).await;
         let api = if protocol == CLASSIC { ApiKey::JoinGroup } else { ApiKey::ConsumerGroupHeartbeat };
         let loading = Reaction::Error(ErrorCode::CoordinatorLoadInProgress);
         let loading = cluster.inject(Fault { times: Some(5), ..Fault::new(Match::api(api), loading) });
-        let mut one = Member::join(&cluster, &[protocol]).await;
-        poll_until_assigned(&mut [&mut one], &[("t", 6)]).await;
+        let mut one = TestMember::join(&cluster, &[protocol]).await;
+        await_assignment(&mut [&mut one], &[("t", 6)]).await;
         assert_eq!(cluster.fault_hits(loading), 5);
-        assert_eq!(cluster.request_count(None, ApiKey::FindCoordinator), 1, "it looks for nobody else");
+        assert_eq!(cluster.request_count(None, ApiKey::FindCoordinator), 1, "the coordinator is known");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_is_thrown_out_has_lost_its_partitions_and_joins_again() {
+async fn a_removed_member_loses_its_partitions_and_rejoins() {
     for protocol in [CLASSIC, CONSUMER] {
-        let cluster = group_cluster(fast()).await;
-        let mut one = Member::join(&cluster, &[protocol]).await;
-        poll_until_assigned(&mut [&mut one], &[("t", 6)]).await;
-        cluster.expire_member("g", &one.group.member().member_id).expect("expired");
+        let cluster = group_cluster(fast_heartbeats()).await;
+        let mut one = TestMember::join(&cluster, &[protocol]).await;
+        await_assignment(&mut [&mut one], &[("t", 6)]).await;
+        cluster.expire_member("g", &one.group.group_metadata().member_id).expect("expired");
         until(|| {
             one.poll();
             one.lost == 1
         })
         .await;
-        poll_until_assigned(&mut [&mut one], &[("t", 6)]).await;
+        await_assignment(&mut [&mut one], &[("t", 6)]).await;
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_does_not_poll_leaves_and_comes_back() {
+async fn a_member_leaves_after_the_poll_timeout_and_rejoins() {
     for protocol in [CLASSIC, CONSUMER] {
-        let cluster = group_cluster(fast()).await;
-        let mut one = Member::join(&cluster, &[protocol, ("max.poll.interval.ms", "2500")]).await;
-        poll_until_assigned(&mut [&mut one], &[("t", 6)]).await;
+        let cluster = group_cluster(fast_heartbeats()).await;
+        let mut one = TestMember::join(&cluster, &[protocol, ("max.poll.interval.ms", "2500")]).await;
+        await_assignment(&mut [&mut one], &[("t", 6)]).await;
         {
-            let _polling = one.group.polling();
+            let _polling = one.group.enter_poll();
             let started = Instant::now();
             until(|| started.elapsed() > ms(4_000)).await;
-            assert_eq!(cluster.members("g").len(), 1, "who waits in a poll does poll");
+            assert_eq!(cluster.members("g").len(), 1, "waiting in a poll counts as polling");
         }
         until(|| cluster.members("g").is_empty()).await;
-        let why = one.group.why_left().expect("a reason");
-        assert!(why.contains("max.poll.interval.ms (2500 ms)"), "{why}");
+        let reason = one.group.leave_reason().expect("a reason");
+        assert!(reason.contains("max.poll.interval.ms (2500 ms)"), "{reason}");
         one.poll();
         assert_eq!((one.lost, one.owned.len()), (1, 0));
-        poll_until_assigned(&mut [&mut one], &[("t", 6)]).await;
-        assert!(one.group.why_left().is_none());
+        await_assignment(&mut [&mut one], &[("t", 6)]).await;
+        assert!(one.group.leave_reason().is_none());
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn topics_and_partitions_that_come_later_are_taken_up() {
+async fn topics_and_partitions_created_later_are_assigned() {
     for protocol in [CLASSIC, CONSUMER] {
-        let config = MockConfig { groups: fast(), auto_create_topics: false, ..in_memory() };
+        let config = MockConfig { groups: fast_heartbeats(), auto_create_topics: false, ..in_memory() };
         let cluster = MockCluster::start(config).await.expect("a cluster");
-        let mut one = Member::join(&cluster, &[protocol]).await;
+        let mut one = TestMember::join(&cluster, &[protocol]).await;
         until(|| !cluster.members("g").is_empty()).await;
         one.poll();
         assert!(one.owned.is_empty());
         cluster.create_topic(TopicSpec::new("t").partitions(2)).expect("a topic");
-        poll_until_assigned(&mut [&mut one], &[("t", 2)]).await;
+        await_assignment(&mut [&mut one], &[("t", 2)]).await;
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_pattern_stands_for_topics_to_come() {
+async fn a_pattern_matches_topics_created_later() {
     for protocol in [CLASSIC, CONSUMER] {
-        let cluster = group_cluster(fast()).await;
+        let cluster = group_cluster(fast_heartbeats()).await;
         cluster.create_topic(TopicSpec::new("t2").partitions(1)).expect("a topic");
         let pattern = Pattern::java("(?!t2)t.*").expect("an expression");
         let pairs = [protocol, ("metadata.max.age.ms", "100")];
-        let mut one = Member::subscribe(&cluster, &pairs, Subscription::Matching(pattern)).await;
-        poll_until_assigned(&mut [&mut one], &[("t", 6)]).await;
+        let mut one = TestMember::subscribe(&cluster, &pairs, Subscription::Matching(pattern)).await;
+        await_assignment(&mut [&mut one], &[("t", 6)]).await;
         cluster.create_topic(TopicSpec::new("t3").partitions(1)).expect("a topic");
-        poll_until_assigned(&mut [&mut one], &[("t", 6), ("t3", 1)]).await;
+        await_assignment(&mut [&mut one], &[("t", 6), ("t3", 1)]).await;
         cluster.delete_topic("t").expect("deleted");
-        poll_until_assigned(&mut [&mut one], &[("t3", 1)]).await;
+        await_assignment(&mut [&mut one], &[("t3", 1)]).await;
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_pattern_that_brokers_match_names_topics_by_id() {
-    let cluster = group_cluster(fast()).await;
+async fn a_pattern_matched_by_brokers_names_topics_by_id() {
+    let cluster = group_cluster(fast_heartbeats()).await;
     let wanted = Subscription::Regex("t.*".to_owned());
-    let mut one = Member::subscribe(&cluster, &[CONSUMER], wanted.clone()).await;
-    poll_until_assigned(&mut [&mut one], &[("t", 6)]).await;
+    let mut one = TestMember::subscribe(&cluster, &[CONSUMER], wanted.clone()).await;
+    await_assignment(&mut [&mut one], &[("t", 6)]).await;
     cluster.create_topic(TopicSpec::new("t3").partitions(1)).expect("a topic");
-    poll_until_assigned(&mut [&mut one], &[("t", 6), ("t3", 1)]).await;
+    await_assignment(&mut [&mut one], &[("t", 6), ("t3", 1)]).await;
 
     let classic = group(&cluster, &[CLASSIC]).await;
     let error = classic.subscribe(wanted).expect_err("not with classic");
@@ -188,83 +188,84 @@ async fn a_pattern_that_brokers_match_names_topics_by_id() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn brokers_without_the_protocol_are_told_apart_from_a_bad_network() {
+async fn brokers_without_the_protocol_are_distinguished_from_network_errors() {
     let config =
         MockConfig { api_limits: [(ApiKey::ConsumerGroupHeartbeat, ApiLimit::Absent)].into(), ..in_memory() };
     let cluster = MockCluster::start(config).await.expect("a cluster");
-    let one = Member::join(&cluster, &[CONSUMER]).await;
+    let one = TestMember::join(&cluster, &[CONSUMER]).await;
     let error = one.failure().await;
     assert_eq!(error.code(), Some(ErrorCode::UnsupportedVersion));
     assert!(error.message().contains("set group.protocol=classic"), "{error}");
-    one.group.polled();
-    assert!(one.failure().await.message().contains("set group.protocol=classic"), "each poll says so");
+    one.group.record_poll();
+    assert!(one.failure().await.message().contains("set group.protocol=classic"), "each poll reports it");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_static_member_comes_back_to_its_partitions_without_a_rebalance() {
+async fn a_static_member_returns_to_its_partitions_without_a_rebalance() {
     for protocol in [CLASSIC, CONSUMER] {
-        let cluster = group_cluster(fast()).await;
-        let mut one = Member::join(&cluster, &[protocol, ("group.instance.id", "one")]).await;
-        let mut two = Member::join(&cluster, &[protocol, ("group.instance.id", "two")]).await;
-        poll_until_assigned(&mut [&mut one, &mut two], &[("t", 6)]).await;
-        let (had, keeps) = (one.owned.clone(), two.group.member());
+        let cluster = group_cluster(fast_heartbeats()).await;
+        let mut one = TestMember::join(&cluster, &[protocol, ("group.instance.id", "one")]).await;
+        let mut two = TestMember::join(&cluster, &[protocol, ("group.instance.id", "two")]).await;
+        await_assignment(&mut [&mut one, &mut two], &[("t", 6)]).await;
+        let (had, keeps) = (one.owned.clone(), two.group.group_metadata());
         within_deadline(one.group.leave(CALL_TIMEOUT)).await.expect("left");
         drop(one);
-        let mut one = Member::join(&cluster, &[protocol, ("group.instance.id", "one")]).await;
+        let mut one = TestMember::join(&cluster, &[protocol, ("group.instance.id", "one")]).await;
         until(|| {
             one.poll();
             two.poll();
             one.owned == had
         })
         .await;
-        assert_eq!((two.group.member(), two.lost), (keeps, 0), "nobody else has noticed");
+        assert_eq!((two.group.group_metadata(), two.lost), (keeps, 0), "no other member is affected");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_second_member_of_the_same_instance_id_is_told() {
-    let cluster = group_cluster(fast()).await;
-    let mut one = Member::join(&cluster, &[CLASSIC, ("group.instance.id", "i")]).await;
-    poll_until_assigned(&mut [&mut one], &[("t", 6)]).await;
-    let mut two = Member::join(&cluster, &[CLASSIC, ("group.instance.id", "i")]).await;
-    poll_until_assigned(&mut [&mut two], &[("t", 6)]).await;
-    assert!(matches!(within_deadline(one.group.change()).await, Change::Lost(_)));
-    one.group.acknowledge();
+async fn a_second_member_with_the_same_instance_id_is_fenced() {
+    let cluster = group_cluster(fast_heartbeats()).await;
+    let mut one = TestMember::join(&cluster, &[CLASSIC, ("group.instance.id", "i")]).await;
+    await_assignment(&mut [&mut one], &[("t", 6)]).await;
+    let mut two = TestMember::join(&cluster, &[CLASSIC, ("group.instance.id", "i")]).await;
+    await_assignment(&mut [&mut two], &[("t", 6)]).await;
+    assert!(matches!(within_deadline(one.group.next_event()).await, RebalanceEvent::Lost(_)));
+    one.group.complete_event();
     let error = one.failure().await;
     assert_eq!((error.kind(), error.code()), (Kind::Fenced, Some(ErrorCode::FencedInstanceId)));
 
-    let mut one = Member::join(&cluster, &[CONSUMER, ("group.id", "h"), ("group.instance.id", "i")]).await;
-    poll_until_assigned(&mut [&mut one], &[("t", 6)]).await;
-    let two = Member::join(&cluster, &[CONSUMER, ("group.id", "h"), ("group.instance.id", "i")]).await;
+    let mut one =
+        TestMember::join(&cluster, &[CONSUMER, ("group.id", "h"), ("group.instance.id", "i")]).await;
+    await_assignment(&mut [&mut one], &[("t", 6)]).await;
+    let two = TestMember::join(&cluster, &[CONSUMER, ("group.id", "h"), ("group.instance.id", "i")]).await;
     assert_eq!(two.failure().await.code(), Some(ErrorCode::UnreleasedInstanceId));
-    assert!(one.group.try_change().is_none(), "the first one stays");
+    assert!(one.group.try_next_event().is_none(), "the first one stays");
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_may_not_use_the_group_is_told_and_may_try_again() {
+async fn an_unauthorized_member_gets_an_error_and_may_retry() {
     for (protocol, api) in [
         (CLASSIC, ApiKey::JoinGroup),
         (CLASSIC, ApiKey::FindCoordinator),
         (CONSUMER, ApiKey::ConsumerGroupHeartbeat),
         (CONSUMER, ApiKey::FindCoordinator),
     ] {
-        let cluster = group_cluster(fast()).await;
-        let refused = Reaction::Error(ErrorCode::GroupAuthorizationFailed);
-        let refused = cluster.inject(Fault::new(Match::api(api), refused));
-        let mut one = Member::join(&cluster, &[protocol]).await;
+        let cluster = group_cluster(fast_heartbeats()).await;
+        let error = Reaction::Error(ErrorCode::GroupAuthorizationFailed);
+        let fault = cluster.inject(Fault::new(Match::api(api), error));
+        let mut one = TestMember::join(&cluster, &[protocol]).await;
         assert_eq!(one.failure().await.kind(), Kind::Authorization, "{api:?}");
-        one.group.polled();
+        one.group.record_poll();
         assert_eq!(one.failure().await.kind(), Kind::Authorization, "{api:?}");
-        cluster.remove_fault(refused);
-        poll_until_assigned(&mut [&mut one], &[("t", 6)]).await;
+        cluster.remove_fault(fault);
+        await_assignment(&mut [&mut one], &[("t", 6)]).await;
     }
 }
 
-/// Gives everything to the member of the greatest id, and remembers what it was asked and told.
+/// Assigns everything to the member with the greatest id, and records its calls.
 #[derive(Debug, Default)]
 struct Winner {
-    told: Mutex<Vec<(usize, i32)>>,
-    asked: AtomicUsize,
+    assignments: Mutex<Vec<(usize, i32)>>,
+    calls: AtomicUsize,
 }
 
 impl Assignor for Winner {
@@ -277,113 +278,113 @@ impl Assignor for Winner {
     }
 
     fn on_assignment(&self, assignment: &MemberAssignment, generation: i32) {
-        self.told.lock().push((assignment.partitions.len(), generation));
+        self.assignments.lock().push((assignment.partitions.len(), generation));
     }
 
     fn assign(&self, topics: &Topics, members: &[MemberSubscription]) -> Result<GroupAssignment> {
         assert!(members.iter().all(|member| member.user_data.is_some()));
-        self.asked.fetch_add(1, Ordering::Relaxed);
+        self.calls.fetch_add(1, Ordering::Relaxed);
         let winner = members.iter().max_by_key(|member| &member.member_id).expect("a member");
         let all = topics.iter().flat_map(|(topic, partitions)| {
             partitions.iter().map(|info| (Arc::clone(topic), info.partition))
         });
-        let given = MemberAssignment { partitions: all.collect(), user_data: None };
-        Ok([(Arc::clone(&winner.member_id), given)].into())
+        let assignment = MemberAssignment { partitions: all.collect(), user_data: None };
+        Ok([(Arc::clone(&winner.member_id), assignment)].into())
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_assignor_of_the_applications_own_is_asked_and_told() {
-    let cluster = group_cluster(fast()).await;
+async fn a_custom_assignor_assigns_and_is_notified() {
+    let cluster = group_cluster(fast_heartbeats()).await;
     let winner = Arc::new(Winner::default());
     let mut one = with_winner(&cluster, &winner, &[("group.id", "g")]).await;
-    poll_until_assigned(&mut [&mut one], &[("t", 6)]).await;
-    until(|| winner.told.lock().last() == Some(&(6, one.group.member().generation))).await;
+    await_assignment(&mut [&mut one], &[("t", 6)]).await;
+    until(|| winner.assignments.lock().last() == Some(&(6, one.group.group_metadata().generation))).await;
 }
 
-async fn with_winner(cluster: &MockCluster, winner: &Arc<Winner>, pairs: &[(&str, &str)]) -> Member {
+async fn with_winner(cluster: &MockCluster, winner: &Arc<Winner>, pairs: &[(&str, &str)]) -> TestMember {
     let client = client(cluster, pairs).await;
     let mut settings = GroupSettings::try_from(client.config()).expect("settings");
     settings.assignors = vec![Arc::clone(winner) as Arc<dyn Assignor>];
     let group = Group::start(client, settings);
     group.subscribe(subscription(&["t"])).expect("subscribed");
-    Member { group, owned: BTreeSet::new(), lost: 0 }
+    TestMember { group, owned: BTreeSet::new(), lost: 0 }
 }
 
-/// KIP-814; brokers that do not know it tell the leader that another one leads.
+/// KIP-814; brokers without it name another leader in the response to the leader.
 #[tokio::test(start_paused = true)]
-async fn a_static_leader_that_comes_back_assigns_nothing() {
+async fn a_returning_static_leader_assigns_nothing() {
     for version in [9, 8] {
         let api_limits = [(ApiKey::JoinGroup, ApiLimit::Max(version))].into();
-        let config = MockConfig { api_limits, groups: fast(), ..in_memory() };
+        let config = MockConfig { api_limits, groups: fast_heartbeats(), ..in_memory() };
         let cluster = MockCluster::start(config).await.unwrap();
         cluster.create_topic(TopicSpec::new("t").partitions(6)).unwrap();
         let pairs = [("group.id", "g"), ("group.instance.id", "i")];
         let winner = Arc::new(Winner::default());
         let mut one = with_winner(&cluster, &winner, &pairs).await;
-        poll_until_assigned(&mut [&mut one], &[("t", 6)]).await;
-        let (generation, asked) = (one.group.member().generation, winner.asked.load(Ordering::Relaxed));
+        await_assignment(&mut [&mut one], &[("t", 6)]).await;
+        let (generation, calls) =
+            (one.group.group_metadata().generation, winner.calls.load(Ordering::Relaxed));
         within_deadline(one.group.leave(CALL_TIMEOUT)).await.expect("silent");
         drop(one);
         let mut one = with_winner(&cluster, &winner, &pairs).await;
-        poll_until_assigned(&mut [&mut one], &[("t", 6)]).await;
-        assert_eq!(one.group.member().generation, generation, "version {version}");
-        assert_eq!(winner.asked.load(Ordering::Relaxed), asked, "version {version}");
+        await_assignment(&mut [&mut one], &[("t", 6)]).await;
+        assert_eq!(one.group.group_metadata().generation, generation, "version {version}");
+        assert_eq!(winner.calls.load(Ordering::Relaxed), calls, "version {version}");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_change_is_not_lost_with_the_future_that_waited_for_it() {
-    let cluster = group_cluster(fast()).await;
-    let one = Member::join(&cluster, &[CLASSIC]).await;
+async fn an_event_survives_a_dropped_future() {
+    let cluster = group_cluster(fast_heartbeats()).await;
+    let one = TestMember::join(&cluster, &[CLASSIC]).await;
     for _ in 0..3 {
-        let waited = tokio::time::timeout(ms(1), one.group.change()).await;
+        let waited = tokio::time::timeout(ms(1), one.group.next_event()).await;
         drop(waited);
     }
-    assert!(matches!(within_deadline(one.group.change()).await, Change::Assign { .. }));
+    assert!(matches!(within_deadline(one.group.next_event()).await, RebalanceEvent::Assign { .. }));
     assert!(
-        matches!(within_deadline(one.group.change()).await, Change::Assign { .. }),
+        matches!(within_deadline(one.group.next_event()).await, RebalanceEvent::Assign { .. }),
         "until it is acknowledged"
     );
-    one.group.acknowledge();
-    assert!(one.group.try_change().is_none());
+    one.group.complete_event();
+    assert!(one.group.try_next_event().is_none());
 }
 
-/// A broker works off one request of a connection at a time.
+/// A broker processes the requests of a connection one at a time.
 #[tokio::test(start_paused = true)]
-async fn leaving_does_not_wait_behind_a_join_that_waits_for_others() {
-    let cluster = group_cluster(fast()).await;
-    let mut one = Member::join(&cluster, &[CLASSIC]).await;
-    poll_until_assigned(&mut [&mut one], &[("t", 6)]).await;
-    // The second one's JoinGroup waits for the first one, whose application does not poll.
-    let two = Member::join(&cluster, &[CLASSIC, ("client.id", "two")]).await;
+async fn leaving_does_not_queue_behind_a_pending_join() {
+    let cluster = group_cluster(fast_heartbeats()).await;
+    let mut one = TestMember::join(&cluster, &[CLASSIC]).await;
+    await_assignment(&mut [&mut one], &[("t", 6)]).await;
+    // The second member's JoinGroup waits for the first one, whose application does not poll.
+    let two = TestMember::join(&cluster, &[CLASSIC, ("client.id", "two")]).await;
     until(|| cluster.members("g").len() == 2).await;
     until(|| cluster.group("g").expect("a group").state == "PreparingRebalance").await;
     let started = Instant::now();
-    within_deadline(two.group.leave(CALL_TIMEOUT)).await.expect("told");
+    within_deadline(two.group.leave(CALL_TIMEOUT)).await.expect("left");
     assert!(started.elapsed() < ms(2_000), "{:?}", started.elapsed());
     until(|| cluster.members("g").len() == 1).await;
-    poll_until_assigned(&mut [&mut one], &[("t", 6)]).await;
+    await_assignment(&mut [&mut one], &[("t", 6)]).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_topic_that_may_not_be_read_is_told_to_who_has_named_it() {
+async fn an_unauthorized_topic_is_reported_to_its_subscriber() {
     for protocol in [CLASSIC, CONSUMER] {
-        let cluster = group_cluster(fast()).await;
-        let refused = Match::api(ApiKey::Metadata).topic("t");
-        let refused =
-            cluster.inject(Fault::new(refused, Reaction::Error(ErrorCode::TopicAuthorizationFailed)));
-        let mut one = Member::join(&cluster, &[protocol]).await;
+        let cluster = group_cluster(fast_heartbeats()).await;
+        let request = Match::api(ApiKey::Metadata).topic("t");
+        let fault = cluster.inject(Fault::new(request, Reaction::Error(ErrorCode::TopicAuthorizationFailed)));
+        let mut one = TestMember::join(&cluster, &[protocol]).await;
         let error = loop {
-            match within_deadline(one.group.change()).await {
-                Change::Failed(error) => break error,
+            match within_deadline(one.group.next_event()).await {
+                RebalanceEvent::Failed(error) => break error,
                 other => one.apply(other),
             }
         };
-        one.group.acknowledge();
+        one.group.complete_event();
         assert_eq!(error.kind(), Kind::Authorization);
         assert_eq!(error.context().topic.as_deref(), Some("t"));
-        cluster.remove_fault(refused);
-        poll_until_assigned(&mut [&mut one], &[("t", 6)]).await;
+        cluster.remove_fault(fault);
+        await_assignment(&mut [&mut one], &[("t", 6)]).await;
     }
 }

@@ -1,7 +1,7 @@
-//! Proves, for random schedules of members that come, go and die, coordinators that move, and
-//! requests that fail or whose answers are lost: no partition ever has two readers, nobody is thrown
-//! out who is alive, and in the end all partitions are read, evenly. A failure prints its seed:
-//! `OTTLA_SEED=n cargo test -p ottla-client --test client group_schedules::`.
+//! Proves, for random schedules of members that join, leave and die, coordinators that move, and requests
+//! that fail or lose their responses: no partition ever has two readers, no live member is removed, and in
+//! the end all partitions are read, evenly. A failure prints its seed: `OTTLA_SEED=n cargo test -p
+//! ottla-client --test client group_schedules::`.
 
 use std::collections::BTreeSet;
 
@@ -40,22 +40,22 @@ fn fault(random: &mut fastrand::Rng) -> Fault {
     Fault::once(on, then)
 }
 
-/// One member comes, goes or dies, or something goes wrong.
-async fn disturb(
+/// Adds, removes or kills a member, or injects a fault.
+async fn disrupt(
     cluster: &MockCluster,
     random: &mut fastrand::Rng,
-    members: &mut Vec<Member>,
+    members: &mut Vec<TestMember>,
     pairs: &[(&str, &str)],
 ) {
     match random.u8(..10) {
-        0 | 1 if members.len() < MEMBERS => members.push(Member::join(cluster, pairs).await),
+        0 | 1 if members.len() < MEMBERS => members.push(TestMember::join(cluster, pairs).await),
         2 if members.len() > 1 => {
             let mut leaver = members.swap_remove(random.usize(..members.len()));
             leaver.group.unsubscribe();
             leaver.poll();
-            within_deadline(leaver.group.leave(CALL_TIMEOUT)).await.expect("told");
+            within_deadline(leaver.group.leave(CALL_TIMEOUT)).await.expect("left");
         }
-        // It dies without a word, and its session ends some time.
+        // It dies without leaving, and its session expires later.
         3 if members.len() > 1 => drop(members.swap_remove(random.usize(..members.len()))),
         4 => cluster.move_coordinator("g", random.i32(1..=3)).expect("moved"),
         5..8 => drop(cluster.inject(fault(random))),
@@ -63,7 +63,7 @@ async fn disturb(
     }
 }
 
-fn no_partition_twice(members: &[Member]) {
+fn no_partition_twice(members: &[TestMember]) {
     let mut seen = BTreeSet::new();
     for partition in members.iter().flat_map(|member| &member.owned) {
         assert!(seen.insert(partition), "{partition:?} has two readers");
@@ -72,12 +72,12 @@ fn no_partition_twice(members: &[Member]) {
 
 async fn run(seed: u64, pairs: &[(&str, &str)]) {
     let mut random = fastrand::Rng::with_seed(seed);
-    let groups = ottla_mock::GroupConfig { consumer_session_timeout: ms(2_000), ..fast() };
+    let groups = ottla_mock::GroupConfig { consumer_session_timeout: ms(2_000), ..fast_heartbeats() };
     let cluster = group_cluster(groups).await;
-    let mut members = vec![Member::join(&cluster, pairs).await];
+    let mut members = vec![TestMember::join(&cluster, pairs).await];
     for _ in 0..STEPS {
         if random.u8(..4) == 0 {
-            disturb(&cluster, &mut random, &mut members, pairs).await;
+            disrupt(&cluster, &mut random, &mut members, pairs).await;
         }
         for member in &mut members {
             // Some applications are slow.
@@ -89,10 +89,10 @@ async fn run(seed: u64, pairs: &[(&str, &str)]) {
         tokio::time::sleep(ms(random.u64(..15))).await;
     }
     cluster.clear_faults();
-    let mut all: Vec<&mut Member> = members.iter_mut().collect();
-    poll_until_assigned(&mut all, &[("t", 6)]).await;
+    let mut all: Vec<&mut TestMember> = members.iter_mut().collect();
+    await_assignment(&mut all, &[("t", 6)]).await;
     for member in &members {
-        assert_eq!(member.lost, 0, "it was alive all the time");
+        assert_eq!(member.lost, 0, "it was alive throughout");
     }
 }
 
@@ -111,6 +111,6 @@ async fn cooperative() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn by_heartbeats_alone() {
+async fn consumer_protocol() {
     with_every_seed(&[CONSUMER]).await;
 }

@@ -3,7 +3,7 @@
 
 use bytes::Bytes;
 use ottla_client::Kind;
-use ottla_client::consumer::{Consumer, Polled, Range, Scan, ScanOptions};
+use ottla_client::consumer::{Consumer, PollOutcome, Range, Scan, ScanOptions};
 use ottla_mock::MockCluster;
 use ottla_protocol::records::{BatchBuilder, Compression, Compressor, Stamp};
 use tokio::time::Instant;
@@ -27,7 +27,7 @@ fn append(cluster: &MockCluster, codec: Compression, size: usize) {
 /// Reads the huge record. Returns the peak memory of that, and the memory still in use afterwards.
 async fn read_huge(consumer: &Consumer) -> (u64, i64) {
     let ready = within_deadline(consumer.poll(Instant::now() + CALL_TIMEOUT)).await.expect("records");
-    assert!(matches!(ready, Polled::Ready));
+    assert!(matches!(ready, PollOutcome::Ready));
     let mut sets = Vec::new();
     let took = allocation_counter::measure(|| sets = consumer.take_records(500));
     let [set] = sets.as_slice() else { panic!("{} sets", sets.len()) };

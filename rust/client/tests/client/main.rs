@@ -41,6 +41,7 @@ mod malformed_records;
 mod metadata;
 mod metadata_scale;
 mod offsets;
+mod offsets_incomplete;
 mod partitioner;
 mod partitioner_spread;
 mod pattern;

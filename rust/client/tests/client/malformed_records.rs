@@ -1,4 +1,5 @@
-//! Proves: the records before a malformed one are handed out, and then the error, whatever a poll's limit is.
+//! Proves: the records before a malformed one are delivered, and then its error, whatever the limit of a
+//! poll.
 
 use bytes::Bytes;
 use ottla_client::consumer::Consumer;
@@ -8,7 +9,7 @@ use ottla_protocol::records::{BatchBuilder, Compression, Compressor, Stamp};
 use crate::support::reader::{consumer, poll};
 use crate::support::*;
 
-/// A batch of three records, of which the last announces a value that is longer than the batch.
+/// A batch of three records, the last of which announces a value longer than the batch.
 fn malformed() -> Bytes {
     let mut builder = BatchBuilder::new(0);
     for value in [&b"first"[..], b"second", b"third"] {
@@ -21,11 +22,11 @@ fn malformed() -> Bytes {
     bytes.into()
 }
 
-async fn poll_until_error(consumer: &Consumer, most: usize) -> (Vec<(i32, i64)>, Error) {
+async fn poll_until_error(consumer: &Consumer, max_records: usize) -> (Vec<(i32, i64)>, Error) {
     let mut rows = Vec::new();
     within_deadline(async {
         loop {
-            match poll(consumer, most, CALL_TIMEOUT).await {
+            match poll(consumer, max_records, CALL_TIMEOUT).await {
                 Ok(more) => rows.extend(more),
                 Err(error) => return (rows, error),
             }
@@ -35,21 +36,21 @@ async fn poll_until_error(consumer: &Consumer, most: usize) -> (Vec<(i32, i64)>,
 }
 
 #[tokio::test(start_paused = true)]
-async fn records_before_a_malformed_one_are_handed_out() {
-    for most in [1, 2, 3] {
+async fn records_before_a_malformed_one_are_delivered() {
+    for max_records in [1, 2, 3] {
         let cluster = cluster(1).await;
         cluster.append("t", 0, &[b"before"]).expect("appended");
         cluster.append_raw("t", 0, malformed()).expect("appended");
-        // The checksum of what was changed above is wrong, too.
+        // The change above makes the checksum wrong, too.
         let consumer = consumer(&cluster, &[0], &[("check.crcs", "false")]).await;
-        let (rows, error) = poll_until_error(&consumer, most).await;
-        assert_eq!(rows, [(0, 0), (0, 1), (0, 2)], "{most} a poll");
+        let (rows, error) = poll_until_error(&consumer, max_records).await;
+        assert_eq!(rows, [(0, 0), (0, 1), (0, 2)], "{max_records} per poll");
         assert_eq!((error.kind(), error.context().partition), (Kind::Protocol, Some(0)), "{error}");
         assert_eq!(
             within_deadline(consumer.position(&("t".into(), 0), CALL_TIMEOUT)).await.expect("a position"),
             3
         );
         // Nothing is skipped: the error stays until the application seeks.
-        assert!(poll_until_error(&consumer, most).await.0.is_empty());
+        assert!(poll_until_error(&consumer, max_records).await.0.is_empty());
     }
 }

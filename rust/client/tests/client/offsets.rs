@@ -1,40 +1,44 @@
-//! Proves: offsets that were committed in any version are read back in any; what passes is tried
-//! again where the group's coordinator then is; what is about the member comes at once under its
-//! code; and nothing but the coordinator's word counts as "nothing committed".
+//! Proves: offsets committed in any version can be fetched in any. Transient errors are retried at the
+//! current coordinator, errors about the member are returned at once.
 
 use std::collections::HashMap;
 use std::time::Duration;
 
 use crate::support::*;
-use ottla_client::consumer::Member;
-use ottla_client::consumer::offsets::{self, Committed};
+use ottla_client::consumer::ConsumerGroupMetadata;
+use ottla_client::consumer::offsets::{self, CommittedOffset};
 use ottla_client::metadata::TopicSelector;
-use ottla_client::{Client, CoordinatorKind, Error, IfMissing, Kind, TopicPartition};
+use ottla_client::{Client, Error, IfMissing, Kind, TopicPartition};
 use ottla_mock::{ApiLimit, Fault, Match, MockCluster, MockConfig, Reaction, TopicSpec, When};
-use ottla_protocol::messages::find_coordinator::{Coordinator, FindCoordinatorResponse};
-use ottla_protocol::messages::metadata::{MetadataResponse, MetadataResponseBroker};
-use ottla_protocol::messages::offset_fetch::{
-    OffsetFetchResponse, OffsetFetchResponseGroup, OffsetFetchResponsePartitions, OffsetFetchResponseTopics,
-};
 use ottla_protocol::{ApiKey, ErrorCode};
 
 const COMMIT: ApiKey = ApiKey::OffsetCommit;
 const FETCH: ApiKey = ApiKey::OffsetFetch;
 
-type Outcomes = HashMap<TopicPartition, Result<(), Error>>;
-type Found = HashMap<TopicPartition, Option<Committed>>;
+type CommitResults = HashMap<TopicPartition, Result<(), Error>>;
+type Found = HashMap<TopicPartition, Option<CommittedOffset>>;
 
 fn tp(partition: i32) -> TopicPartition {
     ("t".into(), partition)
 }
 
-fn at(offset: i64) -> Committed {
-    Committed { offset, leader_epoch: Some(3), metadata: "here".to_owned(), ..Committed::default() }
+fn at(offset: i64) -> CommittedOffset {
+    CommittedOffset {
+        offset,
+        leader_epoch: Some(3),
+        metadata: "here".to_owned(),
+        ..CommittedOffset::default()
+    }
 }
 
-async fn commit_of(client: &Client, offsets: &[(i32, i64)], timeout: Duration) -> Result<Outcomes, Error> {
+async fn commit_of(
+    client: &Client,
+    offsets: &[(i32, i64)],
+    timeout: Duration,
+) -> Result<CommitResults, Error> {
     let offsets = offsets.iter().map(|(partition, offset)| (tp(*partition), at(*offset))).collect();
-    within_deadline(offsets::commit(client, &Member::none("g"), offsets, timeout)).await
+    within_deadline(offsets::commit(client, &ConsumerGroupMetadata::without_member("g"), offsets, timeout))
+        .await
 }
 
 async fn commit(client: &Client, offset: i64) -> Result<(), Error> {
@@ -43,18 +47,25 @@ async fn commit(client: &Client, offset: i64) -> Result<(), Error> {
 
 async fn fetch_of(client: &Client, partitions: &[i32], timeout: Duration) -> Result<Found, Error> {
     let partitions = partitions.iter().map(|partition| tp(*partition)).collect();
-    within_deadline(offsets::committed(client, &Member::none("g"), Some(partitions), true, timeout)).await
+    within_deadline(offsets::committed(
+        client,
+        &ConsumerGroupMetadata::without_member("g"),
+        Some(partitions),
+        true,
+        timeout,
+    ))
+    .await
 }
 
-async fn fetch(client: &Client) -> Result<Option<Committed>, Error> {
-    Ok(fetch_of(client, &[0], CALL_TIMEOUT).await?.remove(&tp(0)).expect("an answer"))
+async fn fetch(client: &Client) -> Result<Option<CommittedOffset>, Error> {
+    Ok(fetch_of(client, &[0], CALL_TIMEOUT).await?.remove(&tp(0)).expect("a result"))
 }
 
 fn stored(cluster: &MockCluster) -> Option<i64> {
     cluster.committed("g", "t", 0).map(|committed| committed.offset)
 }
 
-async fn knowing(cluster: &MockCluster) -> Client {
+async fn client_with_metadata(cluster: &MockCluster) -> Client {
     let client = client(cluster, &[]).await;
     within_deadline(client.topics(&["t".into()], IfMissing::Wait, CALL_TIMEOUT)).await.expect("a topic");
     client
@@ -70,27 +81,33 @@ async fn every_version_commits_and_fetches() {
         let api_limits = [(COMMIT, ApiLimit::Max(version)), (FETCH, ApiLimit::Max(version))].into();
         let cluster = MockCluster::start(MockConfig { api_limits, ..in_memory() }).await.unwrap();
         cluster.create_topic(TopicSpec::new("t").partitions(3)).unwrap();
-        let client = knowing(&cluster).await;
+        let client = client_with_metadata(&cluster).await;
         let outcomes = commit_of(&client, &[(0, 5), (2, 0)], CALL_TIMEOUT).await.expect("committed");
         assert_eq!(outcomes.len(), 2);
         assert!(outcomes.values().all(Result::is_ok), "{outcomes:?}");
         let epoch = (version >= 6).then_some(3);
-        let kept = |offset| Some(Committed { leader_epoch: epoch, ..at(offset) });
+        let kept = |offset| Some(CommittedOffset { leader_epoch: epoch, ..at(offset) });
         let found = fetch_of(&client, &[0, 1, 2], CALL_TIMEOUT).await.expect("offsets");
         let expected = [(tp(0), kept(5)), (tp(1), None), (tp(2), kept(0))];
         assert_eq!(found, expected.clone().into(), "version {version}");
-        let all = within_deadline(offsets::committed(&client, &Member::none("g"), None, false, CALL_TIMEOUT))
-            .await
-            .unwrap();
+        let all = within_deadline(offsets::committed(
+            &client,
+            &ConsumerGroupMetadata::without_member("g"),
+            None,
+            false,
+            CALL_TIMEOUT,
+        ))
+        .await
+        .unwrap();
         assert_eq!(all, expected.into_iter().filter(|(_, found)| found.is_some()).collect());
         let used = |api| cluster.requests().iter().rfind(|seen| seen.api == Some(api)).unwrap().version;
-        // An answer about all that there is would not tell the names of topics from version 10 on.
+        // From version 10 on, a response about all topics would not reveal their names.
         assert_eq!((used(COMMIT), used(FETCH)), (version, version.min(9)));
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn topics_without_known_ids_go_by_their_names() {
+async fn topics_without_known_ids_are_named() {
     let cluster = cluster(1).await;
     let client = client(&cluster, &[]).await;
     commit(&client, 7).await.unwrap();
@@ -102,15 +119,21 @@ async fn topics_without_known_ids_go_by_their_names() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn each_partition_has_an_outcome_of_its_own() {
+async fn each_partition_has_its_own_result() {
     let cluster = cluster(3).await;
-    let client = knowing(&cluster).await;
+    let client = client_with_metadata(&cluster).await;
     let denied = Match::api(COMMIT).topic("t").partition(1);
     cluster.inject(Fault::once(denied, Reaction::Error(ErrorCode::TopicAuthorizationFailed)));
     let mut offsets: HashMap<_, _> = (0..3).map(|partition| (tp(partition), at(1))).collect();
     offsets.get_mut(&tp(2)).unwrap().metadata = "x".repeat(10_000);
-    let outcomes =
-        within_deadline(offsets::commit(&client, &Member::none("g"), offsets, CALL_TIMEOUT)).await.unwrap();
+    let outcomes = within_deadline(offsets::commit(
+        &client,
+        &ConsumerGroupMetadata::without_member("g"),
+        offsets,
+        CALL_TIMEOUT,
+    ))
+    .await
+    .unwrap();
     assert!(outcomes[&tp(0)].is_ok());
     let denied = outcomes[&tp(1)].clone().unwrap_err();
     assert_eq!((denied.kind(), denied.context().partition), (Kind::Authorization, Some(1)), "{denied}");
@@ -123,8 +146,8 @@ async fn each_partition_has_an_outcome_of_its_own() {
     assert_eq!((error.kind(), error.context().partition), (Kind::Authorization, Some(1)), "{error}");
 }
 
-/// The rows of the table of recovery that a commit and a fetch of offsets meet, and how often the
-/// coordinator is looked for again when one comes twice.
+/// The rows of the recovery table that a commit or an offset fetch may meet, and how often the coordinator
+/// is looked up again when one comes twice.
 const PASSING: [(ErrorCode, u64); 6] = [
     (ErrorCode::CoordinatorLoadInProgress, 0),
     (ErrorCode::NotCoordinator, 2),
@@ -135,9 +158,9 @@ const PASSING: [(ErrorCode, u64); 6] = [
 ];
 
 #[tokio::test(start_paused = true)]
-async fn what_passes_is_tried_again() {
+async fn transient_errors_are_retried() {
     let cluster = cluster(1).await;
-    let client = knowing(&cluster).await;
+    let client = client_with_metadata(&cluster).await;
     commit(&client, 1).await.unwrap();
     for (code, looks) in PASSING.into_iter().chain([(ErrorCode::UnstableOffsetCommit, 0)]) {
         for api in [COMMIT, FETCH] {
@@ -157,12 +180,12 @@ async fn what_passes_is_tried_again() {
     }
 }
 
-/// What is about the member is the caller's to deal with: it comes at once, and nothing is stored.
+/// Errors about the member are returned at once to the caller, and nothing is committed.
 #[tokio::test(start_paused = true)]
-async fn what_is_about_the_member_comes_at_once() {
+async fn errors_about_the_member_are_returned_at_once() {
     use ErrorCode as E;
     let cluster = cluster(1).await;
-    let client = knowing(&cluster).await;
+    let client = client_with_metadata(&cluster).await;
     for (code, kind) in [
         (E::IllegalGeneration, Kind::Broker),
         (E::UnknownMemberId, Kind::Broker),
@@ -179,7 +202,7 @@ async fn what_is_about_the_member_comes_at_once() {
         let error = commit(&client, 9).await.unwrap_err();
         let commit_kind = match code {
             E::IllegalGeneration | E::RebalanceInProgress | E::FencedMemberEpoch => Kind::CommitFailed,
-            // Without a member's id: others are the group's members.
+            // Without a member id: the group has other members.
             E::UnknownMemberId => Kind::Fenced,
             _ => kind,
         };
@@ -193,44 +216,44 @@ async fn what_is_about_the_member_comes_at_once() {
     }
     cluster.inject(times(1, COMMIT, E::UnknownMemberId));
     let error = commit(&client, 9).await.unwrap_err();
-    assert!(error.message().contains("only these may commit"), "{error}");
+    assert!(error.message().contains("only they may commit"), "{error}");
 }
 
-/// Deletes the topic and makes it again.
-fn make_again(cluster: &MockCluster) {
+/// Deletes the topic and creates it again.
+fn recreate(cluster: &MockCluster) {
     cluster.delete_topic("t").unwrap();
     cluster.create_topic(TopicSpec::new("t")).unwrap();
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_offset_of_a_topic_that_is_gone_is_not_stored_for_one_of_the_same_name() {
-    // By its id; and by its name, where the metadata knows better by the time it is tried again.
+async fn an_offset_of_a_deleted_topic_is_not_committed_to_a_recreated_one() {
+    // By its id; and by its name, if the metadata knows the new topic by the time of the retry.
     for version in [10, 9] {
         let api_limits = [(COMMIT, ApiLimit::Max(version))].into();
         let cluster = MockCluster::start(MockConfig { api_limits, ..in_memory() }).await.unwrap();
         cluster.create_topic(TopicSpec::new("t")).unwrap();
-        let client = knowing(&cluster).await;
+        let client = client_with_metadata(&cluster).await;
         if version == 9 {
             let unknown = ErrorCode::UnknownTopicOrPartition;
             cluster.inject(Fault::once(Match::api(COMMIT), Reaction::Error(unknown)));
         }
-        make_again(&cluster);
+        recreate(&cluster);
         let error = commit(&client, 7).await.expect_err("another topic");
         assert_eq!(error.code(), Some(ErrorCode::UnknownTopicId), "{error}");
-        assert!(error.to_string().contains("deleted and made again"), "{error}");
+        assert!(error.to_string().contains("deleted and recreated"), "{error}");
         assert_eq!((stored(&cluster), cluster.request_count(None, COMMIT)), (None, 1));
-        // The client knows the new one by now.
+        // The client knows the new topic by now.
         commit(&client, 1).await.expect("committed");
         assert_eq!(stored(&cluster), Some(1));
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn while_the_metadata_lacks_a_topic_its_offsets_keep_its_id() {
+async fn offsets_keep_their_topic_id_while_the_metadata_lacks_the_topic() {
     let cluster = cluster(1).await;
-    let client = knowing(&cluster).await;
+    let client = client_with_metadata(&cluster).await;
     cluster.delete_topic("t").unwrap();
-    // The second attempt finds metadata without the topic; by its name it would meet the new one.
+    // The second attempt finds metadata without the topic; by its name it would reach the new one.
     let (result, ()) = tokio::join!(commit(&client, 7), async {
         until(|| cluster.request_count(None, COMMIT) >= 2).await;
         cluster.create_topic(TopicSpec::new("t")).unwrap();
@@ -242,9 +265,9 @@ async fn while_the_metadata_lacks_a_topic_its_offsets_keep_its_id() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn offsets_of_two_topics_of_one_name_are_told_apart() {
+async fn offsets_of_two_topics_with_one_name_are_distinguished() {
     let cluster = cluster(2).await;
-    let client = knowing(&cluster).await;
+    let client = client_with_metadata(&cluster).await;
     let old = cluster.topic("t").unwrap().id;
     cluster.delete_topic("t").unwrap();
     cluster.create_topic(TopicSpec::new("t").partitions(2)).unwrap();
@@ -252,12 +275,18 @@ async fn offsets_of_two_topics_of_one_name_are_told_apart() {
     within_deadline(client.refresh(generation, TopicSelector::Topics(&["t".into()])))
         .await
         .expect("metadata");
-    // One partition was read before, the other one since.
+    // One partition was read before the deletion, the other one after it.
     let new = cluster.topic("t").unwrap().id;
-    let of = |topic_id| Committed { topic_id, ..at(7) };
+    let of = |topic_id| CommittedOffset { topic_id, ..at(7) };
     let offsets = HashMap::from([(tp(0), of(old)), (tp(1), of(new))]);
-    let outcomes =
-        within_deadline(offsets::commit(&client, &Member::none("g"), offsets, CALL_TIMEOUT)).await.unwrap();
+    let outcomes = within_deadline(offsets::commit(
+        &client,
+        &ConsumerGroupMetadata::without_member("g"),
+        offsets,
+        CALL_TIMEOUT,
+    ))
+    .await
+    .unwrap();
     assert_eq!(outcomes[&tp(0)].clone().unwrap_err().code(), Some(ErrorCode::UnknownTopicId));
     assert!(outcomes[&tp(1)].is_ok(), "{outcomes:?}");
     assert_eq!(stored(&cluster), None);
@@ -265,9 +294,9 @@ async fn offsets_of_two_topics_of_one_name_are_told_apart() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_coordinator_that_moves_or_dies_is_followed() {
+async fn a_coordinator_that_moves_or_dies_is_found_again() {
     let cluster = cluster(1).await;
-    let client = knowing(&cluster).await;
+    let client = client_with_metadata(&cluster).await;
     commit(&client, 1).await.unwrap();
     let first = cluster.coordinator("g").unwrap();
     cluster.move_coordinator("g", first % 3 + 1).unwrap();
@@ -276,21 +305,21 @@ async fn a_coordinator_that_moves_or_dies_is_followed() {
     cluster.stop_broker(cluster.coordinator("g").unwrap()).await.unwrap();
     assert_eq!(fetch(&client).await.unwrap().unwrap().offset, 2);
     commit(&client, 3).await.unwrap();
-    // Written, and the answer lost: the same offset again does no harm.
+    // Committed, with the response lost: the same offset again does no harm.
     cluster.inject(Fault::once(Match::api(COMMIT), Reaction::Disconnect(When::AfterHandling)));
     commit(&client, 4).await.unwrap();
     assert_eq!(stored(&cluster), Some(4));
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_offset_in_a_transaction_is_waited_for() {
+async fn a_pending_transactional_offset_is_awaited() {
     let cluster = cluster(1).await;
-    let client = knowing(&cluster).await;
+    let client = client_with_metadata(&cluster).await;
     commit(&client, 1).await.unwrap();
     cluster.set_offset_pending("g", "t", 0, true);
-    let nobody = Member::none("g");
-    let unstable = offsets::committed(&client, &nobody, Some(vec![tp(0)]), false, CALL_TIMEOUT);
-    assert_eq!(within_deadline(unstable).await.unwrap()[&tp(0)], Some(at(1)), "nobody wants it stable");
+    let member = ConsumerGroupMetadata::without_member("g");
+    let unstable = offsets::committed(&client, &member, Some(vec![tp(0)]), false, CALL_TIMEOUT);
+    assert_eq!(within_deadline(unstable).await.unwrap()[&tp(0)], Some(at(1)), "require_stable is off");
     let error = fetch_of(&client, &[0], ms(100)).await.unwrap_err();
     assert_eq!(
         (error.kind(), error.code()),
@@ -308,9 +337,9 @@ async fn an_offset_in_a_transaction_is_waited_for() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn when_the_time_is_over_each_partition_says_what_is_known_of_it() {
+async fn after_the_timeout_each_partition_has_a_result() {
     let cluster = cluster(2).await;
-    let client = knowing(&cluster).await;
+    let client = client_with_metadata(&cluster).await;
     let slow = Match::api(COMMIT).topic("t").partition(1);
     let slow = cluster.inject(Fault::new(slow, Reaction::Error(ErrorCode::RequestTimedOut)));
     let outcomes = commit_of(&client, &[(0, 1), (1, 1)], ms(1_000)).await.expect("one of them");
@@ -318,7 +347,7 @@ async fn when_the_time_is_over_each_partition_says_what_is_known_of_it() {
     let late = outcomes[&tp(1)].clone().unwrap_err();
     assert_eq!((late.kind(), late.context().partition), (Kind::Timeout, Some(1)), "{late}");
     assert!(late.is_maybe_done(), "{late}");
-    // Only what was not settled was asked about again.
+    // Only partitions without a result were requested again.
     assert!(cluster.fault_hits(slow) > 1);
     cluster.inject(Fault::new(Match::api(COMMIT), Reaction::Silence));
     let error = commit_of(&client, &[(0, 2)], ms(100)).await.unwrap_err();
@@ -326,78 +355,12 @@ async fn when_the_time_is_over_each_partition_says_what_is_known_of_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_no_offset_is_not_sent() {
+async fn invalid_offsets_are_not_sent() {
     let cluster = cluster(1).await;
-    let client = knowing(&cluster).await;
+    let client = client_with_metadata(&cluster).await;
     let error = commit(&client, -1).await.unwrap_err();
     assert_eq!((error.kind(), error.context().partition), (Kind::Config, Some(0)), "{error}");
     assert!(commit_of(&client, &[], CALL_TIMEOUT).await.unwrap().is_empty());
     assert!(fetch_of(&client, &[], CALL_TIMEOUT).await.unwrap().is_empty());
     assert_eq!(cluster.request_count(None, ApiKey::FindCoordinator), 0);
-}
-
-/// A broker whose first answers leave out what was asked for: first the group, then the topic, then
-/// one of the partitions.
-#[tokio::test(start_paused = true)]
-async fn an_answer_that_leaves_something_out_is_not_taken_for_nothing_committed() {
-    let fetches = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
-    let counted = std::sync::Arc::clone(&fetches);
-    let listener = memory_network().listen();
-    let (host, port) = (listener.address().ip().to_string(), i32::from(listener.address().port()));
-    let address = serve_at(listener, move |mut stream| {
-        let (fetches, host) = (std::sync::Arc::clone(&counted), host.clone());
-        async move {
-            let Some(()) = handshake(&mut stream).await else { return };
-            while let Some(header) = read_request(&mut stream).await {
-                let (version, id) = (header.api_version, header.correlation_id);
-                let host = host.clone();
-                match ApiKey::try_from(header.api_key).unwrap() {
-                    ApiKey::Metadata => {
-                        let broker = MetadataResponseBroker { node_id: 1, host, port, rack: None };
-                        let answer = MetadataResponse { brokers: vec![broker], ..Default::default() };
-                        respond(&mut stream, ApiKey::Metadata, version, id, &answer).await;
-                    }
-                    ApiKey::FindCoordinator => {
-                        let key = "g".to_owned();
-                        let found = Coordinator { key, node_id: 1, host, port, ..Default::default() };
-                        let answer =
-                            FindCoordinatorResponse { coordinators: vec![found], ..Default::default() };
-                        respond(&mut stream, ApiKey::FindCoordinator, version, id, &answer).await;
-                    }
-                    api => {
-                        let round = fetches.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
-                        let answer = OffsetFetchResponse { groups: groups(round), ..Default::default() };
-                        respond(&mut stream, api, version, id, &answer).await;
-                    }
-                }
-            }
-        }
-    });
-    let config = config(&address.to_string(), &[]);
-    let client = within_deadline(Client::connect(config, memory_environment(), CALL_TIMEOUT)).await.unwrap();
-    let found = fetch_of(&client, &[0, 1], CALL_TIMEOUT).await.unwrap();
-    assert_eq!(found.values().flatten().map(|committed| committed.offset).collect::<Vec<_>>(), [8, 8]);
-    assert_eq!(fetches.load(std::sync::atomic::Ordering::SeqCst), 4);
-    let coordinator = within_deadline(client.coordinator(CoordinatorKind::Group, "g")).await.unwrap();
-    assert_eq!(coordinator.broker(), 1);
-}
-
-fn groups(round: usize) -> Vec<OffsetFetchResponseGroup> {
-    let partition = |partition_index| OffsetFetchResponsePartitions {
-        partition_index,
-        committed_offset: 8,
-        ..Default::default()
-    };
-    let topic = |partitions: i32| OffsetFetchResponseTopics {
-        name: "t".to_owned(),
-        partitions: (0..partitions).map(partition).collect(),
-        ..Default::default()
-    };
-    let group = |topics| OffsetFetchResponseGroup { group_id: "g".to_owned(), topics, error_code: 0 };
-    match round {
-        0 => vec![],
-        1 => vec![group(vec![])],
-        2 => vec![group(vec![topic(1)])],
-        _ => vec![group(vec![topic(2)])],
-    }
 }

@@ -24,7 +24,7 @@ fn a_pattern_matches_the_whole_name() {
 }
 
 #[test]
-fn an_invalid_expression_is_refused() {
+fn invalid_expressions_are_rejected() {
     for wrong in ["(", "a)(b", "*", "[a"] {
         let error = Pattern::java(wrong).expect_err(wrong);
         assert_eq!(error.kind(), Kind::Config);
@@ -32,9 +32,9 @@ fn an_invalid_expression_is_refused() {
     }
 }
 
-/// With back-references a match may take exponential time; it is cut off and counts as no match.
+/// Matching with back-references may take exponential time; it is aborted and matches nothing.
 #[test]
-fn a_costly_pattern_is_cut_off() {
+fn a_costly_pattern_is_aborted() {
     let costly = Pattern::java(r"(x+x+)+\1y").expect("an expression");
     let start = Instant::now();
     assert!(!costly.matches(&"x".repeat(200)));

@@ -1,6 +1,6 @@
-//! Proves: a scan gives each record of its ranges once and in order, whatever codec, however many
-//! ranges; it survives leaders that move, brokers that stop and bytes that are damaged on the way;
-//! what is gone or never comes ends it with a typed error in time; a slow reader bounds memory.
+//! Proves: a scan returns each record of its ranges once and in order, with any codec and number of ranges.
+//! It survives moving leaders, stopping brokers and corrupt bytes; records that are gone or never come end
+//! it with a typed error in time; a slow caller bounds memory.
 
 use crate::support::*;
 use ottla_client::consumer::{Gap, Range, Scan, ScanOptions};
@@ -21,7 +21,7 @@ fn range(partition: i32, start: i64, end: i64) -> Range {
     Range { partition: ("t".into(), partition), start, end }
 }
 
-/// Writes `count` values, in batches of one request each, to a partition.
+/// Writes `count` values to a partition, in batches of one request each.
 async fn fill(cluster: &MockCluster, partition: i32, count: i64, pairs: &[(&str, &str)]) {
     let producer = producer(cluster, pairs).await;
     for n in 0..count {
@@ -33,7 +33,7 @@ async fn fill(cluster: &MockCluster, partition: i32, count: i64, pairs: &[(&str,
     within_deadline(producer.close(CALL_TIMEOUT)).await.expect("written");
 }
 
-/// The records of a chunk that are wanted.
+/// The records of a chunk that lie in its range.
 fn wanted(chunk: &ottla_client::consumer::Chunk) -> Vec<(i32, i64, String)> {
     let inside = |(offset, _): &(i64, String)| (chunk.start..chunk.end).contains(offset);
     let found = values(&chunk.records).into_iter().filter(inside);
@@ -88,12 +88,12 @@ async fn parts_of_a_log_empty_ranges_and_several_of_one_partition() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_leader_that_moves_and_a_broker_that_stops_lose_nothing() {
+async fn moving_leaders_and_stopping_brokers_lose_nothing() {
     let cluster = cluster(3).await;
     for partition in 0..3 {
         fill(&cluster, partition, 200, &[]).await;
     }
-    // Small answers, so that there is a middle.
+    // Small responses, so that the scan takes several.
     let client = client(&cluster, &[]).await;
     let options = ScanOptions { max_bytes: 500, ..OPTIONS };
     let mut scan = Scan::start(client, (0..3).map(|p| range(p, 0, 200)).collect(), options);
@@ -115,9 +115,9 @@ async fn a_leader_that_moves_and_a_broker_that_stops_lose_nothing() {
     }
 }
 
-/// Regression: while other partitions of the same broker went on, nobody looked for the new leader.
+/// Regression: the new leader was not looked up while other partitions of the same broker progressed.
 #[tokio::test(start_paused = true)]
-async fn a_partition_that_moved_is_found_although_others_go_on() {
+async fn a_moved_partition_is_found_while_others_progress() {
     let cluster = cluster(4).await;
     let limits = cluster.leader("t", 0).unwrap();
     assert_eq!(cluster.leader("t", 3), Some(limits), "both on one broker");
@@ -139,7 +139,7 @@ async fn a_partition_that_moved_is_found_although_others_go_on() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn damage_on_the_way_is_fetched_again() {
+async fn bytes_corrupted_in_transit_are_fetched_again() {
     let cluster = cluster(1).await;
     fill(&cluster, 0, 50, &[]).await;
     let client = client(&cluster, &[]).await;
@@ -154,23 +154,23 @@ async fn damage_on_the_way_is_fetched_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn damage_in_the_log_is_an_error_that_names_partition_and_offset() {
+async fn a_corrupt_log_is_an_error_with_partition_and_offset() {
     let cluster = cluster(1).await;
     fill(&cluster, 0, 50, &[]).await;
     let client = client(&cluster, &[]).await;
     cluster.inject(Fault::new(Match::api(FETCH), Reaction::CorruptRecords));
-    let error = read(&client, vec![range(0, 12, 50)], OPTIONS).await.expect_err("damaged");
+    let error = read(&client, vec![range(0, 12, 50)], OPTIONS).await.expect_err("corrupt");
     assert_eq!(error.kind(), Kind::Protocol, "{error}");
     assert_eq!((error.context().topic.as_deref(), error.context().partition), (Some("t"), Some(0)));
     assert!(error.message().contains("offset 12"), "{error}");
-    // Whoever does not want checks gets what is there.
+    // Without CRC checks the records are returned as they are.
     let unchecked = crate::support::client(&cluster, &[("check.crcs", "false")]).await;
     let mut scan = Scan::start(unchecked, vec![range(0, 12, 50)], OPTIONS);
     within_deadline(scan.next()).await.expect("a chunk").expect("unchecked");
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_gone_ends_the_scan_or_is_skipped_as_asked() {
+async fn missing_records_end_the_scan_or_are_skipped_as_configured() {
     let cluster = cluster(1).await;
     fill(&cluster, 0, 50, &[]).await;
     cluster.delete_records("t", 0, 30).unwrap();
@@ -181,48 +181,48 @@ async fn what_is_gone_ends_the_scan_or_is_skipped_as_asked() {
     let lenient = ScanOptions { fail_on_data_loss: false, ..OPTIONS };
     let rest = read(&client, vec![range(0, 10, 50), range(0, 0, 20)], lenient).await.expect("the rest");
     assert_eq!(rest, expected(0, 30..50));
-    // Beyond the end: the topic may have been made anew.
+    // Beyond the end: the topic may have been recreated.
     let error = read(&client, vec![range(0, 70, 90)], OPTIONS).await.expect_err("beyond the end");
     assert_eq!(error.kind(), Kind::DataLoss, "{error}");
     assert!(read(&client, vec![range(0, 70, 90)], lenient).await.expect("nothing").is_empty());
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_topic_that_is_gone_takes_no_other_with_it_unless_that_is_an_error() {
+async fn a_deleted_topic_fails_the_scan_only_if_configured() {
     let cluster = cluster(1).await;
-    let create = || cluster.create_topic(TopicSpec::new("gone")).unwrap();
+    let create = || cluster.create_topic(TopicSpec::new("deleted")).unwrap();
     create();
     fill(&cluster, 0, 10, &[]).await;
     let client = client(&cluster, &[("fetch.max.wait.ms", "50")]).await;
-    let of_gone = || Range { partition: ("gone".into(), 0), start: 0, end: 4 };
+    let deleted_range = || Range { partition: ("deleted".into(), 0), start: 0, end: 4 };
     let lenient = ScanOptions { fail_on_data_loss: false, ..OPTIONS };
-    let gap = Gap { partition: ("gone".into(), 0), from: 0, to: 4 };
+    let gap = Gap { partition: ("deleted".into(), 0), from: 0, to: 4 };
 
-    // Under way: nothing has come of it yet.
-    let mut scan = Scan::start(client.clone(), vec![of_gone(), range(0, 0, 10)], lenient);
+    // Started, without a result yet.
+    let mut scan = Scan::start(client.clone(), vec![deleted_range(), range(0, 0, 10)], lenient);
     assert_eq!(wanted(&within_deadline(scan.next()).await.unwrap().expect("what is there")).len(), 10);
-    cluster.delete_topic("gone").unwrap();
+    cluster.delete_topic("deleted").unwrap();
     assert!(within_deadline(scan.next()).await.is_none());
     assert_eq!(scan.take_gaps(), std::slice::from_ref(&gap));
 
-    // Before, to a client that remembers it, and to one that has never heard of it.
+    // Deleted before the scan, with a client that remembers the topic and one that never knew it.
     create();
-    within_deadline(client.topics(&["gone".into()], IfMissing::Wait, CALL_TIMEOUT)).await.expect("known");
-    cluster.delete_topic("gone").unwrap();
+    within_deadline(client.topics(&["deleted".into()], IfMissing::Wait, CALL_TIMEOUT)).await.expect("known");
+    cluster.delete_topic("deleted").unwrap();
     for client in [client.clone(), crate::support::client(&cluster, &[]).await] {
-        let mut scan = Scan::start(client, vec![of_gone(), range(0, 0, 10)], lenient);
+        let mut scan = Scan::start(client, vec![deleted_range(), range(0, 0, 10)], lenient);
         assert_eq!(wanted(&within_deadline(scan.next()).await.unwrap().expect("what is there")).len(), 10);
         assert!(within_deadline(scan.next()).await.is_none());
         assert_eq!(scan.take_gaps(), std::slice::from_ref(&gap));
     }
 
     let short = ScanOptions { timeout: ms(3000), ..OPTIONS };
-    let error = read(&client, vec![of_gone(), range(0, 0, 10)], short).await.expect_err("gone");
+    let error = read(&client, vec![deleted_range(), range(0, 0, 10)], short).await.expect_err("gone");
     assert_eq!(error.kind(), Kind::UnknownTopic, "{error}");
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_never_comes_ends_the_scan_in_time_and_what_comes_late_is_read() {
+async fn records_that_never_come_end_the_scan_in_time_and_late_ones_are_read() {
     let cluster = cluster(1).await;
     fill(&cluster, 0, 10, &[]).await;
     let client = client(&cluster, &[("fetch.max.wait.ms", "50")]).await;
@@ -248,7 +248,7 @@ async fn what_never_comes_ends_the_scan_in_time_and_what_comes_late_is_read() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn unknown_topics_partitions_and_rights_are_errors() {
+async fn unknown_topics_and_partitions_and_missing_rights_are_errors() {
     let cluster = cluster(1).await;
     let client = client(&cluster, &[]).await;
     let short = ScanOptions { timeout: ms(3000), ..OPTIONS };
@@ -264,7 +264,7 @@ async fn unknown_topics_partitions_and_rights_are_errors() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_slow_reader_holds_the_brokers_back_and_dropping_ends_the_task() {
+async fn a_slow_caller_pauses_fetching_and_dropping_ends_the_task() {
     let cluster = cluster(1).await;
     fill(&cluster, 0, 300, &[]).await;
     let client = client(&cluster, &[]).await;
@@ -272,17 +272,17 @@ async fn a_slow_reader_holds_the_brokers_back_and_dropping_ends_the_task() {
     let options = ScanOptions { max_bytes: 100, timeout: ms(2500), ..OPTIONS };
     let mut scan = Scan::start(client, vec![range(0, 0, 300)], options);
     within_deadline(scan.next()).await.unwrap().expect("read");
-    // Longer than the time-out: waiting for the reader is not a lack of progress.
+    // Longer than the timeout: waiting for the caller does not count as lack of progress.
     tokio::time::sleep(ms(3000)).await;
-    let asked = cluster.request_count(None, FETCH);
-    assert!(asked <= 6, "{asked} fetches for one chunk that was taken");
+    let fetches = cluster.request_count(None, FETCH);
+    assert!(fetches <= 6, "{fetches} fetches for one chunk that was read");
     within_deadline(scan.next()).await.unwrap().expect("still alive");
     drop(scan);
     quiet(&cluster, ms(200)).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_batch_larger_than_the_limit_comes_all_the_same() {
+async fn a_batch_larger_than_the_limit_is_returned() {
     let cluster = cluster(2).await;
     for partition in 0..2 {
         fill(&cluster, partition, 10, &[]).await;

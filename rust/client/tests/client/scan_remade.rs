@@ -1,5 +1,5 @@
-//! Proves: a scan under which a topic is deleted and made anew gives no record of the new one for one
-//! of the old: what it has not read is gone, which is an error or a gap.
+//! Proves: when a topic is deleted and recreated during a scan, no record of the new topic passes for one
+//! of the old: the unread records are gone, which is an error or a gap.
 
 use crate::support::*;
 use ottla_client::consumer::{FOLLOW, Gap, Range, Scan, ScanOptions};
@@ -20,8 +20,8 @@ fn fill(cluster: &MockCluster, count: i64, value: &str) {
     }
 }
 
-/// What a scan of 200 old records gives whose topic is made anew after the first chunk: the old ones,
-/// the new ones, how it ended, and what it skipped. A scan without an end is left after 300 new ones.
+/// Scans 200 old records of a topic that is recreated after the first chunk; returns the numbers of old and
+/// new records, the result and the gaps. A scan without an end is dropped after 300 new records.
 async fn read(end: i64, options: ScanOptions) -> (i64, i64, Result<(), Error>, Vec<Gap>) {
     let cluster = cluster(1).await;
     fill(&cluster, 200, "old");
@@ -53,9 +53,9 @@ async fn read(end: i64, options: ScanOptions) -> (i64, i64, Result<(), Error>, V
     (old, new, ended, scan.take_gaps())
 }
 
-/// Regression: a scan read on in the new topic at the old one's offset, as if nothing had happened.
+/// Regression: a scan continued in the new topic at the offset of the old one, as if nothing had happened.
 #[tokio::test(start_paused = true)]
-async fn a_topic_made_anew_ends_a_scan_of_the_old_one() {
+async fn a_recreated_topic_ends_a_scan_of_the_old_one() {
     let (old, new, ended, gaps) = read(200, OPTIONS).await;
     assert!(old < 200 && new == 0 && gaps.is_empty(), "{old} {new} {gaps:?}");
     let error = ended.expect_err("another topic");
@@ -63,9 +63,9 @@ async fn a_topic_made_anew_ends_a_scan_of_the_old_one() {
     assert!(error.to_string().contains(&format!("offset {old} on")), "{error}");
 }
 
-/// Regression: as above, where losses are passed over.
+/// Regression: the same, with losses recorded as gaps.
 #[tokio::test(start_paused = true)]
-async fn what_was_not_read_of_the_old_topic_is_a_gap_if_losses_are_passed_over() {
+async fn unread_records_of_the_old_topic_are_a_gap_if_losses_are_skipped() {
     let options = ScanOptions { fail_on_data_loss: false, ..OPTIONS };
     let (old, new, ended, gaps) = read(200, options).await;
     ended.expect("passed over");
@@ -73,9 +73,9 @@ async fn what_was_not_read_of_the_old_topic_is_a_gap_if_losses_are_passed_over()
     assert_eq!(gaps, [Gap { partition: ("t".into(), 0), from: old, to: 200 }]);
 }
 
-/// Regression: as above, for who follows the log, who goes on at the start of the new one.
+/// Regression: the same, with a followed log, which continues at the start of the new topic.
 #[tokio::test(start_paused = true)]
-async fn who_follows_a_log_goes_on_at_the_start_of_the_new_one() {
+async fn a_followed_log_continues_at_the_start_of_the_recreated_topic() {
     let options = ScanOptions { fail_on_data_loss: false, ..OPTIONS };
     let (old, new, ended, gaps) = read(FOLLOW, options).await;
     ended.expect("passed over");

@@ -1,5 +1,5 @@
-//! Proves: a scan reads from the replica in its rack and goes back to the leader when that replica
-//! is gone or behind, and gives each record once and in order all the while.
+//! Proves: a scan reads from the replica in its rack, returns to the leader when that replica is gone or
+//! lags, and returns each record once and in order throughout.
 
 use crate::support::*;
 use ottla_client::consumer::{Range, Scan, ScanOptions};
@@ -16,7 +16,7 @@ const OPTIONS: ScanOptions = ScanOptions {
     timeout: std::time::Duration::from_secs(20),
 };
 
-/// Records in a partition that broker 1 (rack-a) leads, in batches of one.
+/// Records in a partition led by broker 1 (rack-a), in batches of one.
 async fn filled() -> MockCluster {
     let cluster = cluster(1).await;
     cluster.move_leader("t", 0, 1).expect("a leader");
@@ -26,7 +26,7 @@ async fn filled() -> MockCluster {
     cluster
 }
 
-/// Reads everything as a client in rack-b (broker 2); `meanwhile` comes after the first chunk.
+/// Reads everything as a client in rack-b (broker 2); `meanwhile` runs after the first chunk.
 async fn read(cluster: &MockCluster, meanwhile: impl AsyncFnOnce()) {
     read_with(client(cluster, &[("client.rack", "rack-b")]).await, meanwhile).await;
 }
@@ -58,23 +58,23 @@ async fn a_scan_reads_from_the_replica_in_its_rack() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_replica_that_is_gone_is_not_missed() {
+async fn a_stopped_replica_is_replaced_by_the_leader() {
     let cluster = filled().await;
     read(&cluster, async || cluster.stop_broker(2).await.expect("stopped")).await;
     assert!(cluster.request_count(Some(1), ApiKey::Fetch) > 1);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_replica_that_fell_behind_is_left() {
+async fn a_lagging_replica_is_replaced_by_the_leader() {
     let cluster = filled().await;
     read(&cluster, async || cluster.lag_replica("t", 0, 2, Some(1)).expect("lags")).await;
     assert!(cluster.request_count(Some(1), ApiKey::Fetch) > 1);
 }
 
-/// Regression: a replica that the metadata had not got was passed over, and the leader asked again at
-/// once, which only named it again, until the scan's time was over.
+/// Regression: a preferred replica that the metadata did not know was ignored, and the leader, asked again
+/// at once, named it again, until the scan timed out.
 #[tokio::test(start_paused = true)]
-async fn a_replica_that_has_just_come_back_is_found() {
+async fn a_replica_that_has_just_returned_is_found() {
     let cluster = filled().await;
     cluster.stop_broker(2).await.expect("stopped");
     let client = client(&cluster, &[("client.rack", "rack-b")]).await;
@@ -84,6 +84,6 @@ async fn a_replica_that_has_just_come_back_is_found() {
     let started = Instant::now();
     read_with(client, async || {}).await;
     assert!(started.elapsed() < ms(2000));
-    assert!(cluster.request_count(Some(1), ApiKey::Fetch) < 10, "the leader had no rest");
+    assert!(cluster.request_count(Some(1), ApiKey::Fetch) < 10, "the leader got a fetch storm");
     assert!(cluster.request_count(Some(2), ApiKey::Fetch) > 10);
 }

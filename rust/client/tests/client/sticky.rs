@@ -1,6 +1,6 @@
-//! Proves: the sticky assignors divide as evenly as subscriptions allow, move no more than they must
-//! (never more than Java's), read what Java's members tell them, and let members keep reading what
-//! stays theirs.
+//! Proves: the sticky assignors balance as evenly as subscriptions allow, move no more than necessary
+//! (never more than Java's), understand the user data of Java's members, and let members keep reading the
+//! partitions that stay.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -8,18 +8,18 @@ use std::sync::Arc;
 use crate::support::assignments::{Row, rows};
 use ottla_client::TopicPartition;
 use ottla_client::consumer::assignor::{
-    GroupAssignment, LastAssignment, MemberSubscription, Subscriptions, TopicInfo, Topics, decode_assignment,
-    named, plan,
+    GroupAssignment, LastAssignment, MemberSubscription, PartitionInfo, Subscriptions, Topics, by_name,
+    decode_assignment, plan,
 };
 
-type Given = BTreeMap<Arc<str>, Vec<TopicPartition>>;
+type Assignment = BTreeMap<Arc<str>, Vec<TopicPartition>>;
 
-fn assign(name: &str, topics: &Topics, members: &[MemberSubscription]) -> Given {
-    let given: GroupAssignment = named(name).unwrap().assign(topics, members).unwrap();
-    given.into_iter().map(|(id, given)| (id, given.partitions)).collect()
+fn assign(name: &str, topics: &Topics, members: &[MemberSubscription]) -> Assignment {
+    let assigned: GroupAssignment = by_name(name).unwrap().assign(topics, members).unwrap();
+    assigned.into_iter().map(|(id, assigned)| (id, assigned.partitions)).collect()
 }
 
-/// Java's format, read by hand: topics with partitions, then the generation.
+/// Decodes Java's format by hand: topics with partitions, then the generation.
 fn previous(user_data: &[u8]) -> LastAssignment {
     let mut at = 0;
     let mut number = |size: usize| {
@@ -42,7 +42,7 @@ fn previous(user_data: &[u8]) -> LastAssignment {
 
 #[test]
 fn user_data_is_javas() {
-    let (sticky, cooperative) = (named("sticky").unwrap(), named("cooperative-sticky").unwrap());
+    let (sticky, cooperative) = (by_name("sticky").unwrap(), by_name("cooperative-sticky").unwrap());
     let (mut same_bytes, mut all) = (0, 0);
     for row in rows() {
         for member in &row.members {
@@ -51,7 +51,7 @@ fn user_data_is_javas() {
                     let last = previous(theirs);
                     let ours = sticky.user_data(&member.topics, &last).unwrap();
                     assert_eq!(previous(&ours), last);
-                    // The order of topics is that of a hash in Java.
+                    // Java orders the topics by their hash.
                     same_bytes += u32::from(ours == *theirs);
                     all += 1;
                 }
@@ -68,12 +68,14 @@ fn user_data_is_javas() {
     assert_eq!(sticky.user_data(&[], &LastAssignment::default()), None);
 }
 
-/// What a member had before, by Java's rules: the latest generation that claims a partition is right.
+/// The previous owners by Java's rules: the latest generation that reports a partition wins.
 fn owners(row: &Row) -> HashMap<TopicPartition, Arc<str>> {
-    let mut claims: HashMap<TopicPartition, (i32, BTreeSet<Arc<str>>)> = HashMap::new();
+    let mut latest: HashMap<TopicPartition, (i32, BTreeSet<Arc<str>>)> = HashMap::new();
     for member in &row.members {
         let (partitions, generation) = match (&*row.assignor, &member.user_data) {
-            ("sticky", Some(told)) => (previous(told).partitions, previous(told).generation.unwrap()),
+            ("sticky", Some(user_data)) => {
+                (previous(user_data).partitions, previous(user_data).generation.unwrap())
+            }
             _ => (member.owned.clone(), member.generation),
         };
         for partition in partitions.into_iter().filter(|(topic, partition)| {
@@ -81,73 +83,73 @@ fn owners(row: &Row) -> HashMap<TopicPartition, Arc<str>> {
                 row.topics.get(topic).is_some_and(|all| all.len() > usize::try_from(*partition).unwrap());
             exists && member.topics.contains(topic)
         }) {
-            let claim = claims.entry(partition).or_default();
-            if claim.1.is_empty() || claim.0 < generation {
-                *claim = (generation, BTreeSet::new());
+            let reported = latest.entry(partition).or_default();
+            if reported.1.is_empty() || reported.0 < generation {
+                *reported = (generation, BTreeSet::new());
             }
-            if claim.0 == generation {
-                claim.1.insert(Arc::clone(&member.member_id));
+            if reported.0 == generation {
+                reported.1.insert(Arc::clone(&member.member_id));
             }
         }
     }
-    claims
+    latest
         .into_iter()
         .filter(|(_, (_, ids))| ids.len() == 1)
         .map(|(tp, (_, ids))| (tp, ids.into_iter().next().unwrap()))
         .collect()
 }
 
-/// How uneven it is, how many partitions are far away, and how many were moved.
+/// The imbalance, the number of partitions far away, and the number of moves.
 fn cost(
     topics: &Topics,
     members: &[MemberSubscription],
     owners: &HashMap<TopicPartition, Arc<str>>,
-    given: &Given,
+    assigned: &Assignment,
 ) -> (usize, usize, usize) {
-    let uneven = given.values().map(|all| all.len() * all.len()).sum();
+    let uneven = assigned.values().map(|all| all.len() * all.len()).sum();
     let far = members.iter().map(|member| {
         let is_far = |(topic, partition): &&TopicPartition| {
             let info = topics[topic].iter().find(|info| info.partition == *partition).unwrap();
             member.rack.as_ref().is_some_and(|rack| !info.racks.contains(rack))
         };
-        given[&member.member_id].iter().filter(is_far).count()
+        assigned[&member.member_id].iter().filter(is_far).count()
     });
-    let all = given.iter().flat_map(|(id, all)| all.iter().map(move |partition| (id, partition)));
+    let all = assigned.iter().flat_map(|(id, all)| all.iter().map(move |partition| (id, partition)));
     let moved = all.filter(|(id, partition)| owners.get(*partition).is_some_and(|owner| owner != *id));
     (uneven, far.sum(), moved.count())
 }
 
-/// Each partition of a topic that somebody reads is with one member, which reads it.
-fn check(topics: &Topics, members: &[MemberSubscription], given: &Given) {
-    assert_eq!(given.len(), members.len());
-    let mut taken = BTreeSet::new();
+/// Each partition of a subscribed topic is assigned to exactly one member, which subscribes to the topic.
+fn check(topics: &Topics, members: &[MemberSubscription], assigned: &Assignment) {
+    assert_eq!(assigned.len(), members.len());
+    let mut seen = BTreeSet::new();
     for member in members {
-        for partition in &given[&member.member_id] {
+        for partition in &assigned[&member.member_id] {
             assert!(member.topics.contains(&partition.0), "{member:?} {partition:?}");
-            assert!(taken.insert(partition.clone()), "{partition:?} twice");
+            assert!(seen.insert(partition.clone()), "{partition:?} twice");
         }
     }
     let read = topics.iter().filter(|(name, _)| members.iter().any(|member| member.topics.contains(name)));
-    assert_eq!(taken.len(), read.map(|(_, infos)| infos.len()).sum::<usize>());
+    assert_eq!(seen.len(), read.map(|(_, infos)| infos.len()).sum::<usize>());
 }
 
 #[test]
-fn divisions_are_as_even_as_javas_and_move_less() {
+fn assignments_are_as_even_as_javas_and_move_less() {
     let (mut total, mut javas, mut alike_rows) = ((0, 0, 0), (0, 0, 0), 0);
     for row in rows().filter(|row| row.assignor == "sticky") {
-        let given = assign("sticky", &row.topics, &row.members);
-        check(&row.topics, &row.members, &given);
+        let assigned = assign("sticky", &row.topics, &row.members);
+        check(&row.topics, &row.members, &assigned);
         let owners = owners(&row);
-        let (uneven, far, moved) = cost(&row.topics, &row.members, &owners, &given);
+        let (uneven, far, moved) = cost(&row.topics, &row.members, &owners, &assigned);
         let theirs = cost(&row.topics, &row.members, &owners, &row.assigned);
-        assert!(uneven <= theirs.0, "group {} {given:?} {:?}", row.group, row.assigned);
+        assert!(uneven <= theirs.0, "group {} {assigned:?} {:?}", row.group, row.assigned);
         let alike = row.members.iter().all(|member| member.topics == row.members[0].topics);
         let racks = row.members.iter().any(|member| member.rack.is_some());
         if alike && !racks {
             assert!(moved <= theirs.2, "group {}: {moved} moved, {} by Java's", row.group, theirs.2);
             if owners.is_empty() {
-                // Nothing is left to taste then.
-                assert_eq!(given, row.assigned, "group {}", row.group);
+                // Then there is only one solution.
+                assert_eq!(assigned, row.assigned, "group {}", row.group);
                 alike_rows += 1;
             }
         }
@@ -159,8 +161,8 @@ fn divisions_are_as_even_as_javas_and_move_less() {
     assert!(alike_rows > 50, "{alike_rows}");
 }
 
-fn infos(partitions: i32) -> Vec<TopicInfo> {
-    (0..partitions).map(|partition| TopicInfo { partition, racks: Vec::new() }).collect()
+fn infos(partitions: i32) -> Vec<PartitionInfo> {
+    (0..partitions).map(|partition| PartitionInfo { partition, racks: Vec::new() }).collect()
 }
 
 fn member(id: usize, topics: &[Arc<str>], owned: Vec<TopicPartition>) -> MemberSubscription {
@@ -168,7 +170,7 @@ fn member(id: usize, topics: &[Arc<str>], owned: Vec<TopicPartition>) -> MemberS
     MemberSubscription { member_id, topics: topics.to_vec(), owned, generation: 1, ..Default::default() }
 }
 
-/// The least cost of all divisions there are.
+/// The least cost of all possible assignments.
 fn least(
     topics: &Topics,
     members: &[MemberSubscription],
@@ -180,22 +182,23 @@ fn least(
         .collect();
     let mut least = (usize::MAX, 0, 0);
     for mut choice in 0..members.len().pow(u32::try_from(partitions.len()).unwrap()) {
-        let mut given: Given = members.iter().map(|member| (Arc::clone(&member.member_id), vec![])).collect();
+        let mut assigned: Assignment =
+            members.iter().map(|member| (Arc::clone(&member.member_id), vec![])).collect();
         let whole = partitions.iter().all(|partition| {
             let member = &members[choice % members.len()];
             choice /= members.len();
-            given.get_mut(&member.member_id).unwrap().push(partition.clone());
+            assigned.get_mut(&member.member_id).unwrap().push(partition.clone());
             member.topics.contains(&partition.0)
         });
         if whole {
-            least = least.min(cost(topics, members, owners, &given));
+            least = least.min(cost(topics, members, owners, &assigned));
         }
     }
     least
 }
 
 #[test]
-fn no_division_is_more_even_and_hardly_any_moves_less() {
+fn no_assignment_is_more_even_and_hardly_any_moves_less() {
     let mut random = fastrand::Rng::with_seed(11);
     let (mut more, mut tried) = (0, 0);
     for _ in 0..400 {
@@ -220,10 +223,10 @@ fn no_division_is_more_even_and_hardly_any_moves_less() {
         if topics.keys().any(|topic| !members.iter().any(|member| member.topics.contains(topic))) {
             continue;
         }
-        let given = assign("cooperative-sticky", &topics, &members);
-        check(&topics, &members, &given);
-        let (got, least) = (cost(&topics, &members, &owners, &given), least(&topics, &members, &owners));
-        assert_eq!(got.0, least.0, "{topics:?} {members:?} {given:?}");
+        let assigned = assign("cooperative-sticky", &topics, &members);
+        check(&topics, &members, &assigned);
+        let (got, least) = (cost(&topics, &members, &owners, &assigned), least(&topics, &members, &owners));
+        assert_eq!(got.0, least.0, "{topics:?} {members:?} {assigned:?}");
         more += got.2 - least.2;
         tried += 1;
     }
@@ -232,21 +235,21 @@ fn no_division_is_more_even_and_hardly_any_moves_less() {
 }
 
 #[test]
-fn claims_of_an_older_generation_lose_and_of_two_in_one_neither_wins() {
+fn the_latest_generation_owns_a_partition_and_conflicting_owners_lose_it() {
     let names: Vec<Arc<str>> = vec!["t".into()];
     let topics: Topics = [("t".into(), infos(4))].into();
     let tp = |partition| ("t".into(), partition);
     let mut members =
         vec![member(0, &names, vec![tp(0), tp(1)]), member(1, &names, vec![tp(2), tp(3), tp(0)])];
     (members[0].generation, members[1].generation) = (3, 4);
-    let given = assign("cooperative-sticky", &topics, &members);
-    assert_eq!(given["m0000"].len(), 2);
-    assert!(given["m0000"].contains(&tp(1)), "{given:?}");
-    // Told in the user data alone, as by members that do not speak of generations otherwise.
+    let assigned = assign("cooperative-sticky", &topics, &members);
+    assert_eq!(assigned["m0000"].len(), 2);
+    assert!(assigned["m0000"].contains(&tp(1)), "{assigned:?}");
+    // Reported only in the user data, as by members without a generation in their subscription.
     members[0].user_data = Some(vec![0, 0, 0, 9].into());
     (members[0].generation, members[1].generation) = (-1, 4);
     assert_eq!(assign("cooperative-sticky", &topics, &members)["m0000"], [tp(0), tp(1)]);
-    // A topic that was made again has fewer partitions now.
+    // The topic was recreated with fewer partitions.
     members[0].owned.push(tp(17));
     check(&topics, &members, &assign("cooperative-sticky", &topics, &members));
     for damaged in [&b""[..], b"\0\0", b"\x7f\xff\xff\xff", b"\0\0\0\x01\0\x01t\x7f\0\0\0"] {
@@ -259,21 +262,21 @@ fn claims_of_an_older_generation_lose_and_of_two_in_one_neither_wins() {
     }
 }
 
-/// Before Kafka 2.3 members of `sticky` told no generation.
+/// Before Kafka 2.3 members of `sticky` reported no generation.
 #[test]
 fn user_data_without_a_generation_is_understood() {
     let names: Vec<Arc<str>> = vec!["t".into()];
     let mut members = vec![member(0, &names, vec![]), member(1, &names, vec![])];
     members[1].user_data = Some(b"\0\0\0\x01\0\x01t\0\0\0\x01\0\0\0\0".to_vec().into());
-    let given = assign("sticky", &[("t".into(), infos(2))].into(), &members);
-    assert_eq!(given["m0001"], [("t".into(), 0)]);
+    let assigned = assign("sticky", &[("t".into(), infos(2))].into(), &members);
+    assert_eq!(assigned["m0001"], [("t".into(), 0)]);
 }
 
-/// A cooperative group in which members come and go: who reads on is never disturbed, no partition
-/// ever has two readers, and when members have let go of what they were asked for, all is read.
+/// A cooperative group in which members join and leave: no kept partition is interrupted, no partition ever
+/// has two readers, and once members have revoked partitions, all are read.
 #[test]
 fn a_cooperative_group_settles_in_two_rounds() {
-    let assignor = named("cooperative-sticky").unwrap();
+    let assignor = by_name("cooperative-sticky").unwrap();
     for seed in 0..60 {
         let mut random = fastrand::Rng::with_seed(seed);
         let names: Vec<Arc<str>> = (0..3).map(|at| format!("t{at}").into()).collect();
@@ -290,24 +293,24 @@ fn a_cooperative_group_settles_in_two_rounds() {
                 }
             }
             for round in 0..3 {
-                let told = plan(&*assignor, &topics, &Subscriptions { members: members.clone() }).unwrap();
+                let plans = plan(&*assignor, &topics, &Subscriptions { members: members.clone() }).unwrap();
                 let mut readers = HashMap::new();
-                let mut let_go = false;
-                for (member, told) in members.iter_mut().zip(told) {
-                    let given = decode_assignment(told.assignment).unwrap().partitions;
-                    // Until it has let go of the rest it reads that, too.
-                    for partition in given.iter().chain(&member.owned) {
-                        let reader = readers.insert(partition.clone(), told.member_id.clone());
+                let mut has_revoked = false;
+                for (member, plan) in members.iter_mut().zip(plans) {
+                    let assigned = decode_assignment(plan.assignment).unwrap().partitions;
+                    // Until it has revoked the rest it reads that, too.
+                    for partition in assigned.iter().chain(&member.owned) {
+                        let reader = readers.insert(partition.clone(), plan.member_id.clone());
                         assert!(
-                            reader.is_none_or(|reader| reader == told.member_id),
+                            reader.is_none_or(|reader| reader == plan.member_id),
                             "two read {partition:?}"
                         );
                     }
-                    let_go |= member.owned.iter().any(|owned| !given.contains(owned));
-                    member.owned = given;
+                    has_revoked |= member.owned.iter().any(|owned| !assigned.contains(owned));
+                    member.owned = assigned;
                     member.generation += 1;
                 }
-                if !let_go {
+                if !has_revoked {
                     let all = members.iter().map(|m| (Arc::clone(&m.member_id), m.owned.clone())).collect();
                     check(&topics, &members, &all);
                     break;
@@ -319,23 +322,23 @@ fn a_cooperative_group_settles_in_two_rounds() {
 }
 
 #[test]
-fn a_large_group_is_divided_evenly_whatever_it_was_before() {
+fn a_large_group_is_balanced_from_any_previous_assignment() {
     let names: Vec<Arc<str>> = (0..100).map(|at| format!("topic-{at}").into()).collect();
     let topics: Topics = names.iter().map(|name| (Arc::clone(name), infos(200))).collect();
     let mut members: Vec<MemberSubscription> = (0..500).map(|id| member(id, &names, vec![])).collect();
     let started = std::time::Instant::now();
-    let given = assign("cooperative-sticky", &topics, &members);
+    let assigned = assign("cooperative-sticky", &topics, &members);
     for member in &mut members {
-        member.owned = given[&member.member_id].clone();
+        member.owned = assigned[&member.member_id].clone();
     }
     println!("20,000 partitions among 500 members: {:?}", started.elapsed());
     let started = std::time::Instant::now();
     members.extend((500..1000).map(|id| member(id, &names, vec![])));
-    let given = assign("cooperative-sticky", &topics, &members);
+    let assigned = assign("cooperative-sticky", &topics, &members);
     println!("500 members more: {:?}", started.elapsed());
-    assert!(given.values().all(|all| all.len() == 20));
+    assert!(assigned.values().all(|all| all.len() == 20));
     for (at, member) in members.iter_mut().enumerate() {
-        member.owned = given[&member.member_id].clone();
+        member.owned = assigned[&member.member_id].clone();
         member.topics.retain(|topic| at % 7 == 0 || topic.len() % 2 == at % 2);
     }
     let started = std::time::Instant::now();

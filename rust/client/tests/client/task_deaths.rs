@@ -219,9 +219,9 @@ async fn a_member_s_request_that_panics_fails_the_poll() {
             let mut read = 0;
             while read < 5 || seen.is_empty() {
                 match consumer.poll(Instant::now() + ms(500)).await {
-                    Ok(ottla_client::consumer::Polled::Change(change)) => {
-                        consumer.begin(&change).await;
-                        seen.extend(consumer.finish(&change).err());
+                    Ok(ottla_client::consumer::PollOutcome::Rebalance(change)) => {
+                        consumer.prepare_rebalance(&change).await;
+                        seen.extend(consumer.complete_rebalance(&change).err());
                     }
                     Ok(_) => {
                         read += consumer.take_records(500).iter().map(|set| set.entries.len()).sum::<usize>()

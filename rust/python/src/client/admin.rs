@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use ottla_client::Client as Core;
 use ottla_client::admin::NewTopic;
-use ottla_client::consumer::Member;
-use ottla_client::consumer::offsets::{Committed, commit, committed};
+use ottla_client::consumer::ConsumerGroupMetadata;
+use ottla_client::consumer::offsets::{CommittedOffset, commit, committed};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -133,11 +133,12 @@ impl Admin {
         let wanted: HashMap<_, _> = offsets
             .into_iter()
             .map(|((topic, partition), offset)| {
-                let to = Committed { offset, ..Committed::default() };
+                let to = CommittedOffset { offset, ..CommittedOffset::default() };
                 ((Arc::<str>::from(topic), partition), to)
             })
             .collect();
-        let outcomes = wait_for(py, commit(core, &Member::none(group_id), wanted, timeout))?;
+        let outcomes =
+            wait_for(py, commit(core, &ConsumerGroupMetadata::without_member(group_id), wanted, timeout))?;
         let mut failed: Vec<_> =
             outcomes.into_iter().filter_map(|(at, outcome)| Some((at, outcome.err()?))).collect();
         failed.sort_by(|a, b| a.0.cmp(&b.0));
@@ -168,8 +169,11 @@ impl Admin {
     ) -> PyResult<BTreeMap<(String, i32), i64>> {
         let core = self.core.get()?;
         let timeout = self.timeout(timeout)?;
-        let found = wait_for(py, committed(core, &Member::none(group_id), None, false, timeout))?;
-        let offset = |((topic, partition), at): ((Arc<str>, i32), Option<Committed>)| {
+        let found = wait_for(
+            py,
+            committed(core, &ConsumerGroupMetadata::without_member(group_id), None, false, timeout),
+        )?;
+        let offset = |((topic, partition), at): ((Arc<str>, i32), Option<CommittedOffset>)| {
             Some(((topic.to_string(), partition), at?.offset))
         };
         Ok(found.into_iter().filter_map(offset).collect())

@@ -9,7 +9,7 @@ use std::collections::{HashMap, VecDeque};
 
 use arrow_array::RecordBatch as ArrowBatch;
 use ottla_arrow::{ArrowDecoder, Column, DecodedBatch, DecoderConfig, OffsetRange, PushOptions};
-use ottla_client::consumer::{Consumer, Prefetched};
+use ottla_client::consumer::{CompletedFetch, Consumer};
 use ottla_client::{Error, Kind, TopicPartition};
 
 use crate::convert::record_batch::undecodable;
@@ -62,7 +62,7 @@ impl Columns {
     /// Drops all; what was not handed out is fetched again.
     pub(super) fn give_back(&mut self, core: &Consumer) {
         if self.0.take().is_some_and(|filling| !filling.is_empty()) {
-            core.give_back();
+            core.discard_undelivered();
         }
     }
 
@@ -79,7 +79,7 @@ impl Columns {
         }
         while filling.finished.is_empty()
             && filling.flaw.is_none()
-            && let Some(mut piece) = core.take_pieces(1).pop()
+            && let Some(mut piece) = core.take_fetches(1).pop()
         {
             filling.decode(core, &mut piece);
         }
@@ -89,7 +89,7 @@ impl Columns {
         if filling.finished.is_empty()
             && let Some((partition, version, error)) = filling.flaw.take()
         {
-            core.flawed(&partition, version, error);
+            core.fail_partition(&partition, version, error);
         }
         Ok(())
     }
@@ -101,7 +101,7 @@ impl Columns {
         for span in spans {
             let partition = (span.topic, span.partition);
             let Some(source) = filling.sources.get_mut(&partition) else { continue };
-            core.handed_out(&partition, source.version, span.next_offset, source.leader_epoch);
+            core.mark_delivered(&partition, source.version, span.next_offset, source.leader_epoch);
             source.finished = source.finished.saturating_sub(span.rows);
         }
         filling.sources.retain(|_, source| source.filling + source.finished > 0);
@@ -134,7 +134,7 @@ impl Filling {
         self.sources.is_empty() && self.finished.is_empty() && self.flaw.is_none()
     }
 
-    fn decode(&mut self, core: &Consumer, piece: &mut Prefetched) {
+    fn decode(&mut self, core: &Consumer, piece: &mut CompletedFetch) {
         let before = self.decoder.pending_rows();
         let (topic, partition) = &piece.partition;
         let range = OffsetRange { topic, partition: *partition, start: piece.start, end: piece.end };
@@ -184,13 +184,13 @@ impl Filling {
 
     /// What a piece has behind its last row, markers and aborted records, belongs to the row before it;
     /// the decoder knows only the rows of the batch that it is filling.
-    fn pass_the_end(&mut self, core: &Consumer, piece: &Prefetched) {
+    fn pass_the_end(&mut self, core: &Consumer, piece: &CompletedFetch) {
         let Some(source) = self.sources.get(&piece.partition) else { return };
         if source.filling > 0 {
             return;
         }
         if source.finished == 0 {
-            core.passed(&piece.partition, source.version, piece.start, piece.end, piece.epoch);
+            core.mark_empty(&piece.partition, source.version, piece.start, piece.end, piece.epoch);
             return;
         }
         let of_piece = |span: &&mut ottla_arrow::Span| {

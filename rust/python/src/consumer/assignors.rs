@@ -10,7 +10,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use ottla_client::consumer::assignor::{
     Assignor, GroupAssignment, LastAssignment, MemberAssignment, MemberSubscription as Subscribed, Topics,
-    named,
+    by_name,
 };
 use ottla_client::{Error, Kind, Result, TopicPartition};
 use pyo3::prelude::*;
@@ -88,7 +88,7 @@ fn assignor(given: &Bound<'_, PyAny>) -> PyResult<Arc<dyn Assignor>> {
     let py = given.py();
     if let Ok(name) = given.cast::<PyString>() {
         let name = name.to_string();
-        return named(&name).ok_or_else(|| errors::config(py, format!("there is no assignor {name:?}")));
+        return by_name(&name).ok_or_else(|| errors::config(py, format!("there is no assignor {name:?}")));
     }
     let name = given.getattr("name").and_then(|name| name.extract::<String>());
     match name {

@@ -187,7 +187,7 @@ impl AsyncConsumerBase {
     ) -> PyResult<Bound<'py, PyAny>> {
         let (engine, change) = (Arc::clone(engine(this)?), change.get().0.clone());
         let work = async move {
-            engine.core.begin(&change).await;
+            engine.core.prepare_rebalance(&change).await;
             Ok(())
         };
         start(this.py(), work, |py, ()| Ok(py.None()))
@@ -203,19 +203,19 @@ impl AsyncConsumerBase {
     ) -> PyResult<Bound<'py, PyAny>> {
         let (engine, change) = (Arc::clone(engine(this)?), change.get().0.clone());
         let work = async move {
-            engine.core.settle(&change).await;
+            engine.core.await_pending_commits(&change).await;
             Ok(())
         };
         start(this.py(), work, |py, ()| Ok(py.None()))
     }
 
     fn _finish(this: &Bound<'_, Self>, change: &Bound<'_, RebalanceChange>) -> PyResult<()> {
-        let finished = engine(this)?.core.finish(&change.get().0);
+        let finished = engine(this)?.core.complete_rebalance(&change.get().0);
         finished.map_err(|error| errors::raise(this.py(), &error))
     }
 
     fn _leaving(this: &Bound<'_, Self>) -> PyResult<Option<RebalanceChange>> {
-        Ok(engine(this)?.core.leaving().map(RebalanceChange))
+        Ok(engine(this)?.core.next_closing_event().map(RebalanceChange))
     }
 
     fn _unsubscribe(this: &Bound<'_, Self>) -> PyResult<()> {

@@ -297,7 +297,7 @@ impl ConsumerBase {
     /// Raises:
     ///     ConfigError: there is no ``group.id``.
     fn group_metadata(&self, py: Python<'_>) -> PyResult<GroupMetadata> {
-        match self.engine()?.core.member() {
+        match self.engine()?.core.group_metadata() {
             Some(member) => Ok(member.into()),
             None => {
                 Err(errors::raise(py, &Error::new(Kind::Config, "this consumer has no group: set group.id")))

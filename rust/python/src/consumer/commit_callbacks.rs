@@ -11,7 +11,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use ottla_client::consumer::offsets::Committed;
+use ottla_client::consumer::offsets::CommittedOffset;
 use ottla_client::tasks::panics::try_catch;
 use ottla_client::{Error, Kind, Result, TopicPartition};
 use parking_lot::Mutex;
@@ -29,7 +29,7 @@ use crate::runtime::runtime;
 /// Commits that may be under way at once; each has its time-out.
 const MOST: usize = 10_000;
 
-type Offsets = HashMap<TopicPartition, Committed>;
+type Offsets = HashMap<TopicPartition, CommittedOffset>;
 
 /// A commit that has ended.
 struct Outcome {

@@ -14,8 +14,8 @@ use std::time::Duration;
 use arrow_array::RecordBatch as ArrowBatch;
 use ottla_client::config::IsolationLevel;
 use ottla_client::consumer::assignor::Assignor;
-use ottla_client::consumer::group::Change;
-use ottla_client::consumer::{Consumer, Polled};
+use ottla_client::consumer::group::RebalanceEvent;
+use ottla_client::consumer::{Consumer, PollOutcome};
 use ottla_client::{Client, Error, Kind, ListedOffset, OffsetSpec, Result, TopicPartition};
 use parking_lot::Mutex;
 use pyo3::prelude::*;
@@ -39,7 +39,7 @@ pub(super) enum Found {
     /// There may be something to hand out.
     Something,
     Nothing,
-    Change(Change),
+    Change(RebalanceEvent),
 }
 
 pub(super) struct Engine {
@@ -91,7 +91,7 @@ impl Engine {
         given.unwrap_or(self.core.client().config().max_poll_records).max(1)
     }
 
-    async fn poll(&self, deadline: Instant) -> Result<Polled> {
+    async fn poll(&self, deadline: Instant) -> Result<PollOutcome> {
         let polled = self.core.poll(deadline).await;
         *self.polled.lock() = Some(Instant::now());
         match polled {
@@ -116,9 +116,9 @@ impl Engine {
             self.records.lock().check(&self.core)
         });
         match self.poll(if has_some { Instant::now() } else { deadline }).await? {
-            Polled::Change(change) => Ok(Found::Change(change)),
-            Polled::Nothing if !has_some => Ok(Found::Nothing),
-            Polled::Nothing | Polled::Ready => {
+            PollOutcome::Rebalance(change) => Ok(Found::Change(change)),
+            PollOutcome::TimedOut if !has_some => Ok(Found::Nothing),
+            PollOutcome::TimedOut | PollOutcome::Ready => {
                 let latest = self.call.lock();
                 if *latest == call {
                     self.records.lock().fill(&self.core, most);
@@ -135,9 +135,9 @@ impl Engine {
             self.columns.lock().check(&self.core)
         });
         match self.poll(if has_some { Instant::now() } else { deadline }).await? {
-            Polled::Change(change) => Ok(Found::Change(change)),
-            Polled::Nothing if !has_some => Ok(Found::Nothing),
-            Polled::Nothing | Polled::Ready => {
+            PollOutcome::Rebalance(change) => Ok(Found::Change(change)),
+            PollOutcome::TimedOut if !has_some => Ok(Found::Nothing),
+            PollOutcome::TimedOut | PollOutcome::Ready => {
                 let latest = self.call.lock();
                 if *latest == call {
                     self.columns.lock().fill(&self.core, shape)?;

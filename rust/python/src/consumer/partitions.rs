@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use ottla_client::consumer::Member;
-use ottla_client::consumer::offsets::Committed;
+use ottla_client::consumer::ConsumerGroupMetadata;
+use ottla_client::consumer::offsets::CommittedOffset;
 use ottla_client::{ListedOffset, OffsetSpec, TopicPartition};
 use pyo3::exceptions::PyTypeError;
 use pyo3::intern;
@@ -56,14 +56,14 @@ impl OffsetAndMetadata {
     }
 }
 
-impl From<Committed> for OffsetAndMetadata {
-    fn from(committed: Committed) -> Self {
-        let Committed { offset, leader_epoch, metadata, .. } = committed;
+impl From<CommittedOffset> for OffsetAndMetadata {
+    fn from(committed: CommittedOffset) -> Self {
+        let CommittedOffset { offset, leader_epoch, metadata, .. } = committed;
         Self { offset, metadata, leader_epoch: leader_epoch.unwrap_or(-1) }
     }
 }
 
-impl From<&OffsetAndMetadata> for Committed {
+impl From<&OffsetAndMetadata> for CommittedOffset {
     fn from(given: &OffsetAndMetadata) -> Self {
         let leader_epoch = (given.leader_epoch >= 0).then_some(given.leader_epoch);
         Self { offset: given.offset, leader_epoch, metadata: given.metadata.clone(), ..Self::default() }
@@ -94,8 +94,8 @@ pub(crate) struct GroupMetadata {
     instance_id: Option<String>,
 }
 
-impl From<Member> for GroupMetadata {
-    fn from(member: Member) -> Self {
+impl From<ConsumerGroupMetadata> for GroupMetadata {
+    fn from(member: ConsumerGroupMetadata) -> Self {
         Self {
             group_id: member.group_id.to_string(),
             generation: member.generation,
@@ -170,7 +170,7 @@ pub(super) fn arguments(given: &Bound<'_, PyTuple>) -> PyResult<Vec<TopicPartiti
 /// Offsets to commit, by partition: numbers, or `OffsetAndMetadata`. Of a record, the offset behind it.
 pub(super) fn offsets(
     given: Option<&Bound<'_, PyAny>>,
-) -> PyResult<Option<HashMap<TopicPartition, Committed>>> {
+) -> PyResult<Option<HashMap<TopicPartition, CommittedOffset>>> {
     let Some(given) = given.filter(|given| !given.is_none()) else { return Ok(None) };
     if let Ok(record) = given.cast::<Record>() {
         return Ok(Some(HashMap::from([record.get().processed(given.py())?])));
@@ -184,13 +184,13 @@ pub(super) fn offsets(
     for item in given.call_method0("items")?.try_iter()? {
         let (place, offset): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item?.extract()?;
         let committed = match offset.cast::<OffsetAndMetadata>() {
-            Ok(offset) => Committed::from(offset.get()),
+            Ok(offset) => CommittedOffset::from(offset.get()),
             Err(_) => {
                 let number: i64 = offset.extract().map_err(|_| {
                     PyTypeError::new_err("offsets: expected numbers or OffsetAndMetadata by partition")
                 })?;
                 check(given.py(), number)?;
-                Committed { offset: number, ..Committed::default() }
+                CommittedOffset { offset: number, ..CommittedOffset::default() }
             }
         };
         offsets.insert(partition(&place)?, committed);
@@ -221,7 +221,7 @@ pub(super) fn to_dict<'py, T>(
 /// What is committed, by partition; None where nothing is.
 pub(super) fn committed<'py>(
     py: Python<'py>,
-    found: HashMap<TopicPartition, Option<Committed>>,
+    found: HashMap<TopicPartition, Option<CommittedOffset>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     to_dict(py, found, |committed| match committed {
         Some(committed) => Py::new(py, OffsetAndMetadata::from(committed)).map(Py::into_any),

@@ -3,7 +3,7 @@
 //! Invariant: a change is finished once its callback has returned or raised: what was revoked is not
 //! given up before, and the group goes on after.
 
-use ottla_client::consumer::group::Change;
+use ottla_client::consumer::group::RebalanceEvent;
 use parking_lot::Mutex;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
@@ -35,32 +35,32 @@ impl Listeners {
     }
 
     /// What to call for a change.
-    pub(super) fn of(&self, py: Python<'_>, change: &Change) -> Option<Py<PyAny>> {
+    pub(super) fn of(&self, py: Python<'_>, change: &RebalanceEvent) -> Option<Py<PyAny>> {
         let given = self.0.lock();
         let callback = match change {
-            Change::Assign { .. } => &given.assigned,
-            Change::Revoke(_) => &given.revoked,
+            RebalanceEvent::Assign { .. } => &given.assigned,
+            RebalanceEvent::Revoke(_) => &given.revoked,
             // As in Java: who cares only for revocations hears of losses, too.
-            Change::Lost(_) if given.lost.is_none() => &given.revoked,
-            Change::Lost(_) => &given.lost,
-            Change::Failed(_) => return None,
+            RebalanceEvent::Lost(_) if given.lost.is_none() => &given.revoked,
+            RebalanceEvent::Lost(_) => &given.lost,
+            RebalanceEvent::Failed(_) => return None,
         };
         callback.as_ref().map(|callback| callback.clone_ref(py))
     }
 }
 
 /// The partitions that a callback is told.
-pub(super) fn told<'py>(py: Python<'py>, change: &Change) -> PyResult<Bound<'py, PyList>> {
+pub(super) fn told<'py>(py: Python<'py>, change: &RebalanceEvent) -> PyResult<Bound<'py, PyList>> {
     match change {
-        Change::Assign { added, .. } => to_list(py, added),
-        Change::Revoke(partitions) | Change::Lost(partitions) => to_list(py, partitions),
-        Change::Failed(_) => Ok(PyList::empty(py)),
+        RebalanceEvent::Assign { added, .. } => to_list(py, added),
+        RebalanceEvent::Revoke(partitions) | RebalanceEvent::Lost(partitions) => to_list(py, partitions),
+        RebalanceEvent::Failed(_) => Ok(PyList::empty(py)),
     }
 }
 
 /// A change of the assignment for ``AsyncConsumer`` to handle.
 #[pyclass(frozen, module = "ottla._core")]
-pub(crate) struct RebalanceChange(pub(super) Change);
+pub(crate) struct RebalanceChange(pub(super) RebalanceEvent);
 
 #[pymethods]
 impl RebalanceChange {

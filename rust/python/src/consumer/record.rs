@@ -4,8 +4,8 @@
 //! buffer of the engine's alive.
 
 use ottla_client::TopicPartition;
-use ottla_client::consumer::offsets::Committed;
-use ottla_client::consumer::{Entry, RecordSet};
+use ottla_client::consumer::offsets::CommittedOffset;
+use ottla_client::consumer::{RecordEntry, RecordSet};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString, PyTuple};
 
@@ -50,7 +50,7 @@ impl Record {
     pub(super) fn new(
         topic: &Bound<'_, PyString>,
         set: &RecordSet,
-        entry: &Entry,
+        entry: &RecordEntry,
         deserializers: &Deserializers,
     ) -> PyResult<Py<Self>> {
         let py = topic.py();
@@ -79,11 +79,14 @@ impl Record {
 
 impl Record {
     /// What is committed once the record is processed: the offset behind it, in its leader's epoch.
-    pub(super) fn processed(&self, py: Python<'_>) -> PyResult<(TopicPartition, Committed)> {
+    pub(super) fn processed(&self, py: Python<'_>) -> PyResult<(TopicPartition, CommittedOffset)> {
         let topic = self.topic.bind(py).to_str()?;
         let offset = self.offset.saturating_add(1);
         let leader_epoch = (self.leader_epoch >= 0).then_some(self.leader_epoch);
-        Ok(((topic.into(), self.partition), Committed { offset, leader_epoch, ..Committed::default() }))
+        Ok((
+            (topic.into(), self.partition),
+            CommittedOffset { offset, leader_epoch, ..CommittedOffset::default() },
+        ))
     }
 }
 
@@ -93,7 +96,7 @@ pub(super) fn bytes(py: Python<'_>, data: Option<&[u8]>) -> Py<PyAny> {
 }
 
 /// Pairs of a name and a value; Java too replaces what is not UTF-8 in a name.
-fn headers<'py>(py: Python<'py>, set: &RecordSet, entry: &Entry) -> PyResult<Bound<'py, PyTuple>> {
+fn headers<'py>(py: Python<'py>, set: &RecordSet, entry: &RecordEntry) -> PyResult<Bound<'py, PyTuple>> {
     let mut headers = set.headers(entry).peekable();
     if headers.peek().is_none() {
         return Ok(PyTuple::empty(py));

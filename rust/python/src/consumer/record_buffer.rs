@@ -43,7 +43,7 @@ impl Held {
     pub(super) fn give_back(&mut self, core: &Consumer) {
         if !self.sets.is_empty() {
             *self = Self::default();
-            core.give_back();
+            core.discard_undelivered();
         }
     }
 
@@ -129,7 +129,7 @@ impl Held {
             Some(last) => last.offset + 1,
             None => return,
         };
-        core.handed_out(&set.partition, set.version(), next, set.leader_epoch);
+        core.mark_delivered(&set.partition, set.version(), next, set.leader_epoch);
         if all {
             self.sets.pop_front();
             (self.at, self.topic) = (0, None);

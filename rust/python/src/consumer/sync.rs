@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::time::Duration;
 
-use ottla_client::consumer::group::Change;
+use ottla_client::consumer::group::RebalanceEvent;
 use ottla_client::{Error, Kind, OffsetSpec};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
@@ -77,17 +77,22 @@ fn left(deadline: Instant) -> Duration {
 
 /// Does what a rebalance wants, the program's callback included. What that raises is raised once the
 /// change is finished; commits are waited for until the deadline.
-fn work_off(this: &Bound<'_, Consumer>, engine: &Engine, change: &Change, deadline: Instant) -> PyResult<()> {
+fn work_off(
+    this: &Bound<'_, Consumer>,
+    engine: &Engine,
+    change: &RebalanceEvent,
+    deadline: Instant,
+) -> PyResult<()> {
     let py = this.py();
-    wait(py, engine.core.begin(change))?;
+    wait(py, engine.core.prepare_rebalance(change))?;
     let called = match engine.listeners.of(py, change) {
         Some(callback) => told(py, change).and_then(|told| callback.call1(py, (this, told))).map(drop),
         None => Ok(()),
     };
     // Who raises is not kept waiting.
-    let settled = async { timeout_at(deadline, engine.core.settle(change)).await };
+    let settled = async { timeout_at(deadline, engine.core.await_pending_commits(change)).await };
     let called = called.and_then(|()| wait(py, settled).map(drop));
-    let finished = engine.core.finish(change).map_err(|error| errors::raise(py, &error));
+    let finished = engine.core.complete_rebalance(change).map_err(|error| errors::raise(py, &error));
     called.and(finished)
 }
 
@@ -95,7 +100,7 @@ fn work_off(this: &Bound<'_, Consumer>, engine: &Engine, change: &Change, deadli
 fn work_off_all(this: &Bound<'_, Consumer>, engine: &Engine, deadline: Instant) -> PyResult<()> {
     let mut first = Ok(());
     while Instant::now() < deadline
-        && let Some(change) = engine.core.leaving()
+        && let Some(change) = engine.core.next_closing_event()
     {
         first = first.and(work_off(this, engine, &change, deadline));
     }

@@ -1,11 +1,11 @@
-//! Who in a classic group reads which partitions: what assignors are, and those that come along.
+//! The partition assignors of classic groups: the [`Assignor`] trait and Kafka's assignors.
 //!
-//! The group's leader decodes what the members told of themselves (`protocol.rs`), asks the assignor
-//! that all have in common, and sends each member its part (`plan.rs`). An assignor is a function
-//! from the group to an assignment, without I/O and without a state of its own.
+//! The group's leader decodes the subscriptions of all members (`protocol.rs`), calls the assignor that
+//! they have in common, and sends each member its assignment (`plan.rs`). An assignor is a function from
+//! the group to an assignment, without I/O or state.
 //!
-//! Invariant: whatever an assignor answers, a partition never gets two readers: one that its owner
-//! still holds is given to nobody else before the owner has let go of it (KIP-429).
+//! Invariant: whatever an assignor returns, a partition never has two readers. A partition that a member
+//! still owns is assigned to another one only after its owner has revoked it (KIP-429).
 
 mod plan;
 mod protocol;
@@ -30,87 +30,87 @@ pub use range::Range;
 pub use round_robin::RoundRobin;
 pub use sticky::{CooperativeSticky, Sticky};
 
-/// Divides the partitions of the subscribed topics among the members of a group.
+/// Assigns the partitions of the subscribed topics to the members of a group.
 ///
-/// Members agree on an assignor by its name, so that every member must have one of the same name;
-/// only the group's leader asks it to assign.
+/// Members agree on an assignor by name, so every member needs one of the same name; only the leader's is
+/// called.
 pub trait Assignor: fmt::Debug + Send + Sync {
-    /// The name by which members agree on it, such as `range`.
+    /// The name on which members agree, such as `range`.
     fn name(&self) -> &str;
 
-    /// Whether members may keep what they own during a rebalance (KIP-429). If not, each gives up
-    /// everything before it joins again. Every assignor of a member must say so for it to be done.
+    /// Whether members keep their partitions during a rebalance (KIP-429). Otherwise each gives up all of
+    /// them before it rejoins. It takes effect only if all assignors of a member are cooperative.
     fn cooperative(&self) -> bool {
         false
     }
 
-    /// What a member tells the leader's assignor beyond the rest of its subscription.
+    /// The user data of a member's subscription, for the leader's assignor.
     fn user_data(&self, _topics: &[Arc<str>], _last: &LastAssignment) -> Option<Bytes> {
         None
     }
 
-    /// Told what this member was given, with what the leader's assignor had to say about it.
+    /// Called with this member's assignment and the user data of the leader's assignor.
     fn on_assignment(&self, _assignment: &MemberAssignment, _generation: i32) {}
 
-    /// Gives each member its partitions. Who is left out gets none; a partition that is given to two
-    /// members, or to one that is not subscribed to its topic, is an error of the assignor. What is
-    /// given to a member while another one owns it is held back by the caller.
+    /// Assigns partitions to members; a member without an entry gets none. It is an error to assign a
+    /// partition twice, or to a member that does not subscribe to its topic. The caller withholds
+    /// partitions that another member owns.
     fn assign(&self, topics: &Topics, members: &[MemberSubscription]) -> Result<GroupAssignment>;
 }
 
-/// What a member was given when it last had an assignment, and in which generation.
+/// The last assignment of a member and its generation.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LastAssignment {
-    /// The partitions; none if it never had any.
+    /// The partitions; empty if it never had any.
     pub partitions: Vec<TopicPartition>,
     /// The generation; `None` before the first assignment.
     pub generation: Option<i32>,
 }
 
-/// What a member told of itself.
+/// The subscription of a member.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MemberSubscription {
-    /// Its id.
+    /// The member id.
     pub member_id: Arc<str>,
-    /// `group.instance.id`, of a static member.
+    /// `group.instance.id` of a static member.
     pub instance_id: Option<Arc<str>>,
-    /// The topics that it reads.
+    /// The subscribed topics.
     pub topics: Vec<Arc<str>>,
-    /// The partitions that it holds while it joins; none with eager assignors.
+    /// The partitions that the member owns while it joins; none with eager assignors.
     pub owned: Vec<TopicPartition>,
-    /// The generation in which it got them; -1 if it does not say.
+    /// The generation in which it got them; -1 if unknown.
     pub generation: i32,
     /// `client.rack` (KIP-881).
     pub rack: Option<Arc<str>>,
-    /// What its assignor has added.
+    /// The user data of its assignor.
     pub user_data: Option<Bytes>,
 }
 
-/// What a member is given.
+/// The assignment of a member.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MemberAssignment {
     /// The partitions.
     pub partitions: Vec<TopicPartition>,
-    /// What the leader's assignor has to say to the member's.
+    /// User data from the leader's assignor.
     pub user_data: Option<Bytes>,
 }
 
-/// What the members are given, by their ids.
+/// The assignments by member id.
 pub type GroupAssignment = BTreeMap<Arc<str>, MemberAssignment>;
 
-/// The subscribed topics that exist, with their partitions by number.
-pub type Topics = BTreeMap<Arc<str>, Vec<TopicInfo>>;
+/// The subscribed topics that exist, and their partitions in order.
+pub type Topics = BTreeMap<Arc<str>, Vec<PartitionInfo>>;
 
 /// A partition, as assignors see it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct TopicInfo {
-    /// Its number.
+pub struct PartitionInfo {
+    /// The partition.
     pub partition: i32,
-    /// The racks that have a replica, each once.
+    /// The racks with a replica, without duplicates.
     pub racks: Vec<Arc<str>>,
 }
 
-/// The topics of these names, as far as the metadata has them.
+/// The topics of these names that the metadata knows.
 #[must_use]
 pub fn topics<'a>(snapshot: &Snapshot, names: impl IntoIterator<Item = &'a Arc<str>>) -> Topics {
     let racks: BTreeMap<i32, Arc<str>> = snapshot
@@ -125,9 +125,9 @@ pub fn topics<'a>(snapshot: &Snapshot, names: impl IntoIterator<Item = &'a Arc<s
             let mut racks: Vec<Arc<str>> = replicas.filter_map(|id| racks.get(id).cloned()).collect();
             racks.sort_unstable();
             racks.dedup();
-            TopicInfo { partition: partition.index, racks }
+            PartitionInfo { partition: partition.index, racks }
         });
-        let partitions: Vec<TopicInfo> = partitions.collect();
+        let partitions: Vec<PartitionInfo> = partitions.collect();
         if !partitions.is_empty() {
             found.insert(Arc::clone(&topic.name), partitions);
         }
@@ -135,10 +135,10 @@ pub fn topics<'a>(snapshot: &Snapshot, names: impl IntoIterator<Item = &'a Arc<s
     found
 }
 
-/// The assignor of this name: Kafka's (`range`) or that of Java's class
+/// The assignor of this name, Kafka's (`range`) or that of Java's class
 /// (`org.apache.kafka.clients.consumer.RangeAssignor`).
 #[must_use]
-pub fn named(name: &str) -> Option<Arc<dyn Assignor>> {
+pub fn by_name(name: &str) -> Option<Arc<dyn Assignor>> {
     let class = name.strip_prefix("org.apache.kafka.clients.consumer.");
     match class.unwrap_or(name) {
         "range" | "RangeAssignor" => Some(Arc::new(Range)),
@@ -149,8 +149,7 @@ pub fn named(name: &str) -> Option<Arc<dyn Assignor>> {
     }
 }
 
-/// The order in which members are served, Java's: static members by their instance's id, before
-/// others by the member's. Java compares UTF-16.
+/// Java's order of members: static members by instance id, before the others by member id.
 fn member_order(a: &MemberSubscription, b: &MemberSubscription) -> Ordering {
     match (&a.instance_id, &b.instance_id) {
         (Some(a), Some(b)) => text_order(a, b),
@@ -160,16 +159,16 @@ fn member_order(a: &MemberSubscription, b: &MemberSubscription) -> Ordering {
     }
 }
 
-/// As Java orders strings.
+/// Java's order of strings: by UTF-16 code units.
 fn text_order(a: &str, b: &str) -> Ordering {
     a.encode_utf16().cmp(b.encode_utf16())
 }
 
-/// An assignment of these partitions and no user data, one list for each member, in order.
-fn assignment_of(members: &[MemberSubscription], given: Vec<Vec<TopicPartition>>) -> GroupAssignment {
+/// An assignment of these partitions without user data: one list per member, in order.
+fn assignment_of(members: &[MemberSubscription], assigned: Vec<Vec<TopicPartition>>) -> GroupAssignment {
     let of = |(member, mut partitions): (&MemberSubscription, Vec<TopicPartition>)| {
         partitions.sort_unstable();
         (Arc::clone(&member.member_id), MemberAssignment { partitions, user_data: None })
     };
-    members.iter().zip(given).map(of).collect()
+    members.iter().zip(assigned).map(of).collect()
 }

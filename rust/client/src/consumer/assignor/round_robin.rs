@@ -1,5 +1,5 @@
-//! `roundrobin`: all partitions of all topics in order, dealt to the members one by one. What a
-//! member is not subscribed to goes to the next one.
+//! `roundrobin`: assigns all partitions of all topics in order, one member after the other. A member that
+//! does not subscribe to the topic is skipped.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::{Assignor, GroupAssignment, MemberSubscription, Topics, assignment_of, member_order, text_order};
 use crate::error::Result;
 
-/// Deals the partitions to the members in turn, as Java's `RoundRobinAssignor`.
+/// Assigns partitions to members in turn, as Java's `RoundRobinAssignor`.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RoundRobin;
 
@@ -17,13 +17,13 @@ impl Assignor for RoundRobin {
     }
 
     fn assign(&self, topics: &Topics, members: &[MemberSubscription]) -> Result<GroupAssignment> {
-        let mut given = vec![Vec::new(); members.len()];
-        let mut turns: Vec<(usize, HashSet<&str>)> = members
+        let mut assigned = vec![Vec::new(); members.len()];
+        let mut rotation: Vec<(usize, HashSet<&str>)> = members
             .iter()
             .enumerate()
             .map(|(at, member)| (at, member.topics.iter().map(AsRef::as_ref).collect()))
             .collect();
-        turns.sort_by(|(a, _), (b, _)| match (members.get(*a), members.get(*b)) {
+        rotation.sort_by(|(a, _), (b, _)| match (members.get(*a), members.get(*b)) {
             (Some(a), Some(b)) => member_order(a, b),
             _ => a.cmp(b),
         });
@@ -33,17 +33,21 @@ impl Assignor for RoundRobin {
         for (topic, partitions) in ordered {
             for info in partitions {
                 let subscribed = |(_, topics): &&(usize, HashSet<&str>)| topics.contains(&**topic);
-                let skip =
-                    turns.iter().cycle().skip(next).take(turns.len()).position(|turn| subscribed(&turn));
-                // A topic to which nobody is subscribed goes to nobody.
+                let skip = rotation
+                    .iter()
+                    .cycle()
+                    .skip(next)
+                    .take(rotation.len())
+                    .position(|turn| subscribed(&turn));
+                // A topic without subscribers is not assigned.
                 let Some(skip) = skip else { break };
-                let turn = (next + skip) % turns.len();
-                if let Some(list) = turns.get(turn).and_then(|(at, _)| given.get_mut(*at)) {
+                let turn = (next + skip) % rotation.len();
+                if let Some(list) = rotation.get(turn).and_then(|(at, _)| assigned.get_mut(*at)) {
                     list.push((Arc::clone(topic), info.partition));
                 }
                 next = turn + 1;
             }
         }
-        Ok(assignment_of(members, given))
+        Ok(assignment_of(members, assigned))
     }
 }

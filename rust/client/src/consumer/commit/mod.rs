@@ -1,11 +1,11 @@
-//! Committing: when, what, and one after the other.
+//! Commits offsets: automatically, and for the application, one commit at a time.
 //!
-//! Invariants: what is committed is at most the position, so only what was handed out; by itself, only
-//! what earlier polls handed out, and nothing once the application has failed. Commits of one consumer
-//! go out one at a time, so that an older offset never overwrites a newer one. What was given up while
-//! a commit waited is not committed (`claim.rs`).
+//! Invariants: a committed offset is at most the position, so it covers delivered records only. An
+//! automatic commit covers only records of earlier polls, and stops once the application has failed.
+//! Commits of one consumer never overlap, so an older offset never overwrites a newer one. Partitions that
+//! are revoked while a commit waits are not committed (`ownership.rs`).
 
-mod claim;
+mod ownership;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,38 +16,42 @@ use parking_lot::Mutex;
 use tokio::time::{Duration, Instant, sleep, timeout, timeout_at};
 
 use super::group::Group;
-use super::offsets::{self, Committed, Outcomes};
-use crate::consumer::commit::claim::Claim;
-use crate::consumer::partition_state::Slot;
-use crate::consumer::state::Shared;
+use super::offsets::{self, CommitResults, CommittedOffset};
+use crate::consumer::commit::ownership::CommitOwnership;
+use crate::consumer::partition_state::PartitionState;
+use crate::consumer::state::ConsumerState;
 use crate::error::{Error, Kind, Result};
 use crate::retry;
 use crate::topic_partition::TopicPartition;
 
-/// How often a member's epoch is looked at that a heartbeat is to renew.
-const LOOK: Duration = Duration::from_millis(20);
-/// How long partitions are not given up for commits of them that wait for their turn. The others of the
-/// group wait, too.
-const SETTLING: Duration = Duration::from_secs(5);
+/// How often to check whether a heartbeat has renewed the member epoch.
+const EPOCH_POLL_INTERVAL: Duration = Duration::from_millis(20);
+/// How long a revocation waits for pending commits; the rest of the group waits with it.
+const PENDING_COMMITS_TIMEOUT: Duration = Duration::from_secs(5);
 
 #[derive(Debug)]
-pub(crate) struct Commits {
-    shared: Arc<Shared>,
-    /// Held by the commit that is under way.
-    turn: Arc<tokio::sync::Mutex<()>>,
-    /// When offsets are next committed by themselves.
-    due: Mutex<Option<Instant>>,
-    /// The application has failed: what it was handed out may not be processed.
+pub(crate) struct CommitManager {
+    shared: Arc<ConsumerState>,
+    /// Held by the commit in progress.
+    commit_lock: Arc<tokio::sync::Mutex<()>>,
+    /// When the next automatic commit is due.
+    auto_commit_at: Mutex<Option<Instant>>,
+    /// Whether the application has failed: it may not have processed the records delivered to it.
     stopped: AtomicBool,
 }
 
 pub(crate) fn no_group() -> Error {
-    Error::new(Kind::Config, "offsets are kept in a group: set group.id")
+    Error::new(Kind::Config, "offsets are committed to a group: set group.id")
 }
 
-impl Commits {
-    pub(crate) fn new(shared: Arc<Shared>) -> Self {
-        Self { shared, turn: Arc::default(), due: Mutex::default(), stopped: AtomicBool::new(false) }
+impl CommitManager {
+    pub(crate) fn new(shared: Arc<ConsumerState>) -> Self {
+        Self {
+            shared,
+            commit_lock: Arc::default(),
+            auto_commit_at: Mutex::default(),
+            stopped: AtomicBool::new(false),
+        }
     }
 
     fn is_automatic(&self) -> bool {
@@ -55,94 +59,93 @@ impl Commits {
         config.enable_auto_commit && self.shared.group_id.is_some() && !self.stopped.load(Ordering::Acquire)
     }
 
-    /// Commits nothing automatically from now on.
+    /// Stops automatic commits.
     pub(crate) fn stop_auto_commit(&self) {
         self.stopped.store(true, Ordering::Release);
     }
 
-    /// When [`Commits::tick`] has something to do.
-    pub(crate) fn due(&self, now: Instant) -> Instant {
-        let due = if self.is_automatic() { *self.due.lock() } else { None };
-        // Any time that is long enough not to matter.
+    /// When [`CommitManager::maybe_auto_commit`] has something to do.
+    pub(crate) fn next_auto_commit(&self, now: Instant) -> Instant {
+        let due = if self.is_automatic() { *self.auto_commit_at.lock() } else { None };
+        // Any delay long enough not to matter.
         due.unwrap_or(now + Duration::from_secs(3_600))
     }
 
-    /// Commits by itself if it is time; called before a poll hands out anything new.
-    pub(crate) fn tick(&self, now: Instant) {
+    /// Starts an automatic commit if one is due; runs before a poll delivers new records.
+    pub(crate) fn maybe_auto_commit(&self, now: Instant) {
         if !self.is_automatic() {
             return;
         }
-        let every = self.shared.client.config().auto_commit_interval;
-        let mut due = self.due.lock();
+        let interval = self.shared.client.config().auto_commit_interval;
+        let mut due = self.auto_commit_at.lock();
         match *due {
-            Some(at) if at <= now => *due = Some(now + every),
+            Some(at) if at <= now => *due = Some(now + interval),
             Some(_) => return,
             None => {
-                *due = Some(now + every);
+                *due = Some(now + interval);
                 return;
             }
         }
         drop(due);
-        // One that is still under way has what matters, and the next one has the rest.
-        let Ok(turn) = Arc::clone(&self.turn).try_lock_owned() else { return };
+        // A commit in progress covers the essential part; the next one covers the rest.
+        let Ok(guard) = Arc::clone(&self.commit_lock).try_lock_owned() else { return };
         let positions = self.positions(false);
         if positions.is_empty() {
             return;
         }
         let shared = Arc::clone(&self.shared);
-        let claim = Claim::new(&shared, &positions);
+        let ownership = CommitOwnership::capture(&shared, &positions);
         tokio::spawn(async move {
             let timeout = shared.client.config().default_api_timeout;
-            let outcome = send(&shared, &claim, positions, retry::deadline(timeout)).await;
-            drop(turn);
-            if let Err(error) = outcome {
-                tracing::warn!(target: "ottla.group", %error, "offsets were not committed; the next time will try again");
+            let result = send(&shared, &ownership, positions, retry::deadline(timeout)).await;
+            drop(guard);
+            if let Err(error) = result {
+                tracing::warn!(target: "ottla.group", %error, "the automatic commit failed; the next one retries");
             }
         });
     }
 
-    /// The positions; only those that are not committed yet, or all.
-    pub(crate) fn positions(&self, all: bool) -> HashMap<TopicPartition, Committed> {
-        let mut assignment = self.shared.assignment.lock();
-        let wanted = assignment
-            .slots()
-            .filter(|(_, slot)| slot.position.offset >= 0 && (all || slot.position.offset != slot.committed));
-        let committed = |slot: &Slot| Committed {
-            offset: slot.position.offset,
-            leader_epoch: (slot.position.epoch >= 0).then_some(slot.position.epoch),
+    /// The positions: all, or only those that are not committed yet.
+    pub(crate) fn positions(&self, all: bool) -> HashMap<TopicPartition, CommittedOffset> {
+        let mut subscriptions = self.shared.subscriptions.lock();
+        let selected = subscriptions.states().filter(|(_, state)| {
+            state.position.offset >= 0 && (all || state.position.offset != state.auto_committed)
+        });
+        let committed = |state: &PartitionState| CommittedOffset {
+            offset: state.position.offset,
+            leader_epoch: (state.position.epoch >= 0).then_some(state.position.epoch),
             metadata: String::new(),
-            topic_id: slot.topic_id,
+            topic_id: state.topic_id,
         };
-        wanted.map(|(partition, slot)| (partition.clone(), committed(slot))).collect()
+        selected.map(|(partition, state)| (partition.clone(), committed(state))).collect()
     }
 
-    /// Adds of which topics offsets are that the application names: of those that it reads.
-    fn of_what_is_read(
+    /// Adds the topic ids of assigned partitions to the application's offsets.
+    fn with_topic_ids(
         &self,
-        mut offsets: HashMap<TopicPartition, Committed>,
-    ) -> HashMap<TopicPartition, Committed> {
-        let mut assignment = self.shared.assignment.lock();
+        mut offsets: HashMap<TopicPartition, CommittedOffset>,
+    ) -> HashMap<TopicPartition, CommittedOffset> {
+        let mut subscriptions = self.shared.subscriptions.lock();
         for (partition, committed) in &mut offsets {
-            if let Some(slot) = assignment.slot(partition).filter(|_| committed.topic_id.is_zero()) {
-                committed.topic_id = slot.topic_id;
+            if let Some(state) = subscriptions.state(partition).filter(|_| committed.topic_id.is_zero()) {
+                committed.topic_id = state.topic_id;
             }
         }
         offsets
     }
 
-    /// Commits before partitions are given up; what fails is logged, since they are given up anyway.
-    pub(crate) async fn before_giving_up(&self) {
-        // What the application commits itself is waited for after its callback, which may add to it.
+    /// Commits before a revocation. Failures are logged: the partitions are revoked anyway.
+    pub(crate) async fn before_revocation(&self) {
+        // Commits of the application are awaited after its callback, which may add to them.
         if self.is_automatic() {
-            self.last(self.shared.client.config().default_api_timeout).await;
+            self.auto_commit_now(self.shared.client.config().default_api_timeout).await;
         }
     }
 
-    /// Waits for the commits that are under way, and commits what was handed out, if that is to
-    /// happen by itself.
-    pub(crate) async fn last(&self, timeout: Duration) {
+    /// Waits for the commit in progress, then commits delivered records if automatic commits are on.
+    pub(crate) async fn auto_commit_now(&self, timeout: Duration) {
         let deadline = retry::deadline(timeout);
-        let Ok(_turn) = timeout_at(deadline, self.turn.lock()).await else { return };
+        let Ok(_guard) = timeout_at(deadline, self.commit_lock.lock()).await else { return };
         if !self.is_automatic() {
             return;
         }
@@ -150,120 +153,120 @@ impl Commits {
         if positions.is_empty() {
             return;
         }
-        let claim = Claim::new(&self.shared, &positions);
-        if let Err(error) = send(&self.shared, &claim, positions, deadline).await {
-            tracing::warn!(target: "ottla.group", %error, "offsets were not committed: what was handed out last is handed out again");
+        let ownership = CommitOwnership::capture(&self.shared, &positions);
+        if let Err(error) = send(&self.shared, &ownership, positions, deadline).await {
+            tracing::warn!(target: "ottla.group", %error, "the last automatic commit failed: the latest records are read again");
         }
     }
 
-    /// Waits, but not for long, until the commits that were asked for have gone out: what they are of
-    /// is about to be given up, and then they are refused.
-    pub(crate) async fn settled(&self) {
-        let _ = timeout(SETTLING, self.turn.lock()).await;
+    /// Waits a few seconds for pending commits, before a revocation makes them fail.
+    pub(crate) async fn wait_for_pending(&self) {
+        let _ = timeout(PENDING_COMMITS_TIMEOUT, self.commit_lock.lock()).await;
     }
 
     /// Commits `offsets`, or all positions.
     pub(crate) async fn commit(
         &self,
-        offsets: Option<HashMap<TopicPartition, Committed>>,
+        offsets: Option<HashMap<TopicPartition, CommittedOffset>>,
         timeout: Duration,
     ) -> Result<()> {
         if self.shared.group_id.is_none() {
             return Err(no_group());
         }
-        // Taken before the wait for a turn: a commit is of what was handed out when it was asked for.
+        // Captured before waiting: a commit covers what was delivered when it was requested.
         let offsets = match offsets {
-            Some(offsets) => self.of_what_is_read(offsets),
+            Some(offsets) => self.with_topic_ids(offsets),
             None => self.positions(true),
         };
-        let claim = Claim::new(&self.shared, &offsets);
+        let ownership = CommitOwnership::capture(&self.shared, &offsets);
         let deadline = retry::deadline(timeout);
-        let turn = timeout_at(deadline, self.turn.lock()).await;
-        let _turn = turn.map_err(|_| {
-            let words = format!("an earlier commit is still under way after {} ms", timeout.as_millis());
-            Error::new(Kind::Timeout, words)
+        let guard = timeout_at(deadline, self.commit_lock.lock()).await;
+        let _guard = guard.map_err(|_| {
+            let message = format!("an earlier commit is still in progress after {} ms", timeout.as_millis());
+            Error::new(Kind::Timeout, message)
         })?;
         if offsets.is_empty() {
             return Ok(());
         }
-        send(&self.shared, &claim, offsets, deadline).await
+        send(&self.shared, &ownership, offsets, deadline).await
     }
 }
 
-/// One commit. STALE_MEMBER_EPOCH waits for the heartbeat that brings the new epoch.
+/// Sends one commit. After STALE_MEMBER_EPOCH it waits for the heartbeat that brings the new epoch.
 async fn send(
-    shared: &Shared,
-    claim: &Claim,
-    mut offsets: HashMap<TopicPartition, Committed>,
+    shared: &ConsumerState,
+    ownership: &CommitOwnership,
+    mut offsets: HashMap<TopicPartition, CommittedOffset>,
     deadline: Instant,
 ) -> Result<()> {
-    let mut gone = Outcomes::new();
+    let mut results = CommitResults::new();
     loop {
-        let member = shared.member().ok_or_else(no_group)?;
-        // Each time: under a new epoch other partitions may be this member's own.
-        gone.extend(claim.withdraw(shared, &member, &mut offsets));
+        let member = shared.group_metadata().ok_or_else(no_group)?;
+        // Checked in each round: a new epoch may come with other partitions.
+        results.extend(ownership.remove_revoked(shared, &member, &mut offsets));
         if offsets.is_empty() {
-            return note(shared, claim, &offsets, gone);
+            return record_results(shared, ownership, &offsets, results);
         }
         if member.generation < 0 && shared.is_subscribed() {
-            return Err(no_member(shared.membership()));
+            return Err(not_a_member(shared.membership()));
         }
         let left = deadline.saturating_duration_since(Instant::now());
-        let outcome = offsets::commit(&shared.client, &member, offsets.clone(), left).await;
-        let error = match outcome {
-            Ok(outcomes) => {
-                gone.extend(outcomes);
-                return note(shared, claim, &offsets, gone);
+        let result = offsets::commit(&shared.client, &member, offsets.clone(), left).await;
+        let error = match result {
+            Ok(committed) => {
+                results.extend(committed);
+                return record_results(shared, ownership, &offsets, results);
             }
             Err(error) => error,
         };
         let (Some(group), Some(code)) = (shared.membership(), error.code()) else { return Err(error) };
-        group.trouble(&member, code);
+        group.report_error(&member, code);
         if code != ErrorCode::StaleMemberEpoch {
-            // A member that was too slow to poll is told that, rather than what came of it.
+            // A member that polled too late gets that reason rather than its consequence.
             return Err(with_reason(group, error));
         }
-        while shared.member().as_ref() == Some(&member) {
-            if Instant::now() + LOOK >= deadline {
+        while shared.group_metadata().as_ref() == Some(&member) {
+            if Instant::now() + EPOCH_POLL_INTERVAL >= deadline {
                 return Err(error);
             }
-            sleep(LOOK).await;
+            sleep(EPOCH_POLL_INTERVAL).await;
         }
     }
 }
 
-/// A commit of who is not a member would pass for one by hand, over the heads of the members.
-fn no_member(group: Option<&Group>) -> Error {
-    let words = "not committed: this consumer is not a member of its group now, and its partitions may be somebody else's; poll to join";
-    let error = Error::with_code(ErrorCode::UnknownMemberId, words);
+/// The coordinator would accept this commit as one of a consumer with assigned partitions, and bypass the
+/// members.
+fn not_a_member(group: Option<&Group>) -> Error {
+    let message = "not committed: this consumer is not a member of its group, and other members may own its partitions; poll to join";
+    let error = Error::with_code(ErrorCode::UnknownMemberId, message);
     match group {
         Some(group) => with_reason(group, error),
         None => error,
     }
 }
 
-/// The error with why the member left its group, if it was not asked to.
+/// Adds why the member left its group without being asked to.
 fn with_reason(group: &Group, error: Error) -> Error {
-    match group.why_left() {
-        Some(why) => error.prefixed(why),
+    match group.leave_reason() {
+        Some(reason) => error.prefixed(reason),
         None => error,
     }
 }
 
-/// Notes what was committed. One partition that was refused is an error for all.
-fn note(
-    shared: &Shared,
-    claim: &Claim,
-    offsets: &HashMap<TopicPartition, Committed>,
-    outcomes: Outcomes,
+/// Records the committed offsets. One rejected partition fails the whole commit.
+fn record_results(
+    shared: &ConsumerState,
+    ownership: &CommitOwnership,
+    offsets: &HashMap<TopicPartition, CommittedOffset>,
+    results: CommitResults,
 ) -> Result<()> {
-    let mut refused = Ok(());
-    for (partition, outcome) in outcomes {
-        match (outcome, offsets.get(&partition)) {
-            (Ok(()), Some(committed)) => claim.note(shared, &partition, committed.offset),
+    let mut overall = Ok(());
+    for (partition, result) in results {
+        match (result, offsets.get(&partition)) {
+            (Ok(()), Some(committed)) => ownership.record_committed(shared, &partition, committed.offset),
             (Ok(()), None) => {}
-            (Err(error), _) => refused = Err(error),
+            (Err(error), _) => overall = Err(error),
         }
     }
-    refused
+    overall
 }

@@ -1,8 +1,8 @@
-//! What brokers answer to fetches: records to keep, refusals, damage.
+//! Processes Fetch responses: buffers records and handles errors and corrupt batches.
 //!
-//! Invariants: an answer counts only for partitions that are as they were when it was asked for. A bad
-//! CRC is fetched again and never skipped; after three times it is an error that names partition and
-//! offset.
+//! Invariants: a response counts only for partitions whose version is still that of the request. A batch
+//! with a wrong CRC is fetched again and never skipped; the third time in a row is an error with partition
+//! and offset.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,195 +11,210 @@ use ottla_protocol::ErrorCode;
 use ottla_protocol::records::AbortedTransactions;
 use tokio::time::Instant;
 
-use super::fetcher::{Asked, Fetcher};
-use crate::consumer::completed_fetch::{CORRUPT_MAX, Prefetched, too_large, usable};
-use crate::consumer::fetch::request::{Answer, Fetched};
-use crate::consumer::partition_state::{Phase, Slot};
+use super::broker_state::InFlightPartition;
+use super::fetcher::Fetcher;
+use crate::consumer::completed_fetch::{CompletedFetch, MAX_CORRUPT_FETCHES, batch_too_large, check_batches};
+use crate::consumer::fetch::request::{BrokerResponse, PartitionResponse};
+use crate::consumer::partition_state::{FetchState, PartitionState};
 use crate::error::{Error, Result};
 use crate::retry::recovery::{Recovery, recovery};
 use crate::topic_partition::TopicPartition;
 
 impl Fetcher {
-    pub(crate) fn process(&mut self, broker: i32, asked: Vec<Asked>, answer: Result<Answer>) {
+    pub(crate) fn process_response(
+        &mut self,
+        broker: i32,
+        requested: Vec<InFlightPartition>,
+        response: Result<BrokerResponse>,
+    ) {
         let now = Instant::now();
-        let source = self.sources.entry(broker).or_default();
-        let sent = source.in_flight.take().map_or(now, |fetch| fetch.sent);
+        let broker_state = self.brokers.entry(broker).or_default();
+        let sent = broker_state.in_flight.take().map_or(now, |fetch| fetch.sent);
         let shared = Arc::clone(&self.shared);
-        let mut assignment = shared.assignment.lock();
-        for Asked { partition, version, .. } in &asked {
-            if let Some(slot) = assignment.current(partition, *version) {
-                slot.busy = false;
+        let mut subscriptions = shared.subscriptions.lock();
+        for InFlightPartition { partition, version, .. } in &requested {
+            if let Some(state) = subscriptions.current(partition, *version) {
+                state.in_flight = false;
             }
         }
-        match &answer {
-            Ok(answer) => source.session.answered(answer.error, answer.session_id),
-            // Sent or not, whatever the error: the broker did not say that it knows what it was told.
-            Err(_) => source.session.reset(),
+        match &response {
+            Ok(response) => broker_state.session.handle_response(response.error, response.session_id),
+            // Sent or not, the broker has not confirmed that it knows the session's partitions.
+            Err(_) => broker_state.session.reset(),
         }
-        let answer = answer.and_then(|answer| answer.partitions(broker));
-        let mut fetched: HashMap<TopicPartition, Fetched> = match answer {
+        let response = response.and_then(|response| response.into_partitions(broker));
+        let mut fetched: HashMap<TopicPartition, PartitionResponse> = match response {
             Ok(fetched) => fetched,
             Err(error) => {
-                drop(assignment);
-                self.failed(broker, &asked, error, now);
+                drop(subscriptions);
+                self.handle_request_error(broker, &requested, error, now);
                 return;
             }
         };
-        (source.failures, source.failing_since) = (0, None);
-        if fetched.values().all(Fetched::is_empty) {
-            source.returned_nothing(sent, shared.client.config().fetch_max_wait);
+        (broker_state.failures, broker_state.failing_since) = (0, None);
+        if fetched.values().all(PartitionResponse::is_empty) {
+            broker_state.record_empty_response(sent, shared.client.config().fetch_max_wait);
         }
-        // What of the answer stays in memory with each of its pieces.
-        let frame: usize = fetched.values().map(|part| part.records.len()).sum();
-        for asked in asked {
-            let Some(part) = fetched.remove(&asked.partition) else { continue };
-            let Some(slot) = assignment.current(&asked.partition, asked.version) else { continue };
-            if slot.phase != Phase::Fetch || slot.fetched.offset != asked.offset {
+        // All records of the response stay in memory with each of its fetches.
+        let response_bytes: usize = fetched.values().map(|data| data.records.len()).sum();
+        for requested in requested {
+            let Some(data) = fetched.remove(&requested.partition) else { continue };
+            let Some(state) = subscriptions.current(&requested.partition, requested.version) else {
+                continue;
+            };
+            if state.fetch_state != FetchState::Fetching || state.next_fetch.offset != requested.offset {
                 continue;
             }
-            match self.take_in(slot, broker, &asked, part, frame, now) {
-                Ok(Some(piece)) => assignment.push(piece),
+            match self.complete_partition(state, broker, &requested, data, response_bytes, now) {
+                Ok(Some(fetch)) => subscriptions.push(fetch),
                 Ok(None) => {}
-                Err(error) => assignment.fail(&asked.partition, error),
+                Err(error) => subscriptions.fail(&requested.partition, error),
             }
         }
-        drop(assignment);
-        shared.ready.notify_waiters();
+        drop(subscriptions);
+        shared.poll_wakeup.notify_waiters();
     }
 
-    /// A request as a whole has failed.
-    fn failed(&mut self, broker: i32, asked: &[Asked], error: Error, now: Instant) {
+    /// Handles the failure of a whole request.
+    fn handle_request_error(
+        &mut self,
+        broker: i32,
+        requested: &[InFlightPartition],
+        error: Error,
+        now: Instant,
+    ) {
         tracing::debug!(target: "ottla.fetch", broker, %error, "fetch failed");
         let new_session = error.code().is_some_and(|code| recovery(code) == Recovery::NewSession);
-        let Some(source) = self.sources.get_mut(&broker) else { return };
-        source.failures += 1;
-        let since = *source.failing_since.get_or_insert(now);
+        let Some(broker_state) = self.brokers.get_mut(&broker) else { return };
+        broker_state.failures += 1;
+        let since = *broker_state.failing_since.get_or_insert(now);
         if new_session {
-            // The partitions are fetched again in a new session: at once, unless that failed, too.
-            if source.failures > 1 {
-                source.not_before = Some(now + self.shared.client.backoff(source.failures - 1));
+            // The partitions are fetched again in a new session: at once, unless that failed before.
+            if broker_state.failures > 1 {
+                broker_state.not_before = Some(now + self.shared.client.backoff(broker_state.failures - 1));
             }
             return;
         }
-        source.not_before = Some(now + self.shared.client.backoff(source.failures));
-        self.stale = true;
+        broker_state.not_before = Some(now + self.shared.client.backoff(broker_state.failures));
+        self.metadata_stale = true;
         self.shared.client.record_failure(format_args!("fetching from broker {broker}"), &error, since);
-        let mut assignment = self.shared.assignment.lock();
-        for Asked { partition, version, .. } in asked {
-            if let Some(slot) = assignment.current(partition, *version) {
-                // Another replica may do better.
-                slot.nearer = None;
+        let mut subscriptions = self.shared.subscriptions.lock();
+        for InFlightPartition { partition, version, .. } in requested {
+            if let Some(state) = subscriptions.current(partition, *version) {
+                // Return to the leader.
+                state.preferred_replica = None;
                 if !error.is_transient() {
-                    assignment.fail(partition, error.clone());
+                    subscriptions.fail(partition, error.clone());
                 }
             }
         }
-        drop(assignment);
-        self.shared.ready.notify_waiters();
+        drop(subscriptions);
+        self.shared.poll_wakeup.notify_waiters();
     }
 
-    /// What a broker answered for one partition.
-    fn take_in(
+    /// Handles the response for one partition.
+    fn complete_partition(
         &mut self,
-        slot: &mut Slot,
+        state: &mut PartitionState,
         broker: i32,
-        asked: &Asked,
-        part: Fetched,
-        frame: usize,
+        requested: &InFlightPartition,
+        data: PartitionResponse,
+        response_bytes: usize,
         now: Instant,
-    ) -> Result<Option<Prefetched>> {
-        if part.error != ErrorCode::None {
-            return self.refused(slot, broker, asked, part.error, now).map(|()| None);
+    ) -> Result<Option<CompletedFetch>> {
+        if data.error != ErrorCode::None {
+            return self.handle_partition_error(state, broker, requested, data.error, now).map(|()| None);
         }
-        (slot.high_watermark, slot.last_stable) = (part.high_watermark, part.last_stable);
-        match part.preferred_replica {
-            ..0 => slot.succeeded(),
-            replica => self.go_nearer(slot, replica, now),
+        (state.high_watermark, state.last_stable) = (data.high_watermark, data.last_stable);
+        match data.preferred_replica {
+            ..0 => state.clear_failures(),
+            replica => self.use_preferred_replica(state, replica, now),
         }
-        let usable = usable(&part.records, self.shared.client.config().check_crcs);
-        let Some((next, epoch)) = usable.next.filter(|(next, _)| *next > asked.offset) else {
-            return match usable.flaw {
-                Some(flaw) => self.damaged(slot, asked, flaw, now),
-                None if part.records.is_empty() => Ok(None),
-                None if usable.next.is_some() => {
-                    // Records before the position: the broker has not found it, and would do so again.
-                    self.shared.rest(slot, now);
+        let checked = check_batches(&data.records, self.shared.client.config().check_crcs);
+        let Some((next, epoch)) = checked.next.filter(|(next, _)| *next > requested.offset) else {
+            return match checked.error {
+                Some(error) => self.handle_corrupt_batch(state, requested, error, now),
+                None if data.records.is_empty() => Ok(None),
+                None if checked.next.is_some() => {
+                    // Records before the position only: the broker did not find it, and would do the same
+                    // again.
+                    self.shared.back_off(state, now);
                     Ok(None)
                 }
-                None => Err(too_large(usable.cut_off.unwrap_or(part.records.len()))),
+                None => Err(batch_too_large(checked.truncated_size.unwrap_or(data.records.len()))),
             };
         };
-        slot.damaged = 0;
+        state.corrupt_fetches = 0;
         let read_committed = self.shared.read_committed();
-        Ok(Some(Prefetched {
-            partition: asked.partition.clone(),
-            version: asked.version,
-            records: usable.records,
-            frame,
-            start: asked.offset,
+        Ok(Some(CompletedFetch {
+            partition: requested.partition.clone(),
+            version: requested.version,
+            records: checked.records,
+            response_bytes,
+            start: requested.offset,
             end: next,
             epoch,
-            aborted: read_committed.then(|| AbortedTransactions::new(part.aborted)),
-            decoded: None,
+            aborted: read_committed.then(|| AbortedTransactions::new(data.aborted)),
+            remaining: None,
         }))
     }
 
-    /// The leader names a replica that is nearer, and sends nothing itself for as long as there is one.
-    fn go_nearer(&mut self, slot: &mut Slot, replica: i32, now: Instant) {
+    /// Switches to the preferred read replica; the leader returns no records while it names one.
+    fn use_preferred_replica(&mut self, state: &mut PartitionState, replica: i32, now: Instant) {
         if self.shared.client.snapshot().brokers.contains_key(&replica) {
-            slot.succeeded();
-            slot.nearer = Some((replica, now + self.shared.client.config().metadata_max_age));
+            state.clear_failures();
+            state.preferred_replica = Some((replica, now + self.shared.client.config().metadata_max_age));
         } else {
-            // It has just come back, and nobody here knows where it is: the leader, asked again at once,
-            // would say the same.
-            slot.nearer = None;
-            self.stale = true;
-            self.shared.rest(slot, now);
+            // The replica has just come back and is not in the metadata: the leader would name it again at
+            // once.
+            state.preferred_replica = None;
+            self.metadata_stale = true;
+            self.shared.back_off(state, now);
         }
     }
 
-    /// Records whose checksum is wrong: fetched again, and never skipped.
-    fn damaged(
+    /// Fetches corrupt records again; they are never skipped.
+    fn handle_corrupt_batch(
         &mut self,
-        slot: &mut Slot,
-        asked: &Asked,
-        flaw: Error,
+        state: &mut PartitionState,
+        requested: &InFlightPartition,
+        error: Error,
         now: Instant,
-    ) -> Result<Option<Prefetched>> {
-        slot.damaged += 1;
-        self.shared.rest(slot, now);
-        let error = flaw.prefixed(format_args!("records after offset {} are damaged", asked.offset));
-        if slot.damaged >= CORRUPT_MAX {
-            slot.damaged = 0;
-            return Err(error.prefixed(format_args!("fetched {CORRUPT_MAX} times")));
+    ) -> Result<Option<CompletedFetch>> {
+        state.corrupt_fetches += 1;
+        self.shared.back_off(state, now);
+        let error = error.prefixed(format_args!("records after offset {} are corrupt", requested.offset));
+        if state.corrupt_fetches >= MAX_CORRUPT_FETCHES {
+            state.corrupt_fetches = 0;
+            return Err(error.prefixed(format_args!("fetched {MAX_CORRUPT_FETCHES} times")));
         }
-        tracing::warn!(target: "ottla.fetch", %error, "fetching again");
+        tracing::warn!(target: "ottla.fetch", %error, "corrupt records are fetched again");
         Ok(None)
     }
 
-    /// A partition that a broker has refused.
-    fn refused(
+    /// Handles an error code for one partition.
+    fn handle_partition_error(
         &mut self,
-        slot: &mut Slot,
+        state: &mut PartitionState,
         broker: i32,
-        asked: &Asked,
+        requested: &InFlightPartition,
         code: ErrorCode,
         now: Instant,
     ) -> Result<()> {
-        self.shared.rest(slot, now);
-        let (topic, partition) = &asked.partition;
+        self.shared.back_off(state, now);
+        let (topic, partition) = &requested.partition;
         let error = Error::from_code(code).at(topic, *partition).broker(broker);
-        let since = slot.failing_since.unwrap_or(now);
+        let since = state.failing_since.unwrap_or(now);
         self.shared.client.record_failure(format_args!("reading {topic}"), &error, since);
-        let from_leader = slot.nearer.take().is_none_or(|(nearer, _)| nearer != broker);
+        let from_leader = state.preferred_replica.take().is_none_or(|(preferred, _)| preferred != broker);
         match recovery(code) {
-            // A replica may be behind its leader.
+            // A follower may lag behind its leader.
             Recovery::ResetOffset if from_leader => {
-                slot.phase = Phase::OutOfRange;
-                slot.not_before = None;
+                state.fetch_state = FetchState::OutOfRange;
+                state.retry_at = None;
             }
             Recovery::ResetOffset => {}
-            Recovery::Refresh => self.stale = true,
+            Recovery::Refresh => self.metadata_stale = true,
             recovery if recovery.retries() => {}
             _ => return Err(error),
         }

@@ -1,87 +1,91 @@
-//! Fetch sessions (KIP-227): a broker remembers what is fetched from it, so that a request names only
-//! what has changed since the one before. No I/O.
+//! Fetch sessions (KIP-227): the broker remembers the fetched partitions, and a request names only what has
+//! changed. No I/O.
 //!
-//! Invariant: what is remembered here is what the broker remembers, or the next request says all
-//! again: after an answer that was lost, or a request that may not have been sent, nobody knows, and the
-//! session is begun anew.
+//! Invariant: the partitions remembered here match the broker's, or the next request names all of them.
+//! After a lost response, or a request that may not have been sent, the session starts anew.
 
 use std::collections::HashMap;
 
 use ottla_protocol::ErrorCode;
 
-use crate::consumer::fetch::request::{Ask, Position};
+use crate::consumer::fetch::request::{FetchRequestData, RequestedPartition};
 use crate::topic_partition::TopicPartition;
 
-/// The epoch of a request that begins a session, and ends the one it names.
+/// The epoch of a request that starts a session and closes the one it names.
 const INITIAL: i32 = 0;
 
-/// The session with one broker.
+/// The fetch session with one broker.
 #[derive(Debug, Default)]
 pub(crate) struct FetchSession {
     id: i32,
     epoch: i32,
-    /// What the broker was told last.
-    known: HashMap<TopicPartition, Position>,
+    /// The partitions as last sent.
+    partitions: HashMap<TopicPartition, RequestedPartition>,
 }
 
 impl FetchSession {
-    /// The request that has the broker answer for exactly these partitions.
-    pub(crate) fn ask(&mut self, positions: Vec<Position>) -> Ask {
-        let has_id = |position: &Position| !position.topic_id.is_zero();
-        let by_id = positions.iter().all(has_id);
-        let same_topic = |position: &Position| {
-            self.known.get(&position.partition).is_none_or(|known| known.topic_id == position.topic_id)
+    /// Builds a request after which the broker fetches exactly these partitions.
+    pub(crate) fn build_request_data(&mut self, partitions: Vec<RequestedPartition>) -> FetchRequestData {
+        let has_id = |requested: &RequestedPartition| !requested.topic_id.is_zero();
+        let by_id = partitions.iter().all(has_id);
+        let same_topic = |requested: &RequestedPartition| {
+            self.partitions.get(&requested.partition).is_none_or(|known| known.topic_id == requested.topic_id)
         };
-        // A session speaks of topics by id or by name, and a topic that was made anew is another.
-        if self.known.values().any(|known| has_id(known) != by_id) || !positions.iter().all(same_topic) {
+        // A session names topics either by id or by name; a recreated topic needs a new session.
+        if self.partitions.values().any(|known| has_id(known) != by_id) || !partitions.iter().all(same_topic)
+        {
             self.reset();
         }
         let (session_id, session_epoch) = (self.id, self.epoch);
         if session_epoch == INITIAL {
-            self.known = positions.iter().map(|p| (p.partition.clone(), p.clone())).collect();
-            return Ask { session_id, session_epoch, positions, forgotten: Vec::new(), by_id };
+            self.partitions = partitions.iter().map(|p| (p.partition.clone(), p.clone())).collect();
+            return FetchRequestData { session_id, session_epoch, partitions, forgotten: Vec::new(), by_id };
         }
-        let mut before = std::mem::take(&mut self.known);
+        let mut previous = std::mem::take(&mut self.partitions);
         let mut changed = Vec::new();
-        for position in positions {
-            if before.remove(&position.partition).as_ref() != Some(&position) {
-                changed.push(position.clone());
+        for requested in partitions {
+            if previous.remove(&requested.partition).as_ref() != Some(&requested) {
+                changed.push(requested.clone());
             }
-            self.known.insert(position.partition.clone(), position);
+            self.partitions.insert(requested.partition.clone(), requested);
         }
         let mut forgotten: Vec<_> =
-            before.into_iter().map(|(partition, known)| (partition, known.topic_id)).collect();
+            previous.into_iter().map(|(partition, known)| (partition, known.topic_id)).collect();
         forgotten.sort_unstable();
-        Ask { session_id, session_epoch, positions: changed, forgotten, by_id }
+        FetchRequestData { session_id, session_epoch, partitions: changed, forgotten, by_id }
     }
 
-    /// Takes in what the broker said of the session.
-    pub(crate) fn answered(&mut self, error: ErrorCode, session_id: i32) {
+    /// Updates the session from a response.
+    pub(crate) fn handle_response(&mut self, error: ErrorCode, session_id: i32) {
         match error {
             ErrorCode::None if session_id == 0 => *self = Self::default(),
             ErrorCode::None => {
                 self.id = session_id;
-                // Kafka goes back to 1 after the largest.
+                // After the largest epoch Kafka continues with 1.
                 self.epoch = self.epoch.checked_add(1).unwrap_or(1);
             }
-            // There is none to end.
+            // The broker has no session to close.
             ErrorCode::FetchSessionIdNotFound => *self = Self::default(),
             _ => self.reset(),
         }
     }
 
-    /// Nobody knows what the broker remembers: the next request begins anew and ends this session.
+    /// Starts anew: the next request closes this session and names all partitions.
     pub(crate) fn reset(&mut self) {
         self.epoch = INITIAL;
-        self.known.clear();
+        self.partitions.clear();
     }
 
-    /// The request that ends it, so that the broker need not remember it any longer; `None` if there
-    /// is nothing to end.
-    pub(crate) fn end(&mut self) -> Option<Ask> {
-        let by_id = self.known.values().all(|known| !known.topic_id.is_zero());
+    /// Builds the request that closes the session, to free the broker's memory; `None` without a session.
+    pub(crate) fn close_request(&mut self) -> Option<FetchRequestData> {
+        let by_id = self.partitions.values().all(|known| !known.topic_id.is_zero());
         let session_id = std::mem::take(self).id;
-        (session_id != 0).then(|| Ask { session_id, session_epoch: -1, by_id, ..Ask::default() })
+        (session_id != 0).then(|| FetchRequestData {
+            session_id,
+            session_epoch: -1,
+            by_id,
+            ..FetchRequestData::default()
+        })
     }
 }
 

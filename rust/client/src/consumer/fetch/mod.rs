@@ -1,9 +1,11 @@
-//! The task that fetches ahead for a consumer, and the requests that scans use, too.
+//! The fetcher of a consumer, and the Fetch requests that scans send, too.
 //!
-//! - `fetcher`: the task; `send_fetches` decides which broker is asked for what and when.
-//! - `request`: one Fetch request; `fetch_session`: what a broker remembers of the last one (KIP-227);
-//!   `fetch_response`: what becomes of a response.
+//! - `fetcher`: the prefetching task; `send_fetches`: which broker gets which request, and when.
+//! - `broker_state`: a broker's fetch session, request in flight and backoff.
+//! - `request`: one Fetch request; `fetch_session`: incremental fetch sessions (KIP-227).
+//! - `fetch_response`: the processing of responses.
 
+pub(crate) mod broker_state;
 pub(crate) mod fetch_response;
 mod fetch_session;
 pub(crate) mod fetcher;

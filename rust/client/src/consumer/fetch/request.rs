@@ -1,7 +1,7 @@
-//! One Fetch request to one broker: building it, and judging what came back per partition.
+//! One Fetch request: building it and parsing the response per partition.
 //!
-//! Invariant: from version 13 on topics are named by id alone, so these versions are used only if
-//! every topic of the request and of its session has one.
+//! Invariant: versions from 13 on name topics by id only, so they are used only if every topic of the
+//! request and its session has an id.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -20,12 +20,12 @@ use crate::error::{Error, Result};
 use crate::metadata::{NewLeader, Snapshot, brokers};
 use crate::topic_partition::TopicPartition;
 
-/// The last version that names topics by their names.
-const BY_NAME: i16 = 12;
+/// The last version that names topics by name.
+const LAST_BY_NAME: i16 = 12;
 
-/// Where to read on in a partition.
+/// A partition of a Fetch request and the offset to read from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Position {
+pub(crate) struct RequestedPartition {
     pub(crate) partition: TopicPartition,
     /// Zero if the topic has none.
     pub(crate) topic_id: Uuid,
@@ -33,8 +33,8 @@ pub(crate) struct Position {
     pub(crate) leader_epoch: i32,
 }
 
-impl Position {
-    /// With the topic's id and the leader's epoch as a snapshot has them.
+impl RequestedPartition {
+    /// Takes the topic id and the leader epoch from the metadata.
     pub(crate) fn new(snapshot: &Snapshot, partition: &TopicPartition, offset: i64) -> Self {
         let topic = snapshot.topic(&partition.0);
         let leader_epoch =
@@ -44,30 +44,30 @@ impl Position {
     }
 }
 
-/// What one request asks for.
+/// The contents of a Fetch request, without its limits.
 #[derive(Debug, Default)]
-pub(crate) struct Ask {
+pub(crate) struct FetchRequestData {
     /// The fetch session; 0 for none.
     pub(crate) session_id: i32,
-    /// Its epoch: -1 without a session, 0 to begin one.
+    /// The session epoch: -1 without a session, 0 to start one.
     pub(crate) session_epoch: i32,
-    /// In a session, only what has changed.
-    pub(crate) positions: Vec<Position>,
-    /// What the session is to leave out from now on.
+    /// The partitions to fetch; in a session, only those that have changed.
+    pub(crate) partitions: Vec<RequestedPartition>,
+    /// The partitions to remove from the session.
     pub(crate) forgotten: Vec<(TopicPartition, Uuid)>,
     /// Whether all topics of the session have ids.
     pub(crate) by_id: bool,
 }
 
-impl Ask {
+impl FetchRequestData {
     /// A request without a session.
-    pub(crate) fn alone(positions: Vec<Position>) -> Self {
-        let by_id = positions.iter().all(|position| !position.topic_id.is_zero());
-        Self { session_epoch: -1, positions, by_id, ..Self::default() }
+    pub(crate) fn sessionless(partitions: Vec<RequestedPartition>) -> Self {
+        let by_id = partitions.iter().all(|requested| !requested.topic_id.is_zero());
+        Self { session_epoch: -1, partitions, by_id, ..Self::default() }
     }
 }
 
-/// Bounds of one request.
+/// The limits of one request.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
     pub(crate) max_wait: Duration,
@@ -77,30 +77,30 @@ pub(crate) struct Limits {
     pub(crate) read_committed: bool,
 }
 
-/// What a broker answered for one partition.
+/// The response for one partition.
 #[derive(Debug)]
-pub(crate) struct Fetched {
+pub(crate) struct PartitionResponse {
     pub(crate) error: ErrorCode,
     pub(crate) high_watermark: i64,
     pub(crate) last_stable: i64,
-    /// A replica to read from instead; -1 for none.
+    /// The preferred read replica; -1 for none.
     pub(crate) preferred_replica: i32,
     pub(crate) aborted: Vec<AbortedTransaction>,
     pub(crate) records: Bytes,
 }
 
-/// A broker's answer.
+/// A parsed Fetch response.
 #[derive(Debug)]
-pub(crate) struct Answer {
-    /// What went wrong with the request as a whole.
+pub(crate) struct BrokerResponse {
+    /// The error of the whole request.
     pub(crate) error: ErrorCode,
     pub(crate) session_id: i32,
-    partitions: HashMap<TopicPartition, Fetched>,
+    partitions: HashMap<TopicPartition, PartitionResponse>,
 }
 
-impl Answer {
-    /// What was answered for each partition; those that the answer leaves out are missing.
-    pub(crate) fn partitions(self, broker: i32) -> Result<HashMap<TopicPartition, Fetched>> {
+impl BrokerResponse {
+    /// The response for each partition; some may be missing.
+    pub(crate) fn into_partitions(self, broker: i32) -> Result<HashMap<TopicPartition, PartitionResponse>> {
         match self.error {
             ErrorCode::None => Ok(self.partitions),
             code => Err(Error::from_code(code).broker(broker)),
@@ -108,17 +108,22 @@ impl Answer {
     }
 }
 
-/// Whoever gets a response without records asks again this much after the request at the earliest; a broker
-/// that waits for new records as long as it was asked to has waited longer.
+/// The shortest interval between requests while responses are empty. A broker that waits for records takes
+/// longer anyway.
 pub(crate) fn min_interval(max_wait: Duration) -> Duration {
     max_wait.clamp(Duration::from_millis(5), Duration::from_millis(20))
 }
 
-/// Fetches from `broker`.
-pub(crate) async fn fetch(client: &Client, broker: i32, ask: &Ask, limits: Limits) -> Result<Answer> {
+/// Sends a Fetch request to `broker`.
+pub(crate) async fn fetch(
+    client: &Client,
+    broker: i32,
+    data: &FetchRequestData,
+    limits: Limits,
+) -> Result<BrokerResponse> {
     let connection = client.connection(Route::Broker(broker)).await?;
-    let version = connection.version::<FetchRequest>(if ask.by_id { i16::MAX } else { BY_NAME })?;
-    let request = build_request(ask, limits, &client.config().client_rack);
+    let version = connection.version::<FetchRequest>(if data.by_id { i16::MAX } else { LAST_BY_NAME })?;
+    let request = build_request(data, limits, &client.config().client_rack);
     let timeout = client.config().request_timeout + limits.max_wait;
     let response =
         connection.request_within(&request, version, timeout).await.map_err(|error| error.broker(broker))?;
@@ -126,34 +131,34 @@ pub(crate) async fn fetch(client: &Client, broker: i32, ask: &Ask, limits: Limit
     Ok(process_response(client, response))
 }
 
-fn build_request(ask: &Ask, limits: Limits, rack: &str) -> FetchRequest {
+fn build_request(data: &FetchRequestData, limits: Limits, rack: &str) -> FetchRequest {
     let mut topics: Vec<FetchTopic> = Vec::new();
-    // Where each topic is in the list: there may be a hundred thousand of them.
-    let mut places: HashMap<&str, usize> = HashMap::new();
-    for position in &ask.positions {
-        let (topic, partition) = &position.partition;
+    // Indexes into the list: there may be a hundred thousand topics.
+    let mut indexes: HashMap<&str, usize> = HashMap::new();
+    for requested in &data.partitions {
+        let (topic, partition) = &requested.partition;
         let entry = FetchPartition {
             partition: *partition,
-            current_leader_epoch: position.leader_epoch,
-            fetch_offset: position.offset,
+            current_leader_epoch: requested.leader_epoch,
+            fetch_offset: requested.offset,
             partition_max_bytes: limits.partition_max_bytes,
             ..Default::default()
         };
-        let place = *places.entry(topic).or_insert(topics.len());
-        match topics.get_mut(place) {
+        let index = *indexes.entry(topic).or_insert(topics.len());
+        match topics.get_mut(index) {
             Some(known) => known.partitions.push(entry),
             None => topics.push(FetchTopic {
                 topic: topic.to_string(),
-                topic_id: position.topic_id,
+                topic_id: requested.topic_id,
                 partitions: vec![entry],
             }),
         }
     }
-    places.clear();
+    indexes.clear();
     let mut forgotten: Vec<ForgottenTopic> = Vec::new();
-    for ((topic, partition), topic_id) in &ask.forgotten {
-        let place = *places.entry(topic).or_insert(forgotten.len());
-        match forgotten.get_mut(place) {
+    for ((topic, partition), topic_id) in &data.forgotten {
+        let index = *indexes.entry(topic).or_insert(forgotten.len());
+        match forgotten.get_mut(index) {
             Some(known) => known.partitions.push(*partition),
             None => forgotten.push(ForgottenTopic {
                 topic: topic.to_string(),
@@ -167,8 +172,8 @@ fn build_request(ask: &Ask, limits: Limits, rack: &str) -> FetchRequest {
         min_bytes: limits.min_bytes,
         max_bytes: limits.max_bytes,
         isolation_level: i8::from(limits.read_committed),
-        session_id: ask.session_id,
-        session_epoch: ask.session_epoch,
+        session_id: data.session_id,
+        session_epoch: data.session_epoch,
         topics,
         forgotten_topics_data: forgotten,
         rack_id: rack.to_owned(),
@@ -176,10 +181,10 @@ fn build_request(ask: &Ask, limits: Limits, rack: &str) -> FetchRequest {
     }
 }
 
-fn process_response(client: &Client, response: FetchResponse) -> Answer {
+fn process_response(client: &Client, response: FetchResponse) -> BrokerResponse {
     let snapshot = client.snapshot();
-    let named = response.node_endpoints.into_iter().map(|n| (n.node_id, n.host, n.port, n.rack));
-    let endpoints = brokers(named);
+    let endpoints = response.node_endpoints.into_iter().map(|n| (n.node_id, n.host, n.port, n.rack));
+    let endpoints = brokers(endpoints);
     let mut partitions = HashMap::new();
     let mut moved = Vec::new();
     for topic in response.responses {
@@ -187,43 +192,43 @@ fn process_response(client: &Client, response: FetchResponse) -> Answer {
             Some(name) => Arc::clone(name),
             None => topic.topic.into(),
         };
-        for answer in topic.partitions {
-            let leader = &answer.current_leader;
+        for data in topic.partitions {
+            let leader = &data.current_leader;
             if leader.leader_id >= 0 {
                 moved.push(NewLeader {
                     topic: Arc::clone(&name),
-                    partition: answer.partition_index,
+                    partition: data.partition_index,
                     leader: leader.leader_id,
                     leader_epoch: leader.leader_epoch,
                 });
             }
-            partitions.insert((Arc::clone(&name), answer.partition_index), Fetched::from(answer));
+            partitions.insert((Arc::clone(&name), data.partition_index), PartitionResponse::from(data));
         }
     }
     client.inner.metadata.process_leaders(&moved, &endpoints);
     let error = ErrorCode::from(response.error_code);
-    Answer { error, session_id: response.session_id, partitions }
+    BrokerResponse { error, session_id: response.session_id, partitions }
 }
 
-impl Fetched {
-    /// Whether it brings neither records nor an error; it may name a replica to read from.
+impl PartitionResponse {
+    /// Whether it has neither records nor an error; it may name a preferred read replica.
     pub(crate) fn is_empty(&self) -> bool {
         self.error == ErrorCode::None && self.records.is_empty()
     }
 }
 
-impl From<PartitionData> for Fetched {
-    fn from(answer: PartitionData) -> Self {
-        let aborted = answer.aborted_transactions.unwrap_or_default().into_iter();
+impl From<PartitionData> for PartitionResponse {
+    fn from(data: PartitionData) -> Self {
+        let aborted = data.aborted_transactions.unwrap_or_default().into_iter();
         let aborted =
             aborted.map(|a| AbortedTransaction { producer_id: a.producer_id, first_offset: a.first_offset });
         Self {
-            error: ErrorCode::from(answer.error_code),
-            high_watermark: answer.high_watermark,
-            last_stable: answer.last_stable_offset,
-            preferred_replica: answer.preferred_read_replica,
+            error: ErrorCode::from(data.error_code),
+            high_watermark: data.high_watermark,
+            last_stable: data.last_stable_offset,
+            preferred_replica: data.preferred_read_replica,
             aborted: aborted.collect(),
-            records: answer.records.unwrap_or_default(),
+            records: data.records.unwrap_or_default(),
         }
     }
 }

@@ -1,127 +1,109 @@
-//! Which partitions a fetch to each broker names now, and how long the broker may wait for new records.
+//! Chooses the partitions of each broker's next fetch, and how long the broker may wait for new records.
 //!
 //! Invariants: each broker has at most one fetch in flight, because a fetch session orders its requests.
-//! The bytes that a fetch may return are reserved before it is sent. No fetch waits for new records while
-//! another partition of its broker is only left out because its buffer is full, or because it rests: that
-//! partition would wait, too. A broker that has just returned nothing is not asked again without a pause.
+//! The bytes that a fetch may return are reserved before it is sent. No fetch waits for new records while a
+//! partition of its broker is excluded only by a full buffer or a backoff: that partition would wait, too.
+//! A broker that just returned nothing gets its next request after a pause.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use tokio::time::{Duration, Instant};
 
-use super::fetcher::{Asked, Done, Fetcher, Source};
+use super::broker_state::{BrokerState, InFlightFetch, InFlightPartition};
+use super::fetcher::{Fetcher, TaskResult};
 use crate::config::Config;
-use crate::consumer::fetch::request::{Limits, Position, fetch, min_interval};
-use crate::consumer::subscription_state::Assignment;
+use crate::consumer::fetch::request::{Limits, RequestedPartition, fetch};
+use crate::consumer::subscription_state::SubscriptionState;
 use crate::metadata::Snapshot;
 use crate::metadata::no_leader::no_leader;
 use crate::tasks::panics::try_catch;
 
-/// A fetch with less room than this is not worth a request, in bytes.
-const MIN_ROOM: usize = 64 * 1024;
+/// A smaller budget in bytes is not worth a request.
+const MIN_RESPONSE_BUDGET: usize = 64 * 1024;
 
 /// How often partitions without known new records are checked while another one's buffer is full.
 const CHECK_INTERVAL: Duration = Duration::from_millis(20);
 
-/// A fetch that was sent and not answered yet.
-#[derive(Debug)]
-pub(crate) struct InFlight {
-    /// The most bytes of records that it may return.
-    pub(crate) reserved: usize,
-    pub(crate) sent: Instant,
-}
-
-/// What a broker could be asked for now.
+/// The partitions that a broker could be asked for now.
 #[derive(Debug, Default)]
 struct Candidates {
-    /// With the number of each partition's last turn: those that waited longest go first.
-    partitions: Vec<(u64, Asked)>,
+    /// With the order of their last fetch: the least recently fetched goes first.
+    partitions: Vec<(u64, InFlightPartition)>,
     /// Whether one of them may have records now.
     may_have_more: bool,
-    /// Whether a partition is left out because its buffer is full.
-    left_out: bool,
-    /// When the first partition that rests may be fetched.
-    resumes: Option<Instant>,
+    /// Whether a partition is excluded because its buffer is full.
+    has_full_partition: bool,
+    /// When the first backoff of an excluded partition ends.
+    first_retry: Option<Instant>,
 }
 
 impl Candidates {
-    /// How long the broker may wait for new records; `None` if it is not worth asking now.
-    fn max_wait(&self, source: &Source, configured: Duration, now: Instant) -> Option<Duration> {
+    /// How long the broker may wait for new records; `None` if no request is due.
+    fn max_wait(&self, broker_state: &BrokerState, configured: Duration, now: Instant) -> Option<Duration> {
         if self.partitions.is_empty() {
             return None;
         }
-        if self.left_out {
-            let due = self.may_have_more || source.check_at.is_none_or(|at| at <= now);
+        if self.has_full_partition {
+            let due = self.may_have_more || broker_state.check_at.is_none_or(|at| at <= now);
             return due.then_some(Duration::ZERO);
         }
-        let resumes = self.resumes.map_or(configured, |at| at.saturating_duration_since(now));
-        Some(resumes.min(configured))
+        let first_retry = self.first_retry.map_or(configured, |at| at.saturating_duration_since(now));
+        Some(first_retry.min(configured))
     }
 }
 
-impl Source {
-    /// Whether a fetch may be sent to the broker now.
-    fn is_free(&self, now: Instant) -> bool {
-        self.in_flight.is_none() && self.not_before.is_none_or(|due| due <= now)
-    }
-
-    /// Notes a response without records: the broker rests, unless it has waited for some.
-    pub(crate) fn returned_nothing(&mut self, sent: Instant, configured: Duration) {
-        self.not_before = Some(sent + min_interval(configured));
-    }
-}
-
-/// How long the broker may hold back a response while partitions are checked, as the application allows.
+/// How long a broker may wait while partitions are only checked, given `fetch.min.bytes`.
 fn check_interval(config: &Config) -> Duration {
     if config.fetch_min_bytes > 1 { config.fetch_max_wait.max(CHECK_INTERVAL) } else { CHECK_INTERVAL }
 }
 
 impl Fetcher {
-    /// Sends a fetch to each broker that has none in flight and something to read.
+    /// Sends a fetch to each broker that has records to read and no fetch in flight.
     pub(crate) fn send_fetches(&mut self, snapshot: &Snapshot, now: Instant) {
         let shared = self.shared.clone();
         let config = shared.client.config();
-        let mut assignment = shared.assignment.lock();
+        let mut subscriptions = shared.subscriptions.lock();
         let mut by_broker: Vec<(i32, Candidates, Duration)> = Vec::new();
-        for (broker, candidates) in self.candidates(&mut assignment, snapshot, now) {
-            let source = self.sources.entry(broker).or_default();
-            if let Some(max_wait) = candidates.max_wait(source, config.fetch_max_wait, now) {
-                source.check_at = candidates.left_out.then(|| now + check_interval(config));
+        for (broker, candidates) in self.candidates(&mut subscriptions, snapshot, now) {
+            let broker_state = self.brokers.entry(broker).or_default();
+            if let Some(max_wait) = candidates.max_wait(broker_state, config.fetch_max_wait, now) {
+                broker_state.check_at = candidates.has_full_partition.then(|| now + check_interval(config));
                 by_broker.push((broker, candidates, max_wait));
             }
         }
         if by_broker.is_empty() {
             return;
         }
-        let Some(share) = self.share(&mut assignment, by_broker.len()) else { return };
+        let Some(budget) = self.response_budget(&mut subscriptions, by_broker.len()) else { return };
         for (broker, mut candidates, max_wait) in by_broker {
             candidates
                 .partitions
                 .sort_unstable_by(|(a, x), (b, y)| (a, &x.partition).cmp(&(b, &y.partition)));
-            let asked: Vec<Asked> = candidates.partitions.into_iter().map(|(_, asked)| asked).collect();
+            let requested: Vec<InFlightPartition> =
+                candidates.partitions.into_iter().map(|(_, requested)| requested).collect();
             let limits = Limits {
                 max_wait,
                 min_bytes: config.fetch_min_bytes,
-                max_bytes: i32::try_from(share).unwrap_or(i32::MAX),
+                max_bytes: i32::try_from(budget).unwrap_or(i32::MAX),
                 partition_max_bytes: config.max_partition_fetch_bytes,
                 read_committed: shared.read_committed(),
             };
-            let mut positions = Vec::with_capacity(asked.len());
-            for Asked { partition, offset, .. } in &asked {
-                assignment.had_turn(partition);
-                if let Some(slot) = assignment.slot(partition) {
-                    slot.busy = true;
+            let mut partitions = Vec::with_capacity(requested.len());
+            for InFlightPartition { partition, offset, .. } in &requested {
+                subscriptions.move_to_end(partition);
+                if let Some(state) = subscriptions.state(partition) {
+                    state.in_flight = true;
                 }
-                positions.push(Position::new(snapshot, partition, *offset));
+                partitions.push(RequestedPartition::new(snapshot, partition, *offset));
             }
-            let source = self.sources.entry(broker).or_default();
-            source.in_flight = Some(InFlight { reserved: share, sent: now });
-            let ask = source.session.ask(positions);
+            let broker_state = self.brokers.entry(broker).or_default();
+            broker_state.in_flight = Some(InFlightFetch { reserved: budget, sent: now });
+            let data = broker_state.session.build_request_data(partitions);
             let client = shared.client.clone();
             self.tasks.spawn(async move {
-                let answer = try_catch("a fetch", fetch(&client, broker, &ask, limits)).await;
-                Done::Fetched { broker, asked, answer }
+                let response = try_catch("a fetch", fetch(&client, broker, &data, limits)).await;
+                TaskResult::Fetched { broker, requested, response }
             });
         }
     }
@@ -129,70 +111,70 @@ impl Fetcher {
     /// The candidates of each broker that may be sent a fetch.
     fn candidates(
         &mut self,
-        assignment: &mut Assignment,
+        subscriptions: &mut SubscriptionState,
         snapshot: &Snapshot,
         now: Instant,
     ) -> BTreeMap<i32, Candidates> {
         let config = self.shared.client.config();
-        let most = usize::try_from(config.max_partition_fetch_bytes).unwrap_or(0).max(1);
+        let max_bytes = usize::try_from(config.max_partition_fetch_bytes).unwrap_or(0).max(1);
         let read_committed = self.shared.read_committed();
         let mut by_broker: BTreeMap<i32, Candidates> = BTreeMap::new();
         let mut leaderless: HashMap<Arc<str>, (i32, Instant)> = HashMap::new();
-        for (partition, slot) in assignment.slots() {
-            if !slot.wants_records() {
+        for (partition, state) in subscriptions.states() {
+            if !state.is_fetchable() {
                 continue;
             }
-            let nearer = slot.nearer(now).filter(|id| snapshot.brokers.contains_key(id));
+            let preferred = state.preferred_replica(now).filter(|id| snapshot.brokers.contains_key(id));
             let leader = || snapshot.leader(&partition.0, partition.1).map(|leader| leader.id);
-            let Some(broker) = nearer.or_else(leader) else {
-                self.stale = true;
-                let since = *slot.failing_since.get_or_insert(now);
-                // One partition stands for its topic: there may be a hundred thousand.
+            let Some(broker) = preferred.or_else(leader) else {
+                self.metadata_stale = true;
+                let since = *state.failing_since.get_or_insert(now);
+                // One partition per topic is reported: there may be a hundred thousand.
                 leaderless.entry(Arc::clone(&partition.0)).or_insert((partition.1, since));
                 continue;
             };
-            if !self.sources.entry(broker).or_default().is_free(now) {
+            if !self.brokers.entry(broker).or_default().can_send(now) {
                 continue;
             }
             let candidates = by_broker.entry(broker).or_default();
-            if let Some(due) = slot.not_before.filter(|due| *due > now) {
-                candidates.resumes = Some(candidates.resumes.map_or(due, |first| first.min(due)));
-            } else if slot.is_full(most) {
-                candidates.left_out = true;
+            if let Some(due) = state.retry_at.filter(|due| *due > now) {
+                candidates.first_retry = Some(candidates.first_retry.map_or(due, |first| first.min(due)));
+            } else if state.is_full(max_bytes) {
+                candidates.has_full_partition = true;
             } else {
-                candidates.may_have_more |= slot.may_have_more(read_committed);
-                let asked = Asked {
+                candidates.may_have_more |= state.may_have_more(read_committed);
+                let requested = InFlightPartition {
                     partition: partition.clone(),
-                    version: slot.version,
-                    offset: slot.fetched.offset,
+                    version: state.version,
+                    offset: state.next_fetch.offset,
                 };
-                candidates.partitions.push((slot.turn, asked));
+                candidates.partitions.push((state.fetch_order, requested));
             }
         }
         for (topic, (partition, since)) in leaderless {
             let error = no_leader(snapshot, &topic, partition);
-            self.shared.record_failure(assignment, &(topic, partition), since, error);
+            self.shared.record_failure(subscriptions, &(topic, partition), since, error);
         }
         by_broker
     }
 
     /// The bytes that each of `requests` may return; `None` if there is no room now.
-    fn share(&self, assignment: &mut Assignment, requests: usize) -> Option<usize> {
+    fn response_budget(&self, subscriptions: &mut SubscriptionState, requests: usize) -> Option<usize> {
         let config = self.shared.client.config();
-        let in_flight = self.sources.values().filter_map(|source| source.in_flight.as_ref());
+        let in_flight = self.brokers.values().filter_map(|broker_state| broker_state.in_flight.as_ref());
         let reserved: usize = in_flight.map(|fetch| fetch.reserved).sum();
-        let most = usize::try_from(config.fetch_max_bytes).unwrap_or(0);
-        let share_of = |assignment: &Assignment| {
-            let room = config.prefetch_max.saturating_sub(assignment.buffered() + reserved);
-            (room / requests).min(most)
+        let max_bytes = usize::try_from(config.fetch_max_bytes).unwrap_or(0);
+        let budget_of = |subscriptions: &SubscriptionState| {
+            let room = config.prefetch_max.saturating_sub(subscriptions.buffered_bytes() + reserved);
+            (room / requests).min(max_bytes)
         };
-        let mut share = share_of(assignment);
-        if share < MIN_ROOM {
-            // Records of paused partitions would keep the others from being read for as long.
-            assignment.drop_held_back();
-            share = share_of(assignment);
+        let mut budget = budget_of(subscriptions);
+        if budget < MIN_RESPONSE_BUDGET {
+            // Buffered records of paused partitions would stop the others for as long as they are paused.
+            subscriptions.drop_paused_data();
+            budget = budget_of(subscriptions);
         }
-        // With nothing buffered and nothing in flight there is always room for one response.
-        (share >= MIN_ROOM || assignment.buffered() + reserved == 0).then_some(share)
+        // With nothing buffered or in flight there is always room for one response.
+        (budget >= MIN_RESPONSE_BUDGET || subscriptions.buffered_bytes() + reserved == 0).then_some(budget)
     }
 }

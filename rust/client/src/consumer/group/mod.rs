@@ -1,22 +1,22 @@
-//! Membership in a group of consumers.
+//! Membership in a consumer group.
 //!
-//! - `classic` and `consumer_protocol`: a member of either protocol, as state machines without I/O:
-//!   they take the time and what came back, and give what to do.
-//! - `machine`: what they have in common; `timers`, `refusal`: their clocks, and refusals in words.
-//! - `change`: what the application has to do, in order.
-//! - `driver`: the task that sends, waits and refreshes; `exchange`: one request; `strategy`: the
-//!   assignors, on threads that may wait.
+//! - `classic`, `consumer_protocol`: the state machine of a member of either protocol, without I/O.
+//! - `membership_manager`: their interface and shared parts; `timers`: the poll and backoff timers;
+//!   `membership_error`: errors for the application.
+//! - `rebalance_queue`: rebalance events for the application, in order.
+//! - `driver`: the task that runs a member's actions; `coordinator_requests`: one request; `group_state`:
+//!   the state shared with the task.
 //!
-//! Invariant: the member's heartbeats depend on no call of the application but one: that it polls at
-//! least every `max.poll.interval.ms`.
+//! Invariant: heartbeats depend on the application only through `max.poll.interval.ms`.
 
 pub mod classic;
 pub mod consumer_protocol;
+mod coordinator_requests;
 mod driver;
-mod exchange;
-mod machine;
+mod group_state;
+mod membership_error;
+mod membership_manager;
 mod rebalance_queue;
-mod refusal;
 mod settings;
 mod subscription;
 mod timers;
@@ -31,24 +31,27 @@ use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 use tokio::time::{Duration, Instant, timeout};
 
-pub use machine::{Action, Answer, Ask, Assigned, Core, Machine, Topics};
-pub use rebalance_queue::{Change, Desk};
+pub use membership_manager::{
+    Action, Core, GroupRequest, GroupResponse, LeaderAssignment, MembershipManager, SubscribedTopics,
+};
+pub use rebalance_queue::{RebalanceEvent, RebalanceQueue};
 pub use settings::GroupSettings;
 pub use subscription::Subscription;
 
-use self::classic::{Classic, Strategy};
-use self::consumer_protocol::ConsumerProtocol;
-use self::driver::{Shared, Wish, run};
+use self::classic::{Assignors, ClassicMember};
+use self::consumer_protocol::ConsumerMember;
+use self::driver::run;
+use self::group_state::{GroupState, SubscriptionRequest};
 use crate::cluster::Client;
 use crate::config::GroupProtocol;
-use crate::consumer::Member;
+use crate::consumer::ConsumerGroupMetadata;
 use crate::error::{Error, Kind, Result};
 use crate::tasks::panics::catch;
 
-/// A consumer's membership in its group. It ends without a word when it is dropped: leave first.
+/// A consumer's membership in its group. Dropping it does not leave the group; call [`Group::leave`] first.
 #[derive(Debug)]
 pub struct Group {
-    shared: Arc<Shared>,
+    shared: Arc<GroupState>,
     task: AbortHandle,
 }
 
@@ -58,186 +61,183 @@ impl Drop for Group {
     }
 }
 
-/// The application waits in a poll: the time between polls stands still as long as this is held.
+/// A poll of the application. The poll timer is stopped until it is dropped.
 #[derive(Debug)]
-pub struct Polling<'a>(&'a Group);
+pub struct PollScope<'a>(&'a Group);
 
-impl Drop for Polling<'_> {
+impl Drop for PollScope<'_> {
     fn drop(&mut self) {
-        self.0.shared.machine.lock().core().polls.exit(Instant::now());
+        self.0.shared.membership_manager.lock().core().poll_timer.exit(Instant::now());
     }
 }
 
 impl Group {
-    /// A member that has not subscribed yet. Starts a task on the runtime that it is called on.
+    /// Creates a member without a subscription and starts its task on the current runtime.
     #[must_use]
     pub fn start(client: Client, settings: GroupSettings) -> Self {
-        let strategy = Strategy(settings.assignors.clone().into());
+        let assignors = Assignors(settings.assignors.clone().into());
         let environment = client.inner.environment.clone();
-        let machine: Box<dyn Machine> = match settings.protocol {
+        let membership_manager: Box<dyn MembershipManager> = match settings.protocol {
             GroupProtocol::Classic => {
-                Box::new(Classic::new(settings.clone(), strategy.is_cooperative(), environment))
+                Box::new(ClassicMember::new(settings.clone(), assignors.is_cooperative(), environment))
             }
             GroupProtocol::Consumer => {
-                Box::new(ConsumerProtocol::new(settings.clone(), environment, Instant::now()))
+                Box::new(ConsumerMember::new(settings.clone(), environment, Instant::now()))
             }
         };
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(GroupState {
             client,
             settings,
-            strategy,
-            machine: Mutex::new(machine),
-            wish: Mutex::new(Wish::default()),
+            assignors,
+            membership_manager: Mutex::new(membership_manager),
+            requested: Mutex::new(SubscriptionRequest::default()),
             wake: Notify::new(),
-            changed: Notify::new(),
-            died: OnceLock::new(),
+            event_notify: Notify::new(),
+            fatal_error: OnceLock::new(),
         });
-        let its = Arc::clone(&shared);
+        let state = Arc::clone(&shared);
         let task = tokio::spawn(async move {
-            if let Err(died) = catch("the task of a group's member", run(Arc::clone(&its))).await {
-                let _ = its.died.set(died);
-                its.changed.notify_waiters();
+            if let Err(error) = catch("the task of a group's member", run(Arc::clone(&state))).await {
+                let _ = state.fatal_error.set(error);
+                state.event_notify.notify_waiters();
             }
         });
         Self { shared, task: task.abort_handle() }
     }
 
-    /// Subscribes, or subscribes to something else; the member joins or joins again by itself.
+    /// Subscribes, or changes the subscription; the member joins or rejoins on its own.
     pub fn subscribe(&self, subscription: Subscription) -> Result<()> {
         self.shared.settings.check(&subscription)?;
         let now = Instant::now();
-        let mut wish = self.shared.wish.lock();
+        let mut requested = self.shared.requested.lock();
         match &subscription {
             Subscription::Topics(names) => {
-                let topics = Topics { names: names.iter().cloned().collect(), regex: None };
-                self.shared.machine.lock().subscribe(now, topics);
+                let topics = SubscribedTopics { names: names.iter().cloned().collect(), regex: None };
+                self.shared.membership_manager.lock().subscribe(now, topics);
             }
             Subscription::Regex(regex) => {
-                let topics = Topics { names: Default::default(), regex: Some(regex.clone()) };
-                self.shared.machine.lock().subscribe(now, topics);
+                let topics = SubscribedTopics { names: Default::default(), regex: Some(regex.clone()) };
+                self.shared.membership_manager.lock().subscribe(now, topics);
             }
-            // The driver tells the member which topics that are, once it has seen them all.
+            // The driver passes the matching topics once it knows all topics.
             Subscription::Matching(_) => {}
         }
-        wish.set(Some(subscription));
+        requested.set(Some(subscription));
         self.shared.wake.notify_one();
         Ok(())
     }
 
-    /// Gives everything up: that is a [`Change`] for the application, and when it is acknowledged the
-    /// member leaves.
+    /// Gives up all partitions, as a [`RebalanceEvent`], and leaves once the application has completed it.
     pub fn unsubscribe(&self) {
-        self.stop(|machine, now| machine.unsubscribe(now));
+        self.stop(|membership_manager, now| membership_manager.unsubscribe(now));
     }
 
-    /// Leaves now, whatever the application still has to do, and waits until the coordinator was
-    /// told. A static member of a classic group only goes silent, as in Java: its partitions wait for
-    /// it for `session.timeout.ms`.
+    /// Leaves at once, and waits until the coordinator knows. A static member of a classic group sends
+    /// nothing, as in Java: the group keeps its partitions for `session.timeout.ms`.
     pub async fn leave(&self, within: Duration) -> Result<()> {
-        self.stop(|machine, now| machine.leave(now));
-        let left = async {
+        self.stop(|membership_manager, now| membership_manager.leave(now));
+        let is_idle = async {
             loop {
-                let mut changed = pin!(self.shared.changed.notified());
+                let mut changed = pin!(self.shared.event_notify.notified());
                 changed.as_mut().enable();
-                if self.shared.died.get().is_some() || self.shared.machine.lock().is_idle() {
+                if self.shared.fatal_error.get().is_some() || self.shared.membership_manager.lock().is_idle()
+                {
                     return;
                 }
                 changed.await;
             }
         };
-        let left = timeout(within, left).await;
-        if let Some(died) = self.shared.died.get() {
-            return Err(died.clone());
+        let left = timeout(within, is_idle).await;
+        if let Some(error) = self.shared.fatal_error.get() {
+            return Err(error.clone());
         }
         left.map_err(|_| {
-            let words = format!(
-                "the coordinator of the group {} was not told in time that this member leaves: it will miss it after a while",
+            let message = format!(
+                "the coordinator of group {} did not confirm in time that this member leaves; it removes the member when its session expires",
                 self.shared.settings.group_id
             );
-            Error::new(Kind::Timeout, words)
+            Error::new(Kind::Timeout, message)
         })
     }
 
-    fn stop(&self, how: impl FnOnce(&mut dyn Machine, Instant)) {
+    fn stop(&self, how: impl FnOnce(&mut dyn MembershipManager, Instant)) {
         // Under this lock, so that the driver cannot subscribe in between.
-        let mut wish = self.shared.wish.lock();
-        wish.set(None);
-        how(&mut **self.shared.machine.lock(), Instant::now());
+        let mut requested = self.shared.requested.lock();
+        requested.set(None);
+        how(&mut **self.shared.membership_manager.lock(), Instant::now());
         self.shared.wake.notify_one();
     }
 
-    /// What the application has to do next. The same until it is acknowledged; dropping the future
-    /// loses nothing.
-    pub async fn change(&self) -> Change {
+    /// The next rebalance event; the same one until it is completed. Cancel-safe.
+    pub async fn next_event(&self) -> RebalanceEvent {
         loop {
-            self.changed().await;
-            if let Some(change) = self.try_change() {
-                return change;
+            self.wait_for_event().await;
+            if let Some(event) = self.try_next_event() {
+                return event;
             }
         }
     }
 
-    /// Waits until there is something for the application to do, without taking it: until somebody
-    /// does, it may be withdrawn.
-    pub async fn changed(&self) {
+    /// Waits for a rebalance event without starting it. Until it is started, it may be withdrawn.
+    pub async fn wait_for_event(&self) {
         loop {
-            let mut changed = pin!(self.shared.changed.notified());
+            let mut changed = pin!(self.shared.event_notify.notified());
             changed.as_mut().enable();
-            if self.shared.died.get().is_some() || !self.shared.machine.lock().core().desk.is_clear() {
+            if self.shared.fatal_error.get().is_some()
+                || !self.shared.membership_manager.lock().core().events.is_empty()
+            {
                 return;
             }
             changed.await;
         }
     }
 
-    /// What the application has to do next, if there is anything.
+    /// The next rebalance event, if there is one.
     #[must_use]
-    pub fn try_change(&self) -> Option<Change> {
-        let change = self.shared.machine.lock().core().desk.take();
-        // Nothing comes any more, and each poll says why.
-        change.or_else(|| self.shared.died.get().cloned().map(Change::Failed))
+    pub fn try_next_event(&self) -> Option<RebalanceEvent> {
+        let event = self.shared.membership_manager.lock().core().events.start_next();
+        // The task has ended: every poll reports why.
+        event.or_else(|| self.shared.fatal_error.get().cloned().map(RebalanceEvent::Failed))
     }
 
-    /// The change that was taken is done: what was revoked is given up, what was assigned is taken up.
-    pub fn acknowledge(&self) {
-        self.shared.machine.lock().acknowledge(Instant::now());
+    /// Completes the event that was started: revoked partitions are given up, assigned ones are owned.
+    pub fn complete_event(&self) {
+        self.shared.membership_manager.lock().complete_event(Instant::now());
         self.shared.wake.notify_one();
     }
 
-    /// Who this member is, for what it commits.
+    /// The identity for commits.
     #[must_use]
-    pub fn member(&self) -> Member {
-        self.shared.machine.lock().member()
+    pub fn group_metadata(&self) -> ConsumerGroupMetadata {
+        self.shared.membership_manager.lock().group_metadata()
     }
 
-    /// Why the member left its group without being asked to, if it did and is not back: the
-    /// application did not poll in time.
+    /// Why the member left its group without being asked to, until it rejoins: the poll timeout.
     #[must_use]
-    pub fn why_left(&self) -> Option<Arc<str>> {
-        self.shared.machine.lock().core().why_left.clone()
+    pub fn leave_reason(&self) -> Option<Arc<str>> {
+        self.shared.membership_manager.lock().core().leave_reason.clone()
     }
 
-    /// The application polls, and waits there for as long as the result is held. From when it is
-    /// dropped, `max.poll.interval.ms` counts.
-    pub fn polling(&self) -> Polling<'_> {
+    /// Enters a poll. The poll timer restarts when the result is dropped.
+    pub fn enter_poll(&self) -> PollScope<'_> {
         let now = Instant::now();
-        let mut machine = self.shared.machine.lock();
-        machine.core().polls.enter();
-        if machine.polled(now) {
+        let mut membership_manager = self.shared.membership_manager.lock();
+        membership_manager.core().poll_timer.enter();
+        if membership_manager.on_poll(now) {
             self.shared.wake.notify_one();
         }
-        Polling(self)
+        PollScope(self)
     }
 
-    /// The application has polled: `max.poll.interval.ms` counts from now.
-    pub fn polled(&self) {
-        drop(self.polling());
+    /// Records a poll without waiting in it.
+    pub fn record_poll(&self) {
+        drop(self.enter_poll());
     }
 
-    /// What `sent_as` asked for elsewhere, a commit say, was refused with `code`. It is ignored if the
-    /// member is another one by now.
-    pub fn trouble(&self, sent_as: &Member, code: ErrorCode) {
-        self.shared.machine.lock().trouble(Instant::now(), sent_as, code);
+    /// Handles the error code of another request, such as a commit, that was sent as `sent_as`. It is
+    /// ignored if the identity has changed since.
+    pub fn report_error(&self, sent_as: &ConsumerGroupMetadata, code: ErrorCode) {
+        self.shared.membership_manager.lock().report_error(Instant::now(), sent_as, code);
         self.shared.wake.notify_one();
     }
 }

@@ -1,66 +1,64 @@
-//! What the application's thread has to do for the group, one thing at a time, and the desk on which
-//! it lies.
+//! Rebalance events for the application, handled one at a time.
 //!
-//! Invariants: changes are done in the order in which they were put down; the first one stays the
-//! same from when it was taken until it is acknowledged, whatever happens meanwhile; what was not
-//! taken yet may be withdrawn.
+//! Invariants: events are handled in order. The first one does not change from its start to its completion.
+//! Events that were not started may be withdrawn.
 
 use std::collections::VecDeque;
 
 use crate::error::Error;
 use crate::topic_partition::TopicPartition;
 
-/// What the application's thread must do; each is acknowledged before the next one comes.
+/// A rebalance event for the application; the next one comes when it is completed.
 #[derive(Debug, Clone)]
-pub enum Change {
-    /// Give these up: commit what was processed, call back. They are its own until that is
-    /// acknowledged.
+pub enum RebalanceEvent {
+    /// Give up these partitions: commit processed records and call back. They stay owned until the event is
+    /// completed.
     Revoke(Vec<TopicPartition>),
-    /// The outcome of a rebalance.
+    /// The result of a rebalance.
     Assign {
-        /// What has come; may be empty.
+        /// The new partitions; may be empty.
         added: Vec<TopicPartition>,
-        /// All that the member has from now on.
+        /// All partitions of the member.
         all: Vec<TopicPartition>,
     },
-    /// These are gone already, and others may read them: a commit would be refused.
+    /// These partitions are lost, and others may read them: a commit would be rejected.
     Lost(Vec<TopicPartition>),
-    /// The member is not in the group, and does not come back by itself.
+    /// The member is not in the group and does not rejoin by itself.
     Failed(Error),
 }
 
-/// The changes that the application has not done yet.
+/// The rebalance events that are not completed.
 #[derive(Debug, Default)]
-pub struct Desk {
-    changes: VecDeque<Change>,
-    /// Whether the application has the first one in hand.
-    taken: bool,
+pub struct RebalanceQueue {
+    events: VecDeque<RebalanceEvent>,
+    /// Whether the application handles the first one.
+    in_progress: bool,
 }
 
-impl Desk {
-    pub(super) fn put(&mut self, change: Change) {
-        self.changes.push_back(change);
+impl RebalanceQueue {
+    pub(super) fn push(&mut self, event: RebalanceEvent) {
+        self.events.push_back(event);
     }
 
-    /// Whether the application has done everything.
-    pub(super) fn is_clear(&self) -> bool {
-        self.changes.is_empty()
+    /// Whether the application has completed all events.
+    pub(super) fn is_empty(&self) -> bool {
+        self.events.is_empty()
     }
 
-    /// The first change, for the application to do.
-    pub fn take(&mut self) -> Option<Change> {
-        let first = self.changes.front().cloned();
-        self.taken = first.is_some();
+    /// Starts the first event.
+    pub fn start_next(&mut self) -> Option<RebalanceEvent> {
+        let first = self.events.front().cloned();
+        self.in_progress = first.is_some();
         first
     }
 
-    /// The first change has been done; `None` if nobody has taken one.
-    pub(super) fn done(&mut self) -> Option<Change> {
-        std::mem::take(&mut self.taken).then(|| self.changes.pop_front()).flatten()
+    /// Completes the first event; `None` if it was not started.
+    pub(super) fn complete(&mut self) -> Option<RebalanceEvent> {
+        std::mem::take(&mut self.in_progress).then(|| self.events.pop_front()).flatten()
     }
 
-    /// Takes back what the application has not seen yet.
-    pub(super) fn withdraw(&mut self) {
-        self.changes.truncate(usize::from(self.taken));
+    /// Withdraws events that were not started.
+    pub(super) fn withdraw_pending(&mut self) {
+        self.events.truncate(usize::from(self.in_progress));
     }
 }

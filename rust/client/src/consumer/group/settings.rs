@@ -1,4 +1,4 @@
-//! What a member needs to know of the configuration.
+//! The configuration of a group member.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -11,16 +11,16 @@ use crate::consumer::assignor::{self, Assignor};
 use crate::error::{Error, Kind, Result};
 use crate::retry::backoff::Backoff;
 
-/// What a member needs to know of the configuration.
+/// The configuration of a group member.
 #[derive(Debug, Clone)]
 pub struct GroupSettings {
     /// `group.id`.
     pub group_id: Arc<str>,
-    /// `group.instance.id`, of a static member.
+    /// `group.instance.id` of a static member.
     pub instance_id: Option<Arc<str>>,
     /// `group.protocol`.
     pub protocol: GroupProtocol,
-    /// `group.remote.assignor`, if the brokers are not to choose.
+    /// `group.remote.assignor`, unless the brokers choose.
     pub remote_assignor: Option<String>,
     /// `session.timeout.ms`.
     pub session_timeout: Duration,
@@ -34,7 +34,7 @@ pub struct GroupSettings {
     pub create_topics: bool,
     /// `exclude.internal.topics`.
     pub exclude_internal: bool,
-    /// `partition.assignment.strategy`, or the application's own.
+    /// `partition.assignment.strategy`, or the application's assignors.
     pub assignors: Vec<Arc<dyn Assignor>>,
     pub(crate) request_timeout: Duration,
     pub(crate) backoff: Backoff,
@@ -44,39 +44,41 @@ impl TryFrom<&Config> for GroupSettings {
     type Error = Error;
 
     fn try_from(config: &Config) -> Result<Self> {
-        let wrong = |message: String| Err(Error::new(Kind::Config, message));
+        let invalid = |message: String| Err(Error::new(Kind::Config, message));
         if config.group_id.is_empty() {
-            return wrong("subscribing needs group.id; without a group, assign partitions".to_owned());
+            return invalid(
+                "subscribing needs group.id; to read without a group, assign partitions".to_owned(),
+            );
         }
         if config.group_protocol == GroupProtocol::Classic {
             if config.heartbeat_interval >= config.session_timeout {
-                return wrong(format!(
-                    "heartbeat.interval.ms ({}) must be below session.timeout.ms ({}), best a third of it",
+                return invalid(format!(
+                    "heartbeat.interval.ms ({}) must be below session.timeout.ms ({}), ideally a third of it",
                     config.heartbeat_interval.as_millis(),
                     config.session_timeout.as_millis()
                 ));
             }
             if config.partition_assignment_strategy.is_empty() {
-                return wrong("partition.assignment.strategy must name an assignor".to_owned());
+                return invalid("partition.assignment.strategy must name an assignor".to_owned());
             }
         }
-        let given = |text: &String| (!text.is_empty()).then(|| text.clone());
+        let non_empty = |text: &String| (!text.is_empty()).then(|| text.clone());
         Ok(Self {
             group_id: config.group_id.as_str().into(),
-            instance_id: given(&config.group_instance_id).map(Into::into),
+            instance_id: non_empty(&config.group_instance_id).map(Into::into),
             protocol: config.group_protocol,
-            remote_assignor: given(&config.group_remote_assignor),
+            remote_assignor: non_empty(&config.group_remote_assignor),
             session_timeout: config.session_timeout,
             heartbeat_interval: config.heartbeat_interval,
             max_poll_interval: config.max_poll_interval,
-            rack: given(&config.client_rack),
+            rack: non_empty(&config.client_rack),
             create_topics: config.allow_auto_create_topics,
             exclude_internal: config.exclude_internal_topics,
             assignors: {
                 let strategies = config.partition_assignment_strategy.iter().map(|strategy| strategy.name());
                 let known = |name| {
-                    assignor::named(name)
-                        .ok_or_else(|| Error::new(Kind::Config, format!("there is no assignor {name}")))
+                    assignor::by_name(name)
+                        .ok_or_else(|| Error::new(Kind::Config, format!("unknown assignor {name}")))
                 };
                 strategies.map(known).collect::<Result<_>>()?
             },
@@ -87,40 +89,36 @@ impl TryFrom<&Config> for GroupSettings {
 }
 
 impl GroupSettings {
-    /// The same with the application's own assignors, if it has any.
+    /// Replaces the assignors by the application's, if it has any.
     pub(crate) fn with_assignors(mut self, assignors: &[Arc<dyn Assignor>]) -> Result<Self> {
         if assignors.is_empty() {
             return Ok(self);
         }
         if self.protocol == GroupProtocol::Consumer {
-            let words = "with group.protocol=consumer the brokers assign partitions: leave the assignors out";
-            return Err(Error::new(Kind::Config, words));
+            let message = "with group.protocol=consumer the brokers assign partitions: remove the assignors";
+            return Err(Error::new(Kind::Config, message));
         }
         let mut names = BTreeSet::new();
         for assignor in assignors {
             if assignor.name().is_empty() || !names.insert(assignor.name()) {
-                let words = format!(
-                    "{:?} is no name for an assignor, or there are two of that name",
-                    assignor.name()
-                );
-                return Err(Error::new(Kind::Config, words));
+                let message = format!("the assignor name {:?} is empty or used twice", assignor.name());
+                return Err(Error::new(Kind::Config, message));
             }
         }
         self.assignors = assignors.to_vec();
         Ok(self)
     }
 
-    /// Whether a member of this protocol can subscribe to that.
+    /// Checks that the group protocol supports the subscription.
     pub(crate) fn check(&self, subscription: &Subscription) -> Result<()> {
         if matches!(subscription, Subscription::Regex(_)) && self.protocol == GroupProtocol::Classic {
-            let words =
-                "brokers match patterns only with group.protocol=consumer: use one that the client matches";
-            return Err(Error::new(Kind::Config, words));
+            let message = "brokers match patterns only with group.protocol=consumer: use a pattern that the client matches";
+            return Err(Error::new(Kind::Config, message));
         }
         Ok(())
     }
 
-    /// `max.poll.interval.ms` as requests carry it.
+    /// `max.poll.interval.ms` for requests.
     pub(super) fn rebalance_timeout_ms(&self) -> i32 {
         millis(self.max_poll_interval)
     }

@@ -1,18 +1,16 @@
-//! What an application subscribes to.
+//! The subscription of an application.
 
 use std::sync::Arc;
 
 use crate::metadata::Pattern;
 
-/// What an application subscribes to.
+/// The subscription of an application.
 #[derive(Debug, Clone)]
 pub enum Subscription {
-    /// These topics, those that do not exist yet included.
+    /// These topics, which need not exist yet.
     Topics(Vec<Arc<str>>),
-    /// The topics that match, as this client sees it ([`Pattern::java`]). New ones are found when the
-    /// metadata is refreshed.
+    /// The topics that match on the client ([`Pattern::java`]). Metadata refreshes discover new ones.
     Matching(Pattern),
-    /// The topics that match, as the brokers see it (RE2J). Only with `group.protocol=consumer`, since
-    /// Kafka 4.0.
+    /// The topics that match on the brokers (RE2J). Only with `group.protocol=consumer`, since Kafka 4.0.
     Regex(String),
 }

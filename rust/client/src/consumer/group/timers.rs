@@ -1,84 +1,81 @@
-//! The clocks of a member: since when the application has not polled, and how long to wait after
-//! failures. The time is given.
+//! The poll timer and the backoff timer of a member; callers pass the time.
 
 use tokio::time::{Duration, Instant};
 
 use crate::environment::Environment;
 use crate::retry::backoff::Backoff;
 
-/// `max.poll.interval.ms`, counted from the last poll. It stands still while the application waits
-/// in a poll.
+/// Enforces `max.poll.interval.ms` between polls. It is stopped during a poll.
 #[derive(Debug)]
-pub(super) struct Polls {
+pub(super) struct PollTimer {
     interval: Duration,
-    last: Option<Instant>,
+    last_poll: Option<Instant>,
     /// How many polls the application is in.
-    inside: usize,
+    active_polls: usize,
 }
 
-impl Polls {
+impl PollTimer {
     pub(super) fn new(interval: Duration) -> Self {
-        Self { interval, last: None, inside: 0 }
+        Self { interval, last_poll: None, active_polls: 0 }
     }
 
     pub(super) fn enter(&mut self) {
-        self.inside += 1;
+        self.active_polls += 1;
     }
 
     pub(super) fn exit(&mut self, now: Instant) {
-        self.inside = self.inside.saturating_sub(1);
-        self.last = Some(now);
+        self.active_polls = self.active_polls.saturating_sub(1);
+        self.last_poll = Some(now);
     }
 
-    /// Counts from now.
+    /// Restarts the interval.
     pub(super) fn restart(&mut self, now: Instant) {
-        self.last = Some(now);
+        self.last_poll = Some(now);
     }
 
-    /// When the application must have polled.
+    /// When the next poll is overdue.
     pub(super) fn deadline(&self) -> Option<Instant> {
-        self.last.filter(|_| self.inside == 0).map(|last| last + self.interval)
+        self.last_poll.filter(|_| self.active_polls == 0).map(|last| last + self.interval)
     }
 
-    pub(super) fn is_over(&self, now: Instant) -> bool {
+    pub(super) fn is_expired(&self, now: Instant) -> bool {
         self.deadline().is_some_and(|deadline| deadline <= now)
     }
 }
 
-/// The wait after failures: longer with each in a row.
+/// An exponential backoff after consecutive failures.
 #[derive(Debug)]
-pub(super) struct Pause {
+pub(super) struct BackoffTimer {
     backoff: Backoff,
     failures: u32,
     until: Option<Instant>,
 }
 
-impl Pause {
+impl BackoffTimer {
     pub(super) fn new(backoff: Backoff) -> Self {
         Self { backoff, failures: 0, until: None }
     }
 
-    /// After a failure: wait.
+    /// Backs off after a failure.
     pub(super) fn fail(&mut self, now: Instant, environment: &Environment) {
         self.failures = self.failures.saturating_add(1);
         self.until = Some(now + self.backoff.after(self.failures, environment.random()));
     }
 
-    /// After an answer that asks for another try: the first one comes at once, but whoever is never
-    /// content is not asked without a pause.
-    pub(super) fn again(&mut self, now: Instant, environment: &Environment) {
+    /// Retries after a response that demands it: at once the first time, then with backoff.
+    pub(super) fn retry(&mut self, now: Instant, environment: &Environment) {
         match self.failures {
             0 => (self.failures, self.until) = (1, None),
             _ => self.fail(now, environment),
         }
     }
 
-    /// Something went well.
+    /// Resets the backoff after a success.
     pub(super) fn reset(&mut self) {
         (self.failures, self.until) = (0, None);
     }
 
-    pub(super) fn is_over(&self, now: Instant) -> bool {
+    pub(super) fn is_expired(&self, now: Instant) -> bool {
         self.until.is_none_or(|until| until <= now)
     }
 

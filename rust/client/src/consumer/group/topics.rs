@@ -1,5 +1,4 @@
-//! What a member needs of the metadata: the names of topics that it knows by id only, and which of
-//! those it subscribes to cannot be read.
+//! Metadata for a member: names of topics known only by id, and subscribed topics that cannot be read.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,8 +11,8 @@ use crate::cluster::{Client, Route};
 use crate::error::{Error, Result};
 use crate::metadata::{Snapshot, TopicSelector};
 
-/// Asks for topics by their ids, so that the metadata has them: names that the brokers matched with
-/// a pattern are known to the brokers alone.
+/// Looks up topics by id and adds them to the metadata. Topics that the brokers matched with a pattern are
+/// known here by id only.
 pub(super) async fn names_of(client: &Client, ids: &[Uuid]) -> Result<()> {
     let snapshot = client.snapshot();
     let unknown = ids.iter().filter(|id| snapshot.topic_name(**id).is_none());
@@ -33,16 +32,16 @@ pub(super) async fn names_of(client: &Client, ids: &[Uuid]) -> Result<()> {
     Ok(())
 }
 
-/// Topics that this principal may not read, or whose names are none.
-pub(super) fn refused_topics(snapshot: &Snapshot, names: &[Arc<str>]) -> BTreeMap<Arc<str>, Error> {
-    let refused = names.iter().filter_map(|name| {
+/// The topics that this principal may not read, or whose names are invalid.
+pub(super) fn rejected_topics(snapshot: &Snapshot, names: &[Arc<str>]) -> BTreeMap<Arc<str>, Error> {
+    let rejected = names.iter().filter_map(|name| {
         let code = snapshot.topic(name)?.error;
-        let words = match code {
-            ErrorCode::TopicAuthorizationFailed => "not allowed to read the topic that is subscribed to",
-            ErrorCode::InvalidTopicException => "no topic can have the name that is subscribed to",
+        let message = match code {
+            ErrorCode::TopicAuthorizationFailed => "not authorized to read the subscribed topic",
+            ErrorCode::InvalidTopicException => "the subscribed topic name is invalid",
             _ => return None,
         };
-        Some((Arc::clone(name), Error::with_code(code, words).topic(name)))
+        Some((Arc::clone(name), Error::with_code(code, message).topic(name)))
     });
-    refused.collect()
+    rejected.collect()
 }

@@ -1,8 +1,8 @@
-//! Storing offsets: OffsetCommit in all its versions.
+//! Commits offsets: OffsetCommit in all its versions.
 //!
-//! Invariant: an offset of a topic is never stored for another one that was made under its name
-//! meanwhile, as far as metadata and brokers tell topics by their ids. What Java's consumer commits
-//! again after UNKNOWN_TOPIC_ID goes to the new topic, whose first records would then be skipped.
+//! Invariant: an offset is never committed for a topic that was recreated under the same name, as far as
+//! topic ids reveal it. Java's consumer repeats such a commit after UNKNOWN_TOPIC_ID, so that the first
+//! records of the new topic are skipped.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,86 +14,85 @@ use ottla_protocol::messages::offset_commit::{
 use ottla_protocol::wire::Uuid;
 use tokio::time::Duration;
 
-use super::{Committed, Named, is_about_member, recover};
+use super::{CommittedOffset, RequestTopics, is_about_member, recover};
 use crate::cluster::Client;
 use crate::cluster::{Coordinator, CoordinatorKind};
-use crate::consumer::Member;
+use crate::consumer::ConsumerGroupMetadata;
 use crate::error::{Error, Kind, Result};
 use crate::metadata::Snapshot;
 use crate::topic_partition::TopicPartition;
 
-/// The first version that names topics by their ids.
-const BY_ID: i16 = 10;
+/// The first version that names topics by id.
+const FIRST_BY_ID: i16 = 10;
 
-/// What became of each partition.
-pub(crate) type Outcomes = HashMap<TopicPartition, Result<()>>;
+/// The result for each partition.
+pub(crate) type CommitResults = HashMap<TopicPartition, Result<()>>;
 
-/// Stores offsets, and says of each partition what became of it.
+/// Commits offsets and returns the result for each partition.
 ///
-/// An error of the whole is one about the member or the group, such as STALE_MEMBER_EPOCH,
-/// REBALANCE_IN_PROGRESS, ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID or FENCED_INSTANCE_ID, or that the
-/// time was over before any partition's turn had come. Whatever failed may be committed again: it is
-/// the same offset. Two commits of one member must follow one another, though, or an older one that
-/// is tried again undoes a newer one.
+/// Fails as a whole on an error about the member or the group, such as STALE_MEMBER_EPOCH,
+/// REBALANCE_IN_PROGRESS, ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID or FENCED_INSTANCE_ID, or if the timeout
+/// passes before any partition has a result. Failed offsets can be committed again. Commits of one member
+/// must not overlap: a retry of the older one would overwrite the newer one.
 pub async fn commit(
     client: &Client,
-    member: &Member,
-    offsets: HashMap<TopicPartition, Committed>,
+    member: &ConsumerGroupMetadata,
+    offsets: HashMap<TopicPartition, CommittedOffset>,
     timeout: Duration,
 ) -> Result<HashMap<TopicPartition, Result<()>>> {
     if let Some(((topic, partition), committed)) = offsets.iter().find(|(_, to)| to.offset < 0) {
-        let words = format!("{} is no offset to commit", committed.offset);
-        return Err(Error::new(Kind::Config, words).at(topic, *partition));
+        let message = format!("cannot commit the invalid offset {}", committed.offset);
+        return Err(Error::new(Kind::Config, message).at(topic, *partition));
     }
-    let mut waiting = offsets;
-    let mut outcomes = Outcomes::with_capacity(waiting.len());
+    let mut pending = offsets;
+    let mut results = CommitResults::with_capacity(pending.len());
     let mut retry = client.retry(format!("committing offsets of group {}", member.group_id), timeout);
     let mut sent = false;
     loop {
         let snapshot = client.snapshot();
         let stale = snapshot.generation;
-        let ids = check_ids(&snapshot, &mut waiting, &mut outcomes);
-        if waiting.is_empty() {
-            return Ok(outcomes);
+        let ids = check_ids(&snapshot, &mut pending, &mut results);
+        if pending.is_empty() {
+            return Ok(results);
         }
         let attempt = async {
             let coordinator = client.coordinator(CoordinatorKind::Group, &member.group_id).await?;
-            // A member commits and reads on while it joins again, which may take minutes.
+            // A member commits and fetches while it rejoins, which may take minutes.
             let coordinator = coordinator.avoid_blocked_connection(client).await;
             sent = true;
-            let keys: Vec<TopicPartition> = waiting.keys().cloned().collect();
-            let named = Named::new(&snapshot, &keys, &ids);
-            send(&coordinator, member, &named, &mut waiting, &mut outcomes).await
+            let keys: Vec<TopicPartition> = pending.keys().cloned().collect();
+            let topics = RequestTopics::new(&snapshot, &keys, &ids);
+            send(&coordinator, member, &topics, &mut pending, &mut results).await
         };
-        let again = match retry.attempt(attempt).await {
+        let retriable = match retry.attempt(attempt).await {
             Ok(None) => continue,
             Ok(Some(error)) => error,
             Err(error) if error.is_transient() => error,
             Err(error) => return Err(error),
         };
-        if let Err(error) = recover(client, &mut retry, stale, again).await {
+        if let Err(error) = recover(client, &mut retry, stale, retriable).await {
             let error = if sent { error.maybe_done() } else { error };
-            if outcomes.is_empty() {
+            if results.is_empty() {
                 return Err(error);
             }
-            let late = waiting.drain().map(|((topic, partition), _)| {
+            let unfinished = pending.drain().map(|((topic, partition), _)| {
                 let error = error.clone().at(&topic, partition);
                 ((topic, partition), Err(error))
             });
-            outcomes.extend(late);
+            results.extend(unfinished);
         }
     }
 }
 
-/// Settles what is of topics that are gone, and gives the ids of the others: once an offset is of a
-/// topic by its id it stays that, also while the metadata does not know the topic.
+/// Fails the offsets of deleted topics and returns the ids of the others. An offset keeps its topic id,
+/// even while the metadata does not know the topic.
 fn check_ids(
     snapshot: &Snapshot,
-    waiting: &mut HashMap<TopicPartition, Committed>,
-    outcomes: &mut Outcomes,
+    pending: &mut HashMap<TopicPartition, CommittedOffset>,
+    results: &mut CommitResults,
 ) -> HashMap<Arc<str>, Uuid> {
     let mut ids: HashMap<Arc<str>, Uuid> = HashMap::new();
-    waiting.retain(|(topic, partition), committed| {
+    pending.retain(|(topic, partition), committed| {
         let now = snapshot.topic(topic).map_or(Uuid::ZERO, |topic| topic.id);
         if committed.topic_id.is_zero() {
             committed.topic_id = now;
@@ -102,39 +101,39 @@ fn check_ids(
         let same = (now.is_zero() || now == id)
             && (id.is_zero() || *ids.entry(Arc::clone(topic)).or_insert(id) == id);
         if !same {
-            let words =
-                "not committed: the topic was deleted and made again, and the offset is of the first one";
-            let error = Error::with_code(ErrorCode::UnknownTopicId, words).at(topic, *partition);
-            outcomes.insert((Arc::clone(topic), *partition), Err(error));
+            let message =
+                "not committed: the topic was deleted and recreated, and the offset belongs to the deleted one";
+            let error = Error::with_code(ErrorCode::UnknownTopicId, message).at(topic, *partition);
+            results.insert((Arc::clone(topic), *partition), Err(error));
         }
         same
     });
     ids
 }
 
-/// One attempt. What is settled moves from `waiting` to `outcomes`; returns why the rest is not.
+/// One attempt. Moves results from `pending` to `results`; returns why the rest should be retried.
 async fn send(
     coordinator: &Coordinator,
-    member: &Member,
-    named: &Named<'_>,
-    waiting: &mut HashMap<TopicPartition, Committed>,
-    outcomes: &mut Outcomes,
+    member: &ConsumerGroupMetadata,
+    topics: &RequestTopics<'_>,
+    pending: &mut HashMap<TopicPartition, CommittedOffset>,
+    results: &mut CommitResults,
 ) -> Result<Option<Error>> {
-    let max = if named.have_ids() { BY_ID } else { BY_ID - 1 };
+    let max = if topics.have_ids() { FIRST_BY_ID } else { FIRST_BY_ID - 1 };
     let version = coordinator.version::<OffsetCommitRequest>(max)?;
-    let request = build_request(member, named, waiting);
+    let request = build_request(member, topics, pending);
     let response = coordinator.request(&request, version).await?;
     coordinator.throttle(response.throttle_time_ms);
-    process_response(response, coordinator, member, named, waiting, outcomes)
+    process_response(response, coordinator, member, topics, pending, results)
 }
 
 fn build_request(
-    member: &Member,
-    named: &Named<'_>,
-    waiting: &HashMap<TopicPartition, Committed>,
+    member: &ConsumerGroupMetadata,
+    topics: &RequestTopics<'_>,
+    pending: &HashMap<TopicPartition, CommittedOffset>,
 ) -> OffsetCommitRequest {
     let partition = |topic: &Arc<str>, index: i32| {
-        let committed = waiting.get(&(Arc::clone(topic), index))?;
+        let committed = pending.get(&(Arc::clone(topic), index))?;
         Some(OffsetCommitRequestPartition {
             partition_index: index,
             committed_offset: committed.offset,
@@ -142,7 +141,7 @@ fn build_request(
             committed_metadata: Some(committed.metadata.clone()),
         })
     };
-    let topics = named.topics.values().map(|topic| OffsetCommitRequestTopic {
+    let topics = topics.topics.values().map(|topic| OffsetCommitRequestTopic {
         name: topic.name.to_string(),
         topic_id: topic.id,
         partitions: topic.partitions.iter().filter_map(|index| partition(topic.name, *index)).collect(),
@@ -160,44 +159,44 @@ fn build_request(
 fn process_response(
     response: OffsetCommitResponse,
     coordinator: &Coordinator,
-    member: &Member,
-    named: &Named<'_>,
-    waiting: &mut HashMap<TopicPartition, Committed>,
-    outcomes: &mut Outcomes,
+    member: &ConsumerGroupMetadata,
+    topics: &RequestTopics<'_>,
+    pending: &mut HashMap<TopicPartition, CommittedOffset>,
+    results: &mut CommitResults,
 ) -> Result<Option<Error>> {
-    let mut again = None;
-    for answer in response.topics {
-        let Some(topic) = named.topic(&answer.name, answer.topic_id) else { continue };
-        for partition in answer.partitions {
+    let mut retriable = None;
+    for topic_result in response.topics {
+        let Some(topic) = topics.topic(&topic_result.name, topic_result.topic_id) else { continue };
+        for partition in topic_result.partitions {
             let key = (Arc::clone(topic), partition.partition_index);
             let code = ErrorCode::from(partition.error_code);
-            let outcome = match code {
+            let result = match code {
                 ErrorCode::None => Ok(()),
-                code if is_about_member(code) => return Err(refused(code, coordinator, member)),
+                code if is_about_member(code) => return Err(commit_error(code, coordinator, member)),
                 code => {
                     let error = coordinator.refusal(code).at(topic, partition.partition_index);
-                    Err(if is_refusal(code) { error } else { error.maybe_done() })
+                    Err(if is_rejected_before_write(code) { error } else { error.maybe_done() })
                 }
             };
-            match outcome {
-                Err(error) if error.is_transient() => again = Some(error),
-                outcome => {
-                    if waiting.remove(&key).is_some() {
-                        outcomes.insert(key, outcome);
+            match result {
+                Err(error) if error.is_transient() => retriable = Some(error),
+                result => {
+                    if pending.remove(&key).is_some() {
+                        results.insert(key, result);
                     }
                 }
             }
         }
     }
-    Ok(again.or_else(|| {
-        let words = "the answer leaves out some of the partitions";
-        (!waiting.is_empty()).then(|| Error::new(Kind::Protocol, words))
+    Ok(retriable.or_else(|| {
+        let message = "the response lacks some of the partitions";
+        (!pending.is_empty()).then(|| Error::new(Kind::Protocol, message))
     }))
 }
 
-/// Whether a coordinator that answers this for a partition has surely not stored its offset. It looks at
-/// these before it writes to its log; whatever else it says may come after that.
-fn is_refusal(code: ErrorCode) -> bool {
+/// Whether this error code proves that the coordinator did not commit the offset: it checks these
+/// conditions before it writes to its log, and may return any other code after the write.
+fn is_rejected_before_write(code: ErrorCode) -> bool {
     matches!(
         code,
         ErrorCode::TopicAuthorizationFailed
@@ -210,22 +209,22 @@ fn is_refusal(code: ErrorCode) -> bool {
     )
 }
 
-/// What concerns the whole commit, with what to do about it.
-fn refused(code: ErrorCode, coordinator: &Coordinator, member: &Member) -> Error {
-    let (kind, why) = match code {
+/// The error of the whole commit, with advice.
+fn commit_error(code: ErrorCode, coordinator: &Coordinator, member: &ConsumerGroupMetadata) -> Error {
+    let (kind, advice) = match code {
         ErrorCode::UnknownMemberId if member.member_id.is_empty() => (
             Kind::Fenced,
-            "the group has members, and only these may commit: use another group.id, or subscribe",
+            "the group has active members, and only they may commit: use another group.id, or subscribe",
         ),
         ErrorCode::RebalanceInProgress => {
-            (Kind::CommitFailed, "the group is rebalancing: commit when it has its new assignment")
+            (Kind::CommitFailed, "the group is rebalancing: commit again after it")
         }
         ErrorCode::IllegalGeneration | ErrorCode::UnknownMemberId | ErrorCode::FencedMemberEpoch => (
             Kind::CommitFailed,
-            "the group has gone on without this member, and its partitions may have other readers: poll \
-             more often than max.poll.interval.ms, or take fewer records at a time",
+            "this member was removed from the group, and other members may own its partitions: poll \
+             more often than max.poll.interval.ms, or process fewer records per poll",
         ),
         _ => return coordinator.refusal(code).prefixed(format_args!("group {}", member.group_id)),
     };
-    coordinator.refusal(code).prefixed(format_args!("group {}: {why}", member.group_id)).as_kind(kind)
+    coordinator.refusal(code).prefixed(format_args!("group {}: {advice}", member.group_id)).as_kind(kind)
 }

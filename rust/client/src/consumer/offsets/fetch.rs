@@ -1,4 +1,4 @@
-//! Reading committed offsets: OffsetFetch in all its versions.
+//! Fetches committed offsets: OffsetFetch in all its versions.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -11,78 +11,82 @@ use ottla_protocol::messages::offset_fetch::{
 use ottla_protocol::wire::Uuid;
 use tokio::time::Duration;
 
-use super::{Committed, Named, is_about_member, recover};
+use super::{CommittedOffset, RequestTopics, is_about_member, recover};
 use crate::cluster::Client;
 use crate::cluster::{Coordinator, CoordinatorKind};
-use crate::consumer::Member;
+use crate::consumer::ConsumerGroupMetadata;
 use crate::error::{Error, Kind, Result};
 use crate::topic_partition::TopicPartition;
 
-/// The first versions that can wait for transactions, name several groups and who asks, and name
-/// topics by their ids.
-const STABLE: i16 = 7;
-const GROUPS: i16 = 8;
-const BY_ID: i16 = 10;
+/// The first versions that support KIP-447, several groups with member epochs, and topic ids.
+const FIRST_REQUIRE_STABLE: i16 = 7;
+const FIRST_WITH_GROUPS: i16 = 8;
+const FIRST_BY_ID: i16 = 10;
 
-/// The offsets that a group has committed of partitions, `None` where it has not; or of all that it
-/// has committed any of.
+/// Returns the committed offset of each partition, `None` without one; or all committed offsets of the
+/// group.
 ///
-/// With `require_stable` an offset that a transaction is about to commit is waited for (KIP-447), as
-/// far as the broker can do that. A member is believed only in the epoch that it names; otherwise
-/// the error is as in [`commit`](super::commit).
+/// With `require_stable` it waits for transactions that are about to commit offsets (KIP-447), if the
+/// broker supports that. The coordinator checks the member's epoch; errors are those of
+/// [`commit`](super::commit()).
 pub async fn committed(
     client: &Client,
-    member: &Member,
+    member: &ConsumerGroupMetadata,
     partitions: Option<Vec<TopicPartition>>,
     require_stable: bool,
     timeout: Duration,
-) -> Result<HashMap<TopicPartition, Option<Committed>>> {
+) -> Result<HashMap<TopicPartition, Option<CommittedOffset>>> {
     let mut retry = client.retry(format!("fetching offsets of group {}", member.group_id), timeout);
-    let waiting = partitions.map(BTreeSet::from_iter);
-    let mut asked = Asked { member, require_stable, waiting, found: HashMap::new() };
-    while asked.waiting.as_ref().is_none_or(|waiting| !waiting.is_empty()) {
+    let pending = partitions.map(BTreeSet::from_iter);
+    let mut fetch = OffsetFetch { member, require_stable, pending, offsets: HashMap::new() };
+    while fetch.pending.as_ref().is_none_or(|pending| !pending.is_empty()) {
         let stale = client.snapshot().generation;
-        match retry.attempt(asked.send(client)).await {
+        match retry.attempt(fetch.send(client)).await {
             Ok(()) => break,
             Err(error) if error.is_transient() => recover(client, &mut retry, stale, error).await?,
             Err(error) => return Err(error),
         }
     }
-    Ok(asked.found)
+    Ok(fetch.offsets)
 }
 
-/// What is asked, and what of it is known.
-struct Asked<'a> {
-    member: &'a Member,
+/// The partitions still to fetch, and the offsets found so far.
+struct OffsetFetch<'a> {
+    member: &'a ConsumerGroupMetadata,
     require_stable: bool,
     /// `None` for all.
-    waiting: Option<BTreeSet<TopicPartition>>,
-    found: HashMap<TopicPartition, Option<Committed>>,
+    pending: Option<BTreeSet<TopicPartition>>,
+    offsets: HashMap<TopicPartition, Option<CommittedOffset>>,
 }
 
-impl Asked<'_> {
-    /// One attempt. An error says why it is not the last one.
+impl OffsetFetch<'_> {
+    /// One attempt. After a retriable error, call it again.
     async fn send(&mut self, client: &Client) -> Result<()> {
         let coordinator = client.coordinator(CoordinatorKind::Group, &self.member.group_id).await?;
         let coordinator = coordinator.avoid_blocked_connection(client).await;
-        let keys: Option<Vec<_>> = self.waiting.as_ref().map(|waiting| waiting.iter().cloned().collect());
-        let named = keys.as_ref().map(|keys| Named::new(&client.snapshot(), keys, &HashMap::new()));
-        // Of topics that were not asked about, an answer by ids would not tell the names.
-        let max = if named.as_ref().is_some_and(Named::have_ids) { BY_ID } else { BY_ID - 1 };
+        let keys: Option<Vec<_>> = self.pending.as_ref().map(|pending| pending.iter().cloned().collect());
+        let requested =
+            keys.as_ref().map(|keys| RequestTopics::new(&client.snapshot(), keys, &HashMap::new()));
+        // A response by id would not reveal the names of topics that were not requested.
+        let max = if requested.as_ref().is_some_and(RequestTopics::have_ids) {
+            FIRST_BY_ID
+        } else {
+            FIRST_BY_ID - 1
+        };
         let version = coordinator.version::<OffsetFetchRequest>(max)?;
-        let request = self.build_request(named.as_ref(), version);
+        let request = self.build_request(requested.as_ref(), version);
         let response = coordinator.request(&request, version).await?;
         coordinator.throttle(response.throttle_time_ms);
-        self.process_response(response, version, &coordinator, named.as_ref())
+        self.process_response(response, version, &coordinator, requested.as_ref())
     }
 
-    fn build_request(&self, named: Option<&Named<'_>>, version: i16) -> OffsetFetchRequest {
+    fn build_request(&self, requested: Option<&RequestTopics<'_>>, version: i16) -> OffsetFetchRequest {
         let group_id = self.member.group_id.to_string();
-        // What an older broker cannot do is done without, as Java does.
-        let require_stable = self.require_stable && version >= STABLE;
-        let topics = || named.map(|named| named.topics.values());
-        if version < GROUPS {
-            let by_name = |topic: &super::NamedTopic<'_>| OffsetFetchRequestTopic {
+        // Older brokers ignore it, as with Java's client.
+        let require_stable = self.require_stable && version >= FIRST_REQUIRE_STABLE;
+        let topics = || requested.map(|requested| requested.topics.values());
+        if version < FIRST_WITH_GROUPS {
+            let by_name = |topic: &super::RequestTopic<'_>| OffsetFetchRequestTopic {
                 name: topic.name.to_string(),
                 partition_indexes: topic.partitions.clone(),
             };
@@ -90,14 +94,14 @@ impl Asked<'_> {
             return OffsetFetchRequest { group_id, topics, require_stable, ..Default::default() };
         }
         let topics = topics().map(|topics| {
-            let by_either = |topic: &super::NamedTopic<'_>| OffsetFetchRequestTopics {
+            let by_name_and_id = |topic: &super::RequestTopic<'_>| OffsetFetchRequestTopics {
                 name: topic.name.to_string(),
                 topic_id: topic.id,
                 partition_indexes: topic.partitions.clone(),
             };
-            topics.map(by_either).collect()
+            topics.map(by_name_and_id).collect()
         });
-        // Who is out of the group may ask as anybody may.
+        // A consumer that was removed from the group may fetch like any other client.
         let is_member = !self.member.member_id.is_empty() && self.member.generation >= 0;
         let group = OffsetFetchRequestGroup {
             group_id,
@@ -113,71 +117,71 @@ impl Asked<'_> {
         response: OffsetFetchResponse,
         version: i16,
         coordinator: &Coordinator,
-        named: Option<&Named<'_>>,
+        requested: Option<&RequestTopics<'_>>,
     ) -> Result<()> {
         let refusal = |code: ErrorCode| {
             coordinator.refusal(code).prefixed(format_args!("group {}", self.member.group_id))
         };
         ErrorCode::from(response.error_code).ok().map_err(refusal)?;
-        let mut again = None;
+        let mut retriable = None;
         let Some(topics) = topics(response, &self.member.group_id, version).map_err(refusal)? else {
-            return Err(Error::new(Kind::Protocol, "the answer leaves the group out"));
+            return Err(Error::new(Kind::Protocol, "the response lacks the group"));
         };
         for (name, id, partitions) in topics {
-            let known = named.map(|named| named.topic(&name, id));
+            let known = requested.map(|requested| requested.topic(&name, id));
             let topic: Arc<str> = match known {
                 None => name.into(),
                 Some(Some(topic)) => Arc::clone(topic),
                 Some(None) => continue,
             };
-            for answer in partitions {
-                let code = ErrorCode::from(answer.error_code);
+            for partition in partitions {
+                let code = ErrorCode::from(partition.error_code);
                 if is_about_member(code) {
                     return Err(refusal(code));
                 }
                 if code != ErrorCode::None {
-                    let error = coordinator.refusal(code).at(&topic, answer.partition_index);
+                    let error = coordinator.refusal(code).at(&topic, partition.partition_index);
                     if !error.is_transient() {
                         return Err(error);
                     }
-                    again = Some(error);
+                    retriable = Some(error);
                     continue;
                 }
-                let key = (Arc::clone(&topic), answer.partition_index);
-                if self.waiting.as_mut().is_none_or(|waiting| waiting.remove(&key)) {
-                    self.found.insert(key, offset(answer));
+                let key = (Arc::clone(&topic), partition.partition_index);
+                if self.pending.as_mut().is_none_or(|pending| pending.remove(&key)) {
+                    self.offsets.insert(key, offset(partition));
                 }
             }
         }
-        if let Some(error) = again {
+        if let Some(error) = retriable {
             return Err(error);
         }
-        if self.waiting.as_ref().is_some_and(|waiting| !waiting.is_empty()) {
-            return Err(Error::new(Kind::Protocol, "the answer leaves out some of the partitions"));
+        if self.pending.as_ref().is_some_and(|pending| !pending.is_empty()) {
+            return Err(Error::new(Kind::Protocol, "the response lacks some of the partitions"));
         }
         Ok(())
     }
 }
 
-fn offset(answer: OffsetFetchResponsePartitions) -> Option<Committed> {
-    (answer.committed_offset >= 0).then(|| Committed {
-        offset: answer.committed_offset,
-        leader_epoch: (answer.committed_leader_epoch >= 0).then_some(answer.committed_leader_epoch),
-        metadata: answer.metadata.unwrap_or_default(),
+fn offset(partition: OffsetFetchResponsePartitions) -> Option<CommittedOffset> {
+    (partition.committed_offset >= 0).then(|| CommittedOffset {
+        offset: partition.committed_offset,
+        leader_epoch: (partition.committed_leader_epoch >= 0).then_some(partition.committed_leader_epoch),
+        metadata: partition.metadata.unwrap_or_default(),
         topic_id: Uuid::ZERO,
     })
 }
 
 type Topic = (String, Uuid, Vec<OffsetFetchResponsePartitions>);
 
-/// The topics of an answer in the form of its newest version; `None` if it is not about the group.
+/// The topics of a response, in the form of the newest version; `None` if the group is missing.
 fn topics(response: OffsetFetchResponse, group: &str, version: i16) -> Result<Option<Vec<Topic>>, ErrorCode> {
-    if version >= GROUPS {
-        let Some(found) = response.groups.into_iter().find(|found| found.group_id == group) else {
+    if version >= FIRST_WITH_GROUPS {
+        let Some(group) = response.groups.into_iter().find(|it| it.group_id == group) else {
             return Ok(None);
         };
-        ErrorCode::from(found.error_code).ok()?;
-        let topics = found.topics.into_iter();
+        ErrorCode::from(group.error_code).ok()?;
+        let topics = group.topics.into_iter();
         return Ok(Some(topics.map(|topic| (topic.name, topic.topic_id, topic.partitions)).collect()));
     }
     let topics = response.topics.into_iter().map(|topic| {

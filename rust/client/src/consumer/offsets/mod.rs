@@ -1,12 +1,11 @@
-//! A group's committed offsets: storing them (OffsetCommit) and reading them (OffsetFetch).
+//! Commits offsets to a group (OffsetCommit) and fetches them (OffsetFetch).
 //!
-//! What passes by itself is tried again until the time is over, at the coordinator that is then the
-//! group's; what is about the member (another generation, another epoch, fenced) is the caller's to
-//! deal with, and comes at once under the broker's code.
+//! Transient failures are retried until the timeout, at the coordinator of the moment. Errors about the
+//! member (another generation or epoch, fenced) are returned at once under the broker's error code; the
+//! caller handles them.
 //!
-//! Invariants: no partition that was asked about is left out of a result. That nothing is committed
-//! is only said when the coordinator has said so: taken for that, any failure would make a consumer
-//! start elsewhere than where it stopped.
+//! Invariants: a result includes every requested partition. A missing commit is reported only on the
+//! coordinator's word: inferring it from a failure would make a consumer start at the wrong offset.
 
 mod commit;
 mod fetch;
@@ -24,50 +23,49 @@ use crate::retry::Retry;
 use crate::retry::recovery::{Recovery, recovery};
 use crate::topic_partition::TopicPartition;
 
-pub(super) use commit::Outcomes;
+pub(super) use commit::CommitResults;
 pub use commit::commit;
 pub use fetch::committed;
 
-/// An offset as a group keeps it.
+/// A committed offset.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Committed {
+pub struct CommittedOffset {
     /// The offset of the next record to read.
     pub offset: i64,
-    /// The leader epoch of the last record that was read, with which a truncated log is noticed (KIP-320).
+    /// The leader epoch of the last record read, to detect log truncation (KIP-320).
     pub leader_epoch: Option<i32>,
-    /// Whatever the application wants to be kept with it.
+    /// Metadata that the application stores with the offset.
     pub metadata: String,
-    /// The id of the topic that the offset is of; zero if it is whichever has the name when it is
-    /// committed. A topic that was deleted and made again is another one, and gets no offset of the
-    /// first one's. A fetched offset has none.
+    /// The id of the offset's topic; zero stands for the topic that has the name at the time of the commit.
+    /// The offset is not committed for a topic recreated under that name. Fetched offsets have none.
     pub topic_id: Uuid,
 }
 
-/// Partitions as a request names them: by topic, and by its id if all topics have one.
-struct Named<'a> {
-    topics: BTreeMap<&'a str, NamedTopic<'a>>,
+/// The topics of a request, by name, and by id if all topics have one.
+struct RequestTopics<'a> {
+    topics: BTreeMap<&'a str, RequestTopic<'a>>,
     by_id: HashMap<Uuid, &'a Arc<str>>,
 }
 
-struct NamedTopic<'a> {
+struct RequestTopic<'a> {
     name: &'a Arc<str>,
     id: Uuid,
     partitions: Vec<i32>,
 }
 
-impl<'a> Named<'a> {
-    /// With the ids that are given, and otherwise those of the snapshot.
+impl<'a> RequestTopics<'a> {
+    /// Uses the given topic ids, and those of the metadata for other topics.
     fn new(
         snapshot: &Snapshot,
         partitions: impl IntoIterator<Item = &'a TopicPartition>,
         ids: &HashMap<Arc<str>, Uuid>,
     ) -> Self {
-        let mut topics: BTreeMap<&str, NamedTopic<'_>> = BTreeMap::new();
+        let mut topics: BTreeMap<&str, RequestTopic<'_>> = BTreeMap::new();
         for (name, partition) in partitions {
             let topic = topics.entry(name).or_insert_with(|| {
                 let known = || snapshot.topic(name).map_or(Uuid::ZERO, |topic| topic.id);
                 let id = ids.get(name).copied().unwrap_or_else(known);
-                NamedTopic { name, id, partitions: Vec::new() }
+                RequestTopic { name, id, partitions: Vec::new() }
             });
             topic.partitions.push(*partition);
         }
@@ -75,12 +73,12 @@ impl<'a> Named<'a> {
         Self { topics, by_id }
     }
 
-    /// Whether all can be named by their ids.
+    /// Whether all topics have ids.
     fn have_ids(&self) -> bool {
         !self.by_id.contains_key(&Uuid::ZERO)
     }
 
-    /// The topic that an answer names one way or the other.
+    /// The topic that a response names by name or id.
     fn topic(&self, name: &str, id: Uuid) -> Option<&'a Arc<str>> {
         if id.is_zero() {
             self.topics.get(name).map(|topic| topic.name)
@@ -90,7 +88,7 @@ impl<'a> Named<'a> {
     }
 }
 
-/// Whether a code is about the member or the group, and so about every partition alike.
+/// Whether the code is about the member or the group, and so about all partitions.
 fn is_about_member(code: ErrorCode) -> bool {
     use ErrorCode as E;
     matches!(recovery(code), Recovery::Rejoin | Recovery::AwaitEpoch)
@@ -104,7 +102,7 @@ fn is_about_member(code: ErrorCode) -> bool {
         )
 }
 
-/// Waits before the next attempt, and gets fresh metadata if the failure was about a topic.
+/// Backs off before the next attempt, and refreshes the metadata if the error is about a topic.
 async fn recover(client: &Client, retry: &mut Retry, stale: u64, error: Error) -> Result<()> {
     let about_topic = error.code().is_some_and(|code| recovery(code) == Recovery::Refresh);
     retry.pause(error).await?;

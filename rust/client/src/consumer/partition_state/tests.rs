@@ -1,4 +1,4 @@
-//! How a position moves over what was handed out and over what holds nothing.
+//! How a position moves over delivered records and empty ranges.
 
 use std::sync::Arc;
 
@@ -6,107 +6,107 @@ use bytes::Bytes;
 
 use super::*;
 
-fn at(offset: i64) -> Standing {
-    Standing { offset, epoch: 1 }
+fn at(offset: i64) -> FetchPosition {
+    FetchPosition { offset, epoch: 1 }
 }
 
-/// A slot that stands at 0.
-fn slot() -> Slot {
-    let mut slot = Slot::new(1, Phase::Fetch);
-    slot.stand_at(at(0));
-    slot
-}
-
-#[test]
-fn what_holds_nothing_is_passed_only_behind_what_was_handed_out() {
-    let mut slot = slot();
-    // Rows to 10, nothing to 20, rows to 30, nothing to 40.
-    slot.pass(10, at(20));
-    slot.pass(30, at(40));
-    assert_eq!(slot.position, at(0));
-    slot.handed_out(at(5));
-    assert_eq!(slot.position, at(5));
-    slot.handed_out(at(10));
-    assert_eq!(slot.position, at(20));
-    slot.handed_out(at(25));
-    assert_eq!(slot.position, at(25));
-    slot.handed_out(at(30));
-    assert_eq!(slot.position, at(40));
+/// A partition at position 0.
+fn state() -> PartitionState {
+    let mut state = PartitionState::new(1, FetchState::Fetching);
+    state.set_position(at(0));
+    state
 }
 
 #[test]
-fn what_holds_nothing_and_comes_first_is_passed_at_once() {
-    let mut slot = slot();
-    slot.pass(0, at(7));
-    assert_eq!(slot.position, at(7));
-    slot.pass(7, at(9));
-    assert_eq!(slot.position, at(9));
+fn an_empty_range_is_skipped_after_the_records_before_it() {
+    let mut state = state();
+    // Records to 10, nothing to 20, records to 30, nothing to 40.
+    state.mark_empty(10, at(20));
+    state.mark_empty(30, at(40));
+    assert_eq!(state.position, at(0));
+    state.mark_delivered(at(5));
+    assert_eq!(state.position, at(5));
+    state.mark_delivered(at(10));
+    assert_eq!(state.position, at(20));
+    state.mark_delivered(at(25));
+    assert_eq!(state.position, at(25));
+    state.mark_delivered(at(30));
+    assert_eq!(state.position, at(40));
 }
 
 #[test]
-fn starting_over_forgets_what_was_to_be_passed() {
-    let mut slot = slot();
-    slot.pass(10, at(20));
-    slot.restart(2, Phase::Fetch, at(3));
-    slot.handed_out(at(10));
-    assert_eq!(slot.position, at(10));
+fn a_leading_empty_range_is_skipped_at_once() {
+    let mut state = state();
+    state.mark_empty(0, at(7));
+    assert_eq!(state.position, at(7));
+    state.mark_empty(7, at(9));
+    assert_eq!(state.position, at(9));
 }
 
-/// A piece of 10 bytes that came in an answer of `frame`, as which `held` counts.
-fn piece(start: i64, frame: usize, held: &Arc<()>) -> Prefetched {
-    struct Answer(Vec<u8>, #[allow(dead_code, reason = "counted")] Arc<()>);
-    impl AsRef<[u8]> for Answer {
+#[test]
+fn a_reset_forgets_empty_ranges() {
+    let mut state = state();
+    state.mark_empty(10, at(20));
+    state.reset(2, FetchState::Fetching, at(3));
+    state.mark_delivered(at(10));
+    assert_eq!(state.position, at(10));
+}
+
+/// A fetch of 10 bytes from a response of `response_bytes`, which `retained` counts.
+fn fetch(start: i64, response_bytes: usize, retained: &Arc<()>) -> CompletedFetch {
+    struct Response(Vec<u8>, #[allow(dead_code, reason = "counted")] Arc<()>);
+    impl AsRef<[u8]> for Response {
         fn as_ref(&self) -> &[u8] {
             &self.0
         }
     }
-    let answer = Bytes::from_owner(Answer(vec![7; frame], Arc::clone(held)));
-    Prefetched {
+    let response = Bytes::from_owner(Response(vec![7; response_bytes], Arc::clone(retained)));
+    CompletedFetch {
         partition: ("t".into(), 0),
         version: 1,
-        records: answer.slice(..10),
-        frame,
+        records: response.slice(..10),
+        response_bytes,
         start,
         end: start + 1,
         epoch: 1,
         aborted: None,
-        decoded: None,
+        remaining: None,
     }
 }
 
-/// Regression: a record of a paused partition kept the whole answer that it came in, with what others had
-/// long been handed of it, and only the record's own bytes were counted.
+/// Regression: a record of a paused partition retained its whole response, including records of other
+/// partitions that had long been delivered, and only the record's own bytes were counted.
 #[test]
-fn what_is_kept_of_a_paused_partition_keeps_no_answer_of_others() {
-    let held = Arc::new(());
-    let mut slot = slot();
-    slot.push(piece(0, 1000, &held));
-    slot.push(piece(1, 15, &held));
-    slot.pause(true);
-    slot.push(piece(2, 1000, &held));
-    // The one that most of its answer is the partition's own.
-    assert_eq!(Arc::strong_count(&held), 2);
-    slot.pause(false);
-    slot.push(piece(3, 1000, &held));
-    assert_eq!(Arc::strong_count(&held), 3);
+fn buffered_records_of_a_paused_partition_do_not_retain_their_response() {
+    let retained = Arc::new(());
+    let mut state = state();
+    state.push(fetch(0, 1000, &retained));
+    state.push(fetch(1, 15, &retained));
+    state.set_paused(true);
+    state.push(fetch(2, 1000, &retained));
+    // The fetch that makes up most of its response.
+    assert_eq!(Arc::strong_count(&retained), 2);
+    state.set_paused(false);
+    state.push(fetch(3, 1000, &retained));
+    assert_eq!(Arc::strong_count(&retained), 3);
     for offset in 0..4 {
-        let taken = slot.pop().map(|piece| (piece.start, piece.records));
-        assert_eq!(taken, Some((offset, Bytes::from_static(&[7; 10]))));
+        let popped = state.pop().map(|fetch| (fetch.start, fetch.records));
+        assert_eq!(popped, Some((offset, Bytes::from_static(&[7; 10]))));
     }
 }
 
-/// Regression: what was held back took the room of others (`consumer_stalls.rs`).
+/// Regression: buffered records of paused partitions took the room of others (`consumer_stalls.rs`).
 #[test]
-fn what_is_held_back_is_dropped_and_begun_again_at_the_position() {
-    let held = Arc::new(());
-    let mut slot = slot();
-    slot.push(piece(0, 15, &held));
-    slot.phase = Phase::OutOfRange;
-    assert!(!slot.is_held_back());
-    slot.pause(true);
-    assert!(slot.is_held_back());
-    assert_eq!(slot.drain(), 10);
-    slot.rewind();
-    assert!(!slot.is_held_back());
-    assert_eq!((slot.fetched, slot.phase), (at(0), Phase::Fetch));
+fn paused_records_are_dropped_and_fetched_again_from_the_position() {
+    let retained = Arc::new(());
+    let mut state = state();
+    state.push(fetch(0, 15, &retained));
+    state.fetch_state = FetchState::OutOfRange;
+    assert!(!state.has_paused_data());
+    state.set_paused(true);
+    assert!(state.has_paused_data());
+    assert_eq!(state.drop_buffered(), 10);
+    state.rewind();
+    assert!(!state.has_paused_data());
+    assert_eq!((state.next_fetch, state.fetch_state), (at(0), FetchState::Fetching));
 }

@@ -1,15 +1,15 @@
-//! Positions that leaders are asked for: one request to one of them, and nothing is tried again here.
+//! Lookups at partition leaders: one request to one leader, without retries.
 //!
-//! Invariant: a partition that has no leader, is refused, or whose leader does not answer holds up no
-//! other: what was found counts at once, and each of the rest is asked for again after its own rest.
+//! Invariant: a partition that fails does not delay the others. Each result is applied at once, and each
+//! failed partition is retried after its own backoff.
 
 use std::collections::HashMap;
 
 use ottla_protocol::ErrorCode;
 
-use crate::consumer::partition_state::{Phase, Standing};
-use crate::consumer::positions::{Found, Subject, spec};
-use crate::consumer::state::Shared;
+use crate::consumer::partition_state::{FetchPosition, FetchState};
+use crate::consumer::positions::{LookupResult, VersionedPartition, reset_spec};
+use crate::consumer::state::ConsumerState;
 use crate::error::{Error, Kind, Result};
 use crate::metadata::no_leader::no_leader;
 use crate::requests::EpochEnd;
@@ -17,118 +17,124 @@ use crate::requests::OffsetSpec;
 use crate::requests::PartitionResults;
 use crate::topic_partition::TopicPartition;
 
-/// Asks a leader for offsets.
+/// Looks up offsets at a leader.
 pub(crate) async fn offsets(
-    shared: &Shared,
+    shared: &ConsumerState,
     leader: Option<i32>,
-    subjects: Vec<(Subject, OffsetSpec)>,
-) -> Vec<Found> {
-    let asked = match leader {
+    partitions: Vec<(VersionedPartition, OffsetSpec)>,
+) -> Vec<LookupResult> {
+    let response = match leader {
         Some(leader) => {
-            let part = subjects.iter().map(|((partition, _), spec)| (partition.clone(), *spec)).collect();
+            let part = partitions.iter().map(|((partition, _), spec)| (partition.clone(), *spec)).collect();
             let (client, committed) = (&shared.client, shared.read_committed());
             let snapshot = client.snapshot();
             client.list_offsets_on(leader, &part, committed, &snapshot).await
         }
         None => Ok(Vec::new()),
     };
-    sort(shared, subjects, |(subject, _)| &subject.0, asked, Found::Offsets)
+    group_results(shared, partitions, |(versioned, _)| &versioned.0, response, LookupResult::Offsets)
 }
 
-/// Asks a leader where the epochs of positions end.
+/// Looks up the end offsets of leader epochs at a leader.
 pub(crate) async fn epochs(
-    shared: &Shared,
+    shared: &ConsumerState,
     leader: Option<i32>,
-    subjects: Vec<(Subject, Standing, i32)>,
-) -> Vec<Found> {
-    let asked = match leader {
+    partitions: Vec<(VersionedPartition, FetchPosition, i32)>,
+) -> Vec<LookupResult> {
+    let response = match leader {
         Some(leader) => {
-            let wanted = subjects.iter();
+            let wanted = partitions.iter();
             let part = wanted.map(|((partition, _), at, _)| (partition.clone(), at.epoch)).collect();
             shared.client.epoch_ends_on(leader, &part, &shared.client.snapshot()).await
         }
         None => Ok(Vec::new()),
     };
-    sort(shared, subjects, |(subject, ..)| &subject.0, asked, Found::Epochs)
+    group_results(shared, partitions, |(versioned, ..)| &versioned.0, response, LookupResult::Epochs)
 }
 
-/// What the leader said of the epoch of the last record: if it ends below the position, the log was
-/// cut.
-pub(crate) fn validate(shared: &Shared, subject: &Subject, standing: Standing, epoch: i32, end: &EpochEnd) {
-    let mut assignment = shared.assignment.lock();
-    let Some(slot) = assignment.current(&subject.0, subject.1) else { return };
-    if slot.phase != Phase::Validate {
+/// Compares a position with the end offset of its leader epoch: if the epoch ends below it, the log was
+/// truncated.
+pub(crate) fn validate(
+    shared: &ConsumerState,
+    versioned: &VersionedPartition,
+    position: FetchPosition,
+    epoch: i32,
+    end: &EpochEnd,
+) {
+    let mut subscriptions = shared.subscriptions.lock();
+    let Some(state) = subscriptions.current(&versioned.0, versioned.1) else { return };
+    if state.fetch_state != FetchState::AwaitValidation {
         return;
     }
-    slot.busy = false;
-    slot.succeeded();
-    if end.end_offset >= standing.offset && end.leader_epoch >= 0 {
-        (slot.phase, slot.validated) = (Phase::Fetch, epoch);
+    state.in_flight = false;
+    state.clear_failures();
+    if end.end_offset >= position.offset && end.leader_epoch >= 0 {
+        (state.fetch_state, state.validated_epoch) = (FetchState::Fetching, epoch);
         return;
     }
-    let cut = Standing { offset: end.end_offset.max(0), epoch: end.leader_epoch };
+    let end_of_epoch = FetchPosition { offset: end.end_offset.max(0), epoch: end.leader_epoch };
     let known = end.end_offset >= 0 && end.leader_epoch >= 0;
-    let position = slot.position;
-    let (topic, partition) = &subject.0;
-    tracing::warn!(target: "ottla.fetch", %topic, partition, offset = position.offset, end = end.end_offset, "the log was cut");
-    let reset = spec(shared.client.config().auto_offset_reset);
-    let (phase, at, error) = match reset {
-        // Only what was not handed out is gone: what is there now takes its place.
-        _ if known && cut.offset >= position.offset => (Phase::Fetch, position, None),
-        Some(_) if known => (Phase::Fetch, cut, None),
-        Some(spec) => (Phase::LookUp(spec), position, None),
+    let position = state.position;
+    let (topic, partition) = &versioned.0;
+    tracing::warn!(target: "ottla.fetch", %topic, partition, offset = position.offset, end = end.end_offset, "the log was truncated");
+    let reset = reset_spec(shared.client.config().auto_offset_reset);
+    let (fetch_state, at, error) = match reset {
+        // Only undelivered records are gone: fetch what is there now.
+        _ if known && end_of_epoch.offset >= position.offset => (FetchState::Fetching, position, None),
+        Some(_) if known => (FetchState::Fetching, end_of_epoch, None),
+        Some(spec) => (FetchState::AwaitOffset(spec), position, None),
         None => {
-            let words = format!(
-                "the log was cut at offset {} by a new leader, below the position {}, and auto.offset.reset is none: seek to where to go on",
+            let message = format!(
+                "a new leader truncated the log at offset {}, below the position {}, and auto.offset.reset is none: seek to an offset to continue",
                 end.end_offset, position.offset
             );
-            (Phase::Stuck, position, Some(Error::new(Kind::DataLoss, words)))
+            (FetchState::AwaitSeek, position, Some(Error::new(Kind::DataLoss, message)))
         }
     };
-    assignment.go_on(&subject.0, phase, at);
-    if let Some(slot) = assignment.slot(&subject.0) {
-        slot.validated = epoch;
+    subscriptions.reposition(&versioned.0, fetch_state, at);
+    if let Some(state) = subscriptions.state(&versioned.0) {
+        state.validated_epoch = epoch;
     }
     if let Some(error) = error {
-        assignment.fail(&subject.0, error);
+        subscriptions.fail(&versioned.0, error);
     }
 }
 
-/// Sorts what was found from what was not, for each reason of its own.
-fn sort<S, F>(
-    shared: &Shared,
-    subjects: Vec<S>,
+/// Separates the partitions that were looked up from the failed ones, each with its own error.
+fn group_results<S, F>(
+    shared: &ConsumerState,
+    partitions: Vec<S>,
     partition_of: impl Fn(&S) -> &TopicPartition,
-    asked: Result<PartitionResults<F>>,
-    found: impl Fn(Vec<S>, Result<HashMap<TopicPartition, F>>) -> Found,
-) -> Vec<Found> {
-    let answers = match asked {
-        Ok(answers) => answers,
-        Err(error) => return vec![found(subjects, Err(error))],
+    response: Result<PartitionResults<F>>,
+    found: impl Fn(Vec<S>, Result<HashMap<TopicPartition, F>>) -> LookupResult,
+) -> Vec<LookupResult> {
+    let responses = match response {
+        Ok(responses) => responses,
+        Err(error) => return vec![found(partitions, Err(error))],
     };
-    let mut told = HashMap::new();
-    let mut refused = HashMap::new();
-    for (partition, code, answer) in answers {
+    let mut received = HashMap::new();
+    let mut rejected = HashMap::new();
+    for (partition, code, data) in responses {
         if code == ErrorCode::None {
-            told.insert(partition, answer);
+            received.insert(partition, data);
         } else {
-            refused.insert(partition, code);
+            rejected.insert(partition, code);
         }
     }
-    let is_told = |subject: &S| told.contains_key(partition_of(subject));
-    let (there, missing): (Vec<S>, Vec<S>) = subjects.into_iter().partition(is_told);
+    let is_received = |versioned: &S| received.contains_key(partition_of(versioned));
+    let (answered, missing): (Vec<S>, Vec<S>) = partitions.into_iter().partition(is_received);
     let snapshot = shared.client.snapshot();
     let mut all = Vec::new();
-    for subject in missing {
-        let (topic, partition) = partition_of(&subject);
-        let error = match refused.get(partition_of(&subject)) {
+    for versioned in missing {
+        let (topic, partition) = partition_of(&versioned);
+        let error = match rejected.get(partition_of(&versioned)) {
             Some(code) => Error::from_code(*code).at(topic, *partition),
             None => no_leader(&snapshot, topic, *partition),
         };
-        all.push(found(vec![subject], Err(error)));
+        all.push(found(vec![versioned], Err(error)));
     }
-    if !there.is_empty() {
-        all.push(found(there, Ok(told)));
+    if !answered.is_empty() {
+        all.push(found(answered, Ok(received)));
     }
     all
 }

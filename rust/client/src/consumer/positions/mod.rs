@@ -1,9 +1,8 @@
-//! Where to read: committed offsets, `auto.offset.reset`, and whether the log was cut (KIP-320).
+//! Looks up positions: committed offsets, `auto.offset.reset`, and log truncation (KIP-320).
 //!
-//! Invariants: a look-up counts only for partitions that are as they were when it began, so that a
-//! slow one never undoes a seek. A failure of the network never resets a position. A log that was
-//! cut below the position is told to the application, or reset as the policy says; nothing is
-//! skipped silently.
+//! Invariants: a lookup counts only for partitions whose version has not changed since it started, so a
+//! slow lookup never undoes a seek. A network failure never resets a position. A truncation below the
+//! position is reported to the application or reset by the policy; nothing is skipped silently.
 
 pub(crate) mod committed_lookups;
 mod leader_lookups;
@@ -17,135 +16,139 @@ use tokio::time::Instant;
 
 use crate::cluster::IfMissing;
 use crate::config::AutoOffsetReset;
-use crate::consumer::partition_state::{Phase, Slot, Standing};
-use crate::consumer::positions::committed_lookups::Stored;
-use crate::consumer::state::Shared;
+use crate::consumer::partition_state::{FetchPosition, FetchState, PartitionState};
+use crate::consumer::positions::committed_lookups::CommittedOffsets;
+use crate::consumer::state::ConsumerState;
 use crate::error::{Error, Kind, Result};
 use crate::metadata::Snapshot;
 use crate::requests::EpochEnd;
 use crate::requests::{ListedOffset, OffsetSpec};
 use crate::topic_partition::TopicPartition;
 
-/// A partition, and its version when the look-up began.
-pub(crate) type Subject = (TopicPartition, u64);
+/// A partition and its version when the lookup started.
+pub(crate) type VersionedPartition = (TopicPartition, u64);
 
-type Specs = Vec<(Subject, OffsetSpec)>;
+type Specs = Vec<(VersionedPartition, OffsetSpec)>;
 
-/// Something to look up; what leaders are asked for, of one of them, or of nobody if there is none.
-pub(crate) enum LookUp {
-    Committed(Vec<Subject>),
-    Topic(Arc<str>, Vec<Subject>),
+/// A lookup. Those sent to a leader name it, or `None` if there is no leader.
+pub(crate) enum PositionLookup {
+    Committed(Vec<VersionedPartition>),
+    Topic(Arc<str>, Vec<VersionedPartition>),
     Offsets(Option<i32>, Specs),
-    Epochs(Option<i32>, Vec<(Subject, Standing, i32)>),
+    Epochs(Option<i32>, Vec<(VersionedPartition, FetchPosition, i32)>),
 }
 
-/// What was found.
-pub(crate) enum Found {
-    Committed(Vec<Subject>, Result<Stored>),
-    Topic(Vec<Subject>, Result<()>),
+/// The outcome of a lookup.
+pub(crate) enum LookupResult {
+    Committed(Vec<VersionedPartition>, Result<CommittedOffsets>),
+    Topic(Vec<VersionedPartition>, Result<()>),
     Offsets(Specs, Result<HashMap<TopicPartition, ListedOffset>>),
-    Epochs(Vec<(Subject, Standing, i32)>, Result<HashMap<TopicPartition, EpochEnd>>),
+    Epochs(Vec<(VersionedPartition, FetchPosition, i32)>, Result<HashMap<TopicPartition, EpochEnd>>),
 }
 
-/// The look-ups to begin now.
-pub(crate) fn wanted(shared: &Shared, snapshot: &Snapshot, now: Instant) -> Vec<LookUp> {
+/// Collects the lookups that are due, and marks their partitions as in flight.
+pub(crate) fn due_lookups(shared: &ConsumerState, snapshot: &Snapshot, now: Instant) -> Vec<PositionLookup> {
     let mut committed = Vec::new();
-    // One topic or leader that cannot be asked does not hold up the others.
-    let mut topics: BTreeMap<Arc<str>, Vec<Subject>> = BTreeMap::new();
-    let mut epochs: BTreeMap<Option<i32>, Vec<(Subject, Standing, i32)>> = BTreeMap::new();
-    // Nor does what not every broker can be asked for.
+    // Grouped so that an unreachable leader or topic does not delay the others.
+    let mut topics: BTreeMap<Arc<str>, Vec<VersionedPartition>> = BTreeMap::new();
+    let mut epochs: BTreeMap<Option<i32>, Vec<(VersionedPartition, FetchPosition, i32)>> = BTreeMap::new();
+    // Nor does a timestamp that not every broker supports.
     let mut offsets: BTreeMap<(Option<i32>, bool), Specs> = BTreeMap::new();
     let mut stuck = Vec::new();
     let policy = shared.client.config().auto_offset_reset;
-    let mut assignment = shared.assignment.lock();
-    for (partition, slot) in assignment.slots() {
-        if !slot.is_due(now) {
+    let mut subscriptions = shared.subscriptions.lock();
+    for (partition, state) in subscriptions.states() {
+        if !state.can_request(now) {
             continue;
         }
-        if matches!(slot.phase, Phase::Fetch) {
-            check_topic(slot, snapshot, partition);
+        if matches!(state.fetch_state, FetchState::Fetching) {
+            check_topic(state, snapshot, partition);
         }
-        if matches!(slot.phase, Phase::Fetch) {
-            check_epoch(slot, snapshot, partition);
+        if matches!(state.fetch_state, FetchState::Fetching) {
+            check_epoch(state, snapshot, partition);
         }
-        if matches!(slot.phase, Phase::OutOfRange) && !slot.is_handed_out() {
+        if matches!(state.fetch_state, FetchState::OutOfRange) && !state.is_fully_delivered() {
             continue;
         }
-        if matches!(slot.phase, Phase::Policy | Phase::OutOfRange) {
-            match spec(policy) {
+        if matches!(state.fetch_state, FetchState::AwaitReset | FetchState::OutOfRange) {
+            match reset_spec(policy) {
                 Some(spec) => {
-                    if slot.phase == Phase::OutOfRange {
-                        let offset = slot.position.offset;
-                        tracing::warn!(target: "ottla.fetch", topic = %partition.0, partition = partition.1, offset, ?policy, "the position is not in the log: reset");
+                    if state.fetch_state == FetchState::OutOfRange {
+                        let offset = state.position.offset;
+                        tracing::warn!(target: "ottla.fetch", topic = %partition.0, partition = partition.1, offset, ?policy, "the position is not in the log: resetting it");
                     }
-                    slot.phase = Phase::LookUp(spec);
+                    state.fetch_state = FetchState::AwaitOffset(spec);
                 }
                 None => {
-                    stuck.push((partition.clone(), no_position(slot)));
-                    slot.phase = Phase::Stuck;
+                    stuck.push((partition.clone(), no_position(state)));
+                    state.fetch_state = FetchState::AwaitSeek;
                 }
             }
         }
-        // Most of the time that is all: nothing is copied for who is fetched.
-        let subject = || (partition.clone(), slot.version);
+        // The common case copies nothing: partitions that only fetch.
+        let versioned = || (partition.clone(), state.version);
         let leader = || snapshot.leader(&partition.0, partition.1).map(|leader| leader.id);
-        match slot.phase {
-            Phase::Committed => committed.push(subject()),
-            Phase::LookUp(_) if snapshot.topic(&partition.0).is_none() => {
-                topics.entry(Arc::clone(&partition.0)).or_default().push(subject());
+        match state.fetch_state {
+            FetchState::AwaitCommitted => committed.push(versioned()),
+            FetchState::AwaitOffset(_) if snapshot.topic(&partition.0).is_none() => {
+                topics.entry(Arc::clone(&partition.0)).or_default().push(versioned());
             }
-            Phase::LookUp(spec) => {
-                let of = (leader(), spec == OffsetSpec::MaxTimestamp);
-                offsets.entry(of).or_default().push((subject(), spec));
+            FetchState::AwaitOffset(spec) => {
+                let key = (leader(), spec == OffsetSpec::MaxTimestamp);
+                offsets.entry(key).or_default().push((versioned(), spec));
             }
-            Phase::Validate => {
+            FetchState::AwaitValidation => {
                 let Some(known) = snapshot.partition(&partition.0, partition.1) else { continue };
                 let epoch = known.leader_epoch;
-                epochs.entry(leader()).or_default().push((subject(), slot.fetched, epoch));
+                epochs.entry(leader()).or_default().push((versioned(), state.next_fetch, epoch));
             }
-            Phase::Policy | Phase::Fetch | Phase::OutOfRange | Phase::Stuck => continue,
+            FetchState::AwaitReset
+            | FetchState::Fetching
+            | FetchState::OutOfRange
+            | FetchState::AwaitSeek => continue,
         }
-        slot.busy = true;
+        state.in_flight = true;
     }
     for (partition, error) in stuck {
-        assignment.fail(&partition, error);
-        shared.ready.notify_waiters();
+        subscriptions.fail(&partition, error);
+        shared.poll_wakeup.notify_waiters();
     }
-    let topics = topics.into_iter().map(|(topic, subjects)| LookUp::Topic(topic, subjects));
-    let offsets = offsets.into_iter().map(|((leader, _), subjects)| LookUp::Offsets(leader, subjects));
-    let epochs = epochs.into_iter().map(|(leader, subjects)| LookUp::Epochs(leader, subjects));
-    let mut wanted: Vec<LookUp> = topics.chain(offsets).chain(epochs).collect();
+    let topics = topics.into_iter().map(|(topic, partitions)| PositionLookup::Topic(topic, partitions));
+    let offsets =
+        offsets.into_iter().map(|((leader, _), partitions)| PositionLookup::Offsets(leader, partitions));
+    let epochs = epochs.into_iter().map(|(leader, partitions)| PositionLookup::Epochs(leader, partitions));
+    let mut lookups: Vec<PositionLookup> = topics.chain(offsets).chain(epochs).collect();
     if !committed.is_empty() {
-        wanted.push(LookUp::Committed(committed));
+        lookups.push(PositionLookup::Committed(committed));
     }
-    wanted
+    lookups
 }
 
-/// A topic that was deleted and made again is another one, in which the position means nothing:
-/// where it happens to lie in the new log, reading on would skip what is before it.
-fn check_topic(slot: &mut Slot, snapshot: &Snapshot, partition: &TopicPartition) {
+/// Detects a recreated topic, in which the position is meaningless: reading from there would skip the
+/// records before it.
+fn check_topic(state: &mut PartitionState, snapshot: &Snapshot, partition: &TopicPartition) {
     let Some(topic) = snapshot.topic(&partition.0).filter(|topic| !topic.id.is_zero()) else { return };
-    if slot.topic_id.is_zero() {
-        slot.topic_id = topic.id;
-    } else if slot.topic_id != topic.id {
-        slot.phase = Phase::OutOfRange;
+    if state.topic_id.is_zero() {
+        state.topic_id = topic.id;
+    } else if state.topic_id != topic.id {
+        state.fetch_state = FetchState::OutOfRange;
     }
 }
 
-/// A new leader may have another log: a position is fetched from it only once that is known.
-fn check_epoch(slot: &mut Slot, snapshot: &Snapshot, partition: &TopicPartition) {
+/// Detects a new leader, whose log may differ: the position is validated before the next fetch.
+fn check_epoch(state: &mut PartitionState, snapshot: &Snapshot, partition: &TopicPartition) {
     let Some(known) = snapshot.partition(&partition.0, partition.1) else { return };
-    if known.leader_epoch > slot.validated {
-        if slot.fetched.epoch >= 0 {
-            slot.phase = Phase::Validate;
+    if known.leader_epoch > state.validated_epoch {
+        if state.next_fetch.epoch >= 0 {
+            state.fetch_state = FetchState::AwaitValidation;
         } else {
-            slot.validated = known.leader_epoch;
+            state.validated_epoch = known.leader_epoch;
         }
     }
 }
 
-/// The offset that a policy stands for; `None` if the application is to say.
-pub(crate) fn spec(policy: AutoOffsetReset) -> Option<OffsetSpec> {
+/// The offset that a policy resets to; `None` if the application must seek.
+pub(crate) fn reset_spec(policy: AutoOffsetReset) -> Option<OffsetSpec> {
     match policy {
         AutoOffsetReset::Earliest => Some(OffsetSpec::Earliest),
         AutoOffsetReset::Latest => Some(OffsetSpec::Latest),
@@ -158,128 +161,140 @@ pub(crate) fn spec(policy: AutoOffsetReset) -> Option<OffsetSpec> {
     }
 }
 
-fn no_position(slot: &Slot) -> Error {
-    if slot.phase == Phase::OutOfRange {
-        let words = format!(
-            "the position {} is not in the log, and auto.offset.reset is none: seek to where to go on",
-            slot.position.offset
+fn no_position(state: &PartitionState) -> Error {
+    if state.fetch_state == FetchState::OutOfRange {
+        let message = format!(
+            "the position {} is not in the log, and auto.offset.reset is none: seek to an offset to continue",
+            state.position.offset
         );
-        return Error::from_code(ErrorCode::OffsetOutOfRange).with_message(words).as_kind(Kind::Offset);
+        return Error::from_code(ErrorCode::OffsetOutOfRange).with_message(message).as_kind(Kind::Offset);
     }
-    let words = "no offset is committed, and auto.offset.reset is none: seek to where to begin";
-    Error::new(Kind::Offset, words)
+    let message = "no offset is committed, and auto.offset.reset is none: seek to an offset to start";
+    Error::new(Kind::Offset, message)
 }
 
-impl LookUp {
-    /// What was found, in parts of which each counts whatever became of the others.
-    pub(crate) async fn run(self, shared: &Shared) -> Vec<Found> {
+impl PositionLookup {
+    /// Runs the lookup. The results are independent of each other.
+    pub(crate) async fn run(self, shared: &ConsumerState) -> Vec<LookupResult> {
         let client = &shared.client;
         let timeout = client.config().default_api_timeout;
         match self {
-            Self::Committed(subjects) => {
-                let partitions: Vec<_> = subjects.iter().map(|(partition, _)| partition.clone()).collect();
-                vec![Found::Committed(subjects, committed_lookups::ask(shared, partitions, timeout).await)]
+            Self::Committed(partitions) => {
+                let names: Vec<_> = partitions.iter().map(|(partition, _)| partition.clone()).collect();
+                vec![LookupResult::Committed(
+                    partitions,
+                    committed_lookups::fetch_once(shared, names, timeout).await,
+                )]
             }
-            Self::Topic(topic, subjects) => {
+            Self::Topic(topic, partitions) => {
                 let known = client.topics(&[topic], IfMissing::Fail, timeout).await;
-                vec![Found::Topic(subjects, known.map(drop))]
+                vec![LookupResult::Topic(partitions, known.map(drop))]
             }
-            Self::Offsets(leader, subjects) => leader_lookups::offsets(shared, leader, subjects).await,
-            Self::Epochs(leader, subjects) => leader_lookups::epochs(shared, leader, subjects).await,
+            Self::Offsets(leader, partitions) => leader_lookups::offsets(shared, leader, partitions).await,
+            Self::Epochs(leader, partitions) => leader_lookups::epochs(shared, leader, partitions).await,
         }
     }
 }
 
-impl Found {
-    /// Takes in what was found. Says whether the metadata is in doubt.
-    pub(crate) fn apply(self, shared: &Shared) -> bool {
+impl LookupResult {
+    /// Applies the result. Returns whether the metadata may be stale.
+    pub(crate) fn apply(self, shared: &ConsumerState) -> bool {
         match self {
-            Self::Committed(subjects, Ok(mut found)) => {
-                for (partition, version) in subjects {
-                    let standing = found.remove(&partition).flatten().map(|committed| Standing {
+            Self::Committed(partitions, Ok(mut found)) => {
+                for (partition, version) in partitions {
+                    let position = found.remove(&partition).flatten().map(|committed| FetchPosition {
                         offset: committed.offset,
                         epoch: committed.leader_epoch.unwrap_or(-1),
                     });
-                    let subject = (partition, version);
-                    place(shared, &subject, standing, Phase::Policy);
-                    if let Some(slot) = shared.assignment.lock().current(&subject.0, subject.1) {
-                        slot.committed = slot.position.offset;
+                    let versioned = (partition, version);
+                    apply_position(shared, &versioned, position, FetchState::AwaitReset);
+                    if let Some(state) = shared.subscriptions.lock().current(&versioned.0, versioned.1) {
+                        state.auto_committed = state.position.offset;
                     }
                 }
             }
-            // Now its leaders are known.
-            Self::Topic(subjects, Ok(())) => {
-                let mut assignment = shared.assignment.lock();
-                for (partition, version) in subjects {
-                    if let Some(slot) = assignment.current(&partition, version) {
-                        slot.busy = false;
+            // Now the leaders are known.
+            Self::Topic(partitions, Ok(())) => {
+                let mut subscriptions = shared.subscriptions.lock();
+                for (partition, version) in partitions {
+                    if let Some(state) = subscriptions.current(&partition, version) {
+                        state.in_flight = false;
                     }
                 }
             }
-            Self::Offsets(subjects, Ok(found)) => {
-                for (subject, _) in subjects {
-                    let listed = found.get(&subject.0).filter(|listed| listed.offset >= 0);
-                    let standing =
-                        listed.map(|listed| Standing { offset: listed.offset, epoch: listed.leader_epoch });
-                    // No record is as young as that: on from the end.
-                    place(shared, &subject, standing, Phase::LookUp(OffsetSpec::Latest));
+            Self::Offsets(partitions, Ok(found)) => {
+                for (versioned, _) in partitions {
+                    let listed = found.get(&versioned.0).filter(|listed| listed.offset >= 0);
+                    let position = listed
+                        .map(|listed| FetchPosition { offset: listed.offset, epoch: listed.leader_epoch });
+                    // No record has this timestamp or a later one: continue at the end.
+                    apply_position(shared, &versioned, position, FetchState::AwaitOffset(OffsetSpec::Latest));
                 }
             }
-            Self::Epochs(subjects, Ok(found)) => {
-                for (subject, standing, epoch) in subjects {
-                    if let Some(end) = found.get(&subject.0) {
-                        leader_lookups::validate(shared, &subject, standing, epoch, end);
+            Self::Epochs(partitions, Ok(found)) => {
+                for (versioned, position, epoch) in partitions {
+                    if let Some(end) = found.get(&versioned.0) {
+                        leader_lookups::validate(shared, &versioned, position, epoch, end);
                     }
                 }
             }
-            Self::Committed(subjects, Err(error)) | Self::Topic(subjects, Err(error)) => {
-                return failed(shared, subjects, &error);
+            Self::Committed(partitions, Err(error)) | Self::Topic(partitions, Err(error)) => {
+                return failed(shared, partitions, &error);
             }
-            Self::Offsets(subjects, Err(error)) => {
-                return failed(shared, subjects.into_iter().map(|(subject, _)| subject), &error);
+            Self::Offsets(partitions, Err(error)) => {
+                return failed(shared, partitions.into_iter().map(|(versioned, _)| versioned), &error);
             }
-            Self::Epochs(subjects, Err(error)) => {
-                return failed(shared, subjects.into_iter().map(|(subject, ..)| subject), &error);
+            Self::Epochs(partitions, Err(error)) => {
+                return failed(shared, partitions.into_iter().map(|(versioned, ..)| versioned), &error);
             }
         }
-        shared.ready.notify_waiters();
+        shared.poll_wakeup.notify_waiters();
         false
     }
 }
 
-/// Sets a position that was looked up; without one, what to try next.
-fn place(shared: &Shared, subject: &Subject, standing: Option<Standing>, otherwise: Phase) {
-    let mut assignment = shared.assignment.lock();
-    let Some(slot) = assignment.current(&subject.0, subject.1) else { return };
-    slot.busy = false;
-    match standing {
-        Some(standing) => {
-            slot.succeeded();
-            slot.stand_at(standing);
-            slot.phase = Phase::Fetch;
+/// Applies a position that was looked up; without one, the partition moves to `otherwise`.
+fn apply_position(
+    shared: &ConsumerState,
+    versioned: &VersionedPartition,
+    position: Option<FetchPosition>,
+    otherwise: FetchState,
+) {
+    let mut subscriptions = shared.subscriptions.lock();
+    let Some(state) = subscriptions.current(&versioned.0, versioned.1) else { return };
+    state.in_flight = false;
+    match position {
+        Some(position) => {
+            state.clear_failures();
+            state.set_position(position);
+            state.fetch_state = FetchState::Fetching;
         }
-        // Even the end of the log is unknown to its leader.
-        None if slot.phase == otherwise => shared.rest(slot, Instant::now()),
-        None => slot.phase = otherwise,
+        // Its leader does not even know the end of the log.
+        None if state.fetch_state == otherwise => shared.back_off(state, Instant::now()),
+        None => state.fetch_state = otherwise,
     }
 }
 
-/// A look-up has failed: it is tried again, or told to the application.
-fn failed(shared: &Shared, subjects: impl IntoIterator<Item = Subject>, error: &Error) -> bool {
-    tracing::debug!(target: "ottla.fetch", %error, "a position cannot be looked up");
+/// Handles a failed lookup: it is retried or reported to the application.
+fn failed(
+    shared: &ConsumerState,
+    partitions: impl IntoIterator<Item = VersionedPartition>,
+    error: &Error,
+) -> bool {
+    tracing::debug!(target: "ottla.fetch", %error, "a position lookup failed");
     let now = Instant::now();
-    let mut assignment = shared.assignment.lock();
-    for (partition, version) in subjects {
-        let Some(slot) = assignment.current(&partition, version) else { continue };
-        slot.busy = false;
-        shared.rest(slot, now);
-        let since = slot.failing_since.unwrap_or(now);
-        shared.record_failure(&mut assignment, &partition, since, error.clone());
-        if !committed_lookups::is_transient(shared, error) {
-            assignment.fail(&partition, error.clone());
+    let mut subscriptions = shared.subscriptions.lock();
+    for (partition, version) in partitions {
+        let Some(state) = subscriptions.current(&partition, version) else { continue };
+        state.in_flight = false;
+        shared.back_off(state, now);
+        let since = state.failing_since.unwrap_or(now);
+        shared.record_failure(&mut subscriptions, &partition, since, error.clone());
+        if !committed_lookups::may_pass(shared, error) {
+            subscriptions.fail(&partition, error.clone());
         }
     }
-    drop(assignment);
-    shared.ready.notify_waiters();
+    drop(subscriptions);
+    shared.poll_wakeup.notify_waiters();
     true
 }

@@ -1,4 +1,4 @@
-//! How far a scan has come in one of its ranges, and whom to ask for the rest.
+//! The progress of a scan within one range, and the broker to read it from.
 
 use ottla_protocol::ErrorCode;
 use ottla_protocol::wire::Uuid;
@@ -9,21 +9,21 @@ use crate::error::{Error, Kind, Result};
 use crate::metadata::Snapshot;
 use crate::topic_partition::TopicPartition;
 
-/// A range that is not read to its end.
+/// A range that is not read to its end yet.
 #[derive(Debug)]
 pub(crate) struct Cursor {
     pub(crate) partition: TopicPartition,
-    /// The id of the topic that is read; zero if it is not known or has none.
+    /// The id of the topic; zero if it is unknown or the topic has none.
     topic_id: Uuid,
-    /// Whether a broker has served a fetch of that id. Until then the id is only what this client's
-    /// metadata says, which may be older than the range.
+    /// Whether a broker has served a fetch with this id. Before that the id comes from this client's
+    /// metadata, which may be older than the range.
     is_confirmed: bool,
     pub(crate) offset: i64,
     pub(crate) end: i64,
-    /// How often in a row what came was damaged.
+    /// Consecutive fetches with corrupt records.
     pub(crate) corrupt: u32,
-    /// A replica that is nearer than the leader, and until when to read from it (KIP-392).
-    pub(crate) nearer: Option<(i32, Instant)>,
+    /// The preferred read replica and when to return to the leader (KIP-392).
+    pub(crate) preferred_replica: Option<(i32, Instant)>,
 }
 
 impl Cursor {
@@ -35,13 +35,12 @@ impl Cursor {
             offset: range.start,
             end: range.end,
             corrupt: 0,
-            nearer: None,
+            preferred_replica: None,
         }
     }
 
-    /// Whether the topic of this name is the one that has been read so far: one that was deleted and made
-    /// anew is another.
-    pub(crate) fn is_of(&mut self, snapshot: &Snapshot) -> bool {
+    /// Whether the topic of this name is still the one read so far, rather than a recreated one.
+    pub(crate) fn is_same_topic(&mut self, snapshot: &Snapshot) -> bool {
         let Some(topic) = snapshot.topic(&self.partition.0).filter(|topic| !topic.id.is_zero()) else {
             return true;
         };
@@ -56,44 +55,50 @@ impl Cursor {
         self.is_confirmed = true;
     }
 
-    /// Goes on at the start of the topic that has the name now.
-    pub(crate) fn begin_anew(&mut self, snapshot: &Snapshot) {
+    /// Continues at the start of the topic that has the name now.
+    pub(crate) fn restart_in_new_topic(&mut self, snapshot: &Snapshot) {
         self.is_confirmed = false;
-        (self.offset, self.corrupt, self.nearer) = (0, 0, None);
-        // Takes the id that the next fetch has.
-        self.is_of(snapshot);
+        (self.offset, self.corrupt, self.preferred_replica) = (0, 0, None);
+        // Adopts the id that the next fetch uses.
+        self.is_same_topic(snapshot);
     }
 
-    /// The broker to ask: the nearer replica while it is known and its time is not over, else the
-    /// leader if there is one.
+    /// The broker to read from: the preferred read replica while it is valid, else the leader if there is
+    /// one.
     pub(crate) fn broker(&self, snapshot: &Snapshot, now: Instant) -> Option<i32> {
         let (topic, partition) = &self.partition;
         let leader = snapshot.leader(topic, *partition)?.id;
-        let nearer = self.nearer.filter(|(id, until)| *until > now && snapshot.brokers.contains_key(id));
-        Some(nearer.map_or(leader, |(id, _)| id))
+        let preferred_replica =
+            self.preferred_replica.filter(|(id, until)| *until > now && snapshot.brokers.contains_key(id));
+        Some(preferred_replica.map_or(leader, |(id, _)| id))
     }
 
-    /// Goes to a replica that the leader names as nearer, if the metadata has got it. One that has just
-    /// come back is to be found first: the leader, asked again at once, would say the same.
-    pub(crate) fn go_nearer(&mut self, replica: i32, until: Instant, snapshot: &Snapshot) -> Result<()> {
+    /// Switches to the preferred read replica if the metadata knows it. Otherwise the metadata needs a
+    /// refresh: the leader would name the replica again at once.
+    pub(crate) fn use_preferred_replica(
+        &mut self,
+        replica: i32,
+        until: Instant,
+        snapshot: &Snapshot,
+    ) -> Result<()> {
         if snapshot.brokers.contains_key(&replica) {
-            self.nearer = Some((replica, until));
+            self.preferred_replica = Some((replica, until));
             return Ok(());
         }
-        self.nearer = None;
-        let words = "the leader names a nearer replica that the metadata has not got yet";
-        let error = Error::with_code(ErrorCode::ReplicaNotAvailable, words);
+        self.preferred_replica = None;
+        let message = "the leader names a preferred read replica that the metadata does not know yet";
+        let error = Error::with_code(ErrorCode::ReplicaNotAvailable, message);
         Err(error.at(&self.partition.0, self.partition.1).broker(replica))
     }
 
-    /// Goes back to the leader; says whether `broker` was not the leader.
+    /// Returns to the leader. Returns whether `broker` was a follower.
     pub(crate) fn back_to_leader(&mut self, broker: i32) -> bool {
-        self.nearer.take().is_some_and(|(id, _)| id == broker)
+        self.preferred_replica.take().is_some_and(|(id, _)| id == broker)
     }
 
-    /// A broker has less of the log than others: it is asked again, or another one.
-    pub(crate) fn fell_behind(&self) -> Error {
-        let words = format!("the broker's log does not reach offset {} yet", self.offset);
-        Error::new(Kind::Timeout, words).at(&self.partition.0, self.partition.1)
+    /// The error for a replica whose log ends before the offset; a retry may succeed.
+    pub(crate) fn lagging_error(&self) -> Error {
+        let message = format!("the broker's log does not reach offset {} yet", self.offset);
+        Error::new(Kind::Timeout, message).at(&self.partition.0, self.partition.1)
     }
 }

@@ -1,7 +1,7 @@
-//! Partitions that a scan was to read and that are gone with their topic.
+//! Detects partitions of a scan whose topics were deleted.
 //!
-//! Invariant: what was just made, or is not known to the broker that was asked, is not taken for
-//! deleted: a partition is gone only when nobody has known it for a while.
+//! Invariant: a partition counts as deleted only after no broker has known it for a grace period: it may be
+//! new, or unknown to one broker only.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -14,27 +14,27 @@ use crate::metadata::Snapshot;
 use crate::metadata::no_leader::no_leader;
 use crate::topic_partition::TopicPartition;
 
-/// A topic that was made just now takes a moment to be known to all brokers.
-const UNKNOWN_FOR: Duration = Duration::from_secs(5);
+/// The longest grace period: a new topic takes a moment to be known to all brokers.
+const MAX_GRACE: Duration = Duration::from_secs(5);
 
-pub(crate) struct Deleted {
+pub(crate) struct DeletedTopics {
     grace: Duration,
     unknown_since: HashMap<TopicPartition, Instant>,
 }
 
-impl Deleted {
-    /// For a scan that may make no progress for `timeout`.
+impl DeletedTopics {
+    /// For a scan that fails after `timeout` without progress.
     pub(crate) fn new(timeout: Duration) -> Self {
-        Self { grace: UNKNOWN_FOR.min(timeout / 2), unknown_since: HashMap::new() }
+        Self { grace: MAX_GRACE.min(timeout / 2), unknown_since: HashMap::new() }
     }
 
-    /// How long a partition is unknown before it counts as gone.
+    /// How long a partition is unknown before it counts as deleted.
     pub(crate) fn grace(&self) -> Duration {
         self.grace
     }
 
-    /// Takes note of those that the metadata has not got although it was asked for them since then.
-    pub(crate) fn missed<'a>(
+    /// Records the partitions that the metadata does not know although it was refreshed at `since`.
+    pub(crate) fn record_unknown<'a>(
         &mut self,
         snapshot: &Snapshot,
         cursors: impl IntoIterator<Item = &'a Cursor>,
@@ -44,10 +44,14 @@ impl Deleted {
         self.unknown_since.extend(unknown.map(|cursor| (cursor.partition.clone(), since)));
     }
 
-    /// Takes the cursors out whose partitions are gone by now. A log that is followed may come back.
-    pub(crate) fn take_out(&mut self, snapshot: &Snapshot, cursors: &mut VecDeque<Cursor>) -> Vec<Cursor> {
+    /// Removes the cursors of deleted partitions. With [`FOLLOW`], the topic may come back.
+    pub(crate) fn remove_deleted(
+        &mut self,
+        snapshot: &Snapshot,
+        cursors: &mut VecDeque<Cursor>,
+    ) -> Vec<Cursor> {
         let now = Instant::now();
-        let mut gone = Vec::new();
+        let mut deleted = Vec::new();
         let mut left = VecDeque::new();
         for cursor in cursors.drain(..) {
             if cursor.end == FOLLOW || !is_unknown(snapshot, &cursor) {
@@ -59,11 +63,11 @@ impl Deleted {
             if now.duration_since(since) < self.grace {
                 left.push_back(cursor);
             } else {
-                gone.push(cursor);
+                deleted.push(cursor);
             }
         }
         *cursors = left;
-        gone
+        deleted
     }
 }
 

@@ -1,12 +1,12 @@
-//! A scan: reads of partitions' ranges, straight from their leaders; bounded, or following the log.
+//! Reads ranges of partitions straight from their leaders, bounded or following the log.
 //!
-//! One task keeps a fetch on its way to each leader that has something left to read; chunks go to
-//! the reader through a short queue, which is also the bound on memory. A chunk is one partition's
-//! record batches as they came, in one buffer.
+//! One task keeps a fetch in flight to each leader with something left to read. Chunks reach the caller
+//! through a short queue, which bounds memory. A chunk holds the undecoded record batches of one partition
+//! in one buffer.
 //!
-//! Invariants: per partition, chunks come in order and without gap or overlap. A batch with a bad
-//! CRC is fetched again and never skipped. Nothing is lost silently: records that are gone end the
-//! scan with an error, or are told as a warning if the caller asked for that.
+//! Invariants: chunks of a partition come in order, without gaps or overlaps. A batch with a wrong CRC is
+//! fetched again and never skipped. No data loss is silent: it ends the scan with an error, or is recorded
+//! as a [`Gap`] if the caller chose so.
 
 mod cursor;
 mod deleted_topics;
@@ -22,89 +22,89 @@ use tokio::task::AbortHandle;
 use tokio::time::Duration;
 
 use crate::cluster::Client;
-use crate::consumer::scan::scan_fetcher::Reader;
+use crate::consumer::scan::scan_fetcher::ScanFetcher;
 use crate::error::{Error, Kind, Result};
 use crate::tasks::panics::try_catch;
 use crate::topic_partition::TopicPartition;
 
-/// Chunks that wait for the reader.
-const QUEUE: usize = 2;
+/// Chunks that wait for the caller.
+const QUEUED_CHUNKS: usize = 2;
 
-/// What to read of a partition: from `start` up to, but without, `end`.
+/// A range of a partition: from `start` up to, but excluding, `end`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Range {
     /// The partition.
     pub partition: TopicPartition,
     /// The first offset.
     pub start: i64,
-    /// The offset after the last; [`FOLLOW`] reads on as the log grows, until the scan is dropped.
+    /// The offset after the last; with [`FOLLOW`] the scan reads on as the log grows, until it is dropped.
     pub end: i64,
 }
 
-/// The end of a range that has none.
+/// The end of an unbounded range.
 pub const FOLLOW: i64 = i64::MAX;
 
-/// How to read.
+/// Options of a scan.
 #[derive(Debug, Clone, Copy)]
 pub struct ScanOptions {
-    /// End with an error when records of the range are gone, or its topic, instead of a warning.
+    /// Fail when records of the range or its topic were deleted, instead of recording a gap.
     pub fail_on_data_loss: bool,
-    /// Leave out what open and aborted transactions wrote.
+    /// Skip records of open and aborted transactions.
     pub read_committed: bool,
-    /// Bytes that one answer may bring.
+    /// The largest response, in bytes.
     pub max_bytes: i32,
-    /// How long a scan may make no progress at all; at the end of a log that is followed, an
-    /// answer without records is progress.
+    /// The longest time without progress. At the end of a log that is followed, an empty response is
+    /// progress.
     pub timeout: Duration,
 }
 
-/// Record batches of one partition, as they came.
+/// Undecoded record batches of one partition.
 #[derive(Debug)]
 pub struct Chunk {
     /// The partition.
     pub partition: TopicPartition,
-    /// The batches; their CRCs have been checked if the configuration says so. The first may
-    /// start before `start`, the last may end after `end`.
+    /// The batches, CRC-checked if so configured. The first may start before `start`, the last may end
+    /// after `end`.
     pub records: Bytes,
-    /// The first offset that is wanted.
+    /// The first offset to read.
     pub start: i64,
-    /// The offset after the last that is wanted.
+    /// The offset after the last to read.
     pub end: i64,
-    /// The aborted transactions among them, for `read_committed`.
+    /// With `read_committed`, the aborted transactions among them.
     pub aborted: Vec<AbortedTransaction>,
 }
 
-/// Offsets whose records are gone and were skipped, because the caller asked for that.
+/// A range of offsets that was skipped because its records are gone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Gap {
     /// The partition.
     pub partition: TopicPartition,
-    /// The first offset that was skipped.
+    /// The first skipped offset.
     pub from: i64,
-    /// The offset at which reading went on.
+    /// The offset at which reading continued.
     pub to: i64,
 }
 
-/// What a scan's reader says; its last word is an end or an error.
+/// A message from the scan's task; the last one is `End`.
 #[derive(Debug)]
-pub(crate) enum Event {
+pub(crate) enum ScanEvent {
     Chunk(Chunk),
     End(Result<()>),
 }
 
-/// Where a scan's reader puts what it finds.
+/// Where the scan's task puts its results.
 #[derive(Debug)]
-pub(crate) struct Output {
-    pub(crate) chunks: mpsc::Sender<Event>,
+pub(crate) struct ScanOutput {
+    pub(crate) chunks: mpsc::Sender<ScanEvent>,
     pub(crate) gaps: Arc<Mutex<Vec<Gap>>>,
 }
 
-/// A scan under way. Dropping it ends it.
+/// A running scan. Dropping it ends it.
 #[derive(Debug)]
 pub struct Scan {
     gaps: Arc<Mutex<Vec<Gap>>>,
-    chunks: mpsc::Receiver<Event>,
-    /// How it has ended, once it has.
+    chunks: mpsc::Receiver<ScanEvent>,
+    /// The result, once the scan has ended.
     end: Option<Result<()>>,
     task: AbortHandle,
 }
@@ -119,45 +119,46 @@ impl Scan {
     /// Starts reading `ranges` on the current runtime.
     #[must_use]
     pub fn start(client: Client, ranges: Vec<Range>, options: ScanOptions) -> Self {
-        let (sender, chunks) = mpsc::channel(QUEUE);
+        let (sender, chunks) = mpsc::channel(QUEUED_CHUNKS);
         let gaps = Arc::new(Mutex::new(Vec::new()));
-        let output = Output { chunks: sender.clone(), gaps: Arc::clone(&gaps) };
+        let output = ScanOutput { chunks: sender.clone(), gaps: Arc::clone(&gaps) };
         let task = tokio::spawn(async move {
-            let reader = Reader::new(client, ranges, options, output);
-            let end = try_catch("the task behind a scan", reader.run()).await;
-            // Whoever reads may have gone; then nobody wants to know.
-            let _ = sender.send(Event::End(end)).await;
+            let fetcher = ScanFetcher::new(client, ranges, options, output);
+            let end = try_catch("the task of a scan", fetcher.run()).await;
+            // Nobody needs the result if the scan was dropped.
+            let _ = sender.send(ScanEvent::End(end)).await;
         });
         Self { gaps, chunks, end: None, task: task.abort_handle() }
     }
 
-    /// What was skipped since the last call.
+    /// Takes the gaps recorded since the last call.
     #[must_use]
     pub fn take_gaps(&self) -> Vec<Gap> {
         std::mem::take(&mut *self.gaps.lock())
     }
 
-    /// A chunk that is there already. Of what is not, nothing is known.
+    /// A chunk that is already queued.
     pub fn ready(&mut self) -> Option<Result<Chunk>> {
         let event = self.chunks.try_recv().ok()?;
         self.take(event)
     }
 
-    /// The next chunk; `None` when all ranges were read. An error is the end: each later call returns it
-    /// again. Cancel-safe.
+    /// The next chunk; `None` after all ranges were read. An error ends the scan, and every later call
+    /// returns it again. Cancel-safe.
     pub async fn next(&mut self) -> Option<Result<Chunk>> {
         if self.end.is_none() {
-            let lost = || Event::End(Err(Error::new(Kind::Closed, "the client's runtime is shutting down")));
+            let lost =
+                || ScanEvent::End(Err(Error::new(Kind::Closed, "the client's runtime is shutting down")));
             let event = self.chunks.recv().await.unwrap_or_else(lost);
             return self.take(event);
         }
         self.ended()
     }
 
-    fn take(&mut self, event: Event) -> Option<Result<Chunk>> {
+    fn take(&mut self, event: ScanEvent) -> Option<Result<Chunk>> {
         match event {
-            Event::Chunk(chunk) => Some(Ok(chunk)),
-            Event::End(end) => {
+            ScanEvent::Chunk(chunk) => Some(Ok(chunk)),
+            ScanEvent::End(end) => {
                 self.end = Some(end);
                 self.ended()
             }

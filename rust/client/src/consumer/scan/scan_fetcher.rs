@@ -1,6 +1,6 @@
-//! The task behind a scan: which partition is asked of whom next, and what an answer means.
+//! The task behind a scan: sends fetches to brokers and turns responses into chunks.
 //!
-//! Invariant: each range that is not read to its end is either idle or part of one request.
+//! Invariant: each unfinished range is either idle or part of one request.
 
 mod data_loss;
 
@@ -13,10 +13,12 @@ use tokio::time::{Instant, sleep_until};
 
 use super::cursor::Cursor;
 use crate::cluster::Client;
-use crate::consumer::completed_fetch::{CORRUPT_MAX, Usable, too_large, usable};
-use crate::consumer::fetch::request::{Ask, Fetched, Limits, Position, fetch, min_interval};
-use crate::consumer::scan::deleted_topics::Deleted;
-use crate::consumer::scan::{Chunk, Event, FOLLOW, Output, Range, ScanOptions};
+use crate::consumer::completed_fetch::{CheckedBatches, MAX_CORRUPT_FETCHES, batch_too_large, check_batches};
+use crate::consumer::fetch::request::{
+    FetchRequestData, Limits, PartitionResponse, RequestedPartition, fetch, min_interval,
+};
+use crate::consumer::scan::deleted_topics::DeletedTopics;
+use crate::consumer::scan::{Chunk, FOLLOW, Range, ScanEvent, ScanOptions, ScanOutput};
 use crate::error::{Error, Kind, Result};
 use crate::metadata::TopicSelector;
 use crate::metadata::no_leader::no_leader;
@@ -25,30 +27,30 @@ use crate::retry::recovery::{Recovery, recovery};
 use crate::tasks::panics::try_catch;
 use crate::topic_partition::TopicPartition;
 
-pub(crate) struct Reader {
+pub(crate) struct ScanFetcher {
     client: Client,
     options: ScanOptions,
-    output: Output,
+    output: ScanOutput,
     /// Cursors that wait for a fetch, the longest waiting first.
     idle: VecDeque<Cursor>,
-    /// Cursors whose offset is not in the log, until it is known where the log starts and ends.
-    astray: Vec<(Cursor, Error)>,
+    /// Cursors whose offset is not in the log, until its bounds are known.
+    out_of_range: Vec<(Cursor, Error)>,
     retry: Retry,
-    /// Why the last partition that could not be read could not.
-    trouble: Option<Error>,
-    /// What becomes of deleted topics, if they are not to fail the scan.
-    deleted: Option<Deleted>,
+    /// The error to recover from before the next fetch.
+    pending_error: Option<Error>,
+    /// Detects deleted topics, if they should not fail the scan.
+    deleted: Option<DeletedTopics>,
 }
 
-/// What came back from one broker, with the cursors that went out.
-type Answer = (i32, Vec<Cursor>, Result<HashMap<TopicPartition, Fetched>>);
+/// A broker, the cursors of its request, and the response.
+type BrokerResponse = (i32, Vec<Cursor>, Result<HashMap<TopicPartition, PartitionResponse>>);
 
-impl Reader {
-    pub(crate) fn new(client: Client, ranges: Vec<Range>, options: ScanOptions, output: Output) -> Self {
+impl ScanFetcher {
+    pub(crate) fn new(client: Client, ranges: Vec<Range>, options: ScanOptions, output: ScanOutput) -> Self {
         let idle = ranges.into_iter().filter(|range| range.start < range.end).map(Cursor::new).collect();
         let retry = client.retry("reading", options.timeout);
-        let deleted = (!options.fail_on_data_loss).then(|| Deleted::new(options.timeout));
-        Self { client, options, output, idle, astray: Vec::new(), retry, trouble: None, deleted }
+        let deleted = (!options.fail_on_data_loss).then(|| DeletedTopics::new(options.timeout));
+        Self { client, options, output, idle, out_of_range: Vec::new(), retry, pending_error: None, deleted }
     }
 
     pub(crate) async fn run(mut self) -> Result<()> {
@@ -57,41 +59,41 @@ impl Reader {
         topics.sort();
         topics.dedup();
         if !topics.is_empty() {
-            self.find(&topics).await?;
+            self.wait_for_topics(&topics).await?;
         }
-        let mut busy: BTreeSet<i32> = BTreeSet::new();
-        let mut requests: JoinSet<Answer> = JoinSet::new();
+        let mut in_flight: BTreeSet<i32> = BTreeSet::new();
+        let mut requests: JoinSet<BrokerResponse> = JoinSet::new();
         loop {
             let generation = self.client.inner.metadata.peek().generation;
-            self.dispatch(&mut busy, &mut requests)?;
+            self.dispatch(&mut in_flight, &mut requests)?;
             if requests.is_empty() {
                 if self.idle.is_empty() {
                     return Ok(());
                 }
-                // Nobody can be asked: find out who leads now.
+                // No broker is known for any cursor: refresh the metadata.
                 self.recover(generation).await?;
                 continue;
             }
             let joined = self.retry.attempt(async { Ok(requests.join_next().await) }).await?;
-            let Some(Ok((broker, cursors, answer))) = joined else {
+            let Some(Ok((broker, cursors, response))) = joined else {
                 return Err(Error::new(Kind::Closed, "the client's runtime is shutting down"));
             };
-            busy.remove(&broker);
-            let chunks = self.process(broker, cursors, answer)?;
-            for (cursor, error) in std::mem::take(&mut self.astray) {
+            in_flight.remove(&broker);
+            let chunks = self.process_response(broker, cursors, response)?;
+            for (cursor, error) in std::mem::take(&mut self.out_of_range) {
                 self.process_out_of_range(cursor, error).await?;
             }
-            // The next fetch is on its way before the reader gets these.
-            self.dispatch(&mut busy, &mut requests)?;
+            // Send the next fetch before the caller gets these chunks.
+            self.dispatch(&mut in_flight, &mut requests)?;
             for chunk in chunks {
-                if self.output.chunks.send(Event::Chunk(chunk)).await.is_err() {
+                if self.output.chunks.send(ScanEvent::Chunk(chunk)).await.is_err() {
                     return Ok(());
                 }
-                // Waiting for the reader is not a lack of progress.
+                // Waiting for the caller does not count as lack of progress.
                 self.retry.restart();
             }
-            // Even if others went on: the partition in trouble may have another leader.
-            if self.trouble.is_some() {
+            // Even if other partitions progress: this one may have a new leader.
+            if self.pending_error.is_some() {
                 self.recover(generation).await?;
             }
         }
@@ -99,7 +101,7 @@ impl Reader {
 
     /// Backs off and refreshes the metadata.
     async fn recover(&mut self, generation: u64) -> Result<()> {
-        let error = self.trouble.take().unwrap_or_else(|| self.leaderless());
+        let error = self.pending_error.take().unwrap_or_else(|| self.no_leader_error());
         if !error.is_transient() {
             return Err(error);
         }
@@ -112,7 +114,7 @@ impl Reader {
         Ok(())
     }
 
-    fn leaderless(&self) -> Error {
+    fn no_leader_error(&self) -> Error {
         let snapshot = self.client.snapshot();
         let mut cursors = self.idle.iter().map(|cursor| &cursor.partition);
         match cursors.find(|(topic, partition)| snapshot.leader(topic, *partition).is_none()) {
@@ -121,10 +123,14 @@ impl Reader {
         }
     }
 
-    /// Sends a fetch to each leader, or replica that is nearer, that has none under way.
-    fn dispatch(&mut self, busy: &mut BTreeSet<i32>, requests: &mut JoinSet<Answer>) -> Result<()> {
-        // While a failure is being recovered from, nothing new goes out.
-        if self.trouble.is_some() {
+    /// Sends a fetch to each leader or preferred read replica that has none in flight.
+    fn dispatch(
+        &mut self,
+        in_flight: &mut BTreeSet<i32>,
+        requests: &mut JoinSet<BrokerResponse>,
+    ) -> Result<()> {
+        // Recover first.
+        if self.pending_error.is_some() {
             return Ok(());
         }
         let snapshot = self.client.snapshot();
@@ -132,11 +138,11 @@ impl Reader {
         let mut by_broker: BTreeMap<i32, Vec<Cursor>> = BTreeMap::new();
         let mut rest = VecDeque::new();
         for cursor in std::mem::take(&mut self.idle) {
-            let Some(cursor) = self.in_its_topic(cursor, &snapshot)? else { continue };
+            let Some(cursor) = self.check_topic(cursor, &snapshot)? else { continue };
             match cursor.broker(&snapshot, now) {
-                // Two ranges of one partition take turns: a request holds a partition once.
+                // A request names a partition only once, so two ranges of one partition alternate.
                 Some(broker)
-                    if !busy.contains(&broker)
+                    if !in_flight.contains(&broker)
                         && by_broker
                             .get(&broker)
                             .is_none_or(|l| l.iter().all(|c| c.partition != cursor.partition)) =>
@@ -145,7 +151,7 @@ impl Reader {
                 }
                 broker => {
                     if broker.is_none() {
-                        // A slow reader may have let the topic fall into oblivion.
+                        // The metadata may have dropped the topic while the caller was slow.
                         self.client.inner.metadata.touch([&cursor.partition.0]);
                     }
                     rest.push_back(cursor);
@@ -162,35 +168,36 @@ impl Reader {
             read_committed: self.options.read_committed,
         };
         for (broker, cursors) in by_broker {
-            busy.insert(broker);
+            in_flight.insert(broker);
             let client = self.client.clone();
-            let position = |cursor: &Cursor| Position::new(&snapshot, &cursor.partition, cursor.offset);
-            let ask = Ask::alone(cursors.iter().map(position).collect());
+            let requested =
+                |cursor: &Cursor| RequestedPartition::new(&snapshot, &cursor.partition, cursor.offset);
+            let data = FetchRequestData::sessionless(cursors.iter().map(requested).collect());
             requests.spawn(async move {
                 let sent = Instant::now();
-                let answer = try_catch("a fetch of a scan", fetch(&client, broker, &ask, limits)).await;
-                let answer = answer.and_then(|answer| answer.partitions(broker));
-                if answer.as_ref().is_ok_and(|parts| parts.values().all(Fetched::is_empty)) {
+                let response = try_catch("a fetch of a scan", fetch(&client, broker, &data, limits)).await;
+                let response = response.and_then(|response| response.into_partitions(broker));
+                if response.as_ref().is_ok_and(|parts| parts.values().all(PartitionResponse::is_empty)) {
                     sleep_until(sent + min_interval(limits.max_wait)).await;
                 }
-                (broker, cursors, answer)
+                (broker, cursors, response)
             });
         }
         Ok(())
     }
 
-    /// Moves the cursors on and cuts the answer into chunks.
-    fn process(
+    /// Advances the cursors and splits the response into chunks.
+    fn process_response(
         &mut self,
         broker: i32,
         mut cursors: Vec<Cursor>,
-        answer: Result<HashMap<TopicPartition, Fetched>>,
+        response: Result<HashMap<TopicPartition, PartitionResponse>>,
     ) -> Result<Vec<Chunk>> {
-        let mut fetched = match answer {
+        let mut fetched = match response {
             Ok(fetched) => fetched,
             Err(error) if error.is_transient() => {
                 tracing::debug!(target: "ottla.fetch", broker, %error, "fetch failed");
-                self.trouble = Some(error);
+                self.pending_error = Some(error);
                 for cursor in &mut cursors {
                     cursor.back_to_leader(broker);
                 }
@@ -200,117 +207,123 @@ impl Reader {
             Err(error) => return Err(error),
         };
         let mut chunks = Vec::new();
-        let mut behind = Vec::new();
+        let mut unfinished = Vec::new();
         for mut cursor in cursors {
-            let Some(answer) = fetched.remove(&cursor.partition) else {
-                behind.push(cursor);
+            let Some(response) = fetched.remove(&cursor.partition) else {
+                unfinished.push(cursor);
                 continue;
             };
-            if answer.error != ErrorCode::None {
-                let error =
-                    Error::from_code(answer.error).at(&cursor.partition.0, cursor.partition.1).broker(broker);
+            if response.error != ErrorCode::None {
+                let error = Error::from_code(response.error)
+                    .at(&cursor.partition.0, cursor.partition.1)
+                    .broker(broker);
                 let follower = cursor.back_to_leader(broker);
-                match recovery(answer.error) {
-                    // A replica may be behind its leader.
+                match recovery(response.error) {
+                    // A follower may lag behind its leader.
                     Recovery::ResetOffset if follower => {
-                        self.trouble = Some(cursor.fell_behind().broker(broker));
-                        behind.push(cursor);
+                        self.pending_error = Some(cursor.lagging_error().broker(broker));
+                        unfinished.push(cursor);
                     }
-                    Recovery::ResetOffset => self.astray.push((cursor, error)),
+                    Recovery::ResetOffset => self.out_of_range.push((cursor, error)),
                     recovery if recovery.retries() => {
-                        self.trouble = Some(error);
-                        behind.push(cursor);
+                        self.pending_error = Some(error);
+                        unfinished.push(cursor);
                     }
                     _ => return Err(error),
                 }
                 continue;
             }
             cursor.confirm();
-            if answer.preferred_replica >= 0 {
-                // The leader sends nothing with its advice.
+            if response.preferred_replica >= 0 {
+                // The leader returns no records with a preferred read replica.
                 let until = Instant::now() + self.client.config().metadata_max_age;
-                let advised = cursor.go_nearer(answer.preferred_replica, until, &self.client.snapshot());
-                self.trouble = advised.err().or_else(|| self.trouble.take());
-                behind.push(cursor);
+                let redirected =
+                    cursor.use_preferred_replica(response.preferred_replica, until, &self.client.snapshot());
+                self.pending_error = redirected.err().or_else(|| self.pending_error.take());
+                unfinished.push(cursor);
                 continue;
             }
             let start = cursor.offset;
-            match self.next_offset(&mut cursor, &answer)? {
+            match self.next_offset(&mut cursor, &response)? {
                 Some(next) => {
                     self.retry.progress();
                     cursor.offset = next;
                     chunks.push(Chunk {
                         partition: cursor.partition.clone(),
-                        records: answer.records,
+                        records: response.records,
                         start,
                         end: next.min(cursor.end),
-                        aborted: answer.aborted,
+                        aborted: response.aborted,
                     });
                 }
-                None => self.check_end(&mut cursor, &answer)?,
+                None => self.check_end(&mut cursor, &response)?,
             }
             if cursor.offset < cursor.end {
-                behind.push(cursor);
+                unfinished.push(cursor);
             }
         }
-        // Who came last goes first next time, so that a full answer starves nobody.
-        let turn = behind.len().min(1);
-        behind.rotate_left(turn);
-        self.idle.extend(behind);
+        // Rotate, so that a full response starves no partition.
+        let shift = unfinished.len().min(1);
+        unfinished.rotate_left(shift);
+        self.idle.extend(unfinished);
         Ok(chunks)
     }
 
-    /// The offset after the last whole batch of the answer; `None` if there is no whole batch.
-    fn next_offset(&mut self, cursor: &mut Cursor, answer: &Fetched) -> Result<Option<i64>> {
+    /// The offset after the last whole batch of the response; `None` without one.
+    fn next_offset(&mut self, cursor: &mut Cursor, response: &PartitionResponse) -> Result<Option<i64>> {
         let (topic, partition) = &cursor.partition;
-        let Usable { next, flaw, cut_off, .. } = usable(&answer.records, self.client.config().check_crcs);
+        let CheckedBatches { next, error, truncated_size, .. } =
+            check_batches(&response.records, self.client.config().check_crcs);
         let next = next.map(|(next, _)| next);
-        // What came before the bad batch is good.
-        if let Some(error) = flaw.filter(|_| next.is_none_or(|next| next <= cursor.offset)) {
+        // Batches before the corrupt one are usable.
+        if let Some(error) = error.filter(|_| next.is_none_or(|next| next <= cursor.offset)) {
             cursor.corrupt += 1;
-            let words = format!("records after offset {} are damaged", cursor.offset);
-            let error = error.prefixed(words).at(topic, *partition);
-            if cursor.corrupt >= CORRUPT_MAX {
-                return Err(error.prefixed(format_args!("fetched {CORRUPT_MAX} times")));
+            let message = format!("records after offset {} are corrupt", cursor.offset);
+            let error = error.prefixed(message).at(topic, *partition);
+            if cursor.corrupt >= MAX_CORRUPT_FETCHES {
+                return Err(error.prefixed(format_args!("fetched {MAX_CORRUPT_FETCHES} times")));
             }
-            tracing::warn!(target: "ottla.fetch", %error, "fetching again");
-            self.trouble = Some(error);
+            tracing::warn!(target: "ottla.fetch", %error, "corrupt records are fetched again");
+            self.pending_error = Some(error);
             return Ok(None);
         }
-        if next.is_none() && !answer.records.is_empty() && self.trouble.is_none() {
-            return Err(too_large(cut_off.unwrap_or(answer.records.len())).at(topic, *partition));
+        if next.is_none() && !response.records.is_empty() && self.pending_error.is_none() {
+            return Err(
+                batch_too_large(truncated_size.unwrap_or(response.records.len())).at(topic, *partition)
+            );
         }
         cursor.corrupt = 0;
         Ok(next.filter(|next| *next > cursor.offset))
     }
 
-    /// An empty answer: what is left of the range may be gone (compaction), or not be there yet.
-    fn check_end(&mut self, cursor: &mut Cursor, answer: &Fetched) -> Result<()> {
-        let end = if self.options.read_committed { answer.last_stable } else { answer.high_watermark };
-        if self.trouble.is_none() && !answer.records.is_empty() {
-            let words = format!("the broker sends records from before offset {}", cursor.offset);
-            self.trouble = Some(Error::new(Kind::Timeout, words).at(&cursor.partition.0, cursor.partition.1));
+    /// Handles an empty response: the rest of the range may be compacted away or not written yet.
+    fn check_end(&mut self, cursor: &mut Cursor, response: &PartitionResponse) -> Result<()> {
+        let end = if self.options.read_committed { response.last_stable } else { response.high_watermark };
+        if self.pending_error.is_none() && !response.records.is_empty() {
+            let message = format!("the broker sent only records before offset {}", cursor.offset);
+            self.pending_error =
+                Some(Error::new(Kind::Timeout, message).at(&cursor.partition.0, cursor.partition.1));
         }
-        if self.trouble.is_some() || end >= cursor.end {
+        if self.pending_error.is_some() || end >= cursor.end {
             return Ok(());
         }
         if cursor.end == FOLLOW {
-            // Nothing new is no lack of progress: the log may rest for days.
+            // An empty response is progress: the log may be idle for days.
             self.retry.restart();
             return Ok(());
         }
         let (topic, partition) = &cursor.partition;
-        let words = match answer.high_watermark >= cursor.end {
+        let message = match response.high_watermark >= cursor.end {
             true => format!(
-                "offsets {} to {} were asked for, but an open transaction holds back what is behind offset {end}",
+                "offsets {} to {} were requested, but an open transaction holds back records after offset {end}",
                 cursor.offset, cursor.end
             ),
             false => format!(
-                "offsets {} to {} were asked for, but the log ends at {}",
-                cursor.offset, cursor.end, answer.high_watermark
+                "offsets {} to {} were requested, but the log ends at {}",
+                cursor.offset, cursor.end, response.high_watermark
             ),
         };
-        self.trouble = Some(Error::new(Kind::Timeout, words).at(topic, *partition));
+        self.pending_error = Some(Error::new(Kind::Timeout, message).at(topic, *partition));
         Ok(())
     }
 }

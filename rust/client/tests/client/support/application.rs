@@ -1,9 +1,9 @@
-//! A group member whose application follows its rebalance events, on the mock.
+//! A group member on the mock, with an application that handles every rebalance event.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use ottla_client::consumer::group::{Change, Group, GroupSettings, Subscription};
+use ottla_client::consumer::group::{Group, GroupSettings, RebalanceEvent, Subscription};
 use ottla_client::{Error, TopicPartition};
 use ottla_mock::{GroupConfig, MockCluster, MockConfig, TopicSpec};
 
@@ -13,8 +13,8 @@ pub(crate) const CLASSIC: (&str, &str) = ("group.protocol", "classic");
 pub(crate) const CONSUMER: (&str, &str) = ("group.protocol", "consumer");
 pub(crate) const COOPERATIVE: (&str, &str) = ("partition.assignment.strategy", "cooperative-sticky");
 
-/// A member, and the partitions that its application owns.
-pub(crate) struct Member {
+/// A member and the partitions that its application owns.
+pub(crate) struct TestMember {
     pub(crate) group: Group,
     pub(crate) owned: BTreeSet<TopicPartition>,
     pub(crate) lost: usize,
@@ -36,7 +36,7 @@ pub(crate) async fn group(cluster: &MockCluster, pairs: &[(&str, &str)]) -> Grou
     Group::start(client, settings)
 }
 
-impl Member {
+impl TestMember {
     pub(crate) async fn join(cluster: &MockCluster, pairs: &[(&str, &str)]) -> Self {
         Self::subscribe(cluster, pairs, subscription(&["t"])).await
     }
@@ -51,41 +51,41 @@ impl Member {
         Self { group, owned: BTreeSet::new(), lost: 0 }
     }
 
-    /// Handles one rebalance event, as an application does.
-    pub(crate) fn apply(&mut self, change: Change) {
-        match change {
-            Change::Revoke(gone) => {
-                for partition in &gone {
-                    assert!(self.owned.remove(partition), "{partition:?} was not its own");
+    /// Handles one rebalance event.
+    pub(crate) fn apply(&mut self, event: RebalanceEvent) {
+        match event {
+            RebalanceEvent::Revoke(partitions) => {
+                for partition in &partitions {
+                    assert!(self.owned.remove(partition), "{partition:?} was not owned");
                 }
             }
-            Change::Lost(gone) => {
+            RebalanceEvent::Lost(partitions) => {
                 self.lost += 1;
-                for partition in &gone {
-                    assert!(self.owned.remove(partition), "{partition:?} was not its own");
+                for partition in &partitions {
+                    assert!(self.owned.remove(partition), "{partition:?} was not owned");
                 }
             }
-            Change::Assign { added, all } => {
+            RebalanceEvent::Assign { added, all } => {
                 self.owned.extend(added);
                 assert_eq!(self.owned, all.into_iter().collect());
             }
-            Change::Failed(error) => panic!("{error}"),
+            RebalanceEvent::Failed(error) => panic!("{error}"),
         }
-        self.group.acknowledge();
+        self.group.complete_event();
     }
 
     pub(crate) fn poll(&mut self) {
         let group = &self.group;
-        group.polled();
-        while let Some(change) = self.group.try_change() {
-            self.apply(change);
+        group.record_poll();
+        while let Some(event) = self.group.try_next_event() {
+            self.apply(event);
         }
     }
 
     pub(crate) async fn failure(&self) -> Error {
-        match within_deadline(self.group.change()).await {
-            Change::Failed(error) => {
-                self.group.acknowledge();
+        match within_deadline(self.group.next_event()).await {
+            RebalanceEvent::Failed(error) => {
+                self.group.complete_event();
                 error
             }
             other => panic!("it has not failed: {other:?}"),
@@ -93,8 +93,8 @@ impl Member {
     }
 }
 
-/// Polls all members until together they own the wanted partitions, each a fair share and none twice.
-pub(crate) async fn poll_until_assigned(members: &mut [&mut Member], wanted: &[(&str, i32)]) {
+/// Polls all members until together they own `wanted`, evenly and without overlaps.
+pub(crate) async fn await_assignment(members: &mut [&mut TestMember], wanted: &[(&str, i32)]) {
     let wanted: BTreeSet<TopicPartition> = wanted
         .iter()
         .flat_map(|(topic, partitions)| (0..*partitions).map(|index| (Arc::from(*topic), index)))
@@ -122,6 +122,6 @@ pub(crate) async fn group_cluster(groups: GroupConfig) -> MockCluster {
     cluster
 }
 
-pub(crate) fn fast() -> GroupConfig {
+pub(crate) fn fast_heartbeats() -> GroupConfig {
     GroupConfig { consumer_heartbeat_interval: ms(30), ..GroupConfig::default() }
 }

@@ -1,5 +1,4 @@
-//! Reads the assignments of random groups that Java's assignors computed
-//! (`tests/java/Assignments.java`).
+//! Reads the assignments that Java's assignors made for random groups (`tests/java/Assignments.java`).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,7 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use ottla_client::TopicPartition;
 use ottla_client::consumer::assignor::{
-    MemberSubscription, TopicInfo, Topics, decode_assignment, decode_subscription,
+    MemberSubscription, PartitionInfo, Topics, decode_assignment, decode_subscription,
 };
 
 /// One assignment.
@@ -17,10 +16,10 @@ pub(crate) struct Row {
     pub(crate) assignor: String,
     pub(crate) topics: Topics,
     pub(crate) members: Vec<MemberSubscription>,
-    /// What the members sent, in their order.
+    /// The encoded subscriptions, in the order of the members.
     pub(crate) subscriptions: Vec<Bytes>,
     pub(crate) assigned: BTreeMap<Arc<str>, Vec<TopicPartition>>,
-    /// The same, encoded by the leader.
+    /// The encoded assignments.
     pub(crate) assignments: BTreeMap<Arc<str>, Bytes>,
 }
 
@@ -40,7 +39,7 @@ fn row(line: &str) -> Row {
     let row: serde_json::Value = serde_json::from_str(line).unwrap();
     let topic = |(name, partitions): (&String, &serde_json::Value)| {
         let infos = (0..).zip(partitions.as_array().unwrap());
-        let infos = infos.map(|(partition, replicas)| TopicInfo { partition, racks: racks(replicas) });
+        let infos = infos.map(|(partition, replicas)| PartitionInfo { partition, racks: racks(replicas) });
         (name.as_str().into(), infos.collect())
     };
     let sent = row["members"].as_array().unwrap();
@@ -68,10 +67,10 @@ fn row(line: &str) -> Row {
     }
 }
 
-/// All assignments.
+/// Reads all assignments.
 pub(crate) fn rows() -> impl Iterator<Item = Row> {
     let Ok(dir) = std::env::var("OTTLA_ORACLE_DIR") else {
-        panic!("OTTLA_ORACLE_DIR is not set: run `make test`, which asks Kafka's Java classes");
+        panic!("OTTLA_ORACLE_DIR is not set: run `make test`, which runs Kafka's Java classes");
     };
     let path = std::path::Path::new(&dir).join("assignments.jsonl");
     let lines = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));

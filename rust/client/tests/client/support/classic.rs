@@ -1,8 +1,8 @@
-//! A test bench for a classic group member's state machine, and the coordinator's responses to it.
+//! A harness for a classic member, with requests and responses.
 
 use ottla_client::consumer::assignor::{MemberAssignment, MemberSubscription, encode_assignment};
-use ottla_client::consumer::group::classic::Classic;
-use ottla_client::consumer::group::{Action, Answer, Ask};
+use ottla_client::consumer::group::classic::ClassicMember;
+use ottla_client::consumer::group::{Action, GroupRequest, GroupResponse};
 use ottla_protocol::ErrorCode;
 use ottla_protocol::messages::heartbeat::HeartbeatResponse;
 use ottla_protocol::messages::join_group::{JoinGroupRequest, JoinGroupResponse};
@@ -10,46 +10,46 @@ use ottla_protocol::messages::leave_group::LeaveGroupRequest;
 use ottla_protocol::messages::sync_group::{SyncGroupRequest, SyncGroupResponse};
 use tokio::time::Instant;
 
-use crate::support::member::{Bench, fixed, partitions, sent, settings};
+use crate::support::member::{Harness, fixed_environment, partitions, sent, settings};
 
 pub(crate) const STATIC: [(&str, &str); 1] = [("group.instance.id", "i")];
 
-pub(crate) fn bench(cooperative: bool, pairs: &[(&str, &str)]) -> Bench<Classic> {
+pub(crate) fn harness(cooperative: bool, pairs: &[(&str, &str)]) -> Harness<ClassicMember> {
     let fast = [("session.timeout.ms", "10000"), ("heartbeat.interval.ms", "3000")];
     let all: Vec<_> = fast.iter().chain(pairs).copied().collect();
-    Bench::of(Classic::new(settings(&all), cooperative, fixed()), Instant::now())
+    Harness::of(ClassicMember::new(settings(&all), cooperative, fixed_environment()), Instant::now())
 }
 
-pub(crate) fn joining(actions: &[Action]) -> (u64, JoinGroupRequest, MemberSubscription) {
+pub(crate) fn join_request(actions: &[Action]) -> (u64, JoinGroupRequest, MemberSubscription) {
     match sent(actions) {
-        (ticket, Ask::Join { request, subscription, .. }) => (ticket, request, subscription),
+        (request_id, GroupRequest::Join { request, subscription, .. }) => (request_id, request, subscription),
         other => panic!("no JoinGroup: {other:?}"),
     }
 }
 
-pub(crate) fn syncing(actions: &[Action]) -> (u64, SyncGroupRequest) {
+pub(crate) fn sync_request(actions: &[Action]) -> (u64, SyncGroupRequest) {
     match sent(actions) {
-        (ticket, Ask::Sync(request)) => (ticket, request),
+        (request_id, GroupRequest::Sync(request)) => (request_id, request),
         other => panic!("no SyncGroup: {other:?}"),
     }
 }
 
-pub(crate) fn beating(actions: &[Action]) -> u64 {
+pub(crate) fn heartbeat_request(actions: &[Action]) -> u64 {
     match sent(actions) {
-        (ticket, Ask::Heartbeat(_)) => ticket,
+        (request_id, GroupRequest::Heartbeat(_)) => request_id,
         other => panic!("no Heartbeat: {other:?}"),
     }
 }
 
-pub(crate) fn leaving(actions: &[Action]) -> (u64, LeaveGroupRequest) {
+pub(crate) fn leave_request(actions: &[Action]) -> (u64, LeaveGroupRequest) {
     match sent(actions) {
-        (ticket, Ask::Leave(request)) => (ticket, request),
+        (request_id, GroupRequest::Leave(request)) => (request_id, request),
         other => panic!("no LeaveGroup: {other:?}"),
     }
 }
 
-pub(crate) fn joined(generation: i32) -> Answer {
-    Answer::Join(JoinGroupResponse {
+pub(crate) fn join_response(generation: i32) -> GroupResponse {
+    GroupResponse::Join(JoinGroupResponse {
         generation_id: generation,
         protocol_type: Some("consumer".to_owned()),
         protocol_name: Some("range".to_owned()),
@@ -59,51 +59,56 @@ pub(crate) fn joined(generation: i32) -> Answer {
     })
 }
 
-pub(crate) fn join_refused(code: ErrorCode) -> Answer {
-    Answer::Join(JoinGroupResponse { error_code: code.code(), ..Default::default() })
+pub(crate) fn join_error(code: ErrorCode) -> GroupResponse {
+    GroupResponse::Join(JoinGroupResponse { error_code: code.code(), ..Default::default() })
 }
 
-pub(crate) fn synced(given: &[&str]) -> Answer {
-    let given = MemberAssignment { partitions: partitions(given), user_data: None };
-    Answer::Sync(SyncGroupResponse {
+pub(crate) fn sync_response(assigned: &[&str]) -> GroupResponse {
+    let assigned = MemberAssignment { partitions: partitions(assigned), user_data: None };
+    GroupResponse::Sync(SyncGroupResponse {
         protocol_type: Some("consumer".to_owned()),
         protocol_name: Some("range".to_owned()),
-        assignment: encode_assignment(&given).expect("an assignment"),
+        assignment: encode_assignment(&assigned).expect("an assignment"),
         ..Default::default()
     })
 }
 
-pub(crate) fn sync_refused(code: ErrorCode) -> Answer {
-    Answer::Sync(SyncGroupResponse { error_code: code.code(), ..Default::default() })
+pub(crate) fn sync_error(code: ErrorCode) -> GroupResponse {
+    GroupResponse::Sync(SyncGroupResponse { error_code: code.code(), ..Default::default() })
 }
 
-pub(crate) fn beat(code: ErrorCode) -> Answer {
-    Answer::Heartbeat(HeartbeatResponse { error_code: code.code(), ..Default::default() })
+pub(crate) fn heartbeat_response(code: ErrorCode) -> GroupResponse {
+    GroupResponse::Heartbeat(HeartbeatResponse { error_code: code.code(), ..Default::default() })
 }
 
-/// Completes JoinGroup and SyncGroup of a follower; the assignment is then queued for the application.
-pub(crate) fn join(bench: &mut Bench<Classic>, actions: &[Action], generation: i32, given: &[&str]) {
-    let (ticket, _, _) = joining(actions);
-    let (ticket, sync) = syncing(&bench.answer(ticket, joined(generation)));
+/// Responds to JoinGroup and SyncGroup of a follower; the assignment is queued then.
+pub(crate) fn join(
+    harness: &mut Harness<ClassicMember>,
+    actions: &[Action],
+    generation: i32,
+    assigned: &[&str],
+) {
+    let (request_id, _, _) = join_request(actions);
+    let (request_id, sync) = sync_request(&harness.respond(request_id, join_response(generation)));
     assert_eq!((sync.generation_id, &*sync.member_id), (generation, "me"));
-    let told = bench.answer(ticket, synced(given));
-    assert!(matches!(&told[..], [Action::Tell { .. }]), "{told:?}");
+    let actions = harness.respond(request_id, sync_response(assigned));
+    assert!(matches!(&actions[..], [Action::NotifyAssignor { .. }]), "{actions:?}");
 }
 
 /// A member of generation 1 that owns its partitions of `t`.
-pub(crate) fn member(cooperative: bool, pairs: &[(&str, &str)], given: &[&str]) -> Bench<Classic> {
-    let mut bench = bench(cooperative, pairs);
-    let actions = bench.subscribe(&["t"]);
-    join(&mut bench, &actions, 1, given);
-    let (added, all, actions) = bench.take_up();
-    assert_eq!((added, all), (partitions(given), partitions(given)));
+pub(crate) fn member(cooperative: bool, pairs: &[(&str, &str)], assigned: &[&str]) -> Harness<ClassicMember> {
+    let mut harness = harness(cooperative, pairs);
+    let actions = harness.subscribe(&["t"]);
+    join(&mut harness, &actions, 1, assigned);
+    let (added, all, actions) = harness.complete_assignment();
+    assert_eq!((added, all), (partitions(assigned), partitions(assigned)));
     assert!(actions.is_empty(), "{actions:?}");
-    bench
+    harness
 }
 
 /// Advances to the next heartbeat and responds to it.
-pub(crate) fn hear(bench: &mut Bench<Classic>, code: ErrorCode) -> Vec<Action> {
-    let (_, actions) = bench.next();
-    let ticket = beating(&actions);
-    bench.answer(ticket, beat(code))
+pub(crate) fn respond_to_heartbeat(harness: &mut Harness<ClassicMember>, code: ErrorCode) -> Vec<Action> {
+    let (_, actions) = harness.next();
+    let request_id = heartbeat_request(&actions);
+    harness.respond(request_id, heartbeat_response(code))
 }

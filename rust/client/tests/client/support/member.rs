@@ -1,9 +1,11 @@
-//! A group member's state machine with a clock that the test advances.
+//! A harness that drives a member's state machine with a manual clock.
 
 use std::sync::Arc;
 
-use ottla_client::consumer::Member;
-use ottla_client::consumer::group::{Action, Answer, Ask, Change, GroupSettings, Machine, Topics};
+use ottla_client::consumer::ConsumerGroupMetadata;
+use ottla_client::consumer::group::{
+    Action, GroupRequest, GroupResponse, GroupSettings, MembershipManager, RebalanceEvent, SubscribedTopics,
+};
 use ottla_client::environment::{Environment, SystemNetwork};
 use ottla_client::metadata::Snapshot;
 use ottla_client::{Error, Kind, TopicPartition};
@@ -17,26 +19,26 @@ use tokio::time::{Duration, Instant};
 use crate::support::{config, ms};
 
 /// A member and its clock.
-pub(crate) struct Bench<M: Machine> {
+pub(crate) struct Harness<M: MembershipManager> {
     pub(crate) member: M,
     pub(crate) now: Instant,
     start: Instant,
 }
 
 /// An environment with a fixed random seed.
-pub(crate) fn fixed() -> Environment {
+pub(crate) fn fixed_environment() -> Environment {
     Environment::new(Arc::new(SystemNetwork::default()), fastrand::Rng::with_seed(7))
 }
 
-/// Settings of the group `g`: a heartbeat every 3 s, a session timeout of 10 s, a poll interval of 60 s,
-/// and a backoff of about 10 ms.
+/// Settings of the group `g`: heartbeats every 3 s, a session of 10 s, polls every 60 s, and a backoff of
+/// some 10 ms.
 pub(crate) fn settings(pairs: &[(&str, &str)]) -> GroupSettings {
     let defaults = [("group.id", "g"), ("max.poll.interval.ms", "60000")];
     let all: Vec<_> = defaults.iter().chain(pairs).copied().collect();
     GroupSettings::try_from(&config("localhost:1", &all)).expect("settings")
 }
 
-impl<M: Machine> Bench<M> {
+impl<M: MembershipManager> Harness<M> {
     pub(crate) fn of(member: M, now: Instant) -> Self {
         Self { member, now, start: now }
     }
@@ -46,7 +48,7 @@ impl<M: Machine> Bench<M> {
         self.poll()
     }
 
-    /// The actions that are due now.
+    /// The actions that are due.
     pub(crate) fn poll(&mut self) -> Vec<Action> {
         self.member.poll(self.now)
     }
@@ -57,91 +59,95 @@ impl<M: Machine> Bench<M> {
         self.poll()
     }
 
-    /// Advances to the next time at which the member wants to be polled. Returns how long that took.
+    /// Advances to the next due time; returns how long that took and the actions.
     pub(crate) fn next(&mut self) -> (Duration, Vec<Action>) {
-        let next = self.member.next().expect("something is due").max(self.now);
+        let next = self.member.next_due().expect("something is due").max(self.now);
         let waited = next - self.now;
         self.now = next;
         (waited, self.poll())
     }
 
-    pub(crate) fn answer(&mut self, ticket: u64, answer: Answer) -> Vec<Action> {
-        self.member.process(self.now, ticket, answer);
+    pub(crate) fn respond(&mut self, request_id: u64, response: GroupResponse) -> Vec<Action> {
+        self.member.process_response(self.now, request_id, response);
         self.poll()
     }
 
-    /// Reports that the connection was lost.
-    pub(crate) fn lost(&mut self, ticket: u64) -> Vec<Action> {
-        self.answer(ticket, Answer::Failed(Error::new(Kind::Connection, "connection lost")))
+    /// Fails a request with a lost connection.
+    pub(crate) fn lose_connection(&mut self, request_id: u64) -> Vec<Action> {
+        self.respond(request_id, GroupResponse::Failed(Error::new(Kind::Connection, "connection lost")))
     }
 
-    /// Takes the pending rebalance event.
-    pub(crate) fn look(&mut self) -> Option<Change> {
-        self.member.core().desk.take()
+    /// Starts the next rebalance event.
+    pub(crate) fn start_event(&mut self) -> Option<RebalanceEvent> {
+        self.member.core().events.start_next()
     }
 
-    pub(crate) fn acknowledge(&mut self) -> Vec<Action> {
-        self.member.acknowledge(self.now);
+    pub(crate) fn complete_event(&mut self) -> Vec<Action> {
+        self.member.complete_event(self.now);
         self.poll()
     }
 
-    pub(crate) fn polled(&mut self) -> Vec<Action> {
-        self.member.polled(self.now);
+    pub(crate) fn on_poll(&mut self) -> Vec<Action> {
+        self.member.on_poll(self.now);
         self.poll()
     }
 
-    pub(crate) fn trouble(&mut self, code: ErrorCode) -> Vec<Action> {
-        let me = self.member.member();
-        self.trouble_of(&me, code)
+    pub(crate) fn report_error(&mut self, code: ErrorCode) -> Vec<Action> {
+        let me = self.member.group_metadata();
+        self.report_error_as(&me, code)
     }
 
-    pub(crate) fn trouble_of(&mut self, sent_as: &Member, code: ErrorCode) -> Vec<Action> {
-        self.member.trouble(self.now, sent_as, code);
+    pub(crate) fn report_error_as(
+        &mut self,
+        sent_as: &ConsumerGroupMetadata,
+        code: ErrorCode,
+    ) -> Vec<Action> {
+        self.member.report_error(self.now, sent_as, code);
         self.poll()
     }
 
-    /// Takes a revocation and acknowledges it.
-    pub(crate) fn revoke(&mut self) -> (Vec<TopicPartition>, Vec<Action>) {
-        match self.look() {
-            Some(Change::Revoke(gone)) => (gone, self.acknowledge()),
+    /// Completes a revocation and returns its partitions.
+    pub(crate) fn complete_revocation(&mut self) -> (Vec<TopicPartition>, Vec<Action>) {
+        match self.start_event() {
+            Some(RebalanceEvent::Revoke(partitions)) => (partitions, self.complete_event()),
             other => panic!("nothing is revoked: {other:?}"),
         }
     }
 
-    /// Takes a loss of partitions and acknowledges it.
-    pub(crate) fn lose(&mut self) -> (Vec<TopicPartition>, Vec<Action>) {
-        match self.look() {
-            Some(Change::Lost(gone)) => (gone, self.acknowledge()),
+    /// Completes a loss and returns its partitions.
+    pub(crate) fn complete_loss(&mut self) -> (Vec<TopicPartition>, Vec<Action>) {
+        match self.start_event() {
+            Some(RebalanceEvent::Lost(partitions)) => (partitions, self.complete_event()),
             other => panic!("nothing is lost: {other:?}"),
         }
     }
 
-    /// Takes an assignment and acknowledges it. Returns the added partitions and all of them.
-    pub(crate) fn take_up(&mut self) -> (Vec<TopicPartition>, Vec<TopicPartition>, Vec<Action>) {
-        match self.look() {
-            Some(Change::Assign { added, all }) => (added, all, self.acknowledge()),
+    /// Completes an assignment and returns the new and all partitions.
+    pub(crate) fn complete_assignment(&mut self) -> (Vec<TopicPartition>, Vec<TopicPartition>, Vec<Action>) {
+        match self.start_event() {
+            Some(RebalanceEvent::Assign { added, all }) => (added, all, self.complete_event()),
             other => panic!("nothing is assigned: {other:?}"),
         }
     }
 
-    /// Takes a failure and acknowledges it.
-    pub(crate) fn failed(&mut self) -> (Error, Vec<Action>) {
-        match self.look() {
-            Some(Change::Failed(error)) => (error, self.acknowledge()),
+    /// Completes a failure and returns its error.
+    pub(crate) fn complete_failure(&mut self) -> (Error, Vec<Action>) {
+        match self.start_event() {
+            Some(RebalanceEvent::Failed(error)) => (error, self.complete_event()),
             other => panic!("nothing has failed: {other:?}"),
         }
     }
 
-    /// The time since the test began.
+    /// The time since the start of the test.
     pub(crate) fn elapsed(&self) -> Duration {
         self.now - self.start
     }
 }
 
-/// The one request among the actions.
-pub(crate) fn sent(actions: &[Action]) -> (u64, Ask) {
+/// The only request among the actions.
+pub(crate) fn sent(actions: &[Action]) -> (u64, GroupRequest) {
     let mut sent = actions.iter().filter_map(|action| match action {
-        Action::Send { ticket, ask } => Some((*ticket, (**ask).clone())),
+        Action::Send { request_id, request } => Some((*request_id, (**request).clone())),
         _ => None,
     });
     let first = sent.next().unwrap_or_else(|| panic!("a request among {actions:?}"));
@@ -149,11 +155,11 @@ pub(crate) fn sent(actions: &[Action]) -> (u64, Ask) {
     first
 }
 
-pub(crate) fn looks_for_coordinator(actions: &[Action]) -> bool {
+pub(crate) fn finds_coordinator(actions: &[Action]) -> bool {
     actions.contains(&Action::FindCoordinator)
 }
 
-/// Partitions from names such as `t-0`.
+/// Partitions by names such as `t-0`.
 pub(crate) fn partitions(names: &[&str]) -> Vec<TopicPartition> {
     let one = |name: &&str| {
         let (topic, partition) = name.rsplit_once('-').expect("a partition");
@@ -162,8 +168,8 @@ pub(crate) fn partitions(names: &[&str]) -> Vec<TopicPartition> {
     names.iter().map(one).collect()
 }
 
-pub(crate) fn names(topics: &[&str]) -> Topics {
-    Topics { names: topics.iter().map(|topic| (*topic).into()).collect(), regex: None }
+pub(crate) fn names(topics: &[&str]) -> SubscribedTopics {
+    SubscribedTopics { names: topics.iter().map(|topic| (*topic).into()).collect(), regex: None }
 }
 
 /// A topic id.
@@ -171,7 +177,7 @@ pub(crate) fn id(number: u8) -> Uuid {
     Uuid([number; 16])
 }
 
-/// Metadata with these topics and numbers of partitions; the ids count from 1.
+/// Metadata of topics with so many partitions; their ids count from 1.
 pub(crate) fn metadata(topics: &[(&str, i32)]) -> Snapshot {
     let topic = |(at, (name, partitions)): (usize, &(&str, i32))| MetadataResponseTopic {
         name: Some((*name).to_owned()),

@@ -1,6 +1,6 @@
 //! A consumer of the topic `t`, and the partitions and offsets that it reads.
 
-use ottla_client::consumer::{Consumer, Polled};
+use ottla_client::consumer::{Consumer, PollOutcome};
 use ottla_client::{Error, TopicPartition};
 use ottla_mock::MockCluster;
 use tokio::time::{Duration, Instant};
@@ -11,7 +11,7 @@ pub(crate) fn tp(partition: i32) -> TopicPartition {
     ("t".into(), partition)
 }
 
-/// Appends `count` records, each as a batch.
+/// Appends `count` records, each in a batch of its own.
 pub(crate) fn write(cluster: &MockCluster, partition: i32, count: usize) {
     for _ in 0..count {
         cluster.append("t", partition, &[b"v"]).unwrap();
@@ -26,18 +26,22 @@ pub(crate) async fn consumer(cluster: &MockCluster, partitions: &[i32], pairs: &
 }
 
 /// The partitions and offsets of the records of one poll.
-pub(crate) async fn poll(consumer: &Consumer, most: usize, wait: Duration) -> Result<Vec<(i32, i64)>, Error> {
+pub(crate) async fn poll(
+    consumer: &Consumer,
+    max_records: usize,
+    wait: Duration,
+) -> Result<Vec<(i32, i64)>, Error> {
     let mut rows = Vec::new();
-    if let Polled::Ready = consumer.poll(Instant::now() + wait).await? {
-        for set in consumer.take_records(most) {
+    if let PollOutcome::Ready = consumer.poll(Instant::now() + wait).await? {
+        for set in consumer.take_records(max_records) {
             rows.extend(set.entries.iter().map(|entry| (set.partition.1, entry.offset)));
-            consumer.handed_out(&set.partition, set.version(), set.next, set.leader_epoch);
+            consumer.mark_delivered(&set.partition, set.version(), set.next, set.leader_epoch);
         }
     }
     Ok(rows)
 }
 
-/// Polls until there are `count` records.
+/// Polls until `count` records were read.
 pub(crate) async fn read(consumer: &Consumer, count: usize) -> Vec<(i32, i64)> {
     let mut all = Vec::new();
     within_deadline(async {

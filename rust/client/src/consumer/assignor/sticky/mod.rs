@@ -1,11 +1,11 @@
-//! `sticky` and `cooperative-sticky`: as balanced as the subscriptions allow, and with that as close
-//! to what was before as can be. Racks come between the two (KIP-881): to read nearby is worth a move.
+//! `sticky` and `cooperative-sticky`: as balanced as the subscriptions allow, then as close to the previous
+//! assignment as possible. Rack awareness ranks between the two (KIP-881): nearness is worth a move.
 //!
-//! What was before, an eager member tells by its user data, since it has given up everything; a
-//! cooperative one by what it owns. Both formats are Java's.
+//! An eager member reports its previous partitions in its user data, since it has given them up; a
+//! cooperative one reports the partitions that it owns. Both formats are Java's.
 
-mod balance;
-mod claims;
+mod assignment_builder;
+mod previous_owners;
 mod refine;
 mod user_data;
 
@@ -15,16 +15,16 @@ use bytes::Bytes;
 
 use super::{Assignor, GroupAssignment, LastAssignment, MemberSubscription, Topics, assignment_of};
 use crate::error::Result;
-use balance::Board;
-use claims::{Claim, previous_owners};
+use assignment_builder::AssignmentBuilder;
+use previous_owners::{PreviousAssignment, previous_owners};
 
-/// Keeps as much as can be kept from one assignment to the next; members give up everything before
-/// they join, as with Java's `StickyAssignor`.
+/// Keeps previous assignments; members give up all partitions before they join, as with Java's
+/// `StickyAssignor`.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Sticky;
 
-/// The same for members that keep reading what they own during a rebalance (KIP-429), as with Java's
-/// `CooperativeStickyAssignor`.
+/// Keeps previous assignments; members keep reading their partitions during a rebalance (KIP-429), as with
+/// Java's `CooperativeStickyAssignor`.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct CooperativeSticky;
 
@@ -38,12 +38,12 @@ impl Assignor for Sticky {
     }
 
     fn assign(&self, topics: &Topics, members: &[MemberSubscription]) -> Result<GroupAssignment> {
-        let claims = members.iter().map(|member| {
+        let previous = members.iter().map(|member| {
             let (partitions, generation) =
                 member.user_data.clone().and_then(user_data::decode_previous).unwrap_or_default();
-            Claim { partitions, generation: generation.unwrap_or(-1) }
+            PreviousAssignment { partitions, generation: generation.unwrap_or(-1) }
         });
-        Ok(assign(topics, members, claims.collect()))
+        Ok(assign(topics, members, previous.collect()))
     }
 }
 
@@ -56,26 +56,30 @@ impl Assignor for CooperativeSticky {
         true
     }
 
-    /// The generation, for leaders that are too old to read it from the subscription itself.
+    /// The generation, for older leaders that do not read it from the subscription.
     fn user_data(&self, _: &[Arc<str>], last: &LastAssignment) -> Option<Bytes> {
         Some(user_data::encode_generation(last.generation.unwrap_or(-1)))
     }
 
     fn assign(&self, topics: &Topics, members: &[MemberSubscription]) -> Result<GroupAssignment> {
-        let claims = members.iter().map(|member| {
-            let told = || member.user_data.clone().and_then(user_data::decode_generation).unwrap_or(-1);
-            let generation = if member.generation >= 0 { member.generation } else { told() };
-            Claim { partitions: member.owned.clone(), generation }
+        let previous = members.iter().map(|member| {
+            let reported = || member.user_data.clone().and_then(user_data::decode_generation).unwrap_or(-1);
+            let generation = if member.generation >= 0 { member.generation } else { reported() };
+            PreviousAssignment { partitions: member.owned.clone(), generation }
         });
-        Ok(assign(topics, members, claims.collect()))
+        Ok(assign(topics, members, previous.collect()))
     }
 }
 
-fn assign(topics: &Topics, members: &[MemberSubscription], claims: Vec<Claim>) -> GroupAssignment {
-    let mut board = Board::new(topics, members);
-    board.keep(previous_owners(claims));
-    board.fill();
-    board.level();
-    board.refine();
-    assignment_of(members, board.given())
+fn assign(
+    topics: &Topics,
+    members: &[MemberSubscription],
+    previous: Vec<PreviousAssignment>,
+) -> GroupAssignment {
+    let mut builder = AssignmentBuilder::new(topics, members);
+    builder.keep_previous(previous_owners(previous));
+    builder.assign_unassigned();
+    builder.balance();
+    builder.refine();
+    assignment_of(members, builder.finish())
 }

@@ -1,9 +1,9 @@
-//! The user data of the sticky assignors, in Java's formats. Neither has a version in front.
+//! The user data of the sticky assignors, in Java's formats, which have no version.
 //!
-//! - `sticky`: topics with their partitions, and since Kafka 2.3 the generation behind them.
-//! - `cooperative-sticky`: the generation alone.
+//! - `sticky`: topics and partitions; since Kafka 2.3 followed by their generation.
+//! - `cooperative-sticky`: the generation.
 //!
-//! What cannot be read is as good as none: the member is taken for a new one.
+//! A member with malformed user data counts as new.
 
 use bytes::Bytes;
 use ottla_protocol::wire::{Reader, Result, Writer};
@@ -11,7 +11,8 @@ use ottla_protocol::wire::{Reader, Result, Writer};
 use crate::consumer::assignor::protocol::{by_topic, partitions};
 use crate::topic_partition::TopicPartition;
 
-/// `None` if it is too much for the format, which no assignment is that a broker takes.
+/// Encodes the previous assignment; `None` if it exceeds the format's limits, which no broker accepts
+/// either.
 pub(super) fn encode_previous(previous: &[TopicPartition], generation: i32) -> Option<Bytes> {
     let mut w = Writer::new();
     let topics = by_topic(previous);
@@ -27,7 +28,7 @@ pub(super) fn encode_previous(previous: &[TopicPartition], generation: i32) -> O
     Some(w.finish().to_bytes())
 }
 
-/// What a member had, and in which generation, if it says so.
+/// Decodes the previous partitions and their generation, if it is present.
 pub(super) fn decode_previous(bytes: Bytes) -> Option<(Vec<TopicPartition>, Option<i32>)> {
     let mut r = Reader::new(bytes);
     let previous = read_previous(&mut r).ok()?;

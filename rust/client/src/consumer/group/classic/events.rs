@@ -1,33 +1,35 @@
-//! What happens to a member, and what it does next.
+//! The events of a classic member.
 
 use std::sync::Arc;
 
 use ottla_protocol::ErrorCode;
 use tokio::time::Instant;
 
-use super::{Classic, Phase};
-use crate::consumer::Member;
+use super::{ClassicMember, MemberState};
+use crate::consumer::ConsumerGroupMetadata;
 use crate::consumer::assignor;
-use crate::consumer::group::machine::{Action, Answer, Core, Machine, Refused, Topics};
-use crate::consumer::group::rebalance_queue::Change;
+use crate::consumer::group::membership_manager::{
+    Action, Core, GroupResponse, MembershipManager, RequestFailure, SubscribedTopics,
+};
+use crate::consumer::group::rebalance_queue::RebalanceEvent;
 use crate::metadata::Snapshot;
 use crate::retry::recovery::{Recovery, recovery};
 
-impl Machine for Classic {
-    fn subscribe(&mut self, now: Instant, topics: Topics) {
+impl MembershipManager for ClassicMember {
+    fn subscribe(&mut self, now: Instant, topics: SubscribedTopics) {
         self.topics = topics.names;
-        match self.phase {
-            Phase::Idle | Phase::Failed(_) => {
-                self.phase = Phase::Outside;
-                // What went wrong before is not news any more.
-                self.core.desk.withdraw();
-                self.core.pause.reset();
-                self.core.polls.restart(now);
-                self.rejoin("subscribed");
+        match self.state {
+            MemberState::Unsubscribed | MemberState::Failed(_) => {
+                self.state = MemberState::Unjoined;
+                // Errors of the earlier subscription are outdated.
+                self.core.events.withdraw_pending();
+                self.core.backoff.reset();
+                self.core.poll_timer.restart(now);
+                self.request_rejoin("subscribed");
             }
-            Phase::Leaving { .. } => self.again = true,
-            _ if self.joined.as_ref().is_some_and(|joined| *joined != self.topics) => {
-                self.rejoin("the subscription has changed");
+            MemberState::Leaving { .. } => self.rejoin_after_leave = true,
+            _ if self.joined_topics.as_ref().is_some_and(|joined| *joined != self.topics) => {
+                self.request_rejoin("the subscription has changed");
             }
             _ => {}
         }
@@ -35,7 +37,7 @@ impl Machine for Classic {
 
     fn unsubscribe(&mut self, now: Instant) {
         self.start_leaving(now);
-        // The application may look at its desk before the driver has come by.
+        // The application may ask for events before the driver runs.
         self.advance(now);
     }
 
@@ -43,20 +45,20 @@ impl Machine for Classic {
         self.leave_now(now);
     }
 
-    fn polled(&mut self, now: Instant) -> bool {
-        self.core.polls.restart(now);
-        match &mut self.phase {
-            Phase::Away => {
-                self.phase = Phase::Outside;
-                self.core.pause.reset();
-                self.rejoin("the application polls again");
+    fn on_poll(&mut self, now: Instant) -> bool {
+        self.core.poll_timer.restart(now);
+        match &mut self.state {
+            MemberState::Stale => {
+                self.state = MemberState::Unjoined;
+                self.core.backoff.reset();
+                self.request_rejoin("the application polls again");
             }
-            Phase::Failed(failure) if failure.told && self.core.desk.is_clear() => {
-                if failure.lasting {
-                    failure.told = false;
+            MemberState::Failed(failure) if failure.reported && self.core.events.is_empty() => {
+                if failure.permanent {
+                    failure.reported = false;
                 } else {
-                    self.phase = Phase::Outside;
-                    self.rejoin("to try again");
+                    self.state = MemberState::Unjoined;
+                    self.request_rejoin("retrying after an error");
                 }
             }
             _ => return false,
@@ -64,27 +66,27 @@ impl Machine for Classic {
         true
     }
 
-    fn acknowledge(&mut self, now: Instant) {
-        match self.core.desk.done() {
-            Some(Change::Revoke(gone) | Change::Lost(gone)) => {
-                for partition in &gone {
+    fn complete_event(&mut self, now: Instant) {
+        match self.core.events.complete() {
+            Some(RebalanceEvent::Revoke(removed) | RebalanceEvent::Lost(removed)) => {
+                for partition in &removed {
                     self.owned.remove(partition);
                 }
             }
-            Some(Change::Assign { all, .. }) => self.owned = all.into_iter().collect(),
-            Some(Change::Failed(_)) | None => {}
+            Some(RebalanceEvent::Assign { all, .. }) => self.owned = all.into_iter().collect(),
+            Some(RebalanceEvent::Failed(_)) | None => {}
         }
         self.advance(now);
     }
 
-    fn trouble(&mut self, now: Instant, sent_as: &Member, code: ErrorCode) {
-        if *sent_as != self.member() {
+    fn report_error(&mut self, now: Instant, sent_as: &ConsumerGroupMetadata, code: ErrorCode) {
+        if *sent_as != self.group_metadata() {
             return;
         }
-        let about_me = match self.phase {
-            Phase::Stable => recovery(code) == Recovery::Rejoin || code == ErrorCode::FencedInstanceId,
-            // A group that is being made refuses commits, but nothing else is wrong with it.
-            Phase::Assigning | Phase::Syncing => {
+        let is_about_member = match self.state {
+            MemberState::Stable => recovery(code) == Recovery::Rejoin || code == ErrorCode::FencedInstanceId,
+            // During a rebalance the coordinator rejects commits, which is no error of the member.
+            MemberState::Assigning | MemberState::Syncing => {
                 code != ErrorCode::RebalanceInProgress
                     && (recovery(code) == Recovery::Rejoin || code == ErrorCode::FencedInstanceId)
             }
@@ -92,52 +94,53 @@ impl Machine for Classic {
         };
         if recovery(code) == Recovery::FindCoordinator {
             self.core.find_coordinator();
-        } else if about_me {
-            self.refused(now, Refused::Code(code, None));
+        } else if is_about_member {
+            self.handle_failure(now, RequestFailure::Code(code, None));
         }
     }
 
-    fn metadata(&mut self, _now: Instant, snapshot: &Snapshot) {
-        if let (Phase::Stable, Some((names, topics))) = (&self.phase, &self.leads)
-            && self.rejoin.is_none()
-            && self.seen(assignor::topics(snapshot, names)) != *topics
+    fn update_metadata(&mut self, _now: Instant, snapshot: &Snapshot) {
+        if let (MemberState::Stable, Some((names, topics))) = (&self.state, &self.assignment_snapshot)
+            && self.rejoin_reason.is_none()
+            && self.assignment_inputs(assignor::topics(snapshot, names)) != *topics
         {
-            self.rejoin("the partitions of the group's topics have changed");
+            self.request_rejoin("the partitions of the group's topics have changed");
         }
     }
 
-    fn process(&mut self, now: Instant, ticket: u64, answer: Answer) {
-        if self.beats.is_mine(ticket) {
-            self.process_heartbeat(now, answer);
-        } else if ticket == self.ticket {
-            self.process_joining(now, answer);
-        } else if matches!(self.phase, Phase::Leaving { ticket: Some(mine), .. } if mine == ticket) {
-            self.process_leave(now, answer);
+    fn process_response(&mut self, now: Instant, request_id: u64, response: GroupResponse) {
+        if self.heartbeats.is_pending(request_id) {
+            self.process_heartbeat(now, response);
+        } else if request_id == self.request_id {
+            self.process_joining(now, response);
+        } else if matches!(self.state, MemberState::Leaving { request_id: Some(pending), .. } if pending == request_id)
+        {
+            self.process_leave(now, response);
         }
     }
 
     fn poll(&mut self, now: Instant) -> Vec<Action> {
-        self.check_polls(now);
+        self.check_poll_timer(now);
         self.check_session(now);
         self.advance(now);
-        self.beat(now);
+        self.send_heartbeat_if_due(now);
         std::mem::take(&mut self.core.actions)
     }
 
-    fn next(&self) -> Option<Instant> {
-        let waits = self.core.desk.is_clear()
-            && match self.phase {
-                Phase::Outside | Phase::Stable => self.rejoin.is_some(),
-                Phase::Leaving { ticket, .. } => ticket.is_none(),
+    fn next_due(&self) -> Option<Instant> {
+        let awaits_backoff = self.core.events.is_empty()
+            && match self.state {
+                MemberState::Unjoined | MemberState::Stable => self.rejoin_reason.is_some(),
+                MemberState::Leaving { request_id, .. } => request_id.is_none(),
                 _ => false,
             };
-        let pause = self.core.pause.until().filter(|_| waits);
-        let polls = self.core.polls.deadline().filter(|_| self.must_poll());
-        [pause, polls, self.beats.next()].into_iter().flatten().min()
+        let backoff = self.core.backoff.until().filter(|_| awaits_backoff);
+        let poll_timeout = self.core.poll_timer.deadline().filter(|_| self.poll_required());
+        [backoff, poll_timeout, self.heartbeats.next_due()].into_iter().flatten().min()
     }
 
-    fn member(&self) -> Member {
-        Member {
+    fn group_metadata(&self) -> ConsumerGroupMetadata {
+        ConsumerGroupMetadata {
             group_id: Arc::clone(&self.core.settings.group_id),
             generation: self.generation,
             member_id: Arc::clone(&self.member_id),
@@ -146,12 +149,12 @@ impl Machine for Classic {
     }
 
     fn topics(&self) -> Vec<Arc<str>> {
-        let others = self.leads.iter().flat_map(|(names, _)| names).cloned();
+        let others = self.assignment_snapshot.iter().flat_map(|(names, _)| names).cloned();
         self.topics.iter().cloned().chain(others).collect()
     }
 
     fn is_idle(&self) -> bool {
-        matches!(self.phase, Phase::Idle)
+        matches!(self.state, MemberState::Unsubscribed)
     }
 
     fn core(&mut self) -> &mut Core {

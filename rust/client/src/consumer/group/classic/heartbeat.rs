@@ -1,71 +1,72 @@
-//! Heartbeats: sent from when the member has a generation, whatever the application does, until it
-//! has not polled for `max.poll.interval.ms`.
+//! Heartbeats of a classic member: sent while it has a generation, independently of the application, until
+//! the poll timeout.
 //!
-//! Invariant: an answer counts only for the generation that it was asked for in: joining anew stops
-//! the heartbeats, and what comes late is nobody's.
+//! Invariant: a response counts only for the generation of its request. Joining stops the heartbeats, and
+//! later responses are ignored.
 
 use ottla_protocol::ErrorCode;
 use ottla_protocol::messages::heartbeat::HeartbeatRequest;
 use tokio::time::{Duration, Instant};
 
-use super::{Classic, Phase};
-use crate::consumer::group::machine::{Answer, Ask, Refused};
+use super::{ClassicMember, MemberState};
+use crate::consumer::group::membership_manager::{GroupRequest, GroupResponse, RequestFailure};
 use crate::consumer::group::settings::GroupSettings;
-use crate::consumer::group::timers::Pause;
+use crate::consumer::group::timers::BackoffTimer;
 use crate::retry::recovery::{Recovery, recovery};
 
 /// The heartbeats of one generation.
 #[derive(Debug)]
-pub(super) struct Beats {
+pub(super) struct Heartbeats {
     interval: Duration,
     session: Duration,
-    pause: Pause,
-    running: Option<Running>,
+    backoff: BackoffTimer,
+    active: Option<ActiveHeartbeats>,
 }
 
 #[derive(Debug)]
-struct Running {
+struct ActiveHeartbeats {
     due: Instant,
-    /// When the coordinator last said that all is well.
-    heard: Instant,
-    ticket: Option<u64>,
+    /// When the coordinator last confirmed the session.
+    last_success: Instant,
+    request_id: Option<u64>,
 }
 
-impl Beats {
+impl Heartbeats {
     pub(super) fn new(settings: &GroupSettings) -> Self {
         Self {
             interval: settings.heartbeat_interval,
             session: settings.session_timeout,
-            pause: Pause::new(settings.backoff),
-            running: None,
+            backoff: BackoffTimer::new(settings.backoff),
+            active: None,
         }
     }
 
     pub(super) fn start(&mut self, now: Instant) {
-        self.pause.reset();
-        self.running = Some(Running { due: now + self.interval, heard: now, ticket: None });
+        self.backoff.reset();
+        self.active =
+            Some(ActiveHeartbeats { due: now + self.interval, last_success: now, request_id: None });
     }
 
     pub(super) fn stop(&mut self) {
-        self.running = None;
+        self.active = None;
     }
 
-    pub(super) fn is_mine(&self, ticket: u64) -> bool {
-        self.running.as_ref().is_some_and(|running| running.ticket == Some(ticket))
+    pub(super) fn is_pending(&self, request_id: u64) -> bool {
+        self.active.as_ref().is_some_and(|active| active.request_id == Some(request_id))
     }
 
-    pub(super) fn next(&self) -> Option<Instant> {
-        let running = self.running.as_ref()?;
-        let session = running.heard + self.session;
-        Some(if running.ticket.is_none() { running.due.min(session) } else { session })
+    pub(super) fn next_due(&self) -> Option<Instant> {
+        let active = self.active.as_ref()?;
+        let session = active.last_success + self.session;
+        Some(if active.request_id.is_none() { active.due.min(session) } else { session })
     }
 }
 
-impl Classic {
+impl ClassicMember {
     /// Sends a heartbeat if one is due.
-    pub(super) fn beat(&mut self, now: Instant) {
-        let Some(running) = &mut self.beats.running else { return };
-        if running.ticket.is_some() || running.due > now {
+    pub(super) fn send_heartbeat_if_due(&mut self, now: Instant) {
+        let Some(active) = &mut self.heartbeats.active else { return };
+        if active.request_id.is_some() || active.due > now {
             return;
         }
         let settings = &self.core.settings;
@@ -75,91 +76,93 @@ impl Classic {
             member_id: self.member_id.to_string(),
             group_instance_id: settings.instance_id.as_deref().map(ToOwned::to_owned),
         };
-        running.due = now + self.beats.interval;
-        running.ticket = Some(self.core.send(Ask::Heartbeat(request)));
+        active.due = now + self.heartbeats.interval;
+        active.request_id = Some(self.core.send(GroupRequest::Heartbeat(request)));
     }
 
-    pub(super) fn process_heartbeat(&mut self, now: Instant, answer: Answer) {
-        let Some(running) = &mut self.beats.running else { return };
-        running.ticket = None;
-        let refused = match answer {
-            Answer::Heartbeat(response) => match ErrorCode::from(response.error_code) {
+    pub(super) fn process_heartbeat(&mut self, now: Instant, response: GroupResponse) {
+        let Some(active) = &mut self.heartbeats.active else { return };
+        active.request_id = None;
+        let failure = match response {
+            GroupResponse::Heartbeat(response) => match ErrorCode::from(response.error_code) {
                 ErrorCode::None => {
-                    running.heard = now;
-                    return self.beats.pause.reset();
+                    active.last_success = now;
+                    return self.heartbeats.backoff.reset();
                 }
-                code => Refused::Code(code, None),
+                code => RequestFailure::Code(code, None),
             },
-            Answer::Failed(error) => error.into(),
+            GroupResponse::Failed(error) => error.into(),
             _ => return,
         };
-        let recovery = match &refused {
-            Refused::Unreached(_) => Recovery::FindCoordinator,
-            Refused::Code(code, _) => recovery(*code),
-            Refused::Hopeless(_) => Recovery::Application,
+        let recovery = match &failure {
+            RequestFailure::Unreachable(_) => Recovery::FindCoordinator,
+            RequestFailure::Code(code, _) => recovery(*code),
+            RequestFailure::Fatal(_) => Recovery::Application,
         };
-        let again = match (recovery, &refused) {
+        let find_coordinator = match (recovery, &failure) {
             (Recovery::FindCoordinator, _) => true,
-            // The coordinator is the right one, and will be ready soon.
+            // The coordinator is the right one, and ready soon.
             (Recovery::Backoff | Recovery::Refresh, _) => false,
-            (_, Refused::Code(ErrorCode::RebalanceInProgress, _)) => {
-                running.heard = now;
-                // Not news while the group is being made; SyncGroup's answer tells then.
-                if matches!(self.phase, Phase::Stable) && self.rejoin.is_none() {
-                    self.rejoin("the group rebalances");
+            (_, RequestFailure::Code(ErrorCode::RebalanceInProgress, _)) => {
+                active.last_success = now;
+                // Only in a stable group: during a rebalance the SyncGroup response reports it.
+                if matches!(self.state, MemberState::Stable) && self.rejoin_reason.is_none() {
+                    self.request_rejoin("the group is rebalancing");
                 }
                 return;
             }
-            _ if matches!(self.phase, Phase::Leaving { .. }) => {
-                // It leaves anyway, but has lost what it was to give up.
-                self.forget_generation(false);
-                self.core.desk.withdraw();
-                return self.beats.stop();
+            _ if matches!(self.state, MemberState::Leaving { .. }) => {
+                // It leaves anyway, but has lost its partitions.
+                self.reset_generation(false);
+                self.core.events.withdraw_pending();
+                return self.heartbeats.stop();
             }
-            _ => return self.refused(now, refused),
+            _ => return self.handle_failure(now, failure),
         };
-        self.beats.pause.fail(now, &self.core.environment);
-        running.due = self.beats.pause.until().unwrap_or(now).min(now + self.beats.interval);
-        if again {
+        self.heartbeats.backoff.fail(now, &self.core.environment);
+        active.due = self.heartbeats.backoff.until().unwrap_or(now).min(now + self.heartbeats.interval);
+        if find_coordinator {
             self.core.find_coordinator();
         }
     }
 
-    /// Looks for another coordinator when this one has said nothing for `session.timeout.ms`.
+    /// Looks up the coordinator again after `session.timeout.ms` without a successful heartbeat.
     pub(super) fn check_session(&mut self, now: Instant) {
-        let Some(running) = &mut self.beats.running else { return };
-        if running.heard + self.beats.session <= now {
-            tracing::info!(target: "ottla.group", group = %self.core.settings.group_id, "the coordinator was not heard of for session.timeout.ms");
-            *running = Running { due: now, heard: now, ticket: None };
+        let Some(active) = &mut self.heartbeats.active else { return };
+        if active.last_success + self.heartbeats.session <= now {
+            tracing::info!(target: "ottla.group", group = %self.core.settings.group_id, "no successful heartbeat for session.timeout.ms: looking up the coordinator");
+            *active = ActiveHeartbeats { due: now, last_success: now, request_id: None };
             self.core.find_coordinator();
         }
     }
 
-    /// Whether the application has to poll: not while others are waited for, or nothing is left. The
-    /// coordinator answers JoinGroup within the rebalance timeout, which is `max.poll.interval.ms`,
-    /// and who has not polled by then leaves at once. Who leaves has to poll as well: others wait for
-    /// what it gives up.
-    pub(super) fn must_poll(&self) -> bool {
-        match self.phase {
-            Phase::Outside | Phase::Assigning | Phase::Syncing | Phase::Stable => true,
-            Phase::Leaving { ticket, .. } => ticket.is_none() && self.generation >= 0,
+    /// Whether the application must poll: not while JoinGroup is in flight or nothing is owned. The
+    /// coordinator answers JoinGroup within the rebalance timeout, `max.poll.interval.ms`, and a member
+    /// that has not polled by then leaves at once. A leaving member must poll as well, since others wait
+    /// for its partitions.
+    pub(super) fn poll_required(&self) -> bool {
+        match self.state {
+            MemberState::Unjoined | MemberState::Assigning | MemberState::Syncing | MemberState::Stable => {
+                true
+            }
+            MemberState::Leaving { request_id, .. } => request_id.is_none() && self.generation >= 0,
             _ => false,
         }
     }
 
-    /// Leaves when the application has not polled in time.
-    pub(super) fn check_polls(&mut self, now: Instant) {
-        if self.must_poll() && self.core.polls.is_over(now) {
-            self.core.left_behind();
+    /// Leaves after the poll timeout.
+    pub(super) fn check_poll_timer(&mut self, now: Instant) {
+        if self.poll_required() && self.core.poll_timer.is_expired(now) {
+            self.core.record_poll_timeout();
             if let Some(request) = self.leave_request("consumer poll timeout has expired.") {
-                self.core.send(Ask::Leave(request));
+                self.core.send(GroupRequest::Leave(request));
             }
-            self.forget_generation(false);
-            self.core.desk.withdraw();
-            self.beats.stop();
-            (self.rejoin, self.ticket) = (None, 0);
-            if !matches!(self.phase, Phase::Leaving { .. }) {
-                self.phase = Phase::Away;
+            self.reset_generation(false);
+            self.core.events.withdraw_pending();
+            self.heartbeats.stop();
+            (self.rejoin_reason, self.request_id) = (None, 0);
+            if !matches!(self.state, MemberState::Leaving { .. }) {
+                self.state = MemberState::Stale;
             }
         }
     }

@@ -1,34 +1,36 @@
-//! Leaving: LeaveGroup when the application has given everything up. A static member only goes
-//! silent, so that it finds its partitions again when it comes back in time (KIP-345).
+//! Leaves a classic group: LeaveGroup once the application has given up its partitions. A static member
+//! sends nothing, so that it gets its partitions back if it returns in time (KIP-345).
 
 use ottla_protocol::ErrorCode;
 use ottla_protocol::messages::leave_group::{LeaveGroupRequest, MemberIdentity};
 use tokio::time::Instant;
 
-use super::{Classic, Phase};
-use crate::consumer::group::machine::{Answer, Ask, Machine, Refused, Topics};
+use super::{ClassicMember, MemberState};
+use crate::consumer::group::membership_manager::{
+    GroupRequest, GroupResponse, MembershipManager, RequestFailure, SubscribedTopics,
+};
 
-impl Classic {
+impl ClassicMember {
     pub(super) fn start_leaving(&mut self, now: Instant) {
-        if matches!(self.phase, Phase::Idle | Phase::Leaving { .. }) {
+        if matches!(self.state, MemberState::Unsubscribed | MemberState::Leaving { .. }) {
             return;
         }
-        self.core.desk.withdraw();
-        (self.rejoin, self.ticket) = (None, 0);
-        // After that the coordinator has expelled it anyway.
+        self.core.events.withdraw_pending();
+        (self.rejoin_reason, self.request_id) = (None, 0);
+        // After that its session has expired anyway.
         let until = now + self.core.settings.session_timeout;
-        self.phase = Phase::Leaving { ticket: None, until };
-        self.core.pause.reset();
+        self.state = MemberState::Leaving { request_id: None, until };
+        self.core.backoff.reset();
     }
 
     pub(super) fn leave_now(&mut self, now: Instant) {
         self.start_leaving(now);
         self.owned.clear();
-        self.again = false;
-        self.core.desk = Default::default();
+        self.rejoin_after_leave = false;
+        self.core.events = Default::default();
     }
 
-    /// The request to leave; `None` for those who have nothing to leave, or do not.
+    /// The LeaveGroup request; `None` for a static member or one that the coordinator does not know.
     pub(super) fn leave_request(&self, reason: &str) -> Option<LeaveGroupRequest> {
         let settings = &self.core.settings;
         let member_id = (!self.member_id.is_empty()).then(|| self.member_id.to_string())?;
@@ -44,50 +46,50 @@ impl Classic {
     }
 
     pub(super) fn send_leave(&mut self, now: Instant, until: Instant) {
-        if !self.core.pause.is_over(now) {
+        if !self.core.backoff.is_expired(now) {
             return;
         }
         match self.leave_request("the consumer is unsubscribed or closed").filter(|_| now < until) {
             Some(request) => {
-                self.beats.stop();
-                let ticket = Some(self.core.send(Ask::Leave(request)));
-                self.phase = Phase::Leaving { ticket, until };
+                self.heartbeats.stop();
+                let request_id = Some(self.core.send(GroupRequest::Leave(request)));
+                self.state = MemberState::Leaving { request_id, until };
             }
             None => self.left(now),
         }
     }
 
-    pub(super) fn process_leave(&mut self, now: Instant, answer: Answer) {
-        let refused = match answer {
-            Answer::Leave(response) => {
-                let of_member = response.members.first().map_or(0, |member| member.error_code);
-                let code = if response.error_code == 0 { of_member } else { response.error_code };
+    pub(super) fn process_leave(&mut self, now: Instant, response: GroupResponse) {
+        let failure = match response {
+            GroupResponse::Leave(response) => {
+                let member_error = response.members.first().map_or(0, |member| member.error_code);
+                let code = if response.error_code == 0 { member_error } else { response.error_code };
                 match ErrorCode::from(code) {
                     ErrorCode::None => return self.left(now),
-                    code => Refused::Code(code, None),
+                    code => RequestFailure::Code(code, None),
                 }
             }
-            Answer::Failed(error) => error.into(),
+            GroupResponse::Failed(error) => error.into(),
             _ => return,
         };
-        if !self.core.leave_again(now, &refused) {
+        if !self.core.retry_leave(now, &failure) {
             return self.left(now);
         }
-        if let Phase::Leaving { ticket, .. } = &mut self.phase {
-            *ticket = None;
+        if let MemberState::Leaving { request_id, .. } = &mut self.state {
+            *request_id = None;
         }
     }
 
     fn left(&mut self, now: Instant) {
         tracing::debug!(target: "ottla.group", group = %self.core.settings.group_id, "left");
-        self.forget_generation(false);
-        self.joined = None;
-        self.beats.stop();
-        self.core.pause.reset();
-        self.phase = Phase::Idle;
-        if std::mem::take(&mut self.again) {
+        self.reset_generation(false);
+        self.joined_topics = None;
+        self.heartbeats.stop();
+        self.core.backoff.reset();
+        self.state = MemberState::Unsubscribed;
+        if std::mem::take(&mut self.rejoin_after_leave) {
             let names = std::mem::take(&mut self.topics);
-            self.subscribe(now, Topics { names, regex: None });
+            self.subscribe(now, SubscribedTopics { names, regex: None });
         }
     }
 }

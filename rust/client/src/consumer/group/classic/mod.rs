@@ -1,17 +1,17 @@
-//! A member of a classic group, as a state machine without I/O: JoinGroup, SyncGroup, Heartbeat,
-//! LeaveGroup, and what the application has to do in between.
+//! A member of a classic group, as a state machine without I/O: JoinGroup, SyncGroup, Heartbeat, LeaveGroup
+//! and the rebalance events in between.
 //!
-//! Invariants: JoinGroup goes out only when the application has nothing left to do, so that nobody
-//! reads what another member is given. With an eager protocol everything was given up before, with
-//! a cooperative one (KIP-429) only what moves, after the assignment and before joining again.
-//! Heartbeats go out whatever the application does, until it has not polled for
-//! `max.poll.interval.ms`. What was lost is told apart from what is revoked by the generation.
+//! Invariants: JoinGroup is sent only when the application has completed all events, so that no two members
+//! read the same partition. An eager protocol revokes all partitions before that; a cooperative one
+//! (KIP-429) revokes only those that move, after the assignment and before rejoining. Heartbeats are
+//! independent of the application until the poll timeout. Without a generation, partitions are lost rather
+//! than revoked.
 
+mod assignors;
 mod events;
 mod heartbeat;
 mod joining;
 mod leaving;
-mod strategy;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -19,215 +19,222 @@ use std::sync::Arc;
 use ottla_protocol::ErrorCode;
 use tokio::time::Instant;
 
-use self::heartbeat::Beats;
-pub(super) use self::strategy::Strategy;
-use super::machine::{Core, Refused};
-use super::refusal::{Failure, refusal};
+pub(super) use self::assignors::Assignors;
+use self::heartbeat::Heartbeats;
+use super::membership_error::{MembershipError, membership_error};
+use super::membership_manager::{Core, RequestFailure};
 use super::settings::GroupSettings;
 use crate::consumer::assignor::{self, LastAssignment};
-use crate::consumer::group::rebalance_queue::Change;
+use crate::consumer::group::rebalance_queue::RebalanceEvent;
 use crate::environment::Environment;
 use crate::error::Error;
 use crate::retry::recovery::{Recovery, recovery};
 use crate::topic_partition::TopicPartition;
 
-/// The type of protocol that consumers speak in JoinGroup.
+/// The protocol type of consumers in JoinGroup.
 const PROTOCOL_TYPE: &str = "consumer";
 
-/// Where a member is.
+/// The state of a member.
 #[derive(Debug)]
-enum Phase {
+enum MemberState {
     /// Not subscribed.
-    Idle,
-    /// Subscribed, and to join when the application has nothing left to do.
-    Outside,
-    /// JoinGroup is on its way.
+    Unsubscribed,
+    /// Subscribed; joins once the application has completed all events.
+    Unjoined,
+    /// JoinGroup is in flight.
     Joining,
-    /// This member leads the group, and its assignor is at work.
+    /// This member leads the group and its assignor runs.
     Assigning,
-    /// SyncGroup is on its way.
+    /// SyncGroup is in flight.
     Syncing,
     /// A member of the current generation, as far as it knows.
     Stable,
-    /// To leave when the application has given everything up; then LeaveGroup's ticket.
-    Leaving { ticket: Option<u64>, until: Instant },
-    /// Has left because the application does not poll.
-    Away,
-    /// Not in the group, for a reason that the application is told.
-    Failed(Failure),
+    /// Leaves once the application has given up all partitions; then LeaveGroup is in flight.
+    Leaving { request_id: Option<u64>, until: Instant },
+    /// Has left because of the poll timeout.
+    Stale,
+    /// Not in the group because of an error.
+    Failed(MembershipError),
 }
 
 /// A member of a classic group.
 #[derive(Debug)]
-pub struct Classic {
+pub struct ClassicMember {
     core: Core,
     cooperative: bool,
-    phase: Phase,
+    state: MemberState,
     topics: BTreeSet<Arc<str>>,
-    /// The topics that the group knows that this member has subscribed to.
-    joined: Option<BTreeSet<Arc<str>>>,
-    /// What the application has, until it has acknowledged otherwise.
+    /// The topics of the last JoinGroup request.
+    joined_topics: Option<BTreeSet<Arc<str>>>,
+    /// The partitions that the application owns until it completes a revocation.
     owned: BTreeSet<TopicPartition>,
-    last: LastAssignment,
+    last_assignment: LastAssignment,
     member_id: Arc<str>,
-    /// -1 if there is none.
+    /// -1 without one.
     generation: i32,
-    /// The assignor that the group has agreed on.
+    /// The assignor that the group chose.
     protocol: Option<String>,
-    /// Why to join again, if there is a reason.
-    rejoin: Option<&'static str>,
-    /// Of JoinGroup, assigning, or SyncGroup, whichever is under way.
-    ticket: u64,
-    beats: Beats,
-    /// What the assignment was made of, if this member made it.
-    leads: Option<(Vec<Arc<str>>, assignor::Topics)>,
+    /// Why to rejoin, if there is a reason.
+    rejoin_reason: Option<&'static str>,
+    /// Identifies the JoinGroup, assignment or SyncGroup in progress.
+    request_id: u64,
+    heartbeats: Heartbeats,
+    /// The topics that this member's assignment as the leader is based on.
+    assignment_snapshot: Option<(Vec<Arc<str>>, assignor::Topics)>,
     /// Whether to join again after leaving.
-    again: bool,
+    rejoin_after_leave: bool,
 }
 
-impl Classic {
-    /// A member that has not subscribed yet. `cooperative` says that all its assignors are.
+impl ClassicMember {
+    /// Creates a member without a subscription. `cooperative` says that all its assignors are.
     #[must_use]
     pub fn new(settings: GroupSettings, cooperative: bool, environment: Environment) -> Self {
         Self {
             cooperative,
-            phase: Phase::Idle,
+            state: MemberState::Unsubscribed,
             topics: BTreeSet::new(),
-            joined: None,
+            joined_topics: None,
             owned: BTreeSet::new(),
-            last: LastAssignment::default(),
+            last_assignment: LastAssignment::default(),
             member_id: "".into(),
             generation: -1,
             protocol: None,
-            rejoin: None,
-            ticket: 0,
-            beats: Beats::new(&settings),
-            leads: None,
-            again: false,
+            rejoin_reason: None,
+            request_id: 0,
+            heartbeats: Heartbeats::new(&settings),
+            assignment_snapshot: None,
+            rejoin_after_leave: false,
             core: Core::new(settings, environment),
         }
     }
 
-    /// Asks for another round. Who has no generation joins anew.
-    fn rejoin(&mut self, why: &'static str) {
-        tracing::debug!(target: "ottla.group", group = %self.core.settings.group_id, generation = self.generation, why, "to join again");
-        self.rejoin = Some(why);
+    /// Requests another rebalance. A member without a generation joins anew.
+    fn request_rejoin(&mut self, reason: &'static str) {
+        tracing::debug!(target: "ottla.group", group = %self.core.settings.group_id, generation = self.generation, why = reason, "rejoining the group");
+        self.rejoin_reason = Some(reason);
     }
 
-    /// Back before JoinGroup, with the generation that there was.
-    fn step_back(&mut self, why: &'static str) {
-        self.phase = Phase::Outside;
-        self.ticket = 0;
-        self.beats.stop();
-        self.rejoin(why);
+    /// Returns to the state before JoinGroup, and keeps the generation.
+    fn reset_to_unjoined(&mut self, reason: &'static str) {
+        self.state = MemberState::Unjoined;
+        self.request_id = 0;
+        self.heartbeats.stop();
+        self.request_rejoin(reason);
     }
 
-    /// The group has gone on without this member: what it has is lost.
-    fn lose(&mut self, why: &'static str, keep_id: bool) {
-        self.forget_generation(keep_id);
-        self.core.desk.withdraw();
-        self.step_back(why);
+    /// Handles a removal from the group: the partitions are lost.
+    fn lose_partitions(&mut self, reason: &'static str, keep_id: bool) {
+        self.reset_generation(keep_id);
+        self.core.events.withdraw_pending();
+        self.reset_to_unjoined(reason);
     }
 
-    fn forget_generation(&mut self, keep_id: bool) {
+    fn reset_generation(&mut self, keep_id: bool) {
         self.generation = -1;
-        self.leads = None;
+        self.assignment_snapshot = None;
         if !keep_id {
             self.member_id = "".into();
         }
     }
 
-    /// Not in the group, for a reason that is the application's matter.
+    /// Fails until the next poll or subscription.
     fn fail(&mut self, error: Error) {
-        tracing::warn!(target: "ottla.group", group = %self.core.settings.group_id, %error, "this member is not in its group");
-        let failure = Failure::new(error);
-        if failure.lasting {
-            self.forget_generation(false);
+        tracing::warn!(target: "ottla.group", group = %self.core.settings.group_id, %error, "this member cannot be in its group");
+        let failure = MembershipError::new(error);
+        if failure.permanent {
+            self.reset_generation(false);
         }
-        self.core.desk.withdraw();
-        self.beats.stop();
-        self.rejoin = None;
-        self.phase = Phase::Failed(failure);
+        self.core.events.withdraw_pending();
+        self.heartbeats.stop();
+        self.rejoin_reason = None;
+        self.state = MemberState::Failed(failure);
     }
 
-    /// What a code means that any request may be answered with.
-    fn refused(&mut self, now: Instant, refused: Refused) {
-        let (code, message) = match refused {
-            Refused::Code(code, message) => (code, message),
-            Refused::Unreached(_) => {
+    /// Handles a failure that any request may have.
+    fn handle_failure(&mut self, now: Instant, failure: RequestFailure) {
+        let (code, message) = match failure {
+            RequestFailure::Code(code, message) => (code, message),
+            RequestFailure::Unreachable(_) => {
                 self.core.find_coordinator();
-                return self.core.wait(now);
+                return self.core.back_off(now);
             }
-            Refused::Hopeless(error) => return self.fail(error),
+            RequestFailure::Fatal(error) => return self.fail(error),
         };
         match (code, recovery(code)) {
-            (ErrorCode::RebalanceInProgress, _) => self.rejoin("the group rebalances"),
+            (ErrorCode::RebalanceInProgress, _) => self.request_rejoin("the group is rebalancing"),
             (ErrorCode::IllegalGeneration, _) => {
-                self.lose("the group has moved on to another generation", true);
-                self.core.again(now);
+                self.lose_partitions("the generation is outdated", true);
+                self.core.retry(now);
             }
             (_, Recovery::Rejoin | Recovery::AwaitEpoch) => {
-                self.lose("the coordinator does not know this member any more", false);
-                self.core.again(now);
+                self.lose_partitions("the coordinator does not know this member", false);
+                self.core.retry(now);
             }
             (_, Recovery::FindCoordinator) => {
                 self.core.find_coordinator();
-                self.core.wait(now);
+                self.core.back_off(now);
             }
-            (_, Recovery::Backoff | Recovery::Refresh) => self.core.wait(now),
-            _ => self.fail(refusal(&self.core.settings, code, message.as_deref())),
+            (_, Recovery::Backoff | Recovery::Refresh) => self.core.back_off(now),
+            _ => self.fail(membership_error(&self.core.settings, code, message.as_deref())),
         }
     }
 
-    /// Of the topics, what makes a difference to the assignment: racks only if this member has one.
-    fn seen(&self, mut topics: assignor::Topics) -> assignor::Topics {
+    /// The part of the topics that affects the assignment: racks only if this member has one.
+    fn assignment_inputs(&self, mut topics: assignor::Topics) -> assignor::Topics {
         if self.core.settings.rack.is_none() {
             topics.values_mut().flatten().for_each(|partition| partition.racks.clear());
         }
         topics
     }
 
-    /// What has to be given up before the next step; `None` if there is nothing.
-    fn to_give_up(&self) -> Option<Change> {
+    /// The event that gives up partitions before the next step; `None` if there is nothing to give up.
+    fn next_revocation(&self) -> Option<RebalanceEvent> {
         if self.owned.is_empty() {
             return None;
         }
         if self.generation < 0 {
-            return Some(Change::Lost(self.owned.iter().cloned().collect()));
+            return Some(RebalanceEvent::Lost(self.owned.iter().cloned().collect()));
         }
         let subscribed = |partition: &&TopicPartition| self.topics.contains(&partition.0);
-        let keeps = self.cooperative && matches!(self.phase, Phase::Outside | Phase::Stable);
-        let given: Vec<_> = self.owned.iter().filter(|p| !(keeps && subscribed(p))).cloned().collect();
-        (!given.is_empty()).then_some(Change::Revoke(given))
+        let keeps_owned =
+            self.cooperative && matches!(self.state, MemberState::Unjoined | MemberState::Stable);
+        let revoked: Vec<_> =
+            self.owned.iter().filter(|p| !(keeps_owned && subscribed(p))).cloned().collect();
+        (!revoked.is_empty()).then_some(RebalanceEvent::Revoke(revoked))
     }
 
-    /// Goes on to what is next, if the application has done its part.
+    /// Takes the next step once the application has completed all events.
     fn advance(&mut self, now: Instant) {
-        if !self.core.desk.is_clear() {
+        if !self.core.events.is_empty() {
             return;
         }
-        let change = match &mut self.phase {
-            Phase::Idle | Phase::Joining | Phase::Assigning | Phase::Syncing => return,
-            Phase::Outside | Phase::Stable => {
-                if self.rejoin.is_none() || !self.core.pause.is_over(now) {
+        let event = match &mut self.state {
+            MemberState::Unsubscribed
+            | MemberState::Joining
+            | MemberState::Assigning
+            | MemberState::Syncing => return,
+            MemberState::Unjoined | MemberState::Stable => {
+                if self.rejoin_reason.is_none() || !self.core.backoff.is_expired(now) {
                     return;
                 }
-                self.to_give_up()
+                self.next_revocation()
             }
-            Phase::Leaving { ticket: Some(_), .. } => return,
-            Phase::Leaving { .. } => self.to_give_up(),
-            Phase::Away => self.to_give_up(),
-            Phase::Failed(failure) if failure.lasting && !self.owned.is_empty() => self.to_give_up(),
-            Phase::Failed(failure) if failure.told => None,
-            Phase::Failed(failure) => {
-                failure.told = true;
-                Some(Change::Failed(failure.error.clone()))
+            MemberState::Leaving { request_id: Some(_), .. } => return,
+            MemberState::Leaving { .. } => self.next_revocation(),
+            MemberState::Stale => self.next_revocation(),
+            MemberState::Failed(failure) if failure.permanent && !self.owned.is_empty() => {
+                self.next_revocation()
+            }
+            MemberState::Failed(failure) if failure.reported => None,
+            MemberState::Failed(failure) => {
+                failure.reported = true;
+                Some(RebalanceEvent::Failed(failure.error.clone()))
             }
         };
-        match (change, &self.phase) {
-            (Some(change), _) => self.core.desk.put(change),
-            (None, Phase::Outside | Phase::Stable) => self.send_join(),
-            (None, Phase::Leaving { until, .. }) => {
+        match (event, &self.state) {
+            (Some(event), _) => self.core.events.push(event),
+            (None, MemberState::Unjoined | MemberState::Stable) => self.send_join(),
+            (None, MemberState::Leaving { until, .. }) => {
                 let until = *until;
                 self.send_leave(now, until);
             }

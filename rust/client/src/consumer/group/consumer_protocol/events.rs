@@ -1,4 +1,4 @@
-//! What happens to a member, and what it does next.
+//! The events of a KIP-848 member.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -6,63 +6,65 @@ use std::sync::Arc;
 use ottla_protocol::ErrorCode;
 use tokio::time::Instant;
 
-use super::{ConsumerProtocol, Phase, Step};
-use crate::consumer::Member;
-use crate::consumer::group::machine::{Action, Answer, Core, Machine, Topics};
-use crate::consumer::group::rebalance_queue::Change;
+use super::{ConsumerMember, MemberState, ReconcileStep};
+use crate::consumer::ConsumerGroupMetadata;
+use crate::consumer::group::membership_manager::{
+    Action, Core, GroupResponse, MembershipManager, SubscribedTopics,
+};
+use crate::consumer::group::rebalance_queue::RebalanceEvent;
 use crate::metadata::Snapshot;
 use crate::retry::recovery::{Recovery, recovery};
 
-impl Machine for ConsumerProtocol {
-    fn subscribe(&mut self, now: Instant, topics: Topics) {
+impl MembershipManager for ConsumerMember {
+    fn subscribe(&mut self, now: Instant, topics: SubscribedTopics) {
         self.topics = topics;
-        match self.phase {
-            Phase::Idle | Phase::Failed(_) => {
-                self.phase = Phase::Outside;
-                // What went wrong before is not news any more.
+        match self.state {
+            MemberState::Unsubscribed | MemberState::Failed(_) => {
+                self.state = MemberState::Unjoined;
+                // Errors of the earlier subscription are outdated.
                 self.withdraw();
-                self.core.pause.reset();
-                self.core.polls.restart(now);
+                self.core.backoff.reset();
+                self.core.poll_timer.restart(now);
             }
-            Phase::Leaving { .. } => self.again = true,
+            MemberState::Leaving { .. } => self.rejoin_after_leave = true,
             _ => {}
         }
     }
 
     fn unsubscribe(&mut self, now: Instant) {
-        if matches!(self.phase, Phase::Idle | Phase::Leaving { .. }) {
+        if matches!(self.state, MemberState::Unsubscribed | MemberState::Leaving { .. }) {
             return;
         }
         self.withdraw();
-        // After that it is not missed any more: 45 s, the brokers' own time for sessions as well.
+        // After that its session has expired anyway: 45 s is the brokers' default, too.
         let until = now + self.core.settings.session_timeout;
-        // Who joins may be in the group already, without knowing.
-        let known = matches!(self.phase, Phase::Joining | Phase::Member);
-        self.phase = Phase::Leaving { ticket: None, until, known };
-        self.core.pause.reset();
-        // The application may look at its desk before the driver has come by.
+        // A joining member may already be in the group.
+        let known = matches!(self.state, MemberState::Joining | MemberState::Joined);
+        self.state = MemberState::Leaving { request_id: None, until, known };
+        self.core.backoff.reset();
+        // The application may ask for events before the driver runs.
         self.advance(now);
     }
 
     fn leave(&mut self, now: Instant) {
         self.unsubscribe(now);
         self.owned.clear();
-        (self.again, self.pending) = (false, None);
-        self.core.desk = Default::default();
+        (self.rejoin_after_leave, self.pending_step) = (false, None);
+        self.core.events = Default::default();
     }
 
-    fn polled(&mut self, now: Instant) -> bool {
-        self.core.polls.restart(now);
-        match &mut self.phase {
-            Phase::Away => {
-                self.phase = Phase::Outside;
-                self.core.pause.reset();
+    fn on_poll(&mut self, now: Instant) -> bool {
+        self.core.poll_timer.restart(now);
+        match &mut self.state {
+            MemberState::Stale => {
+                self.state = MemberState::Unjoined;
+                self.core.backoff.reset();
             }
-            Phase::Failed(failure) if failure.told && self.core.desk.is_clear() => {
-                if failure.lasting {
-                    failure.told = false;
+            MemberState::Failed(failure) if failure.reported && self.core.events.is_empty() => {
+                if failure.permanent {
+                    failure.reported = false;
                 } else {
-                    self.phase = Phase::Outside;
+                    self.state = MemberState::Unjoined;
                 }
             }
             _ => return false,
@@ -70,73 +72,75 @@ impl Machine for ConsumerProtocol {
         true
     }
 
-    fn acknowledge(&mut self, now: Instant) {
-        match self.core.desk.done() {
+    fn complete_event(&mut self, now: Instant) {
+        match self.core.events.complete() {
             None => return,
-            Some(Change::Failed(_)) => {}
-            Some(_) => match self.pending.take() {
-                Some(Step::GiveUp(gone)) => {
-                    for partition in &gone {
+            Some(RebalanceEvent::Failed(_)) => {}
+            Some(_) => match self.pending_step.take() {
+                Some(ReconcileStep::Revoke(revoked)) => {
+                    for partition in &revoked {
                         self.owned.remove(partition);
                     }
                 }
-                Some(Step::Take(all)) => self.owned = all.into_iter().collect::<BTreeSet<_>>(),
+                Some(ReconcileStep::Assign(all)) => self.owned = all.into_iter().collect::<BTreeSet<_>>(),
                 None => {}
             },
         }
         self.advance(now);
     }
 
-    fn trouble(&mut self, now: Instant, sent_as: &Member, code: ErrorCode) {
+    fn report_error(&mut self, now: Instant, sent_as: &ConsumerGroupMetadata, code: ErrorCode) {
         if recovery(code) == Recovery::FindCoordinator {
             self.core.find_coordinator();
         } else if code == ErrorCode::StaleMemberEpoch {
-            // Its answer brings the epoch.
+            // The heartbeat response brings the epoch.
             self.due = now;
-        } else if *sent_as == self.member() && matches!(self.phase, Phase::Member) {
-            let about_me = recovery(code) == Recovery::Rejoin || code == ErrorCode::FencedInstanceId;
-            if about_me {
-                self.refused_with(now, code, None);
+        } else if *sent_as == self.group_metadata() && matches!(self.state, MemberState::Joined) {
+            let is_about_member = recovery(code) == Recovery::Rejoin || code == ErrorCode::FencedInstanceId;
+            if is_about_member {
+                self.handle_error_code(now, code, None);
             }
         }
     }
 
-    fn metadata(&mut self, _now: Instant, snapshot: &Snapshot) {
-        for id in self.unresolved() {
+    fn update_metadata(&mut self, _now: Instant, snapshot: &Snapshot) {
+        for id in self.unresolved_topics() {
             if let Some(name) = snapshot.topic_name(id) {
-                self.names.insert(id, Arc::clone(name));
+                self.topic_names.insert(id, Arc::clone(name));
             }
         }
     }
 
-    fn process(&mut self, now: Instant, ticket: u64, answer: Answer) {
-        if self.ticket == Some(ticket) {
-            self.ticket = None;
-            self.process_heartbeat(now, answer);
-        } else if matches!(self.phase, Phase::Leaving { ticket: Some(mine), .. } if mine == ticket) {
-            self.process_leave(now, answer);
+    fn process_response(&mut self, now: Instant, request_id: u64, response: GroupResponse) {
+        if self.request_id == Some(request_id) {
+            self.request_id = None;
+            self.process_heartbeat(now, response);
+        } else if matches!(self.state, MemberState::Leaving { request_id: Some(pending), .. } if pending == request_id)
+        {
+            self.process_leave(now, response);
         }
     }
 
     fn poll(&mut self, now: Instant) -> Vec<Action> {
-        self.check_polls(now);
+        self.check_poll_timer(now);
         self.advance(now);
-        self.beat(now);
+        self.send_heartbeat_if_due(now);
         std::mem::take(&mut self.core.actions)
     }
 
-    fn next(&self) -> Option<Instant> {
-        let beat = (self.beats() && self.ticket.is_none()).then(|| self.due());
-        let leaves = matches!(self.phase, Phase::Leaving { ticket: None, .. }) && self.core.desk.is_clear();
-        let pause = self.core.pause.until().filter(|_| leaves);
-        let polls = self.core.polls.deadline().filter(|_| self.must_poll());
-        let unknown = matches!(self.phase, Phase::Member) && !self.unresolved().is_empty();
-        let resolve = self.resolving.until().filter(|_| unknown && self.core.desk.is_clear());
-        [beat, pause, polls, resolve].into_iter().flatten().min()
+    fn next_due(&self) -> Option<Instant> {
+        let heartbeat = (self.should_heartbeat() && self.request_id.is_none()).then(|| self.due());
+        let is_leaving = matches!(self.state, MemberState::Leaving { request_id: None, .. })
+            && self.core.events.is_empty();
+        let backoff = self.core.backoff.until().filter(|_| is_leaving);
+        let poll_timeout = self.core.poll_timer.deadline().filter(|_| self.poll_required());
+        let unknown = matches!(self.state, MemberState::Joined) && !self.unresolved_topics().is_empty();
+        let resolve = self.name_lookup_backoff.until().filter(|_| unknown && self.core.events.is_empty());
+        [heartbeat, backoff, poll_timeout, resolve].into_iter().flatten().min()
     }
 
-    fn member(&self) -> Member {
-        Member {
+    fn group_metadata(&self) -> ConsumerGroupMetadata {
+        ConsumerGroupMetadata {
             group_id: Arc::clone(&self.core.settings.group_id),
             generation: if self.epoch > 0 { self.epoch } else { -1 },
             member_id: Arc::clone(&self.member_id),
@@ -145,13 +149,13 @@ impl Machine for ConsumerProtocol {
     }
 
     fn topics(&self) -> Vec<Arc<str>> {
-        let given = self.target.iter().flatten().filter_map(|(id, _)| self.names.get(id));
-        let names: BTreeSet<&Arc<str>> = self.topics.names.iter().chain(given).collect();
+        let assigned = self.target.iter().flatten().filter_map(|(id, _)| self.topic_names.get(id));
+        let names: BTreeSet<&Arc<str>> = self.topics.names.iter().chain(assigned).collect();
         names.into_iter().cloned().collect()
     }
 
     fn is_idle(&self) -> bool {
-        matches!(self.phase, Phase::Idle)
+        matches!(self.state, MemberState::Unsubscribed)
     }
 
     fn core(&mut self) -> &mut Core {

@@ -1,4 +1,4 @@
-//! ConsumerGroupHeartbeat: what goes into it, and what its answer changes.
+//! ConsumerGroupHeartbeat: building requests and processing responses.
 
 use std::collections::BTreeSet;
 
@@ -8,67 +8,69 @@ use ottla_protocol::messages::consumer_group_heartbeat::{
 };
 use tokio::time::{Duration, Instant};
 
-use super::{ConsumerProtocol, Partition, Phase, by_topic};
-use crate::consumer::group::machine::{Answer, Ask, Refused, Topics};
+use super::{ConsumerMember, MemberState, TopicIdPartition, by_topic};
+use crate::consumer::group::membership_manager::{
+    GroupRequest, GroupResponse, RequestFailure, SubscribedTopics,
+};
 
-/// The epochs by which a member leaves; a static one only for a while.
+/// The epochs that leave the group; a static member leaves temporarily.
 const LEAVE: i32 = -1;
 const LEAVE_STATIC: i32 = -2;
 
-/// A coordinator that names no interval, or an absurd one.
+/// The bounds of the interval that the coordinator sets.
 const INTERVALS: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(3_600));
 
-/// What the coordinator knows if it got the last heartbeat.
+/// The fields that the coordinator knows if it received the last heartbeat.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Sent {
-    /// `None` when it has to be told even if it is the same as before: the coordinator waits for an
-    /// answer to its assignment.
-    pub(super) owned: Option<BTreeSet<Partition>>,
-    topics: Topics,
+pub(super) struct SentFields {
+    /// `None` if they must be sent although unchanged: the coordinator awaits the acknowledgement of an
+    /// assignment.
+    pub(super) owned: Option<BTreeSet<TopicIdPartition>>,
+    topics: SubscribedTopics,
 }
 
-impl ConsumerProtocol {
-    /// Sends a heartbeat if one is due and none is on its way.
-    pub(super) fn beat(&mut self, now: Instant) {
-        if !self.beats() || self.ticket.is_some() || now < self.due() {
+impl ConsumerMember {
+    /// Sends a heartbeat if one is due and none is in flight.
+    pub(super) fn send_heartbeat_if_due(&mut self, now: Instant) {
+        if !self.should_heartbeat() || self.request_id.is_some() || now < self.due() {
             return;
         }
         let request = self.build_request();
         let owned = if self.epoch > 0 { self.owned.clone() } else { BTreeSet::new() };
-        self.sent = Some(Sent { owned: Some(owned), topics: self.topics.clone() });
+        self.sent_fields = Some(SentFields { owned: Some(owned), topics: self.topics.clone() });
         (self.sent_at, self.due) = (now, now + self.interval);
-        self.ticket = Some(self.core.send(Ask::ConsumerHeartbeat(request)));
+        self.request_id = Some(self.core.send(GroupRequest::ConsumerHeartbeat(request)));
     }
 
-    /// When the next heartbeat is due: at once if the coordinator waits for news, such as what was
-    /// given up.
+    /// When the next heartbeat is due: at once if the owned partitions or the subscription have changed.
     pub(super) fn due(&self) -> Instant {
-        let news = |sent: &Sent| sent.owned.as_ref() != Some(&self.owned) || sent.topics != self.topics;
-        match self.phase {
-            Phase::Member if self.sent.as_ref().is_some_and(news) => self.sent_at,
+        let has_changed =
+            |sent: &SentFields| sent.owned.as_ref() != Some(&self.owned) || sent.topics != self.topics;
+        match self.state {
+            MemberState::Joined if self.sent_fields.as_ref().is_some_and(has_changed) => self.sent_at,
             _ => self.due,
         }
     }
 
-    /// Everything when the coordinator may know something else, or what has changed.
+    /// Sends all fields if the coordinator may be out of date, else only changed ones.
     fn build_request(&self) -> ConsumerGroupHeartbeatRequest {
         let settings = &self.core.settings;
         let joins = self.epoch == 0;
-        let sent = self.sent.as_ref().filter(|_| !joins);
+        let sent = self.sent_fields.as_ref().filter(|_| !joins);
         let full = sent.is_none();
         let names = || self.topics.names.iter().map(ToString::to_string).collect();
         let names_changed = sent.is_none_or(|sent| sent.topics.names != self.topics.names);
         let regex = match (sent, &self.topics.regex) {
             (None, regex) => regex.clone(),
             (Some(sent), regex) if sent.topics.regex == *regex => None,
-            // Empty is none any more.
+            // An empty pattern removes it.
             (Some(_), regex) => Some(regex.clone().unwrap_or_default()),
         };
         let owned = || {
             let topics = by_topic(&self.owned).into_iter();
             topics.map(|(topic_id, partitions)| TopicPartitions { topic_id, partitions }).collect()
         };
-        // Who joins has nothing, by the protocol.
+        // By the protocol, a joining member owns nothing.
         let topic_partitions = match sent {
             _ if joins => Some(Vec::new()),
             Some(sent) if sent.owned.as_ref() == Some(&self.owned) => None,
@@ -88,10 +90,10 @@ impl ConsumerProtocol {
         }
     }
 
-    /// The heartbeat that leaves.
-    pub(super) fn leave_request(&self) -> Ask {
+    /// The heartbeat that leaves the group.
+    pub(super) fn leave_request(&self) -> GroupRequest {
         let settings = &self.core.settings;
-        Ask::ConsumerHeartbeat(ConsumerGroupHeartbeatRequest {
+        GroupRequest::ConsumerHeartbeat(ConsumerGroupHeartbeatRequest {
             group_id: settings.group_id.to_string(),
             member_id: self.member_id.to_string(),
             member_epoch: if settings.instance_id.is_some() { LEAVE_STATIC } else { LEAVE },
@@ -100,29 +102,29 @@ impl ConsumerProtocol {
         })
     }
 
-    pub(super) fn process_heartbeat(&mut self, now: Instant, answer: Answer) {
-        let refused = match answer {
-            Answer::ConsumerHeartbeat(response) => match ErrorCode::from(response.error_code) {
+    pub(super) fn process_heartbeat(&mut self, now: Instant, response: GroupResponse) {
+        let failure = match response {
+            GroupResponse::ConsumerHeartbeat(response) => match ErrorCode::from(response.error_code) {
                 ErrorCode::None => return self.process_success(response),
-                code => Refused::Code(code, response.error_message),
+                code => RequestFailure::Code(code, response.error_message),
             },
-            Answer::Failed(error) => error.into(),
+            GroupResponse::Failed(error) => error.into(),
             _ => return,
         };
-        // The coordinator may have heeded it, or not.
-        self.sent = None;
-        self.refused(now, refused);
+        // The coordinator may or may not have processed it.
+        self.sent_fields = None;
+        self.handle_failure(now, failure);
     }
 
     fn process_success(&mut self, response: ConsumerGroupHeartbeatResponse) {
-        self.core.pause.reset();
+        self.core.backoff.reset();
         let millis = u64::try_from(response.heartbeat_interval_ms).unwrap_or(0);
         self.interval = Duration::from_millis(millis).clamp(INTERVALS.0, INTERVALS.1);
         self.due = self.sent_at + self.interval;
-        if let Phase::Leaving { ticket, .. } = self.phase {
-            // Until it has left, the next heartbeat and the application's last commits need the epoch; what
-            // it was given is no matter any more.
-            if ticket.is_none() && self.epoch > 0 {
+        if let MemberState::Leaving { request_id, .. } = self.state {
+            // Until it leaves, the next heartbeat and the last commits need the epoch; a new assignment
+            // does not matter.
+            if request_id.is_none() && self.epoch > 0 {
                 self.epoch = response.member_epoch;
             }
             return;
@@ -134,21 +136,21 @@ impl ConsumerProtocol {
             tracing::debug!(target: "ottla.group", group = %self.core.settings.group_id, member = %self.member_id, epoch = response.member_epoch, "member epoch");
         }
         self.epoch = response.member_epoch;
-        if matches!(self.phase, Phase::Joining) {
-            self.phase = Phase::Member;
-            self.core.why_left = None;
+        if matches!(self.state, MemberState::Joining) {
+            self.state = MemberState::Joined;
+            self.core.leave_reason = None;
         }
         if let Some(assignment) = response.assignment {
             let topics = assignment.topic_partitions.into_iter();
             let partitions = topics.flat_map(|topic| {
                 topic.partitions.into_iter().map(move |partition| (topic.topic_id, partition))
             });
-            let target: BTreeSet<Partition> = partitions.collect();
-            // Nobody waits for what a member gives up that has just come.
-            self.unanswered |= self.target.as_ref().is_some_and(|before| *before != target);
+            let target: BTreeSet<TopicIdPartition> = partitions.collect();
+            // The first assignment revokes nothing that others wait for.
+            self.unacknowledged |= self.target.as_ref().is_some_and(|before| *before != target);
             self.target = Some(target);
-            self.resolving.reset();
-            self.forget_names();
+            self.name_lookup_backoff.reset();
+            self.forget_unused_names();
         }
     }
 }

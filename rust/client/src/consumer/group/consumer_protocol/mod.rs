@@ -1,18 +1,17 @@
-//! A member of a group of KIP-848, as a state machine without I/O: one request, ConsumerGroupHeartbeat,
-//! and what the application has to do to get from what it has to what it was given.
+//! A member of a KIP-848 group, as a state machine without I/O: ConsumerGroupHeartbeat, and the rebalance
+//! events that reconcile the owned partitions with the target assignment.
 //!
-//! Invariants: a heartbeat carries everything when the coordinator may know something else than this
-//! member believes (on joining, after a failure), so that an answer that was lost never gets a live
-//! member fenced; otherwise it carries what has changed. What the application has not given up is
-//! reported as owned, and what it does not have yet is not. Each new assignment is answered with what
-//! is owned once there is nothing left to do for it, even if that is what was owned before: a partition
-//! may have been given and taken away again before the application looked. A partition whose topic the metadata does
-//! not know yet is waited for.
+//! Invariants: a heartbeat carries all fields if the coordinator's view may differ (on joining, after a
+//! failure), so that a lost response never fences a live member; otherwise it carries changed fields. Owned
+//! partitions are those that the application has been assigned and has not given up. Each new assignment is
+//! acknowledged with the owned partitions once it is reconciled, even if they have not changed: a partition
+//! may have been assigned and revoked again before the application polled. A partition whose topic is not
+//! in the metadata yet is assigned later.
 
 mod events;
+mod failures;
 mod heartbeat;
 mod reconcile;
-mod refused;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -20,192 +19,196 @@ use std::sync::Arc;
 use ottla_protocol::wire::Uuid;
 use tokio::time::{Duration, Instant};
 
-use self::heartbeat::Sent;
-use super::machine::{Core, Topics};
-use super::refusal::Failure;
+use self::heartbeat::SentFields;
+use super::membership_error::MembershipError;
+use super::membership_manager::{Core, SubscribedTopics};
 use super::settings::GroupSettings;
-use super::timers::Pause;
-use crate::consumer::group::rebalance_queue::Change;
+use super::timers::BackoffTimer;
+use crate::consumer::group::rebalance_queue::RebalanceEvent;
 use crate::environment::Environment;
 
-/// Where a member is.
+/// The state of a member.
 #[derive(Debug)]
-enum Phase {
+enum MemberState {
     /// Not subscribed.
-    Idle,
-    /// Out of the group, or thrown out: joins when the application has let go of what it lost.
-    Outside,
-    /// The heartbeat that joins is on its way, or will be.
+    Unsubscribed,
+    /// Not in the group, or removed from it: joins once the application has given up lost partitions.
+    Unjoined,
+    /// The joining heartbeat is due or in flight.
     Joining,
     /// In the group.
-    Member,
-    /// To leave when the application has given everything up; then the last heartbeat's ticket.
-    /// `known` says that the coordinator may know of it.
-    Leaving { ticket: Option<u64>, until: Instant, known: bool },
-    /// Has left because the application does not poll.
-    Away,
-    /// Not in the group, for a reason that the application is told.
-    Failed(Failure),
+    Joined,
+    /// Leaves once the application has given up all partitions; then the leaving heartbeat is in flight.
+    /// `known` says that the coordinator may know of the member.
+    Leaving { request_id: Option<u64>, until: Instant, known: bool },
+    /// Has left because of the poll timeout.
+    Stale,
+    /// Not in the group because of an error.
+    Failed(MembershipError),
 }
 
-/// A partition of a topic by its id: a topic that was deleted and made again is another one.
-type Partition = (Uuid, i32);
+/// A partition of a topic by id: a recreated topic is another one.
+type TopicIdPartition = (Uuid, i32);
 
-/// A member of a group of KIP-848.
+/// A member of a KIP-848 group.
 #[derive(Debug)]
-pub struct ConsumerProtocol {
+pub struct ConsumerMember {
     core: Core,
-    phase: Phase,
-    topics: Topics,
+    state: MemberState,
+    topics: SubscribedTopics,
     member_id: Arc<str>,
     /// 0 before it has joined.
     epoch: i32,
-    /// What the coordinator wants this member to have; `None` before it has said so.
-    target: Option<BTreeSet<Partition>>,
-    /// Whether the coordinator has not heard yet that the application has done what `target` asks for.
-    unanswered: bool,
-    /// What the application has, until it has acknowledged otherwise.
-    owned: BTreeSet<Partition>,
-    /// What is on the desk, by ids.
-    pending: Option<Step>,
-    /// Whether the application was told of an assignment since the member joined.
-    assigned: bool,
-    names: HashMap<Uuid, Arc<str>>,
-    /// Between asking for names.
-    resolving: Pause,
-    sent: Option<Sent>,
+    /// The target assignment of the coordinator; `None` before the first one.
+    target: Option<BTreeSet<TopicIdPartition>>,
+    /// Whether an assignment has yet to be acknowledged.
+    unacknowledged: bool,
+    /// The partitions that the application owns until it completes a revocation.
+    owned: BTreeSet<TopicIdPartition>,
+    /// The queued event, by topic ids.
+    pending_step: Option<ReconcileStep>,
+    /// Whether the application was assigned partitions, or none, since the member joined.
+    assignment_delivered: bool,
+    topic_names: HashMap<Uuid, Arc<str>>,
+    /// Between lookups of topic names.
+    name_lookup_backoff: BackoffTimer,
+    sent_fields: Option<SentFields>,
     sent_at: Instant,
-    ticket: Option<u64>,
+    request_id: Option<u64>,
     interval: Duration,
-    /// When the next heartbeat is due, if there is no news to tell before.
+    /// When the next heartbeat is due, unless fields change before.
     due: Instant,
     /// Whether to join again after leaving.
-    again: bool,
+    rejoin_after_leave: bool,
 }
 
-/// What a change on the desk is about, by ids.
+/// A queued event, by topic ids.
 #[derive(Debug)]
-enum Step {
-    GiveUp(Vec<Partition>),
-    Take(Vec<Partition>),
+enum ReconcileStep {
+    Revoke(Vec<TopicIdPartition>),
+    Assign(Vec<TopicIdPartition>),
 }
 
-impl ConsumerProtocol {
-    /// A member that has not subscribed yet. Its id is its own choice (KIP-1082), and stays.
+impl ConsumerMember {
+    /// Creates a member without a subscription. It chooses its id itself (KIP-1082) and keeps it.
     #[must_use]
     pub fn new(settings: GroupSettings, environment: Environment, now: Instant) -> Self {
         Self {
-            phase: Phase::Idle,
-            topics: Topics::default(),
+            state: MemberState::Unsubscribed,
+            topics: SubscribedTopics::default(),
             member_id: environment.uuid().to_string().into(),
             epoch: 0,
             target: None,
-            unanswered: false,
+            unacknowledged: false,
             owned: BTreeSet::new(),
-            pending: None,
-            assigned: false,
-            names: HashMap::new(),
-            resolving: Pause::new(settings.backoff),
-            sent: None,
+            pending_step: None,
+            assignment_delivered: false,
+            topic_names: HashMap::new(),
+            name_lookup_backoff: BackoffTimer::new(settings.backoff),
+            sent_fields: None,
             sent_at: now,
-            ticket: None,
+            request_id: None,
             interval: Duration::ZERO,
             due: now,
-            again: false,
+            rejoin_after_leave: false,
             core: Core::new(settings, environment),
         }
     }
 
-    /// Out of the group: what the application has is lost.
-    fn step_out(&mut self) {
+    /// Leaves the group locally: the owned partitions are lost.
+    fn reset_membership(&mut self) {
         self.epoch = 0;
-        (self.target, self.sent, self.ticket) = (None, None, None);
-        (self.assigned, self.unanswered) = (false, false);
+        (self.target, self.sent_fields, self.request_id) = (None, None, None);
+        (self.assignment_delivered, self.unacknowledged) = (false, false);
         self.withdraw();
     }
 
-    /// Takes back what the application has not seen yet.
+    /// Withdraws events that the application has not started.
     fn withdraw(&mut self) {
-        self.core.desk.withdraw();
-        if self.core.desk.is_clear() {
-            self.pending = None;
+        self.core.events.withdraw_pending();
+        if self.core.events.is_empty() {
+            self.pending_step = None;
         }
     }
 
-    /// Goes on to what is next, if the application has done its part.
+    /// Takes the next step once the application has completed all events.
     fn advance(&mut self, now: Instant) {
-        if !self.core.desk.is_clear() {
+        if !self.core.events.is_empty() {
             return;
         }
-        match &mut self.phase {
-            Phase::Idle | Phase::Joining | Phase::Leaving { ticket: Some(_), .. } => {}
-            Phase::Member => self.reconcile(now),
-            Phase::Outside => {
-                if !self.give_up(false) {
-                    self.phase = Phase::Joining;
-                    self.due = self.core.pause.until().unwrap_or(now);
+        match &mut self.state {
+            MemberState::Unsubscribed
+            | MemberState::Joining
+            | MemberState::Leaving { request_id: Some(_), .. } => {}
+            MemberState::Joined => self.reconcile(now),
+            MemberState::Unjoined => {
+                if !self.revoke_all(false) {
+                    self.state = MemberState::Joining;
+                    self.due = self.core.backoff.until().unwrap_or(now);
                 }
             }
-            Phase::Leaving { .. } => {
-                if !self.give_up(self.epoch > 0) {
+            MemberState::Leaving { .. } => {
+                if !self.revoke_all(self.epoch > 0) {
                     self.send_leave(now);
                 }
             }
-            Phase::Away => {
-                self.give_up(false);
+            MemberState::Stale => {
+                self.revoke_all(false);
             }
-            Phase::Failed(failure) => {
-                let telling = (!failure.told).then(|| failure.error.clone());
-                if !self.give_up(false)
-                    && let Some(error) = telling
+            MemberState::Failed(failure) => {
+                let unreported = (!failure.reported).then(|| failure.error.clone());
+                if !self.revoke_all(false)
+                    && let Some(error) = unreported
                 {
-                    self.core.desk.put(Change::Failed(error));
-                    if let Phase::Failed(failure) = &mut self.phase {
-                        failure.told = true;
+                    self.core.events.push(RebalanceEvent::Failed(error));
+                    if let MemberState::Failed(failure) = &mut self.state {
+                        failure.reported = true;
                     }
                 }
             }
         }
     }
 
-    /// Leaves when the application has not polled in time.
-    fn check_polls(&mut self, now: Instant) {
-        if self.must_poll() && self.core.polls.is_over(now) {
-            self.core.left_behind();
+    /// Leaves after the poll timeout.
+    fn check_poll_timer(&mut self, now: Instant) {
+        if self.poll_required() && self.core.poll_timer.is_expired(now) {
+            self.core.record_poll_timeout();
             if self.epoch > 0 {
-                let ask = self.leave_request();
-                self.core.send(ask);
+                let request = self.leave_request();
+                self.core.send(request);
             }
-            self.step_out();
-            self.phase = match self.phase {
-                Phase::Leaving { until, .. } => Phase::Leaving { ticket: None, until, known: false },
-                _ => Phase::Away,
+            self.reset_membership();
+            self.state = match self.state {
+                MemberState::Leaving { until, .. } => {
+                    MemberState::Leaving { request_id: None, until, known: false }
+                }
+                _ => MemberState::Stale,
             };
         }
     }
 
-    /// Whether the application has to poll. Who leaves has to as well: others wait for what it gives up.
-    fn must_poll(&self) -> bool {
-        match self.phase {
-            Phase::Outside | Phase::Joining | Phase::Member => true,
-            Phase::Leaving { ticket, .. } => ticket.is_none() && self.epoch > 0,
+    /// Whether the application must poll. A leaving member must, too: others wait for its partitions.
+    fn poll_required(&self) -> bool {
+        match self.state {
+            MemberState::Unjoined | MemberState::Joining | MemberState::Joined => true,
+            MemberState::Leaving { request_id, .. } => request_id.is_none() && self.epoch > 0,
             _ => false,
         }
     }
 
-    /// Whether heartbeats go out.
-    fn beats(&self) -> bool {
-        match self.phase {
-            Phase::Joining | Phase::Member => true,
-            // The member is in the group until the application has given everything up.
-            Phase::Leaving { ticket, .. } => ticket.is_none() && self.epoch > 0,
+    /// Whether the member sends heartbeats.
+    fn should_heartbeat(&self) -> bool {
+        match self.state {
+            MemberState::Joining | MemberState::Joined => true,
+            // It stays in the group until the application has given up all partitions.
+            MemberState::Leaving { request_id, .. } => request_id.is_none() && self.epoch > 0,
             _ => false,
         }
     }
 }
 
-/// Partitions grouped by topic, as requests carry them.
-fn by_topic(partitions: &BTreeSet<Partition>) -> BTreeMap<Uuid, Vec<i32>> {
+/// Groups partitions by topic for a request.
+fn by_topic(partitions: &BTreeSet<TopicIdPartition>) -> BTreeMap<Uuid, Vec<i32>> {
     let mut topics: BTreeMap<Uuid, Vec<i32>> = BTreeMap::new();
     for (topic, partition) in partitions {
         topics.entry(*topic).or_default().push(*partition);

@@ -1,5 +1,5 @@
-//! From what the application has to what the coordinator wants it to have: first it gives up, then it
-//! gets; one step at a time, each compared with what is wanted by then.
+//! Reconciles the owned partitions with the target assignment: first revocations, then assignments, one
+//! event at a time, each computed from the target of that moment.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -7,82 +7,90 @@ use std::sync::Arc;
 use ottla_protocol::wire::Uuid;
 use tokio::time::Instant;
 
-use super::{ConsumerProtocol, Partition, Step};
-use crate::consumer::group::machine::Action;
-use crate::consumer::group::rebalance_queue::Change;
+use super::{ConsumerMember, ReconcileStep, TopicIdPartition};
+use crate::consumer::group::membership_manager::Action;
+use crate::consumer::group::rebalance_queue::RebalanceEvent;
 use crate::topic_partition::TopicPartition;
 
-impl ConsumerProtocol {
-    /// Topics of the assignment whose names are not known yet.
-    pub(super) fn unresolved(&self) -> Vec<Uuid> {
+impl ConsumerMember {
+    /// Topics of the assignment whose names are unknown.
+    pub(super) fn unresolved_topics(&self) -> Vec<Uuid> {
         let ids: BTreeSet<Uuid> = self.target.iter().flatten().map(|(id, _)| *id).collect();
-        ids.into_iter().filter(|id| !self.names.contains_key(id)).collect()
+        ids.into_iter().filter(|id| !self.topic_names.contains_key(id)).collect()
     }
 
-    /// Partitions by their topics' names; without those whose names are not known.
-    fn named<'a>(&self, partitions: impl IntoIterator<Item = &'a Partition>) -> Vec<TopicPartition> {
-        let name = |(id, partition): &Partition| Some((Arc::clone(self.names.get(id)?), *partition));
+    /// Partitions by topic name, without those whose topic names are unknown.
+    fn by_name<'a>(&self, partitions: impl IntoIterator<Item = &'a TopicIdPartition>) -> Vec<TopicPartition> {
+        let name =
+            |(id, partition): &TopicIdPartition| Some((Arc::clone(self.topic_names.get(id)?), *partition));
         let mut named: Vec<TopicPartition> = partitions.into_iter().filter_map(name).collect();
         named.sort_unstable();
         named
     }
 
-    /// Puts down the next step from what the application has to what it was given.
+    /// Queues the next event between the owned partitions and the target.
     pub(super) fn reconcile(&mut self, now: Instant) {
         let Some(target) = &self.target else { return };
-        let revoked: Vec<Partition> = self.owned.difference(target).copied().collect();
+        let revoked: Vec<TopicIdPartition> = self.owned.difference(target).copied().collect();
         if !revoked.is_empty() {
-            tracing::info!(target: "ottla.group", group = %self.core.settings.group_id, epoch = self.epoch, revoked = revoked.len(), "to be given up");
-            self.core.desk.put(Change::Revoke(self.named(&revoked)));
-            self.pending = Some(Step::GiveUp(revoked));
+            tracing::info!(target: "ottla.group", group = %self.core.settings.group_id, epoch = self.epoch, revoked = revoked.len(), "revoking partitions");
+            self.core.events.push(RebalanceEvent::Revoke(self.by_name(&revoked)));
+            self.pending_step = Some(ReconcileStep::Revoke(revoked));
             return;
         }
-        let all: Vec<Partition> =
-            target.iter().filter(|(id, _)| self.names.contains_key(id)).copied().collect();
-        let added: Vec<Partition> = all.iter().filter(|it| !self.owned.contains(it)).copied().collect();
-        let unknown = self.unresolved();
+        let all: Vec<TopicIdPartition> =
+            target.iter().filter(|(id, _)| self.topic_names.contains_key(id)).copied().collect();
+        let added: Vec<TopicIdPartition> =
+            all.iter().filter(|it| !self.owned.contains(it)).copied().collect();
+        let unknown = self.unresolved_topics();
         if unknown.is_empty() {
-            self.resolving.reset();
-        } else if self.resolving.is_over(now) {
-            self.resolving.fail(now, &self.core.environment);
+            self.name_lookup_backoff.reset();
+        } else if self.name_lookup_backoff.is_expired(now) {
+            self.name_lookup_backoff.fail(now, &self.core.environment);
             self.core.actions.push(Action::Resolve(unknown.clone()));
         }
-        // An assignment of nothing is news when it is the first.
-        if added.is_empty() && (self.assigned || !unknown.is_empty()) {
-            if std::mem::take(&mut self.unanswered)
-                && let Some(sent) = &mut self.sent
+        // The first assignment is reported even if it is empty.
+        if added.is_empty() && (self.assignment_delivered || !unknown.is_empty()) {
+            if std::mem::take(&mut self.unacknowledged)
+                && let Some(sent) = &mut self.sent_fields
             {
                 sent.owned = None;
             }
             return;
         }
         tracing::info!(target: "ottla.group", group = %self.core.settings.group_id, epoch = self.epoch, added = added.len(), all = all.len(), "assigned");
-        self.core.desk.put(Change::Assign { added: self.named(&added), all: self.named(&all) });
-        self.pending = Some(Step::Take(all));
-        self.assigned = true;
+        self.core
+            .events
+            .push(RebalanceEvent::Assign { added: self.by_name(&added), all: self.by_name(&all) });
+        self.pending_step = Some(ReconcileStep::Assign(all));
+        self.assignment_delivered = true;
     }
 
-    /// Has the application let go of everything; false if it has nothing.
-    pub(super) fn give_up(&mut self, still_member: bool) -> bool {
+    /// Queues an event that gives up all owned partitions; returns false if there are none.
+    pub(super) fn revoke_all(&mut self, still_member: bool) -> bool {
         if self.owned.is_empty() {
             return false;
         }
-        let gone: Vec<Partition> = self.owned.iter().copied().collect();
-        let named = self.named(&gone);
-        self.core.desk.put(if still_member { Change::Revoke(named) } else { Change::Lost(named) });
-        self.pending = Some(Step::GiveUp(gone));
+        let revoked: Vec<TopicIdPartition> = self.owned.iter().copied().collect();
+        let named = self.by_name(&revoked);
+        self.core.events.push(if still_member {
+            RebalanceEvent::Revoke(named)
+        } else {
+            RebalanceEvent::Lost(named)
+        });
+        self.pending_step = Some(ReconcileStep::Revoke(revoked));
         true
     }
 
-    /// Forgets the names of topics that nothing is about any more. What the application is about to
-    /// take may have to be given up right after.
-    pub(super) fn forget_names(&mut self) {
-        let taking = match &self.pending {
-            Some(Step::Take(all)) => all.as_slice(),
-            Some(Step::GiveUp(_)) | None => &[],
+    /// Forgets the names of topics that are not needed. Partitions of a queued assignment may be revoked
+    /// right after.
+    pub(super) fn forget_unused_names(&mut self) {
+        let queued = match &self.pending_step {
+            Some(ReconcileStep::Assign(all)) => all.as_slice(),
+            Some(ReconcileStep::Revoke(_)) | None => &[],
         };
-        let partitions = self.target.iter().flatten().chain(&self.owned).chain(taking);
+        let partitions = self.target.iter().flatten().chain(&self.owned).chain(queued);
         let used: BTreeSet<Uuid> = partitions.map(|(id, _)| *id).collect();
-        self.names.retain(|id, _| used.contains(id));
+        self.topic_names.retain(|id, _| used.contains(id));
     }
 }

@@ -1,7 +1,7 @@
-//! What a scan does about records that it was to read and that are gone: with their topic, even if there
-//! is another one of its name, by retention, or with a log that was cut.
+//! Handles records of a scan that are gone: deleted with their topic, even if it was recreated, by
+//! retention, or by log truncation.
 //!
-//! Invariant: they end the scan with an error, or are among its gaps, as its options say.
+//! Invariant: they end the scan with an error or are recorded as a gap, as the options say.
 
 use std::sync::Arc;
 
@@ -9,25 +9,25 @@ use tokio::time::Instant;
 
 use crate::cluster::IfMissing;
 use crate::consumer::scan::cursor::Cursor;
-use crate::consumer::scan::deleted_topics::Deleted;
-use crate::consumer::scan::scan_fetcher::Reader;
+use crate::consumer::scan::deleted_topics::DeletedTopics;
+use crate::consumer::scan::scan_fetcher::ScanFetcher;
 use crate::consumer::scan::{FOLLOW, Gap};
 use crate::error::{Error, Kind, Result};
 use crate::metadata::Snapshot;
 use crate::requests::OffsetSpec;
 
-impl Reader {
-    /// Waits until the topics are known; of a scan that passes over deleted ones not for long.
-    pub(crate) async fn find(&mut self, topics: &[Arc<str>]) -> Result<()> {
+impl ScanFetcher {
+    /// Waits until the topics are known; only briefly if the scan skips deleted ones.
+    pub(crate) async fn wait_for_topics(&mut self, topics: &[Arc<str>]) -> Result<()> {
         let since = Instant::now();
         if let Some(deleted) = &mut self.deleted {
             match self.client.topics(topics, IfMissing::Wait, deleted.grace()).await {
                 Err(error) if error.kind() == Kind::UnknownTopic => {
-                    deleted.missed(&self.client.snapshot(), &self.idle, since);
+                    deleted.record_unknown(&self.client.snapshot(), &self.idle, since);
                     self.skip_deleted();
                     return Ok(());
                 }
-                // It is the cluster that is slow.
+                // The cluster is slow.
                 Err(error) if error.kind() == Kind::Timeout => {}
                 found => return found.map(drop),
             }
@@ -35,74 +35,76 @@ impl Reader {
         self.client.topics(topics, IfMissing::Fail, self.options.timeout).await.map(drop)
     }
 
-    /// Takes what is gone with its topic to be read.
+    /// Records the ranges of deleted topics as gaps.
     pub(crate) fn skip_deleted(&mut self) {
         let Some(deleted) = &mut self.deleted else { return };
-        let gone = deleted.take_out(&self.client.snapshot(), &mut self.idle);
-        let gaps =
-            gone.into_iter().map(|gone| Gap { partition: gone.partition, from: gone.offset, to: gone.end });
+        let removed = deleted.remove_deleted(&self.client.snapshot(), &mut self.idle);
+        let gaps = removed.into_iter().map(|cursor| Gap {
+            partition: cursor.partition,
+            from: cursor.offset,
+            to: cursor.end,
+        });
         self.output.gaps.lock().extend(gaps);
     }
 
-    /// The cursor, if it goes on. It reads no further in a topic that was deleted and made anew: where its
-    /// offset happens to lie in the new log, other records are there. Who follows the log goes on at the
-    /// start of the new one.
-    pub(crate) fn in_its_topic(&self, mut cursor: Cursor, snapshot: &Snapshot) -> Result<Option<Cursor>> {
-        if cursor.is_of(snapshot) {
+    /// Returns the cursor if it continues. The offset of a deleted topic is meaningless in the recreated
+    /// one, so a bounded range ends there; with [`FOLLOW`] it continues at the start of the new topic.
+    pub(crate) fn check_topic(&self, mut cursor: Cursor, snapshot: &Snapshot) -> Result<Option<Cursor>> {
+        if cursor.is_same_topic(snapshot) {
             return Ok(Some(cursor));
         }
-        let follows = cursor.end == FOLLOW;
-        let words = format!(
-            "the topic was deleted and made anew: the records from offset {} on are gone",
+        let is_following = cursor.end == FOLLOW;
+        let message = format!(
+            "the topic was deleted and recreated: the records from offset {} on are gone",
             cursor.offset
         );
-        let to = if follows { 0 } else { cursor.end };
-        self.pass_over(&cursor, to, Error::new(Kind::DataLoss, words))?;
-        cursor.begin_anew(snapshot);
-        Ok(follows.then_some(cursor))
+        let to = if is_following { 0 } else { cursor.end };
+        self.skip_or_fail(&cursor, to, Error::new(Kind::DataLoss, message))?;
+        cursor.restart_in_new_topic(snapshot);
+        Ok(is_following.then_some(cursor))
     }
 
-    /// Records up to an offset are gone: that is an error, or a gap if the options say so.
-    fn pass_over(&self, cursor: &Cursor, to: i64, error: Error) -> Result<()> {
+    /// Records a gap up to an offset, or fails if the options say so.
+    fn skip_or_fail(&self, cursor: &Cursor, to: i64, error: Error) -> Result<()> {
         if self.options.fail_on_data_loss {
             return Err(error.as_kind(Kind::DataLoss).at(&cursor.partition.0, cursor.partition.1));
         }
         let gap = Gap { partition: cursor.partition.clone(), from: cursor.offset, to };
-        tracing::debug!(target: "ottla.fetch", ?gap, %error, "records are gone and skipped");
+        tracing::debug!(target: "ottla.fetch", ?gap, %error, "skipped records that are gone");
         self.output.gaps.lock().push(gap);
         Ok(())
     }
 
-    /// The position is not in the log: records before its start were deleted, or the log was cut.
-    /// Brokers tell only that (the error comes without the log's bounds), so they are asked.
+    /// Handles an offset outside of the log: the records were deleted, or the log was truncated. The
+    /// broker's error does not include the bounds of the log, so they are looked up.
     pub(crate) async fn process_out_of_range(&mut self, mut cursor: Cursor, error: Error) -> Result<()> {
         let (start, end) = match self.bounds(&cursor).await {
             Ok(bounds) => bounds,
-            // Gone with its topic, perhaps.
+            // The topic may be deleted, too.
             Err(error) if self.deleted.is_some() && error.is_transient() => {
-                self.trouble = Some(error);
+                self.pending_error = Some(error);
                 self.idle.push_back(cursor);
                 return Ok(());
             }
             Err(error) => return Err(error),
         };
         if (start..=end).contains(&cursor.offset) {
-            // A leader that was behind when it was asked.
-            self.trouble = Some(cursor.fell_behind());
+            // The leader lagged behind at the time.
+            self.pending_error = Some(cursor.lagging_error());
             self.idle.push_back(cursor);
             return Ok(());
         }
         let next = match start > cursor.offset {
             true => start.min(cursor.end),
-            // Beyond the end: the log was cut, and who follows it goes on where it ends now.
+            // The log was truncated below the offset; with [`FOLLOW`] it continues at the new end.
             false if cursor.end == FOLLOW => end,
             false => cursor.end,
         };
-        let words = format!(
-            "records from offset {} to {next} are gone (the log holds {start} to {end}): they were deleted by retention, or the topic was made anew",
+        let message = format!(
+            "the records from offset {} to {next} are gone (the log holds {start} to {end}): retention deleted them, or the topic was recreated",
             cursor.offset
         );
-        self.pass_over(&cursor, next, error.prefixed(words))?;
+        self.skip_or_fail(&cursor, next, error.prefixed(message))?;
         cursor.offset = next;
         if cursor.offset < cursor.end {
             self.idle.push_back(cursor);
@@ -110,9 +112,9 @@ impl Reader {
         Ok(())
     }
 
-    /// Where a partition's log starts and ends.
+    /// The start and the end of a partition's log.
     async fn bounds(&self, cursor: &Cursor) -> Result<(i64, i64)> {
-        let timeout = self.deleted.as_ref().map_or(self.options.timeout, Deleted::grace);
+        let timeout = self.deleted.as_ref().map_or(self.options.timeout, DeletedTopics::grace);
         let mut bounds = [-1; 2];
         for (bound, spec) in bounds.iter_mut().zip([OffsetSpec::Earliest, OffsetSpec::Latest]) {
             let wanted = [(cursor.partition.clone(), spec)];
