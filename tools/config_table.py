@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes docs/configuration.md from table.rs and foreign_keys.rs of rust/client/src/config.
+"""Writes docs/configuration.md from table.rs and other_clients.rs of rust/client/src/config.
 
 `make docs` calls it; a test fails when the page is not what it would write.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ottla._core import config_rows, foreign_config_rows
+from ottla._core import config_rows, other_client_config_rows
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "configuration.md"
 
@@ -27,7 +27,7 @@ other clients are [at the end](#keys-of-other-clients).
 |---|---|---|---|---|
 """
 
-FOREIGN = """
+OTHER_CLIENTS = """
 ## Keys of other clients
 
 A key of librdkafka, and so of confluent-kafka, that means the same as one of the table sets it. Two
@@ -51,8 +51,8 @@ def page() -> str:
         shown = f"`{default}`" if default else ""
         kinds = kind.replace("|", "\\|")
         rows.append(f"| `{name}` | {kinds} | {shown} | {span} | {doc} |\n")
-    text = HEAD + "".join(rows) + FOREIGN
-    for name, client, _, meaning in foreign_config_rows():
+    text = HEAD + "".join(rows) + OTHER_CLIENTS
+    for name, client, _, meaning in other_client_config_rows():
         text += f"| `{name}` | {client} | {meaning} |\n"
     return text
 
