@@ -4,8 +4,8 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use ottla_client::connection::Endpoint;
 use ottla_client::doctor::{
-    AddressFacts, BrokerFacts, CoordinatorFacts, EndpointFacts, Facts, LogDirFacts, PartitionFacts, Question,
-    QuorumFacts, Step, TlsFacts, TopicFacts, View, VoterFacts, examine as examine_core,
+    AddressFacts, BrokerFacts, CoordinatorFacts, EndpointFacts, Facts, LogDirFacts, PartitionFacts,
+    QuorumFacts, Step, Targets, TlsFacts, TopicFacts, View, VoterFacts, examine as examine_core,
 };
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -30,8 +30,8 @@ pub(crate) fn examine<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let (config, environment) = config::config(py, bootstrap, config, kwargs)?;
     let timeout = seconds(timeout, TIMEOUT)?;
-    let question = Question { topic, group };
-    let facts = wait_for(py, examine_core(config, environment, question, timeout))?;
+    let targets = Targets { topic, group };
+    let facts = wait_for(py, examine_core(config, environment, targets, timeout))?;
     facts_dict(py, &facts)
 }
 
@@ -64,7 +64,7 @@ fn facts_dict<'py>(py: Python<'py>, facts: &Facts) -> Dict<'py> {
         quorum: facts.quorum.as_ref().map(|found| quorum(py, found)).transpose()?,
         brokers: list(py, &facts.brokers, broker)?,
         coordinator: facts.coordinator.as_ref().map(|found| coordinator(py, found)).transpose()?,
-        seconds: facts.took.as_secs_f64(),
+        seconds: facts.duration.as_secs_f64(),
     }
 }
 
@@ -72,7 +72,7 @@ fn step<'py>(py: Python<'py>, step: &Step) -> Dict<'py> {
     let failure = step.failure.as_ref();
     dict! { py,
         check: step.check.name(),
-        seconds: step.took.as_secs_f64(),
+        seconds: step.duration.as_secs_f64(),
         reason: failure.map(|failure| failure.reason.name()),
         message: failure.map(|failure| &failure.message),
         code: failure.and_then(|failure| failure.code).map(|code| code.name()),

@@ -1,4 +1,4 @@
-//! SASL on a connection: choose the mechanism, carry the conversation, learn how long it counts.
+//! SASL on a connection: choose the mechanism, carry the exchange, learn how long it counts.
 //!
 //! The same exchange serves a connection that comes up and one that authenticates again (KIP-368).
 //! Invariant: a refusal is an authentication error with the broker's own words, escaped.
@@ -56,15 +56,15 @@ pub(super) async fn authenticate(
         None => error.phase(Phase::Sasl).address(&place),
     };
     let offered = choose(broker, mechanism).await.map_err(at)?;
-    let (mut conversation, mut message) = sasl.begin(&host, environment).await.map_err(at)?;
+    let (mut exchange, mut message) = sasl.start(&host, environment).await.map_err(at)?;
     for _ in 0..MAX_STEPS {
         let answer = broker.ask(&SaslAuthenticateRequest { auth_bytes: message }).await.map_err(at)?;
         if let Err(code) = ErrorCode::from(answer.error_code).ok() {
-            sasl.process_refusal().await;
+            sasl.discard_credentials().await;
             return Err(at(refusal(code, mechanism, answer.error_message.as_deref())));
         }
         let challenge: Bytes = answer.auth_bytes.0;
-        match conversation.reply(challenge).await.map_err(at)? {
+        match exchange.reply(challenge).await.map_err(at)? {
             Some(next) => message = next,
             None => {
                 let lifetime = u64::try_from(answer.session_lifetime_ms).ok().filter(|millis| *millis > 0);

@@ -1,15 +1,15 @@
-//! Who the other side is and who we are: TLS, SASL, and the secrets for both.
+//! Security of connections: TLS, SASL, and their secrets.
 //!
-//! - `tls`: the handshake, with what `stores` and `pem` read, judged by `judge`; `tls_error`: why it
-//!   failed, in words; `reload`: files that changed; `peer`: what the other side showed; `heard`: what
-//!   answered instead.
-//! - `sasl`: the mechanisms as conversations without I/O; `scram`, `jaas`.
-//! - `kerberos`: GSSAPI, by the system's library.
-//! - `oauth`: tokens for OAUTHBEARER and where they come from.
+//! - `tls`: the handshake. `stores`, `pem` and `java_stores` read its certificates and keys, `reload`
+//!   reads changed files again, `cert_verifier` checks and records the peer's certificate (`peer`,
+//!   `tls_info`), `tls_error` explains a failure, and `first_bytes` recognises peers without TLS.
+//! - `sasl`: the mechanisms as message exchanges without I/O; `scram`, `jaas`.
+//! - `kerberos`: GSSAPI, with the system's library.
+//! - `oauth`: tokens for OAUTHBEARER and their sources; `token`: the interface for applications.
 //! - `secret`: text that is never shown.
 //!
-//! Invariants: nothing falls back to less security than was asked for; a secret is in no error, no
-//! log line and no `Debug`; no class or library is loaded because a configuration names it.
+//! Invariants: nothing falls back to less security than configured; no error, log line or `Debug`
+//! output contains a secret; no class or library is loaded because a configuration names it.
 
 mod cert_verifier;
 mod first_bytes;
@@ -27,21 +27,24 @@ mod stores;
 pub mod tls;
 mod tls_error;
 mod tls_fault;
+mod tls_info;
+mod token;
 
 pub(crate) use jaas::Jaas;
-pub use oauth::{Token, TokenProvider};
 pub use peer::PeerCertificate;
 pub use sasl::Sasl;
 pub use secret::Secret;
-pub use tls::{Tls, TlsInfo};
+pub use tls::Tls;
 pub(crate) use tls_error::{client_certificate_missing, tls_error_in};
 pub(crate) use tls_fault::TlsFault;
+pub use tls_info::TlsInfo;
+pub use token::{Token, TokenProvider};
 
 use crate::config::Config;
 use crate::environment::Environment;
-use crate::error::Result;
+use crate::error::{Error, Kind, Result};
 
-/// How a client secures its connections: read and checked once, when the client is made.
+/// How a client secures its connections: read and checked once, when the client is created.
 #[derive(Debug, Default)]
 pub struct Security {
     /// TLS, where `security.protocol` asks for it.
@@ -51,7 +54,7 @@ pub struct Security {
 }
 
 impl Security {
-    /// What the configuration asks for; reads the files that it names.
+    /// Reads the security configuration and the files that it names.
     pub fn from_config(config: &Config) -> Result<Self> {
         let protocol = config.security_protocol;
         Ok(Self {
@@ -60,8 +63,13 @@ impl Security {
         })
     }
 
-    /// Whether the environment gives what the configuration leaves to it.
+    /// Checks that the environment provides what the configuration requires, such as a token provider.
     pub fn check(&self, environment: &Environment) -> Result<()> {
         self.sasl.as_ref().map_or(Ok(()), |sasl| sasl.check(environment))
     }
+}
+
+/// The error for a security configuration that cannot be used.
+fn config_error(message: impl Into<String>) -> Error {
+    Error::new(Kind::Config, message)
 }

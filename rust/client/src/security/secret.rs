@@ -1,26 +1,26 @@
-//! Text that is never shown and is wiped when it is dropped.
+//! Secret text: never shown, and wiped from memory when dropped.
 
 use std::fmt;
 
 use zeroize::Zeroizing;
 
-/// A password, a key or a token. `Debug` and `Display` hide it; only [`Secret::expose`] tells.
+/// A password, a key or a token. `Debug` and `Display` hide it; only [`Secret::expose`] returns it.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Secret(Zeroizing<String>);
 
 impl Secret {
-    /// Hides a text.
+    /// Wraps a text.
     pub fn new(text: impl Into<String>) -> Self {
         Self(Zeroizing::new(text.into()))
     }
 
-    /// The text itself: for the wire, never for people.
+    /// The text itself; for the wire only, never for messages.
     #[must_use]
     pub fn expose(&self) -> &str {
         &self.0
     }
 
-    /// Whether there is nothing to hide.
+    /// Whether the text is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
