@@ -71,7 +71,7 @@ impl AssignmentStrategy {
         let hint = nearest(text, names.into_iter())
             .map_or_else(String::new, |near| format!("; did you mean {near}?"));
         Err(format!(
-            "{text:?} is not a known assignor, and classes are not loaded: use one of {}, or pass an assignor object to the consumer{hint}",
+            "{text:?} is not a known assignor, and no class is loaded: use one of {}, or pass an assignor object to the consumer{hint}",
             names.join(", ")
         ))
     }

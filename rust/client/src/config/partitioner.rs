@@ -64,7 +64,7 @@ impl ConfigType for Partitioner {
             .or_else(|| names.into_iter().find(|name| nearest(class, [simple(name)].into_iter()).is_some()));
         let hint = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
         Err(format!(
-            "not a known partitioner, and classes are not loaded: use one of {}, or pass a callable to the producer{hint}",
+            "not a known partitioner, and no class is loaded: use one of {}, or pass a callable to the producer{hint}",
             names.join(", ")
         ))
     }
