@@ -13,7 +13,7 @@ from datetime import date, datetime, time, timedelta, timezone
 from typing import Any
 
 from ottla.doctor.facts import facts_from
-from ottla.doctor.picture import draw
+from ottla.doctor.render import render
 from ottla.doctor.tree import Style
 from ottla.doctor.verdict import judge
 from tests.support.jars import REPOSITORY
@@ -73,7 +73,7 @@ def picture(told: Mapping[str, Any], same: Same) -> str:
     before = [f for f in told["findings"] if not f["code"].startswith("slow_")]
     keys = [(f["severity"], f["phase"], f["code"], tuple(f["brokers"])) for f in before]
     assert [(f.severity, f.phase, f.code, f.brokers) for f in findings] == keys
-    return draw(facts, findings, Style())
+    return render(facts, findings, Style())
 
 
 def _same(value: Any, same: Same, name: str = "") -> Any:

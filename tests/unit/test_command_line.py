@@ -59,7 +59,7 @@ def test_formats(template: str, shown: bytes) -> None:
 
 
 def test_an_unknown_token() -> None:
-    with pytest.raises(ConfigError, match="%x does not exist; there are %t"):
+    with pytest.raises(ConfigError, match="%x does not exist; the tokens are %t"):
         compile_format("%x")
 
 

@@ -50,7 +50,8 @@ def _verdict(facts: Facts, findings: Sequence[Finding], style: Style) -> list[st
         checked = sum(not broker.endpoint.out_of_time for broker in facts.brokers)
         summary = "the broker responds at its advertised address"
         if count != 1:
-            summary = f"all {count} brokers respond at their advertised addresses"
+            brokers = "both brokers" if count == 2 else f"all {count} brokers"
+            summary = f"{brokers} respond at their advertised addresses"
         if checked < count:
             summary = f"the {checked} of {count} brokers that were checked in time respond"
         lines.append(f"  {style.mark(True)} {summary}")

@@ -213,16 +213,17 @@ def _no_api_versions(subject: str, step: Step, severity: Severity) -> Finding:
     if step.reason == "timed_out":
         summary = f"{subject} accepts connections but does not respond ({step.message})"
         fix = (
-            "check what listens there, and the broker's log and load: a load balancer or a tunnel "
-            "without a broker behind it, a firewall that accepts connections but drops their data, "
-            "or a broker that hangs; if the broker is only slow, raise --timeout"
+            "check what listens there, and the broker's log and load; common causes are a load "
+            "balancer or a tunnel without a broker behind it, a firewall that accepts connections "
+            "but drops their data, and a broker that hangs; if the broker is only slow, raise "
+            "--timeout"
         )
         return Finding(severity, "ApiVersions", "silent", summary, fix)
     if step.reason == "closed":
         summary = f"{subject} accepts connections but closes them at the first request"
         fix = (
-            "check what listens there: a load balancer without a broker behind it, or a listener "
-            "of another protocol; and check the broker's log (max.connections)"
+            "check what listens there, and the broker's log (max.connections); common causes are a "
+            "load balancer without a broker behind it, and a listener of another protocol"
         )
         return Finding(severity, "ApiVersions", "hangs_up", summary, fix)
     summary = f"{subject} does not return its API versions: {step.message}"

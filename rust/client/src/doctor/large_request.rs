@@ -30,7 +30,7 @@ pub(super) async fn check(probe: &ProbeContext, endpoint: &Endpoint, address: So
     })
     .await;
     if let Some(Failure { reason: Reason::TimedOut, .. }) = checked.failure {
-        let message = format!("small requests get responses, one of {NAME_BYTES} bytes does not");
+        let message = format!("small requests get a response, a request of {NAME_BYTES} bytes does not");
         checked.failure = Some(failure(Reason::LargeRequestsLost, message));
     }
     checked
