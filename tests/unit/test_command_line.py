@@ -36,7 +36,7 @@ def test_properties(text: str, pairs: list[tuple[str, str]]) -> None:
     assert list(read_properties(text)) == pairs
 
 
-def test_a_file_that_is_no_text(tmp_path: Path) -> None:
+def test_a_file_that_is_not_text(tmp_path: Path) -> None:
     (tmp_path / "bad.properties").write_bytes(b"\xff\xfe")
     (tmp_path / "bad.toml").write_text("= 1")
     for name in ("bad.properties", "bad.toml", "missing"):

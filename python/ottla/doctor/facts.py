@@ -84,7 +84,7 @@ class Tls:
         issuer: its issuer.
         names: the host names and addresses that it is valid for.
         not_after: the end of its validity, in seconds since 1970.
-        client_certificate_requested: whether the broker asked for a client certificate.
+        client_certificate_requested: whether the broker requested a client certificate.
     """
 
     version: str | None = None

@@ -1,6 +1,6 @@
 """Findings about one port, worded alike for bootstrap servers and for advertised addresses.
 
-``port_finding`` goes by the first check that failed. The caller passes the subject of its sentence.
+``port_finding`` classifies the first failed check. The caller passes the subject of its sentence.
 """
 
 from __future__ import annotations

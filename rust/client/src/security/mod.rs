@@ -47,9 +47,9 @@ use crate::error::{Error, Kind, Result};
 /// How a client secures its connections: read and checked once, when the client is created.
 #[derive(Debug, Default)]
 pub struct Security {
-    /// TLS, where `security.protocol` asks for it.
+    /// TLS, if `security.protocol` includes it.
     pub tls: Option<Tls>,
-    /// SASL, where `security.protocol` asks for it.
+    /// SASL, if `security.protocol` includes it.
     pub sasl: Option<Sasl>,
 }
 
