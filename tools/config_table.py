@@ -1,44 +1,46 @@
 #!/usr/bin/env python3
-"""Writes docs/configuration.md from table.rs and foreign_keys.rs of rust/client/src/config.
+"""Generates docs/configuration.md from table.rs and other_clients.rs of rust/client/src/config.
 
-`make docs` calls it; a test fails when the page is not what it would write.
+`make docs` runs it; a test fails if the page is out of date.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from ottla._core import config_rows, foreign_config_rows
+from ottla._core import config_rows, other_client_config_rows
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "configuration.md"
 
 HEAD = """# Configuration
 
-Every key has Kafka's own name and, but for what [DESIGN.md](../DESIGN.md) says, the Java client's
-default. Give it with dots in a mapping, as the first argument
-(`ottla.Client({"bootstrap.servers": "kafka:9092"})`) or as `config=` after the addresses, with
-underscores as a keyword (`ottla.Producer(..., linger_ms=5)`), or in Spark as an option with
-`kafka.` in front (`.option("kafka.client.rack", "a")`). Values may be texts throughout. An unknown
-key or a wrong value is an error that names the key, what was expected, and the nearest key there
-is. Type checkers and editors know the keywords and their values (`ottla.config_types`). Keys of
-other clients are [at the end](#keys-of-other-clients).
+Keys have Kafka's names and, except as noted in [DESIGN.md](../DESIGN.md), the Java client's
+defaults. There are three ways to set them:
+
+- with dots in a mapping, as the first argument
+  (`ottla.Client({"bootstrap.servers": "kafka:9092"})`) or as `config=` after the addresses;
+- with underscores as keyword arguments (`ottla.Producer(..., linger_ms=5)`);
+- in Spark as options with the prefix `kafka.` (`.option("kafka.client.rack", "a")`).
+
+Every value can be text. An unknown key or an invalid value is an error that names the key, what was
+expected, and the closest known key. Type checkers and editors know the keyword arguments and their
+values (`ottla.config_types`). Keys of other clients are listed [below](#keys-of-other-clients).
 
 | key | type | default | bounds | meaning |
 |---|---|---|---|---|
 """
 
-FOREIGN = """
+OTHER_CLIENTS = """
 ## Keys of other clients
 
-A key of librdkafka, and so of confluent-kafka, that means the same as one of the table sets it. Two
-names of one key with different values are an error that names both. Any other key below is an error
-that says what to write instead. How programs move from those clients is in
-[migrating.md](migrating.md).
+Keys of librdkafka, and so of confluent-kafka, that have an equivalent are aliases of it. Setting
+two names of one key to different values is an error that names both. Every other key below is an
+error that says what to use instead. [migrating.md](migrating.md) describes how to port programs.
 
-`auto.offset.reset` takes librdkafka's `smallest`, `beginning`, `largest`, `end` and `error`, and
-`ssl.endpoint.identification.algorithm` its `none`.
+`auto.offset.reset` also accepts librdkafka's `smallest`, `beginning`, `largest`, `end` and `error`,
+and `ssl.endpoint.identification.algorithm` accepts its `none`.
 
-| key | of | here |
+| key | client | meaning here |
 |---|---|---|
 """
 
@@ -51,8 +53,8 @@ def page() -> str:
         shown = f"`{default}`" if default else ""
         kinds = kind.replace("|", "\\|")
         rows.append(f"| `{name}` | {kinds} | {shown} | {span} | {doc} |\n")
-    text = HEAD + "".join(rows) + FOREIGN
-    for name, client, _, meaning in foreign_config_rows():
+    text = HEAD + "".join(rows) + OTHER_CLIENTS
+    for name, client, _, meaning in other_client_config_rows():
         text += f"| `{name}` | {client} | {meaning} |\n"
     return text
 

@@ -53,7 +53,7 @@ __all__ = [
     "config_row_of",
     "config_rows",
     "examine",
-    "foreign_config_rows",
+    "other_client_config_rows",
     "partition_for_key",
     "partitions_for_keys",
 ]
@@ -2444,10 +2444,10 @@ class MockCluster:
     ) -> None: ...
 
 def config_row_of(name: str) -> str | None:
-    """Return the configuration key that a name sets, whichever client's name it is, or None."""
+    """Return the configuration key that a name of any client sets, or None."""
 
 def config_rows() -> list[tuple[str, str, str, tuple[int, int] | None, str]]:
-    """Return every key of the configuration: name, type, default, bounds and meaning."""
+    """Return all configuration keys: name, type, default, bounds and meaning of each."""
 
 def examine(
     bootstrap: str | Sequence[str] | Mapping[str, Any] | None = None,
@@ -2460,8 +2460,10 @@ def examine(
 ) -> dict[str, Any]:
     """Run the checks of ``ottla.diagnose`` and return what they found, as plain values."""
 
-def foreign_config_rows() -> list[tuple[str, str, str | None, str]]:
-    """Return the keys of other clients, with what each means here, for the table in the docs."""
+def other_client_config_rows() -> list[tuple[str, str, str | None, str]]:
+    """Return the known keys of other clients: name, client, the key that each sets, and its
+    mapping as Markdown.
+    """
 
 def partition_for_key(key: _Bytes, partitions: int) -> int:
     """Return the partition of a key, as the Java client's default partitioner chooses it.

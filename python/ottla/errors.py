@@ -1,6 +1,6 @@
-"""Exceptions; every error of ottla is a ``KafkaError``.
+"""Exceptions: every error of ottla is a ``KafkaError``.
 
-The message says what happened, where, and what to do; the attributes say the same for programs.
+The message says what happened, where, and what to do; the attributes contain the same for programs.
 Neither contains secrets.
 """
 
@@ -66,15 +66,15 @@ class KafkaError(Exception):
         name: Kafka's name of that code, such as ``NOT_LEADER_OR_FOLLOWER``.
         retriable: whether the same call may succeed later.
         fatal: whether the object that raised it cannot be used any more.
-        maybe_done: whether the operation may have taken effect nevertheless, as for a record whose
-            acknowledgement was lost.
-        context: where it happened: those of ``topic``, ``partition``, ``broker``, ``address``,
-            ``api`` and ``phase`` that are known. Errors of single records have ``index``, the
+        maybe_done: whether the operation may have taken effect nevertheless, as with a lost
+            acknowledgement.
+        context: where it happened, as far as known: ``topic``, ``partition``, ``broker``,
+            ``address``, ``api`` and ``phase``. Errors of single records have ``index``, the
             record's index in the arguments of ``send_batch``; errors of serializers have
             ``field``.
-        attempts: for errors of connecting, each address that was tried, with phase and cause.
+        attempts: for errors of connecting, the attempts at each address, with phase and cause.
         delivery: for a ``send_batch`` that ended before its last record, the ``BatchDelivery`` or
-            ``AsyncBatchDelivery`` of those that were accepted. Their number is
+            ``AsyncBatchDelivery`` of the accepted records. Their number is
             ``context["accepted"]``; to continue, pass the records from ``context["index"]`` on.
     """
 
@@ -92,11 +92,11 @@ class KafkaError(Exception):
 
 
 class ConfigError(KafkaError, ValueError):
-    """A configuration key or an argument is wrong."""
+    """A configuration key or an argument is invalid."""
 
 
 class BootstrapError(KafkaError):
-    """No bootstrap server could be used; ``attempts`` and the message list each with its cause."""
+    """No bootstrap server could be used; ``attempts`` and the message list the causes."""
 
 
 class ConnectionError(KafkaError, builtins.ConnectionError):  # noqa: A001 - used as errors.ConnectionError
@@ -112,7 +112,7 @@ class AuthorizationError(KafkaError):
 
 
 class TimeoutError(KafkaError, builtins.TimeoutError):  # noqa: A001 - used as errors.TimeoutError
-    """A deadline passed; the message says what failed last."""
+    """A deadline passed; the message contains the last failure."""
 
 
 class BrokerError(KafkaError):
@@ -124,7 +124,7 @@ class UnknownTopicError(KafkaError):
 
 
 class TopicExistsError(KafkaError):
-    """A topic that was to be created exists."""
+    """The topic to create already exists."""
 
 
 class RecordTooLargeError(KafkaError, ValueError):
@@ -143,7 +143,7 @@ class CommitFailedError(KafkaError):
 
 
 class DataLossError(KafkaError):
-    """Records of the requested range do not exist any more."""
+    """Records of the requested range no longer exist."""
 
 
 class FencedError(KafkaError):
@@ -177,11 +177,11 @@ class WakeupError(KafkaError):
 
 
 class ClosedError(KafkaError):
-    """The object was closed, or was made before a fork by another process."""
+    """The object was closed, or was created by another process before a fork."""
 
 
 class InternalError(KafkaError):
-    """A background task of ottla failed, which is a bug; the message says which task and why."""
+    """A background task of ottla failed: a bug. The message names the task and the cause."""
 
 
 def _from_core(
@@ -194,7 +194,7 @@ def _from_core(
     context: Mapping[str, Any],
     attempts: Sequence[tuple[str | None, str | None, str, str]],
 ) -> KafkaError:
-    """The exception for an error of the Rust core."""
+    """Return the exception for an error of the Rust core."""
     error: KafkaError = globals()[class_name](message)
     if code is not None:
         error.code, error.name = code
@@ -207,10 +207,10 @@ def _from_core(
     return error
 
 
-def _not_serialized(
+def _serialization_error(
     topic: str, field: str, index: int | None, cause: BaseException
 ) -> SerializationError:
-    """The exception for what a serializer has raised."""
+    """Return the exception for an exception of a serializer."""
     where = "" if index is None else f" at index {index}"
     kind = type(cause).__name__
     error = SerializationError(
@@ -223,14 +223,14 @@ def _not_serialized(
     return error
 
 
-def _not_deserialized(
+def _deserialization_error(
     topic: str, partition: int, offset: int, field: str, cause: BaseException
 ) -> SerializationError:
-    """The exception for what a deserializer has raised."""
+    """Return the exception for an exception of a deserializer."""
     kind = type(cause).__name__
     error = SerializationError(
         f"the {field} of the record at offset {offset} of {topic}-{partition} cannot be "
-        f"deserialized: {kind}: {cause}; seek past it to go on"
+        f"deserialized: {kind}: {cause}; seek past it to continue"
     )
     error.context = {"topic": topic, "partition": partition, "offset": offset, "field": field}
     error.__cause__ = cause

@@ -1,7 +1,7 @@
-"""Extras: the packages that parts of ottla need, and the error for one that is missing.
+"""The optional packages of ottla (extras), and the error for a missing one.
 
-Invariant: the error names the extra to install. Finding out imports nothing: Spark imports ottla in
-many short-lived processes.
+Invariants: the error names the extra to install; checking for a package does not import it, because
+Spark imports ottla in many short-lived processes.
 """
 
 from __future__ import annotations
@@ -21,9 +21,11 @@ class MissingExtraError(ModuleNotFoundError):
 
     def __init__(self, what: str, extra: str, name: str) -> None:
         package, _, module = name.partition(".")
-        # The package is there without one of its modules.
-        why = "of which a newer version is needed" if module else "which is not installed"
-        super().__init__(f"{what} needs {package}, {why}: pip install 'ottla[{extra}]'", name=name)
+        # If only a module is missing, the installed package is too old.
+        missing = (
+            f"a newer version of {package}" if module else f"{package}, which is not installed"
+        )
+        super().__init__(f"{what} needs {missing}: pip install 'ottla[{extra}]'", name=name)
         self.what = what
         self.extra = extra
 
@@ -32,7 +34,7 @@ def require(what: str, extra: str, *packages: str) -> None:
     """Check that packages of an extra are installed.
 
     Args:
-        what: what needs them, for the message.
+        what: the feature that needs them, for the message.
         extra: the extra's name.
         packages: the packages. Default: all of the extra.
 
@@ -47,7 +49,8 @@ def require(what: str, extra: str, *packages: str) -> None:
 def explain(error: ModuleNotFoundError, what: str, extra: str) -> ModuleNotFoundError:
     """Return the error to raise for a missing module.
 
-    It names the extra if the module belongs to one of its packages; otherwise it is ``error``.
+    It names the extra if the module belongs to one of its packages; otherwise ``error`` is
+    returned.
     """
     name = error.name or ""
     if isinstance(error, MissingExtraError) or name.partition(".")[0] not in PACKAGES[extra]:
@@ -60,5 +63,5 @@ def _is_installed(package: str) -> bool:
         return importlib.util.find_spec(package) is not None
     except ImportError:
         return False
-    except ValueError:  # it is imported, and has no spec
+    except ValueError:  # it is imported, but has no spec
         return True

@@ -1,7 +1,7 @@
-"""Metrics by the Java client's names: what ``metrics()`` and ``topic_metrics()`` return.
+"""The types of ``metrics()`` and ``topic_metrics()``, with the Java client's names.
 
-Rates, averages and maxima are over a sliding window: ``metrics.num.samples`` samples of
-``metrics.sample.window.ms`` each. What was not measured yet is nan.
+Rates, averages and maxima cover a sliding window: ``metrics.num.samples`` samples of
+``metrics.sample.window.ms`` each. Values that were not measured yet are nan.
 """
 
 from typing import TypedDict
@@ -44,8 +44,8 @@ Metrics = TypedDict(
 
 Metrics.__doc__ = """The metrics of a client: ``Client.metrics()``, ``Consumer.metrics()``.
 
-Rates, averages and maxima are over ``metrics.num.samples`` windows of
-``metrics.sample.window.ms``; what was not measured yet is nan.
+Rates, averages and maxima cover ``metrics.num.samples`` windows of
+``metrics.sample.window.ms``; values that were not measured yet are nan.
 
 Keys:
     connection-count: open connections.
@@ -78,8 +78,8 @@ Keys:
     metadata-age: seconds since the metadata was last refreshed.
 """
 
-_OfProducer = TypedDict(
-    "_OfProducer",
+_ProducerOnly = TypedDict(
+    "_ProducerOnly",
     {
         "record-send-rate": float,
         "record-send-total": float,
@@ -113,11 +113,11 @@ _OfProducer = TypedDict(
 )
 
 
-class ProducerMetrics(Metrics, _OfProducer):
+class ProducerMetrics(Metrics, _ProducerOnly):
     """The metrics of a producer and its client: ``Producer.metrics()``.
 
-    All keys of ``Metrics``, of which ``request-latency-avg`` and ``request-latency-max`` are those
-    of the producer's own requests, and the following.
+    All keys of ``Metrics``, with ``request-latency-avg`` and ``request-latency-max`` of the
+    producer's own requests only, and the following.
 
     Keys:
         record-send-rate: records sent per second.
@@ -128,7 +128,7 @@ class ProducerMetrics(Metrics, _OfProducer):
         record-error-total: records that failed.
         record-size-avg: average size of a batch's largest record in bytes.
         record-size-max: size of the largest record in bytes.
-        records-per-request-avg: average number of records in a request.
+        records-per-request-avg: average number of records per request.
         record-queue-time-avg: average time of a batch in the buffer, in milliseconds.
         record-queue-time-max: longest time of a batch in the buffer, in milliseconds.
         batch-size-avg: average size of a batch on the wire in bytes.
@@ -136,18 +136,18 @@ class ProducerMetrics(Metrics, _OfProducer):
         batch-split-rate: batches split because they were too large, per second.
         batch-split-total: batches split because they were too large.
         compression-rate-avg: average ratio of a batch's compressed to its uncompressed size.
-        requests-in-flight: requests without a response.
+        requests-in-flight: requests that are in flight.
         produce-throttle-time-avg: average throttle time of a response, in milliseconds.
         produce-throttle-time-max: longest throttle time of a response, in milliseconds.
-        waiting-threads: senders that wait for space in the buffer.
+        waiting-threads: callers of ``send`` that wait for buffer memory.
         buffer-total-bytes: size of the buffer in bytes (``buffer.memory``).
         buffer-available-bytes: free bytes of the buffer.
-        bufferpool-wait-time-ns-total: nanoseconds that senders waited for space in the buffer.
-        bufferpool-wait-ratio: fraction of time that a sender waited for space in the buffer.
-        buffer-exhausted-rate: waits for space that timed out, per second.
-        buffer-exhausted-total: waits for space that timed out.
+        bufferpool-wait-time-ns-total: nanoseconds that callers waited for buffer memory.
+        bufferpool-wait-ratio: fraction of time in which a caller waited for buffer memory.
+        buffer-exhausted-rate: waits for buffer memory that timed out, per second.
+        buffer-exhausted-total: waits for buffer memory that timed out.
         flush-time-ns-total: nanoseconds in ``flush``.
-        metadata-wait-time-ns-total: nanoseconds that senders waited for metadata.
+        metadata-wait-time-ns-total: nanoseconds that callers waited for metadata.
     """
 
 

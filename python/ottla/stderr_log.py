@@ -1,8 +1,8 @@
-"""Warnings on standard error, in processes whose log nobody else sets up.
+"""Prints warnings to standard error in processes that configure no logging.
 
-Called by the command line, and by ``ottla.spark`` in the processes that Spark starts. A library
-leaves its log to the program; in these there is none that could take it, and what was skipped
-would be skipped in silence. Invariant: whoever does take the log, before or after, has it alone.
+Used by the command line, and by ``ottla.spark`` in the processes that Spark starts: there, no
+program configures logging, and warnings such as skipped records would be lost. Invariant: as soon
+as another handler is configured, before or after, only that handler gets the warnings.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from __future__ import annotations
 import logging
 import sys
 
-_OURS = "ottla"
-# As Spark's own lines, beside which these stand.
-_SPARKS = "%(asctime)s %(levelname)s %(name)s: %(message)s"
-_SPARKS_TIME = "%y/%m/%d %H:%M:%S"
+_LOGGER = "ottla"
+# Spark's own format, since the lines appear between Spark's.
+_SPARK_FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+_SPARK_TIME_FORMAT = "%y/%m/%d %H:%M:%S"
 
 
 class _Warnings(logging.Handler):
@@ -22,24 +22,28 @@ class _Warnings(logging.Handler):
         self.setFormatter(formatter)
 
     def emit(self, record: logging.LogRecord) -> None:
-        # The stream of this moment: Spark, and what draws live pictures, put others in its place.
-        if sys.stderr is None or _is_taken():
+        # Looked up for each record: Spark and rich's live view replace the stream.
+        if sys.stderr is None or _has_other_handler():
             return
         try:
             print(self.format(record), file=sys.stderr, flush=True)
-        except Exception:  # noqa: BLE001 - as every handler of logging does
+        except Exception:  # noqa: BLE001 - as all handlers of logging do
             self.handleError(record)
 
 
 def show_warnings(formatter: logging.Formatter | None = None) -> None:
-    """From now on print warnings, once a process, unless somebody else takes the log."""
-    logger = logging.getLogger(_OURS)
-    if not _is_taken() and not any(isinstance(taker, _Warnings) for taker in logger.handlers):
-        logger.addHandler(_Warnings(formatter or logging.Formatter(_SPARKS, _SPARKS_TIME)))
+    """Start to print warnings, unless another handler is configured. Later calls have no effect."""
+    logger = logging.getLogger(_LOGGER)
+    if not _has_other_handler() and not any(
+        isinstance(handler, _Warnings) for handler in logger.handlers
+    ):
+        logger.addHandler(
+            _Warnings(formatter or logging.Formatter(_SPARK_FORMAT, _SPARK_TIME_FORMAT))
+        )
 
 
-def _is_taken() -> bool:
-    # Where Spark captures its workers' log, it does so by a handler of the root logger.
+def _has_other_handler() -> bool:
+    # Spark captures its workers' logs with a handler of the root logger.
     silent = (logging.NullHandler, _Warnings)
-    own = logging.getLogger(_OURS).handlers
+    own = logging.getLogger(_LOGGER).handlers
     return bool(logging.getLogger().handlers) or any(not isinstance(h, silent) for h in own)

@@ -1,1 +1,1 @@
-"""Forty ordinary mistakes and broken set-ups: when, where and in which words they are reported."""
+"""Common mistakes and faulty set-ups: how soon, where and with which message they are reported."""

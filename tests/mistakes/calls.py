@@ -1,4 +1,4 @@
-"""Mistakes in calls and configuration: each is an exception of the call that it is made in."""
+"""Mistakes in calls and configuration: each raises an exception in the faulty call."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.child import run_child
 
 
 def any_call(call: Any) -> Any:
-    """A callable without its types: these are the mistakes that a type checker would report."""
+    """Hide the types of a callable: a type checker would report these mistakes."""
     return call
 
 
@@ -31,7 +31,7 @@ def out_of_range(scene: Scene) -> Reported:
     return raised(lambda: ottla.Producer(scene.bootstrap, linger_ms=-5))
 
 
-def keys_that_contradict(scene: Scene) -> Reported:
+def contradictory_keys(scene: Scene) -> Reported:
     config = {"delivery.timeout.ms": 1000, "request.timeout.ms": 5000}
     return raised(lambda: ottla.Producer(scene.bootstrap, config))
 
@@ -82,12 +82,12 @@ def missing_partition_written(scene: Scene) -> Reported:
     return raised(write)
 
 
-def value_that_is_no_bytes(scene: Scene) -> Reported:
+def value_of_a_wrong_type(scene: Scene) -> Reported:
     with ottla.Producer(scene.bootstrap) as producer:
         return raised(lambda: any_call(producer.send)("orders", {"id": 1}))
 
 
-def key_that_is_no_bytes(scene: Scene) -> Reported:
+def key_of_a_wrong_type(scene: Scene) -> Reported:
     with ottla.Producer(scene.bootstrap) as producer:
         return raised(lambda: any_call(producer.send)("orders", b"v", 17))
 
@@ -136,7 +136,7 @@ def subscribed_and_assigned(scene: Scene) -> Reported:
         return raised(lambda: consumer.assign([("orders", 0)]))
 
 
-def sought_before_the_log(scene: Scene) -> Reported:
+def seek_to_negative_offset(scene: Scene) -> Reported:
     with ottla.Consumer(scene.bootstrap) as consumer:
         consumer.assign([("orders", 0)])
         return raised(lambda: consumer.seek("orders", 0, -5))
@@ -231,7 +231,7 @@ CALLS: dict[str, Make] = {
     "a misspelt configuration key": misspelt_key,
     "a value of a wrong type": wrong_value,
     "a value out of range": out_of_range,
-    "keys that contradict each other": keys_that_contradict,
+    "keys that contradict each other": contradictory_keys,
     "an address without a port": address_without_port,
     "a URL as an address": url_as_address,
     "no address at all": no_address,
@@ -240,8 +240,8 @@ CALLS: dict[str, Make] = {
     "a misspelt topic that is read": misspelt_topic_read,
     "an invalid topic name": invalid_topic_name,
     "a partition that does not exist": missing_partition_written,
-    "a value that is not bytes": value_that_is_no_bytes,
-    "a key that is not bytes": key_that_is_no_bytes,
+    "a value that is not bytes": value_of_a_wrong_type,
+    "a key that is not bytes": key_of_a_wrong_type,
     "a record above the limit": record_above_the_limit,
     "no key on a compacted topic": no_key_on_a_compacted_topic,
     "send after close": sent_after_close,
@@ -250,7 +250,7 @@ CALLS: dict[str, Make] = {
     "subscribe without a group": subscribed_without_group,
     "commit without a group": committed_without_group,
     "subscribe and assign": subscribed_and_assigned,
-    "seek to a negative offset": sought_before_the_log,
+    "seek to a negative offset": seek_to_negative_offset,
     "no offset and no reset": no_offset_and_no_reset,
     "a value that cannot be decoded": undecodable_value,
     "two threads poll one consumer": two_threads_poll,

@@ -1,5 +1,5 @@
-"""Broken set-ups: a warning of the logger ``ottla.client`` while the client goes on trying, an
-exception where trying again is no use, or a finding of ``ottla doctor``.
+"""Faulty set-ups: reported by a warning of the logger ``ottla.client`` while the client retries, by
+an exception if a retry cannot help, or by a finding of ``ottla doctor``.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from tests.mistakes.scene import Make, Reported, Scene, diagnosed, raised, warne
 from tests.support.mtu_black_hole import MtuBlackHole
 from tests.support.ports import free_ports
 
-# What the doctor waits for one step.
+# A shorter timeout for each of the doctor's steps.
 _STEP = {"socket.connection.setup.timeout.ms": 1500}
 
 
 @contextlib.contextmanager
-def _server(answer: Callable[[bytes], bytes]) -> Iterator[str]:
-    """A server that answers the first bytes of each connection and hangs up."""
+def _server(respond: Callable[[bytes], bytes]) -> Iterator[str]:
+    """A server that responds to the first bytes of each connection and closes it."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
 
         def serve() -> None:
@@ -31,7 +31,7 @@ def _server(answer: Callable[[bytes], bytes]) -> Iterator[str]:
                 while True:
                     connection, _ = listener.accept()
                     with connection:
-                        connection.sendall(answer(connection.recv(4096)))
+                        connection.sendall(respond(connection.recv(4096)))
 
         threading.Thread(target=serve, daemon=True).start()
         yield f"127.0.0.1:{listener.getsockname()[1]}"
@@ -44,7 +44,7 @@ def _closed(scene: Scene) -> str:
     return address
 
 
-def _quietly(call: Callable[[], object]) -> Callable[[], None]:
+def _ignoring_errors(call: Callable[[], object]) -> Callable[[], None]:
     def step() -> None:
         with contextlib.suppress(KafkaError):
             call()
@@ -68,8 +68,8 @@ def web_server(scene: Scene) -> Reported:
 
 
 def tls_port_without_tls(scene: Scene) -> Reported:
-    def alert(asked: bytes) -> bytes:
-        return b"\x15\x03\x03\x00\x02\x02\x28" if asked[:1] == b"\x16" else b""
+    def alert(request: bytes) -> bytes:
+        return b"\x15\x03\x03\x00\x02\x02\x28" if request[:1] == b"\x16" else b""
 
     with _server(alert) as address:
         scene.shown[address] = "tls:9093"
@@ -161,13 +161,13 @@ def topic_missing_for_a_producer(scene: Scene) -> Reported:
     with MockCluster(brokers=1, auto_create_topics=False) as strict:
         strict.create_topic("orders")
         with ottla.Producer(strict.bootstrap, max_block_ms=4000) as producer:
-            return warned(_quietly(lambda: producer.send("order", b"v")), about="order")
+            return warned(_ignoring_errors(lambda: producer.send("order", b"v")), about="order")
 
 
 def assigned_partition_missing(scene: Scene) -> Reported:
     with ottla.Consumer(scene.bootstrap) as consumer:
         consumer.assign([("orders", 7)])
-        return warned(_quietly(lambda: consumer.poll(0.1)), about="orders")
+        return warned(_ignoring_errors(lambda: consumer.poll(0.1)), about="orders")
 
 
 def no_leader(scene: Scene) -> Reported:

@@ -1,6 +1,7 @@
-"""What a mistake is made on, and how its report is caught: an exception, a warning, or the doctor.
+"""The cluster for a mistake, and how its report is captured: exception, warning, or doctor.
 
-Invariant: each wait ends with `PATIENCE`, so that what is never reported fails instead of hanging.
+Invariant: each wait ends after `TIMEOUT`, so that a mistake that is never reported fails the test
+instead of hanging it.
 """
 
 from __future__ import annotations
@@ -17,12 +18,12 @@ import ottla
 from ottla.errors import KafkaError
 from ottla.testing import MockCluster
 
-PATIENCE = 90.0
+TIMEOUT = 90.0
 
 
 @dataclass(frozen=True)
 class Reported:
-    """A mistake as its maker is told of it.
+    """The report of a mistake.
 
     Attributes:
         seconds: from the mistake to its report.
@@ -37,7 +38,7 @@ class Reported:
 
 @dataclass
 class Scene:
-    """A mock cluster with the topic `orders` of three partitions, and how addresses are shown."""
+    """A mock cluster with a topic `orders` of three partitions, and the addresses to show."""
 
     cluster: MockCluster
     shown: dict[str, str] = field(default_factory=dict)
@@ -53,7 +54,7 @@ class Scene:
         return self.cluster.brokers[1]
 
     def text(self, message: str) -> str:
-        """The message with what differs from run to run replaced."""
+        """The message, with everything that differs between runs replaced."""
         for address, name in self.shown.items():
             message = message.replace(address, name)
         message = re.sub(r"\bfor \d+ s\b", "for N s", message)
@@ -64,7 +65,7 @@ class Scene:
 
 
 def raised(call: Callable[[], Any]) -> Reported:
-    """The error that a call raises."""
+    """Capture the error that a call raises."""
     started = time.monotonic()
     try:
         result = call()
@@ -94,25 +95,25 @@ def _warnings() -> Iterator[list[str]]:
 
 
 def warned(step: Callable[[], Any], *, about: str = "") -> Reported:
-    """The first warning about something, while a step is repeated."""
+    """Repeat a step until a warning contains the text ``about``."""
     with _warnings() as messages:
         started = time.monotonic()
-        while time.monotonic() < started + PATIENCE:
+        while time.monotonic() < started + TIMEOUT:
             step()
             found = [message for message in messages if about in message]
             if found:
                 return Reported(time.monotonic() - started, "WARNING", found[0])
-    raise AssertionError(f"no warning about {about!r} within {PATIENCE} s, but {messages}")
+    raise AssertionError(f"no warning about {about!r} within {TIMEOUT} s, but {messages}")
 
 
 def diagnosed(
     code: str, bootstrap: str, config: Mapping[str, Any] | None = None, **more: Any
 ) -> Reported:
-    """The doctor's finding with a code."""
+    """Run the doctor and return its finding with this code."""
     report = ottla.diagnose(bootstrap, config, **more)
     found = [finding for finding in report.findings if finding.code == code]
     assert found, str(report)
-    text = f"{found[0].summary}. What to do: {found[0].fix}"
+    text = f"{found[0].summary}. Fix: {found[0].fix}"
     return Reported(report.facts.seconds, f"doctor ({code})", text)
 
 

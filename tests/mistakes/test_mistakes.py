@@ -1,6 +1,6 @@
-"""The table of mistakes: what is reported is kept word for word in tests/golden/mistakes.
+"""The table of mistakes: tests/golden/mistakes has the expected messages, word for word.
 
-The gate compares words. How soon each is reported, the deep tier checks, on a quiet machine.
+The gate compares the messages; the deep tier also checks how soon they appear, on a quiet machine.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from tests.mistakes.connections import CONNECTIONS
 from tests.mistakes.scene import Make, Reported, Scene
 from tests.support.golden import check_golden
 
-# Seconds until a mistake is reported, but for what its own time-out (3 s, 8 s) adds.
-REPORTED_WITHIN = 5.0
+# Seconds until a mistake is reported, in addition to its own timeout (3 s, 8 s).
+SOON = 5.0
 
 
 def report(make: Make) -> tuple[Scene, Reported]:
@@ -30,12 +30,12 @@ def entry(name: str, make: Make) -> str:
 
 
 @pytest.mark.parametrize("kind", ["calls", "connections"])
-def test_mistakes_are_reported_in_these_words(kind: str) -> None:
+def test_mistakes_are_reported_with_these_messages(kind: str) -> None:
     table = {"calls": CALLS, "connections": CONNECTIONS}[kind]
     check_golden(f"mistakes/{kind}", "\n\n".join(entry(*row) for row in table.items()))
 
 
-def test_there_are_forty_of_them() -> None:
+def test_there_are_at_least_forty_mistakes() -> None:
     assert len(CALLS | CONNECTIONS) >= 40
 
 

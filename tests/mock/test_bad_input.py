@@ -154,8 +154,8 @@ def test_http_server() -> None:
 
 
 SERVERS: dict[str, tuple[bytes, str]] = {
-    "HTTP": (b"HTTP/1.1 400 Bad Request\r\n\r\n", "this is not Kafka: it answered HTTP"),
-    "SSH": (b"SSH-2.0-OpenSSH_9.9\r\n", "this is not Kafka: it answered SSH"),
+    "HTTP": (b"HTTP/1.1 400 Bad Request\r\n\r\n", "this is not Kafka: it speaks HTTP"),
+    "SSH": (b"SSH-2.0-OpenSSH_9.9\r\n", "this is not Kafka: it speaks SSH"),
     "TLS alert": (b"\x15\x03\x01\x00\x02\x02\x46", "this port speaks TLS.*security.protocol"),
     "TLS handshake": (b"\x16\x03\x03\x00\x7a\x02" + b"\0" * 100, "this port speaks TLS"),
     "a huge length": (b"\x7f\xff\xff\xff" + b"x" * 100, "announces 2147483647 bytes"),

@@ -39,7 +39,7 @@ def test_a_mapping_in_the_first_place_is_the_configuration(
         "bootstrap.servers": mock_cluster.bootstrap,
         "client.id": "from confluent-kafka",
     }
-    with pytest.raises(errors.ConfigError, match="given twice"):
+    with pytest.raises(errors.ConfigError, match="passed twice"):
         MADE[name](config, {"linger.ms": 5})
     with pytest.raises(errors.ConfigError, match=r"did you mean linger\.ms"):
         MADE[name]({**config, "linger.mss": 5})
@@ -60,7 +60,7 @@ def test_a_mapping_in_the_first_place_is_read_and_written_with(
     ("key", "value", "says"),
     [
         ("batch.num.messages", 5, r"librdkafka's: use batch\.size"),
-        ("error_cb", print, "calls raise their errors"),
+        ("error_cb", print, "calls raise errors"),
         ("on_delivery", print, "pass on_delivery to send"),
         ("stats_cb", print, r"metrics\(\)"),
         ("default.topic.config", {"acks": 1}, "into the configuration itself"),

@@ -1,18 +1,8 @@
-"""The real commands on the mock: what they print, how they end; bytes stay what they are."""
+"""The command line's options on the mock: configuration, wrong arguments, help."""
 
 from __future__ import annotations
 
-import contextlib
-import itertools
-import json
-import os
-import pty
-import select
-import signal
-import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -284,7 +274,7 @@ def test_configuration_from_files_and_arguments(
     done = ottla("topology", "--config", str(properties), "-X", "bootstrap.servers=no.invalid:1")
     assert done.code == 1
     assert "no.invalid" in done.err
-    # As kcat has it; later wins here, too, whichever name it is by.
+    # With another client's names, arguments still win over the file.
     properties.write_text(f"metadata.broker.list={mock_cluster.bootstrap}\nlinger.ms=1\n")
     again = ("-X", "queue.buffering.max.ms=2", "-t", single)
     assert ottla("produce", "--config", str(properties), *again, stdin=b"c\n").code == 0
@@ -294,9 +284,9 @@ def test_configuration_from_files_and_arguments(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "words"),
+    ("arguments", "message"),
     [
-        (["topology"], "no broker is named"),
+        (["topology"], "no broker address"),
         (["topology", "localhost"], "has no port"),
         (["topology", "localhost:1", "-X", "lingr.ms=1"], "did you mean linger.ms"),
         (["topology", "localhost:1", "-X", "linger.ms"], "expected KEY=VALUE"),
@@ -309,14 +299,14 @@ def test_configuration_from_files_and_arguments(
         (["nonsense"], "invalid choice"),
     ],
 )
-def test_wrong_arguments_end_with_2(arguments: list[str], words: str) -> None:
+def test_wrong_arguments_end_with_2(arguments: list[str], message: str) -> None:
     done = ottla(*arguments)
     assert (done.code, done.out) == (2, b"")
-    assert words in done.err
+    assert message in done.err
     assert "Traceback" not in done.err
 
 
-def test_a_cluster_that_is_not_there() -> None:
+def test_a_cluster_that_cannot_be_reached() -> None:
     [closed] = free_ports(1)
     done = ottla("topology", f"127.0.0.1:{closed}", "--timeout", "30")
     assert (done.code, done.out) == (1, b"")

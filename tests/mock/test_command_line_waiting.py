@@ -1,4 +1,4 @@
-"""Commands that wait say what for, after a second and on standard error."""
+"""Commands report on standard error what they wait for, after a second."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from tests.support.ports import free_ports
 
 
 def first_line(process: subprocess.Popen[bytes]) -> str:
-    """The first line on standard error; the command is then interrupted."""
+    """Return the first line on standard error, and interrupt the command."""
     assert process.stderr is not None
     line = process.stderr.readline().decode().strip()
     process.send_signal(signal.SIGINT)
     return line
 
 
-def test_a_bootstrap_server_that_does_not_answer() -> None:
+def test_a_bootstrap_server_that_does_not_respond() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         server = f"127.0.0.1:{silent.getsockname()[1]}"
         with running_command("topology", server) as process:
@@ -50,15 +50,17 @@ def test_records_that_are_not_acknowledged(mock_cluster: MockCluster, single: st
         assert first_line(process) == "ottla: waiting for 1 record to be acknowledged"
 
 
-def test_what_does_not_wait_says_nothing(mock_cluster: MockCluster, single: str) -> None:
+def test_a_command_that_does_not_wait_prints_nothing(
+    mock_cluster: MockCluster, single: str
+) -> None:
     done = ottla("produce", mock_cluster.bootstrap, "-t", single, "-v", stdin=b"one\n")
     assert (done.code, done.err) == (0, "ottla: 1 record written, 0 failed\n")
     done = ottla("consume", mock_cluster.bootstrap, "-t", single, "-e")
     assert (done.code, done.out, done.err) == (0, b"one\n", "")
 
 
-def test_following_a_quiet_topic_is_no_news(mock_cluster: MockCluster, single: str) -> None:
-    """At the end of a topic nothing is wrong; only a person at a terminal is told."""
+def test_following_an_idle_topic_prints_nothing(mock_cluster: MockCluster, single: str) -> None:
+    """Waiting at the end of a topic is normal, and reported only on a terminal."""
     mock_cluster.append(single, 0, [b"one"])
     with running_command("consume", mock_cluster.bootstrap, "-t", single) as process:
         assert process.stdout is not None
@@ -70,7 +72,7 @@ def test_following_a_quiet_topic_is_no_news(mock_cluster: MockCluster, single: s
         assert process.stderr.read() == b""
 
 
-def test_an_argument_that_is_no_pair_is_not_shown(mock_cluster: MockCluster) -> None:
+def test_a_setting_without_a_value_is_not_shown(mock_cluster: MockCluster) -> None:
     """It may be a password."""
     wrong = ["-X", "linger.ms=5", "-X", "sasl.password:secret-word"]
     done = ottla("topology", mock_cluster.bootstrap, *wrong)

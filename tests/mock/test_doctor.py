@@ -1,4 +1,4 @@
-"""The doctor meets what can be wrong with a cluster; its words are kept in tests/golden/doctor."""
+"""The doctor on faulty clusters; its reports are compared with tests/golden/doctor."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.golden import Replacements, check_golden, render_golden
 from tests.support.mtu_black_hole import MtuBlackHole
 from tests.support.ports import free_ports
 
-# A port of the pictures, for each port of a run.
+# The ports that reports show in place of a run's own.
 BROKER, OTHER, CLOSED = 9092, 8080, 9999
 
 
@@ -24,13 +24,13 @@ def port_of(address: str) -> int:
 
 
 def diagnose(cluster: MockCluster, broker: int | None = 1, **arguments: object) -> Report:
-    """Bootstrap from one broker, or from all."""
+    """Run the doctor with one bootstrap server, or with all."""
     servers = cluster.bootstrap if broker is None else cluster.brokers[broker]
     return ottla.diagnose(servers, **arguments)  # type: ignore[arg-type]
 
 
 def check(name: str, report: Report, cluster: MockCluster | None, **ports: int) -> None:
-    """Compare a report with its golden text; the brokers' ports are 9092, 9093, ….."""
+    """Compare a report with its golden text; the brokers' ports become 9092, 9093, …."""
     known = {v: {"closed": CLOSED, "other": OTHER}[k] for k, v in ports.items()}
     if cluster is not None:
         known |= {port_of(a): BROKER + i - 1 for i, a in cluster.brokers.items()}
@@ -48,7 +48,7 @@ def test_a_healthy_cluster(mock_cluster: MockCluster, topic: str) -> None:
     check("healthy", report, mock_cluster)
 
 
-def test_nothing_is_written_and_no_topic_made(mock_cluster: MockCluster) -> None:
+def test_nothing_is_written_and_no_topic_is_created(mock_cluster: MockCluster) -> None:
     report = diagnose(mock_cluster, topic="not-there")
     assert codes(report) == ["topic_unknown"]
     assert report.exit_code == 8
@@ -68,7 +68,9 @@ def test_a_dead_bootstrap_server_is_a_warning(mock_cluster: MockCluster, topic: 
     check("dead_bootstrap_server", report, mock_cluster)
 
 
-def test_a_broker_that_is_down_but_still_named(mock_cluster: MockCluster, topic: str) -> None:
+def test_a_broker_that_is_down_but_still_in_the_metadata(
+    mock_cluster: MockCluster, topic: str
+) -> None:
     [closed] = free_ports(1)
     mock_cluster.advertise(2, f"127.0.0.1:{closed}")
     report = diagnose(mock_cluster, topic=topic)
@@ -90,7 +92,7 @@ def test_all_brokers_advertise_localhost(mock_cluster: MockCluster) -> None:
     )
 
 
-def test_an_advertised_name_that_is_not_known(mock_cluster: MockCluster) -> None:
+def test_an_advertised_name_that_cannot_be_resolved(mock_cluster: MockCluster) -> None:
     for broker in mock_cluster.brokers:
         mock_cluster.advertise(broker, f"kafka-{broker}.invalid:9092")
     report = diagnose(mock_cluster)
@@ -117,10 +119,10 @@ def test_an_address_that_leads_to_another_broker(mock_cluster: MockCluster, topi
     check("swapped_addresses", report, mock_cluster)
 
 
-def test_without_the_right_to_ask_for_ids_the_leaders_tell(
+def test_without_permission_to_describe_brokers_leaders_reveal_the_wrong_broker(
     mock_cluster: MockCluster, topic: str
 ) -> None:
-    """The announced id of KIP-1242 and the leaders' own refusals remain."""
+    """The announced id of KIP-1242 and the leaders' error codes remain."""
     mock_cluster.inject(Fault.error("CLUSTER_AUTHORIZATION_FAILED"), api="DescribeConfigs")
     mock_cluster.advertise(2, mock_cluster.brokers[1])
     mock_cluster.advertise(1, mock_cluster.brokers[3])
@@ -130,7 +132,9 @@ def test_without_the_right_to_ask_for_ids_the_leaders_tell(
     assert {step.code for step in steps} == {"NOT_LEADER_OR_FOLLOWER"}
 
 
-def test_a_leader_that_moves_meanwhile_is_a_note(mock_cluster: MockCluster, single: str) -> None:
+def test_a_leader_that_moves_during_the_checks_is_a_note(
+    mock_cluster: MockCluster, single: str
+) -> None:
     leader = mock_cluster.leader(single, 0)
     assert leader is not None
     to = leader % 3 + 1
@@ -151,7 +155,7 @@ def test_a_partition_without_leader(topic: str, mock_cluster: MockCluster) -> No
     check("leaderless", report, mock_cluster)
 
 
-def test_a_topic_that_must_not_be_read(mock_cluster: MockCluster, topic: str) -> None:
+def test_a_topic_without_permission_to_read(mock_cluster: MockCluster, topic: str) -> None:
     mock_cluster.inject(Fault.error("TOPIC_AUTHORIZATION_FAILED"), api="Fetch")
     report = diagnose(mock_cluster, topic=topic)
     assert codes(report) == ["read_denied"] * 3
@@ -194,8 +198,8 @@ def test_a_path_that_loses_large_packets(mock_cluster: MockCluster, topic: str) 
     """Connections come up and small requests are answered: the broker looks healthy."""
     with MtuBlackHole(mock_cluster.brokers[2]) as path:
         mock_cluster.advertise(2, path.address)
-        patience = {"socket.connection.setup.timeout.ms": 1500}
-        report = diagnose(mock_cluster, config=patience, topic=topic)
+        step_timeout = {"socket.connection.setup.timeout.ms": 1500}
+        report = diagnose(mock_cluster, config=step_timeout, topic=topic)
         assert codes(report) == ["large_requests_lost"]
         assert report.findings[0].brokers == (2,)
         assert report.exit_code == 9
@@ -203,7 +207,7 @@ def test_a_path_that_loses_large_packets(mock_cluster: MockCluster, topic: str) 
 
 
 def test_the_port_of_a_controller(mock_cluster: MockCluster) -> None:
-    """It serves the quorum, and none of what clients need."""
+    """It serves the quorum, but not clients."""
     with MockCluster(brokers=1, without=["Metadata", "Produce", "Fetch"]) as controller:
         report = diagnose(controller)
         assert codes(report) == ["controller_port"]
@@ -214,16 +218,16 @@ def test_the_port_of_a_controller(mock_cluster: MockCluster) -> None:
 
 
 def test_controllers_without_a_leader(mock_cluster: MockCluster, topic: str) -> None:
-    """Brokers forward the request to nobody: it is not answered."""
+    """Brokers have no controller to forward the request to: there is no response."""
     mock_cluster.inject(Fault.delay(60), api="DescribeQuorum")
-    patience = {"socket.connection.setup.timeout.ms": 1500}
-    report = diagnose(mock_cluster, config=patience, topic=topic)
+    step_timeout = {"socket.connection.setup.timeout.ms": 1500}
+    report = diagnose(mock_cluster, config=step_timeout, topic=topic)
     assert codes(report) == ["no_quorum"]
     assert report.exit_code == 12
     check("no_quorum", report, mock_cluster)
 
 
-def test_without_the_right_to_ask_nothing_is_said_of_controllers(
+def test_without_permission_the_controllers_are_not_judged(
     mock_cluster: MockCluster, topic: str
 ) -> None:
     mock_cluster.inject(Fault.error("CLUSTER_AUTHORIZATION_FAILED"), api="DescribeQuorum")
@@ -232,7 +236,7 @@ def test_without_the_right_to_ask_nothing_is_said_of_controllers(
     assert report.facts.quorum is None
 
 
-def test_a_large_cluster_fits_one_screen() -> None:
+def test_a_large_cluster_fits_on_one_screen() -> None:
     with MockCluster(brokers=30) as cluster:
         cluster.stop_broker(7)
         [closed] = free_ports(1)
@@ -268,7 +272,7 @@ def test_a_wrong_configuration_is_raised() -> None:
 
 def test_the_report_is_json(mock_cluster: MockCluster, topic: str) -> None:
     report = diagnose(mock_cluster, topic=topic, group="billing")
-    told = json.loads(json.dumps(report.to_dict()))
-    assert told["ok"] is True
-    assert told["facts"]["cluster"]["brokers"][0]["id"] == 1
-    assert told["facts"]["brokers"][0]["endpoint"]["addresses"][0]["apis"]["Metadata"] == [0, 13]
+    decoded = json.loads(json.dumps(report.to_dict()))
+    assert decoded["ok"] is True
+    assert decoded["facts"]["cluster"]["brokers"][0]["id"] == 1
+    assert decoded["facts"]["brokers"][0]["endpoint"]["addresses"][0]["apis"]["Metadata"] == [0, 13]

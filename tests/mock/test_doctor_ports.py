@@ -1,4 +1,4 @@
-"""Ports where no broker listens, and brokers that fall silent: what the doctor says, in time."""
+"""The doctor on ports without a broker and on silent brokers: it identifies them in time."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from ottla.testing import Fault, MockCluster
 from tests.mock.test_doctor import check, codes, diagnose
 from tests.support.ports import free_ports
 
-Answer = Callable[[bytes], bytes | None]
+Respond = Callable[[bytes], bytes | None]
 
 
 @pytest.fixture
-def server() -> Iterator[Callable[[Answer], int]]:
-    """A server that answers the first bytes of each connection; None: says nothing, and waits."""
+def server() -> Iterator[Callable[[Respond], int]]:
+    """A server that responds to the first bytes of each connection; None keeps it open, silent."""
     stop = threading.Event()
     listeners = []
 
-    def serve(answer: Answer) -> int:
+    def serve(respond: Respond) -> int:
         listener = socket.create_server(("127.0.0.1", 0))
         listener.settimeout(0.1)
         listeners.append(listener)
-        threading.Thread(target=accept, args=(listener, answer), daemon=True).start()
+        threading.Thread(target=accept, args=(listener, respond), daemon=True).start()
         return int(listener.getsockname()[1])
 
-    def accept(listener: socket.socket, answer: Answer) -> None:
+    def accept(listener: socket.socket, respond: Respond) -> None:
         while not stop.is_set():
             try:
                 connection, _ = listener.accept()
@@ -38,15 +38,17 @@ def server() -> Iterator[Callable[[Answer], int]]:
                 continue
             except OSError:
                 return
-            threading.Thread(target=talk, args=(connection, answer), daemon=True).start()
+            threading.Thread(
+                target=serve_connection, args=(connection, respond), daemon=True
+            ).start()
 
-    def talk(connection: socket.socket, answer: Answer) -> None:
+    def serve_connection(connection: socket.socket, respond: Respond) -> None:
         with connection:
-            said = answer(connection.recv(4096))
-            if said is None:
+            response = respond(connection.recv(4096))
+            if response is None:
                 stop.wait(60)
-            elif said:
-                connection.sendall(said)
+            elif response:
+                connection.sendall(response)
 
     yield serve
     stop.set()
@@ -58,17 +60,17 @@ def http(_: bytes) -> bytes:
     return b"HTTP/1.1 400 Bad Request\r\n\r\n"
 
 
-def patient_http(asked: bytes) -> bytes | None:
-    """Waits for the end of a line, as many do."""
-    return http(asked) if b"\n" in asked else None
+def patient_http(request: bytes) -> bytes | None:
+    """Waits for the end of a line, as many servers do."""
+    return http(request) if b"\n" in request else None
 
 
-def tls(asked: bytes) -> bytes:
-    """Answers a hello with an alert, and hangs up on anything else without a word."""
-    return b"\x15\x03\x03\x00\x02\x02\x28" if asked[:1] == b"\x16" else b""
+def tls(request: bytes) -> bytes:
+    """Responds to a client hello with an alert, and closes the connection on anything else."""
+    return b"\x15\x03\x03\x00\x02\x02\x28" if request[:1] == b"\x16" else b""
 
 
-PORTS: dict[str, tuple[Answer, str, int]] = {
+PORTS: dict[str, tuple[Respond, str, int]] = {
     "http": (http, "speaks_http", 6),
     "patient_http": (patient_http, "speaks_http", 6),
     "ssh": (lambda _: b"SSH-2.0-OpenSSH_9.6\r\n", "speaks_ssh", 6),
@@ -80,9 +82,9 @@ PORTS: dict[str, tuple[Answer, str, int]] = {
 
 
 @pytest.mark.parametrize("name", PORTS)
-def test_a_port_that_is_no_kafka_listener(name: str, server: Callable[[Answer], int]) -> None:
-    answer, code, exit_code = PORTS[name]
-    port = server(answer)
+def test_a_port_without_a_kafka_listener(name: str, server: Callable[[Respond], int]) -> None:
+    respond, code, exit_code = PORTS[name]
+    port = server(respond)
     report = ottla.diagnose(f"127.0.0.1:{port}", timeout=12)
     assert codes(report) == [code]
     assert report.exit_code == exit_code
@@ -97,20 +99,20 @@ def test_a_closed_port() -> None:
     check("port_closed", report, None, closed=closed)
 
 
-def test_a_wrong_name() -> None:
+def test_a_name_that_cannot_be_resolved() -> None:
     report = ottla.diagnose("kafka.invalid:9092")
     assert codes(report) == ["unresolved"]
     assert report.exit_code == 3
     check("wrong_name", report, None)
 
 
-def test_the_time_is_bounded(mock_cluster: MockCluster, server: Callable[[Answer], int]) -> None:
+def test_the_time_is_bounded(mock_cluster: MockCluster, server: Callable[[Respond], int]) -> None:
     silent = server(lambda _: None)
     for broker in (2, 3):
         mock_cluster.advertise(broker, f"127.0.0.1:{silent}")
     mock_cluster.inject(Fault.silence(), api="ListOffsets")
     started = time.monotonic()
     report = diagnose(mock_cluster, timeout=4)
-    # Without it, the silent would be waited for half a minute.
+    # Without the bound, the silent brokers would take half a minute.
     assert time.monotonic() - started < 20
     assert {"silent", "leader_fails"} >= set(codes(report)) - {"one_address_for_all"}

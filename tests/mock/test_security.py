@@ -1,4 +1,4 @@
-"""Signing on: users, tokens, sessions that end; what is refused, and what never shows."""
+"""Authentication: users, tokens, sessions that end, rejections; secrets are never shown."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _KAFKA = "org.apache.kafka.common.security"
 
 @pytest.fixture
 def secured() -> Iterator[MockCluster]:
-    """A cluster that wants credentials."""
+    """A cluster that requires credentials."""
     with MockCluster(users={USER: PASSWORD}) as cluster:
         yield cluster
 
@@ -48,7 +48,7 @@ def bearer(callback: Callable[[], object]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
-def test_clients_producers_and_scans_sign_on(secured: MockCluster, mechanism: str) -> None:
+def test_clients_producers_and_scans_authenticate(secured: MockCluster, mechanism: str) -> None:
     secured.create_topic("orders")
     config = login(mechanism)
     with ottla.Producer(secured.bootstrap, **config) as producer:
@@ -61,7 +61,7 @@ def test_clients_producers_and_scans_sign_on(secured: MockCluster, mechanism: st
     assert sum(len(batch) for batch in table) == 1
 
 
-def test_java_s_login_is_read_as_data(secured: MockCluster) -> None:
+def test_jaas_is_parsed_as_data(secured: MockCluster) -> None:
     module = f"{_KAFKA}.scram.ScramLoginModule"
     jaas = f'{module} required username="{USER}" password="{PASSWORD}";'
     config = {
@@ -78,7 +78,7 @@ def test_java_s_login_is_read_as_data(secured: MockCluster) -> None:
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
-def test_a_wrong_password_is_told_at_once(secured: MockCluster, mechanism: str) -> None:
+def test_a_wrong_password_is_raised_immediately(secured: MockCluster, mechanism: str) -> None:
     started = time.monotonic()
     with pytest.raises(errors.AuthenticationError, match="Authentication failed") as raised:
         ottla.Client(secured.bootstrap, **login(mechanism, sasl_password="wrong-secret"))
@@ -90,7 +90,7 @@ def test_a_wrong_password_is_told_at_once(secured: MockCluster, mechanism: str) 
 
 
 def test_a_session_that_ends_is_renewed() -> None:
-    # One broker, so one connection; it is renewed after some 3.6 s, and as long after that.
+    # One broker, so one connection; its session is renewed about every 3.6 s.
     with MockCluster(brokers=1, users={USER: PASSWORD}, session_lifetime=4.0) as cluster:
         cluster.create_topic("orders")
         with ottla.Producer(cluster.bootstrap, **login(), linger_ms=0) as producer:
@@ -101,23 +101,23 @@ def test_a_session_that_ends_is_renewed() -> None:
                 time.sleep(0.01)
 
 
-def test_a_revoked_user_hears_of_it() -> None:
+def test_a_revoked_user_gets_an_error() -> None:
     with MockCluster(brokers=1, users={USER: PASSWORD}, session_lifetime=1.0) as cluster:
         cluster.create_topic("orders")
         with ottla.Producer(cluster.bootstrap, **login(), linger_ms=0) as producer:
             producer.send("orders", b"x").result(30)
             cluster.set_user(USER, None)
 
-            def send_on() -> None:
+            def keep_sending() -> None:
                 for _ in range(500):
                     producer.send("orders", b"x").result(60)
                     time.sleep(0.02)
 
             with pytest.raises(errors.AuthenticationError, match=r"credentials .* were refused"):
-                send_on()
+                keep_sending()
 
 
-ANSWERS: dict[str, Callable[[], object]] = {
+TOKENS: dict[str, Callable[[], object]] = {
     "text": lambda: PASSWORD,
     "seconds": lambda: (PASSWORD, time.time() + 60),
     "no expiry": lambda: (PASSWORD, None),
@@ -126,13 +126,13 @@ ANSWERS: dict[str, Callable[[], object]] = {
 }
 
 
-@pytest.mark.parametrize("answer", ANSWERS)
-def test_tokens_come_from_a_callback(secured: MockCluster, answer: str) -> None:
+@pytest.mark.parametrize("kind", TOKENS)
+def test_tokens_come_from_a_callback(secured: MockCluster, kind: str) -> None:
     threads = set()
 
     def token() -> object:
         threads.add(threading.current_thread())
-        return ANSWERS[answer]()
+        return TOKENS[kind]()
 
     with ottla.Client(secured.bootstrap, **bearer(token)) as client:
         assert len(client.cluster().brokers) == 3
@@ -144,7 +144,7 @@ def _raises() -> object:
     raise ValueError("no token today")
 
 
-BAD: dict[str, tuple[Callable[[], object], str]] = {
+INVALID: dict[str, tuple[Callable[[], object], str]] = {
     "raises": (_raises, "ValueError: no token today"),
     "none": (lambda: None, "has to return a token"),
     "bytes": (lambda: b"token", "has to return a token"),
@@ -158,10 +158,10 @@ BAD: dict[str, tuple[Callable[[], object], str]] = {
 }
 
 
-@pytest.mark.parametrize("case", BAD)
-def test_a_callback_without_a_good_token_is_told(secured: MockCluster, case: str) -> None:
-    callback, words = BAD[case]
-    with pytest.raises(errors.AuthenticationError, match=words) as raised:
+@pytest.mark.parametrize("case", INVALID)
+def test_a_callback_without_a_valid_token_is_an_error(secured: MockCluster, case: str) -> None:
+    callback, message = INVALID[case]
+    with pytest.raises(errors.AuthenticationError, match=message) as raised:
         ottla.Client(secured.bootstrap, **bearer(callback))
     assert "another.token" not in str(raised.value)
 
@@ -213,16 +213,14 @@ def test_a_callback_can_be_named(secured: MockCluster) -> None:
         ("ottla_test_tokens:", "expected the name of a callable"),
     ],
 )
-def test_a_name_that_is_no_callback_s_is_refused_before_anything_connects(
-    name: str, message: str
-) -> None:
+def test_an_invalid_callback_name_is_an_error_before_connecting(name: str, message: str) -> None:
     with pytest.raises(errors.ConfigError, match=message):
         ottla.Client("127.0.0.1:9", {**NAMED, PROVIDER: name})
     with pytest.raises(errors.ConfigError, match=message):
         ottla.AsyncProducer("127.0.0.1:9", {**NAMED, PROVIDER: name})
 
 
-def test_a_token_in_the_place_of_a_callback_s_name_is_not_shown() -> None:
+def test_a_token_in_place_of_a_callback_name_is_not_shown() -> None:
     for token in ("eyJhbGciOi.eyJzdWIi:hunter2-", "hunter2"):
         with pytest.raises(errors.ConfigError) as raised:
             ottla.Client("127.0.0.1:9", {**NAMED, PROVIDER: token})
@@ -231,7 +229,7 @@ def test_a_token_in_the_place_of_a_callback_s_name_is_not_shown() -> None:
         ottla.Client("127.0.0.1:9", {**NAMED, PROVIDER: "json:dumps"}, sasl_oauth_token=str)
 
 
-def test_a_slow_callback_does_not_hold_up_others(secured: MockCluster) -> None:
+def test_a_slow_callback_times_out_with_its_client(secured: MockCluster) -> None:
     done = threading.Event()
 
     def slow() -> str:
@@ -248,14 +246,14 @@ def test_a_slow_callback_does_not_hold_up_others(secured: MockCluster) -> None:
         ottla.Client(secured.bootstrap, **{**config, "sasl_oauth_token": None})
 
 
-def test_token_callbacks_that_hang_hold_up_no_other_client(secured: MockCluster) -> None:
-    """Regression: eight of them stopped the look-up of names in the whole process."""
-    over = threading.Event()
+def test_hanging_token_callbacks_do_not_block_other_clients(secured: MockCluster) -> None:
+    """Regression: eight of them blocked name resolution in the whole process."""
+    release = threading.Event()
     called = threading.Semaphore(0)
 
     def hang() -> str:
         called.release()
-        over.wait(120)
+        release.wait(120)
         return PASSWORD
 
     def connect() -> None:
@@ -272,6 +270,6 @@ def test_token_callbacks_that_hang_hold_up_no_other_client(secured: MockCluster)
         with ottla.Client(f"localhost:{port}", timeout=30, **login()) as client:
             assert len(client.cluster().brokers) == 3
     finally:
-        over.set()
+        release.set()
         for thread in threads:
             thread.join(60)

@@ -13,7 +13,7 @@ from datetime import date, datetime, time, timedelta, timezone
 from typing import Any
 
 from ottla.doctor.facts import facts_from
-from ottla.doctor.picture import draw
+from ottla.doctor.render import render
 from ottla.doctor.tree import Style
 from ottla.doctor.verdict import judge
 from tests.support.jars import REPOSITORY
@@ -71,7 +71,7 @@ def render_golden(report: Mapping[str, Any], replacements: Replacements) -> str:
     before = [f for f in report["findings"] if not f["code"].startswith("slow_")]
     keys = [(f["severity"], f["phase"], f["code"], tuple(f["brokers"])) for f in before]
     assert [(f.severity, f.phase, f.code, f.brokers) for f in findings] == keys
-    return draw(facts, findings, Style())
+    return render(facts, findings, Style())
 
 
 def _replace(value: Any, replacements: Replacements, name: str = "") -> Any:

@@ -36,7 +36,7 @@ def test_properties(text: str, pairs: list[tuple[str, str]]) -> None:
     assert list(read_properties(text)) == pairs
 
 
-def test_a_file_that_is_no_text(tmp_path: Path) -> None:
+def test_a_file_that_is_not_text(tmp_path: Path) -> None:
     (tmp_path / "bad.properties").write_bytes(b"\xff\xfe")
     (tmp_path / "bad.toml").write_text("= 1")
     for name in ("bad.properties", "bad.toml", "missing"):
@@ -59,7 +59,7 @@ def test_formats(template: str, shown: bytes) -> None:
 
 
 def test_an_unknown_token() -> None:
-    with pytest.raises(ConfigError, match="%x does not exist; there are %t"):
+    with pytest.raises(ConfigError, match="%x does not exist; the tokens are %t"):
         compile_format("%x")
 
 

@@ -1,4 +1,4 @@
-"""Configuration: every key in every form, and an error that names the nearest for what is wrong."""
+"""Configuration: every key in every form; mistakes are errors that name the closest key."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ GOOD: dict[str, Any] = {
 
 @pytest.mark.parametrize("name", ROWS)
 def test_every_row_takes_text(name: str) -> None:
-    """Spark has nothing but text."""
+    """Spark passes only text."""
     _, kind, _, bounds, _ = ROWS[name]
     if name in GOOD:
         text = GOOD[name]
@@ -71,7 +71,7 @@ def test_numbers_are_checked(name: str) -> None:
 def test_rows_are_documented(name: str) -> None:
     _, kind, default, bounds, doc = ROWS[name]
     assert kind
-    # An empty text, or no list, is a default too; any other is a value that can be given.
+    # An empty text or list is a default too; any other default is also a valid value.
     assert default or kind in {"list", "string", "password"}
     if default:
         make({name: default})
@@ -80,7 +80,7 @@ def test_rows_are_documented(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "meant"),
+    ("given", "closest"),
     [
         ("linger.mss", "linger.ms"),
         ("lingerms", "linger.ms"),
@@ -90,23 +90,23 @@ def test_rows_are_documented(name: str) -> None:
         ("Acks", "acks"),
     ],
 )
-def test_an_unknown_key_names_the_nearest(given: str, meant: str) -> None:
+def test_an_unknown_key_names_the_closest(given: str, closest: str) -> None:
     with pytest.raises(
-        errors.ConfigError, match=rf"unknown configuration key.*did you mean {meant}"
+        errors.ConfigError, match=rf"unknown configuration key.*did you mean {closest}"
     ):
         make({given: "1"})
     if "." not in given:
-        with pytest.raises(errors.ConfigError, match=rf"did you mean {meant}"):
+        with pytest.raises(errors.ConfigError, match=rf"did you mean {closest}"):
             make(None, **{given: "1"})
 
 
-def test_nothing_far_fetched_is_named() -> None:
+def test_no_far_fetched_key_is_suggested() -> None:
     with pytest.raises(errors.ConfigError) as raised:
         make(zzzzzzzzzzzzz=1)
     assert "did you mean" not in str(raised.value)
 
 
-def test_types() -> None:
+def test_values_of_each_type() -> None:
     make({"check.crcs": True, "linger.ms": 5, "batch.size": 16384.0, "acks": 1})
     make({"check.crcs": "FALSE", "linger.ms": "5", "acks": "-1"})
     make({"linger.ms": None})
@@ -138,19 +138,19 @@ def test_keywords_win_over_the_mapping() -> None:
     make({"max.block.ms": 5}, max_block_ms=100)
 
 
-def test_times_that_cannot_be_together() -> None:
+def test_contradictory_timeouts() -> None:
     with pytest.raises(errors.ConfigError, match=r"delivery.timeout.ms.*at least"):
         make(delivery_timeout_ms=1000)
     make(delivery_timeout_ms=1000, request_timeout_ms=900, linger_ms=100)
 
 
 @pytest.mark.parametrize("protocol", ["TLS", "PLAIN", "SASL", ""])
-def test_a_security_protocol_that_is_none_is_told(protocol: str) -> None:
+def test_an_unknown_security_protocol_is_an_error(protocol: str) -> None:
     with pytest.raises(errors.ConfigError, match=r"security.protocol.*SASL_SSL"):
         make(security_protocol=protocol)
 
 
-def test_java_s_default_mechanism_says_which_there_are() -> None:
+def test_the_default_mechanism_names_the_others() -> None:
     with pytest.raises(errors.ConfigError, match=r"sasl.mechanism=GSSAPI.*SCRAM-SHA-512"):
         make(security_protocol="SASL_PLAINTEXT", sasl_username="ann", sasl_password="x")
 
@@ -174,15 +174,15 @@ def test_isolation_level_is_checked(level: str) -> None:
 def test_secrets_are_not_shown(name: str) -> None:
     secret = "hunter2-very-secret"
     for config in ({name: secret}, {name: [secret]}, {name: 5, "linger.ms": "x"}):
-        told: object
+        shown: object
         try:
-            told = make(config)
+            shown = make(config)
         except errors.ConfigError as error:
-            told = (str(error), repr(error), error.context)
-        assert secret not in repr(told)
+            shown = (str(error), repr(error), error.context)
+        assert secret not in repr(shown)
 
 
-def test_configurations_of_java_can_be_brought_along() -> None:
+def test_configurations_of_java_clients_can_be_reused() -> None:
     make(
         {"metric.reporters": "", "auto.include.jmx.reporter": "true", "enable.metrics.push": False}
     )
@@ -201,13 +201,13 @@ MALFORMED += [
 
 
 @pytest.mark.parametrize("bootstrap", MALFORMED)
-def test_malformed_addresses_are_told(bootstrap: Any) -> None:
+def test_malformed_addresses_are_errors(bootstrap: Any) -> None:
     with pytest.raises(errors.ConfigError, match=r"bootstrap.servers"):
         ottla.Client(bootstrap)
 
 
 @pytest.mark.parametrize("bootstrap", [None, 5, b"host:9092", {}, [5]])
-def test_addresses_of_a_wrong_type_are_told(bootstrap: Any) -> None:
+def test_addresses_of_a_wrong_type_are_errors(bootstrap: Any) -> None:
     with pytest.raises(errors.ConfigError, match="bootstrap"):
         ottla.Client(bootstrap)
 
@@ -215,5 +215,5 @@ def test_addresses_of_a_wrong_type_are_told(bootstrap: Any) -> None:
 @pytest.mark.parametrize(
     "bootstrap", ["[::1]:9", "PLAINTEXT://127.0.0.1:9", ["127.0.0.1:9", "localhost:9"]]
 )
-def test_good_addresses(bootstrap: Any) -> None:
+def test_valid_addresses(bootstrap: Any) -> None:
     assert "brokers=0" in repr(ottla.Client(bootstrap, connect=False))

@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 
-from ottla.doctor.at_brokers import kind_of
+from ottla.doctor.checks.brokers import kind_of
 from ottla.doctor.facts import (
     Address,
     Broker,
@@ -20,7 +20,7 @@ from ottla.doctor.facts import (
     View,
 )
 from ottla.doctor.findings import EXIT_CODES, Finding
-from ottla.doctor.picture import draw
+from ottla.doctor.render import render
 from ottla.doctor.report import Report
 from ottla.doctor.tree import Style
 from ottla.doctor.verdict import judge
@@ -40,7 +40,7 @@ def view(*hosts: str) -> View:
 
 
 def endpoint(host: str, failed: Step | None = None, seen: View | None = None) -> Endpoint:
-    """A name that works, or fails in one step after those before it."""
+    """A server that works, or fails at one step."""
     if failed is not None and failed.check == "DNS":
         return Endpoint(host, 9092, failed)
     before = OK[: OK.index(failed.check)] if failed is not None and failed.check in OK else OK
@@ -50,11 +50,11 @@ def endpoint(host: str, failed: Step | None = None, seen: View | None = None) ->
 
 
 def facts(brokers: list[Endpoint], **more: object) -> Facts:
-    """A cluster found through a bootstrap server that works."""
+    """A cluster with a working bootstrap server."""
     seen = view(*(broker.host for broker in brokers))
-    looked = tuple(Broker(i, None, 1, broker) for i, broker in enumerate(brokers, 1))
+    checked = tuple(Broker(i, None, 1, broker) for i, broker in enumerate(brokers, 1))
     topics = Topics(step("Metadata"), None, None, 1, len(brokers))
-    base = Facts("PLAINTEXT", (endpoint(BOOTSTRAP, seen=seen),), seen, topics, looked)
+    base = Facts("PLAINTEXT", (endpoint(BOOTSTRAP, seen=seen),), seen, topics, checked)
     return dataclasses.replace(base, **more)  # type: ignore[arg-type]
 
 
@@ -63,33 +63,35 @@ def errors(seen: Facts) -> list[Finding]:
 
 
 @pytest.mark.parametrize(
-    ("failed", "code", "phase", "words"),
+    ("failed", "code", "phase", "expected"),
     [
-        (step("DNS", "unresolved"), "unresolved", "DNS", "cannot be resolved here"),
+        (step("DNS", "unresolved"), "unresolved", "DNS", "cannot be resolved on this machine"),
         (step("TCP", "refused"), "tcp_refused", "TCP", "nothing listens there"),
-        (step("TCP", "timed_out"), "tcp_timed_out", "TCP", "packets vanish"),
+        (step("TCP", "timed_out"), "tcp_timed_out", "TCP", "packets are dropped"),
         (step("TCP", "unreachable"), "tcp_unreachable", "TCP", "no route"),
-        (step("TLS", "certificate"), "certificate", "TLS", "does not accept"),
+        (step("TLS", "certificate"), "certificate", "TLS", "rejects"),
         (step("TLS", "closed"), "tls_closed", "TLS", "TLS handshake"),
         (step("TLS", "speaks_plaintext"), "speaks_plaintext", "TLS", "speaks plaintext"),
         (step("ApiVersions", "speaks_tls"), "speaks_tls", "TLS", "speaks TLS"),
-        (step("ApiVersions", "speaks_http"), "speaks_http", "ApiVersions", "answers HTTP"),
-        (step("ApiVersions", "timed_out"), "silent", "ApiVersions", "gives no answer"),
-        (step("ApiVersions", "closed"), "hangs_up", "ApiVersions", "ends them"),
-        (step("SASL", "no_token"), "no_token", "SASL", "this client gets none"),
-        (step("SASL", "no_ticket"), "no_ticket", "SASL", "wants a Kerberos ticket"),
-        (step("SASL", "credentials"), "credentials", "SASL", "refused the credentials"),
-        (step("SASL", "without_sasl"), "without_sasl", "SASL", "has no SASL"),
+        (step("ApiVersions", "speaks_http"), "speaks_http", "ApiVersions", "speaks HTTP"),
+        (step("ApiVersions", "timed_out"), "silent", "ApiVersions", "does not respond"),
+        (step("ApiVersions", "closed"), "hangs_up", "ApiVersions", "closes them"),
+        (step("SASL", "no_token"), "no_token", "SASL", "this client has none"),
+        (step("SASL", "no_ticket"), "no_ticket", "SASL", "requires a Kerberos ticket"),
+        (step("SASL", "credentials"), "credentials", "SASL", "rejected the credentials"),
+        (step("SASL", "without_sasl"), "without_sasl", "SASL", "does not use SASL"),
         (step("SASL", "mechanism"), "mechanism", "SASL", "does not offer"),
         (step("Metadata", "wants_sasl"), "wants_sasl", "SASL", "requires SASL"),
-        (step("Metadata", "closed"), "no_metadata", "Metadata", "gives no metadata"),
+        (step("Metadata", "closed"), "no_metadata", "Metadata", "returns no metadata"),
     ],
 )
-def test_the_one_bootstrap_server_fails(failed: Step, code: str, phase: str, words: str) -> None:
+def test_the_only_bootstrap_server_fails(
+    failed: Step, code: str, phase: str, expected: str
+) -> None:
     seen = Facts("PLAINTEXT", (endpoint("kafka.example.com", failed),))
     [finding] = errors(seen)
     assert (finding.code, finding.phase) == (code, phase)
-    assert words in finding.summary
+    assert expected in finding.summary
     assert "kafka.example.com:9092" in finding.summary
     assert finding.fix
     assert Report(seen, judge(seen)).exit_code == EXIT_CODES[phase]
@@ -124,26 +126,28 @@ def test_one_address_of_a_name_that_fails_is_a_warning() -> None:
 
 
 @pytest.mark.parametrize(
-    ("host", "code", "words"),
+    ("host", "code", "expected"),
     [
-        ("10.0.1.5", "advertised_private", "that address is private"),
-        ("192.168.7.7", "advertised_private", "that address is private"),
+        ("10.0.1.5", "advertised_private", "this address is private"),
+        ("192.168.7.7", "advertised_private", "this address is private"),
         ("localhost", "advertised_loopback", "the client's own machine"),
         ("127.0.0.1", "advertised_loopback", "the client's own machine"),
         ("kafka-1", "advertised_container", "the name of a container"),
         ("broker.internal", "advertised_container", "the name of a container"),
         ("169.254.1.1", "advertised_link-local", "one link only"),
-        ("0.0.0.0", "advertised_unspecified", "no address that can be connected to"),
-        ("203.0.114.5", "advertised_unreachable", "does not answer"),
-        ("kafka.example.com", "advertised_unreachable", "does not answer"),
+        ("0.0.0.0", "advertised_unspecified", "cannot connect to the unspecified address"),
+        ("203.0.114.5", "advertised_unreachable", "does not respond"),
+        ("kafka.example.com", "advertised_unreachable", "does not respond"),
     ],
 )
-def test_the_mismatch_of_advertised_addresses_is_named(host: str, code: str, words: str) -> None:
+def test_the_mismatch_of_advertised_addresses_is_explained(
+    host: str, code: str, expected: str
+) -> None:
     [finding] = errors(facts([endpoint(host, step("TCP", "timed_out"))]))
     assert (finding.code, finding.phase) == (code, "Advertised")
-    assert f"bootstrap answered at {BOOTSTRAP}:9092" in finding.summary
+    assert f"bootstrap server {BOOTSTRAP}:9092 works" in finding.summary
     assert f"broker 1 advertises {host}:9092" in finding.summary
-    assert words in finding.summary
+    assert expected in finding.summary
     assert "advertised.listeners" in finding.fix
 
 
@@ -151,10 +155,10 @@ def test_brokers_that_fail_alike_are_one_finding() -> None:
     hosts = [f"10.0.1.{i}" for i in range(1, 9)]
     [finding] = errors(facts([endpoint(host, step("TCP", "timed_out")) for host in hosts]))
     assert finding.brokers == tuple(range(1, 9))
-    assert "and 3 more brokers likewise" in finding.summary
+    assert "and 3 more, which do not respond" in finding.summary
 
 
-def test_brokers_that_all_call_themselves_localhost_are_no_balancer() -> None:
+def test_brokers_that_all_advertise_localhost_are_not_a_load_balancer() -> None:
     [finding] = errors(facts([endpoint("localhost", step("TCP", "refused")) for _ in range(3)]))
     assert (finding.code, finding.brokers) == ("advertised_loopback", (1, 2, 3))
 
@@ -166,7 +170,7 @@ def test_one_broker_of_many_is_down() -> None:
     assert "advertised.listeners" not in finding.fix
 
 
-def test_an_unknown_name_of_a_container() -> None:
+def test_an_unresolved_name_of_a_container() -> None:
     [finding] = errors(facts([endpoint("kafka-1", step("DNS", "unresolved"))]))
     assert finding.code == "advertised_unresolved"
     assert "the name of a container" in finding.summary
@@ -186,7 +190,7 @@ def test_one_address_for_all_brokers() -> None:
 
 
 def test_a_leader_that_is_another_broker() -> None:
-    """Neither side tells its id; but who was asked names the leader, and says not to be it."""
+    """The ids are unknown, but the broker names the expected leader and rejects the request."""
     seen = facts([endpoint("a.example.com"), endpoint("b.example.com")])
     wrong = PartitionCheck(
         "t", 0, (step("Fetch", "code", code="NOT_LEADER_OR_FOLLOWER"),), leader_now=1
@@ -217,7 +221,7 @@ def test_no_brokers() -> None:
     assert [finding.code for finding in errors(facts([]))] == ["no_brokers"]
 
 
-def test_what_was_not_looked_at_is_told() -> None:
+def test_checks_that_were_not_made_are_reported() -> None:
     seen = facts([endpoint("a.example.com")])
     late = PartitionCheck("t", 0, (step("ListOffsets"), step("Fetch", "out_of_time")))
     broker = dataclasses.replace(seen.brokers[0], partitions=(late,))
@@ -241,10 +245,10 @@ def test_kinds_of_addresses(host: str, kind: str) -> None:
     assert kind_of(host) == kind
 
 
-def test_what_comes_from_the_network_cannot_steer_the_terminal() -> None:
+def test_text_from_the_network_cannot_control_the_terminal() -> None:
     evil = step("Metadata", "closed", message="\x1b[2J\x07gone")
     seen = Facts("PLAINTEXT", (endpoint("kafka\x1b]0;x\x07.example.com", evil),))
-    shown = draw(seen, judge(seen), Style())
+    shown = render(seen, judge(seen), Style())
     assert "\x1b" not in shown
     assert "\x07" not in shown
     assert "\\x1b[2J" in shown
@@ -252,7 +256,7 @@ def test_what_comes_from_the_network_cannot_steer_the_terminal() -> None:
 
 def test_colours_and_plain_marks() -> None:
     seen = facts([endpoint("a.example.com")])
-    assert "\x1b[32m✓" in draw(seen, judge(seen), Style(color=True))
-    plain = draw(seen, judge(seen), Style(ascii=True))
+    assert "\x1b[32m✓" in render(seen, judge(seen), Style(color=True))
+    plain = render(seen, judge(seen), Style(ascii=True))
     assert plain.isascii()
     assert "ok a.example.com:9092" in plain.replace("ok broker 1 at ", "ok ")

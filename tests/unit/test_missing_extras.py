@@ -150,9 +150,7 @@ def test_the_extras_are_those_of_the_project() -> None:
 def test_a_package_that_is_too_old_is_reported_as_such() -> None:
     old = ModuleNotFoundError("No module", name="pyspark.sql.datasource")
     explained = explain(old, "format('ottla')", "spark")
-    assert str(explained) == (
-        f"format('ottla') needs pyspark, of which a newer version is needed: {SPARK}"
-    )
+    assert str(explained) == (f"format('ottla') needs a newer version of pyspark: {SPARK}")
     assert explained.name == "pyspark.sql.datasource"
 
 

@@ -1,11 +1,11 @@
 """The command line: ``ottla topology | doctor | produce | consume | watch``.
 
-One file a command, each with ``add`` (its arguments) and ``run``. Arguments are parsed by the
-standard library, so that the commands one needs on a bare host work with nothing else installed;
-tables and live pictures are drawn by rich, which ``pip install 'ottla[cli]'`` brings.
+Each command has a module with ``add`` (its arguments) and ``run``. Arguments are parsed by the
+standard library, so that most commands need no other package; tables and the live view need rich
+(``pip install 'ottla[cli]'``).
 
-Exit codes: 0; 1 if something failed; 2 for wrong arguments or configuration; 130 after Ctrl-C;
-141 when whoever read the output has gone. ``doctor`` adds its own.
+Exit codes: 0 for success; 1 for a failure; 2 for wrong arguments or configuration; 130 after
+Ctrl-C; 141 if the reader of the output has exited. ``doctor`` has further codes.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ _COMMANDS = (topology, doctor, produce, consume, watch)
 
 
 def build_parser() -> argparse.ArgumentParser:
-    """Return the parser of all commands; what it parses has the command to ``run``."""
+    """Return the parser of all commands; its result has the command's ``run``."""
     parser = argparse.ArgumentParser(
-        prog="ottla", description="Look at a Kafka cluster, and write to and read from its topics."
+        prog="ottla", description="Inspect a Kafka cluster, and read from and write to its topics."
     )
     parser.add_argument("--version", action="version", version=f"ottla {ottla.__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
@@ -40,7 +40,7 @@ def build_parser() -> argparse.ArgumentParser:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command line and return its exit code."""
     arguments = build_parser().parse_args(argv)
-    # Such as that records were gone and are left out: the output would look complete.
+    # For example, about skipped records: without it, the output would look complete.
     show_warnings(logging.Formatter("ottla: %(message)s"))
     try:
         code: int = arguments.run(arguments)
@@ -48,7 +48,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 128 + signal.SIGINT
     except BrokenPipeError:
-        # Python would complain once more when it flushes at its end.
+        # Otherwise Python would report the error again when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 128 + signal.SIGPIPE
     except ConfigError as error:

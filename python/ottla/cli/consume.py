@@ -1,6 +1,6 @@
-"""``ottla consume``: records of a topic to standard output, from anywhere to the end or beyond.
+"""``ottla consume``: write a topic's records to standard output, and follow the topic if wanted.
 
-Partitions are read directly from their leaders; no group is joined and nothing is committed.
+It reads the partitions directly from their leaders, joins no group and commits nothing.
 """
 
 from __future__ import annotations
@@ -13,12 +13,13 @@ from typing import Any
 
 from ottla import Client
 from ottla.cli.formats import Format, Record, compile_format, unescape
-from ottla.cli.options import add_cluster, connect, count
+from ottla.cli.options import add_cluster, connect, record_count
 from ottla.cli.waiting import obstacles, report_waiting
+from ottla.doctor.text import counted
 from ottla.errors import ConfigError, UnknownTopicError
 
 _COLUMNS = ["key", "value", "topic", "partition", "offset", "timestamp", "headers"]
-# Rows that are turned into objects at a time.
+# Rows that are converted to objects at a time.
 _ROWS = 1_000
 
 Partitions = list[tuple[str, int]]
@@ -30,9 +31,9 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
     parser = commands.add_parser(
         "consume",
         help="read a topic to standard output",
-        description="Read a topic to standard output, and follow it unless -e or -c ends that.",
+        description="Write a topic to standard output, and follow it unless -e or -c is given.",
         epilog="OFFSET: beginning, end, N (an offset), -N (the last N of each partition), or "
-        "s@MS (the first at or after a time in ms); e@MS ends before the first at or after a time. "
+        "s@MS (the first record at or after a time in ms); e@MS ends before that record. "
         "FORMAT: text with \\n \\t \\xHH, %%t topic, %%p partition, %%o offset, %%k key, %%s "
         "value, %%h headers, %%T timestamp, %%K and %%S lengths of key and value, %%%%.",
     )
@@ -42,48 +43,50 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
     parser.add_argument(
         "-o", "--offset", action="append", help="where to start (beginning); see below"
     )
-    parser.add_argument("-c", "--count", type=count, help="end after this many records")
-    parser.add_argument("-e", "--exit", action="store_true", help="end at the end of the topic")
+    parser.add_argument("-c", "--count", type=record_count, help="exit after this many records")
+    parser.add_argument("-e", "--exit", action="store_true", help="exit at the end of the topic")
     parser.add_argument("-f", "--format", help="how to print a record; see below")
-    parser.add_argument("-K", "--key-delimiter", help="print the key too, with this behind it")
-    parser.add_argument("-D", "--delimiter", default="\\n", help="what ends a record (\\n)")
-    parser.add_argument("-J", "--json", action="store_true", help="print a JSON object a line")
+    parser.add_argument("-K", "--key-delimiter", help="print the key too, followed by this")
+    parser.add_argument("-D", "--delimiter", default="\\n", help="terminator of a record (\\n)")
+    parser.add_argument("-J", "--json", action="store_true", help="print one JSON object per line")
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print records until the end, the count, or Ctrl-C."""
-    show = _format(arguments)
+    format_record = _format(arguments)
     if arguments.count == 0:
         return 0
     with connect(arguments) as client:
-        with report_waiting(lambda: _wanted(client, arguments)):
+        with report_waiting(lambda: _waiting_for(client, arguments)):
             ranges = _ranges(client, arguments)
         write, flush = sys.stdout.buffer.write, sys.stdout.buffer.flush
-        left = arguments.count
-        with report_waiting(lambda: _wanted(client, arguments)) as progress:
+        remaining = arguments.count
+        with report_waiting(lambda: _waiting_for(client, arguments)) as progress:
             for records in _read(client, ranges):
                 progress()
-                for record in records[:left]:
-                    write(show(record))
-                # Whoever reads the output sees what has come, not what fits a buffer.
+                for record in records[:remaining]:
+                    write(format_record(record))
+                # So that the reader of the output sees each record immediately.
                 flush()
-                if left is not None:
-                    left -= len(records)
-                    if left <= 0:
+                if remaining is not None:
+                    remaining -= len(records)
+                    if remaining <= 0:
                         break
     return 0
 
 
-def _wanted(client: Client, arguments: argparse.Namespace) -> str | None:
-    """Return what the command waits for. At the end of a topic that is followed: new records, which
-    only a person wants to know.
+def _waiting_for(client: Client, arguments: argparse.Namespace) -> str | None:
+    """Return what the command waits for.
+
+    At the end of a followed topic it waits for new records, which is worth a message only on a
+    terminal.
     """
     why = obstacles(client.connections())
     if why:
         return f"records of {arguments.topic}: {why}"
     if sys.stdout.isatty():
-        return f"records of {arguments.topic} (Ctrl-C ends this)"
+        return f"records of {arguments.topic} (Ctrl-C to exit)"
     return None
 
 
@@ -94,7 +97,7 @@ def _read(client: Client, ranges: list[tuple[str, int, int, int | None]]) -> Ite
 
 
 def _format(arguments: argparse.Namespace) -> Format:
-    """Return how to print a record."""
+    """Return the function that formats a record."""
     if arguments.json:
         return as_json
     if arguments.format is not None:
@@ -107,7 +110,7 @@ def _format(arguments: argparse.Namespace) -> Format:
 
 
 def as_json(record: Record) -> bytes:
-    """Return a record as a line of JSON; bytes that are no UTF-8 become U+FFFD."""
+    """Return a record as a line of JSON; bytes that are not UTF-8 become U+FFFD."""
     headers = [[name, _text(value)] for name, value in record.headers or []]
     fields = record._asdict() | {
         "key": _text(record.key),
@@ -124,13 +127,13 @@ def _text(value: bytes | None) -> str | None:
 def _ranges(
     client: Client, arguments: argparse.Namespace
 ) -> list[tuple[str, int, int, int | None]]:
-    """Return what to read of each partition; without an end where the topic is followed."""
+    """Return the range to read of each partition; without an end if the topic is followed."""
     partitions = _partitions(client, arguments.topic, arguments.partition)
-    given = [_offset(text) for text in arguments.offset or ["beginning"]]
-    starts = [(kind, number) for kind, number in given if kind != "until"]
-    stops = [number for kind, number in given if kind == "until"]
+    offsets = [_offset(text) for text in arguments.offset or ["beginning"]]
+    starts = [(kind, number) for kind, number in offsets if kind != "until"]
+    stops = [number for kind, number in offsets if kind == "until"]
     if len(starts) > 1 or len(stops) > 1:
-        raise ConfigError("-o: give one start, and one end (e@MS) if wished")
+        raise ConfigError("-o: give at most one start and one end (e@MS)")
     start = _starts(client, partitions, *(starts or [("beginning", 0)])[0])
     end: dict[tuple[str, int], int | None] = dict.fromkeys(partitions)
     if stops:
@@ -145,13 +148,14 @@ def _partitions(client: Client, topic: str, wanted: list[int] | None) -> Partiti
     for index in wanted or []:
         if index not in known:
             raise UnknownTopicError(
-                f"partition {index} of topic {topic} does not exist: it has {len(known)}"
+                f"partition {index} of topic {topic} does not exist: the topic has "
+                f"{counted(len(known), 'partition')}"
             )
     return [(topic, index) for index in dict.fromkeys(wanted or sorted(known))]
 
 
 def _offset(text: str) -> tuple[str, int]:
-    """Return an argument of -o as a kind and a number."""
+    """Parse an argument of -o into a kind and a number."""
     if text in {"beginning", "earliest"}:
         return "beginning", 0
     if text in {"end", "latest"}:
@@ -184,7 +188,7 @@ def _listed(client: Client, partitions: Partitions, spec: str | int) -> Offsets:
 
 
 def _at_time(client: Client, partitions: Partitions, millis: int) -> Offsets:
-    """Return the first offsets at or after a time; the ends where no record is that late."""
+    """Return the first offsets at or after a time; end offsets where there is no such record."""
     found = _listed(client, partitions, millis)
     late = [partition for partition, offset in found.items() if offset < 0]
     return found | (_listed(client, late, "latest") if late else {})

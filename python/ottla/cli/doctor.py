@@ -1,4 +1,4 @@
-"""``ottla doctor``: what is wrong with the way to the cluster, and what to do about it."""
+"""``ottla doctor``: check the connections to a cluster, and report each failure with its fix."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from ottla.cli.options import add_cluster, configuration, style
 from ottla.doctor import diagnose
 from ottla.doctor.findings import EXIT_CODES
-from ottla.doctor.picture import draw
+from ottla.doctor.render import render
 
 _CODES = ", ".join(f"{code} {phase}" for phase, code in EXIT_CODES.items())
 
@@ -20,22 +20,23 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
     """Add the command's arguments."""
     parser = commands.add_parser(
         "doctor",
-        help="check every step of every connection, and say what is wrong",
-        description="Check every bootstrap server and every broker step by step, as a client would "
-        "meet them, and say what is wrong and what to do. Nothing is written to the cluster.",
-        epilog=f"Exit code: 0 if nothing is wrong, or the first phase with an error: {_CODES}.",
+        help="check every step of every connection, and explain failures",
+        description="Check every bootstrap server and every broker step by step, as a client "
+        "connects, and report each failure with its cause and its fix. Nothing is written to the "
+        "cluster.",
+        epilog=f"Exit code: 0 without errors, or that of the first phase with an error: {_CODES}.",
     )
     add_cluster(parser)
-    parser.add_argument("--topic", "-t", help="ask the leaders of all partitions of this topic")
-    parser.add_argument("--group", "-g", help="look for the coordinator of this group")
-    parser.add_argument("--timeout", type=float, default=20.0, help="seconds for all (20)")
+    parser.add_argument("--topic", "-t", help="check all partitions of this topic")
+    parser.add_argument("--group", "-g", help="check the coordinator of this group")
+    parser.add_argument("--timeout", type=float, default=20.0, help="seconds for all checks (20)")
     parser.add_argument("--all", "-a", action="store_true", help="show every step of every broker")
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Examine, print, and return the exit code of the report."""
+    """Run the checks, print the report, and return its exit code."""
     report = diagnose(
         config=configuration(arguments),
         topic=arguments.topic,
@@ -46,6 +47,6 @@ def run(arguments: argparse.Namespace) -> int:
         json.dump(report.to_dict(), sys.stdout, indent=2)
         print()
     else:
-        drawn = dataclasses.replace(style(), verbose=arguments.all)
-        print(draw(report.facts, report.findings, drawn))
+        verbose = dataclasses.replace(style(), verbose=arguments.all)
+        print(render(report.facts, report.findings, verbose))
     return report.exit_code

@@ -1,8 +1,8 @@
-"""How ``consume`` prints a record: kcat's format, of text, escapes and ``%`` tokens.
+"""The format strings of ``consume``: kcat's, with text, escapes and ``%`` tokens.
 
 Tokens: ``%t`` topic, ``%p`` partition, ``%o`` offset, ``%k`` key, ``%s`` value, ``%h`` headers,
 ``%T`` timestamp in ms, ``%K`` and ``%S`` lengths of key and value (-1 for null), ``%%``. Keys and
-values are printed as the bytes that they are.
+values are printed as raw bytes.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def unescape(text: str) -> bytes:
 
 
 def headers_as_text(headers: list[tuple[str, bytes | None]] | None) -> bytes:
-    """Return headers as ``name=value,name=value``; ``NULL`` for a value that is null."""
+    """Return headers as ``name=value,name=value``, with ``NULL`` for null values."""
     pairs = headers or []
     return b",".join(
         name.encode() + b"=" + (b"NULL" if value is None else value) for name, value in pairs
@@ -68,10 +68,10 @@ _TOKENS: dict[bytes, Format] = {
 
 
 def compile_format(text: str) -> Format:
-    """Return the function that prints a record.
+    """Return the function that formats a record.
 
     Raises:
-        ConfigError: a token does not exist.
+        ConfigError: the format has an unknown token.
     """
     template = unescape(text)
     parts: list[bytes | Format] = []
@@ -84,10 +84,10 @@ def compile_format(text: str) -> Format:
         except KeyError:
             known = " ".join(f"%{name.decode()}" for name in _TOKENS)
             name = token[1].decode(errors="replace")
-            raise ConfigError(f"-f: %{name} does not exist; there are {known}") from None
+            raise ConfigError(f"-f: %{name} does not exist; the tokens are {known}") from None
     parts.append(template[end:])
 
-    def print_record(record: Record) -> bytes:
+    def format_record(record: Record) -> bytes:
         return b"".join(part if isinstance(part, bytes) else part(record) for part in parts)
 
-    return print_record
+    return format_record

@@ -1,6 +1,6 @@
-"""What all commands share: where the cluster is, and the configuration from files and arguments.
+"""Options of all commands: the cluster's address, and the configuration from files and arguments.
 
-Later wins: the file, then ``-X``, then the addresses on the command line.
+``-X`` wins over the file, and addresses on the command line win over both.
 """
 
 from __future__ import annotations
@@ -22,8 +22,10 @@ from ottla.errors import ConfigError
 
 
 def add_cluster(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments that say where the cluster is and how to talk to it."""
-    parser.add_argument("bootstrap", nargs="?", metavar="BOOTSTRAP", help="host:port, or several")
+    """Add the arguments for the cluster's address and for the configuration."""
+    parser.add_argument(
+        "bootstrap", nargs="?", metavar="BOOTSTRAP", help="host:port, or several with commas"
+    )
     parser.add_argument("-b", "--brokers", dest="brokers", help="the same as BOOTSTRAP")
     parser.add_argument(
         "-X",
@@ -39,23 +41,18 @@ def add_cluster(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def count(text: str) -> int:
-    """Return the argument of -c; below 0 there is nothing that it could mean."""
+def record_count(text: str) -> int:
+    """Parse the argument of -c, which may not be negative."""
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"expected a number of records, 0 or more, got {text!r}")
     return int(text)
-
-
-def count_of(number: int, noun: str) -> str:
-    """Return a number with its noun: ``1 record``, ``2 records``."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def configuration(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return the configuration of a command.
 
     Raises:
-        ConfigError: a file cannot be read, an argument is no pair, or no address is given.
+        ConfigError: the file cannot be read, a -X has no ``=``, or there is no address.
     """
     config: dict[str, Any] = {}
     if arguments.config is not None:
@@ -63,7 +60,7 @@ def configuration(arguments: argparse.Namespace) -> dict[str, Any]:
     for number, pair in enumerate(arguments.settings, 1):
         key, separator, value = pair.partition("=")
         if not separator:
-            # What is there may be a secret: it is not shown.
+            # The argument is not shown, since it may be a secret.
             raise ConfigError(f"-X: expected KEY=VALUE, but argument {number} of -X has no =")
         put(config, key.strip(), value)
     servers = arguments.bootstrap or arguments.brokers
@@ -71,13 +68,13 @@ def configuration(arguments: argparse.Namespace) -> dict[str, Any]:
         put(config, "bootstrap.servers", servers)
     if not any(value for key, value in config.items() if config_row_of(key) == "bootstrap.servers"):
         raise ConfigError(
-            "no broker is named: give BOOTSTRAP (host:port), -b, or bootstrap.servers in --config"
+            "no broker address: give BOOTSTRAP (host:port), -b, or bootstrap.servers in --config"
         )
     return config
 
 
 def put(config: dict[str, Any], key: str, value: Any) -> None:
-    """Set a key over what was set before, be it by another client's name for the same setting."""
+    """Set a key, replacing a value under another client's name of the same key."""
     row = config_row_of(key)
     for name in [name for name in config if row is not None and config_row_of(name) == row]:
         del config[name]
@@ -88,12 +85,12 @@ def connect(arguments: argparse.Namespace, timeout: float | None = None) -> Clie
     """Return a connected client of the cluster that the arguments name."""
     config = configuration(arguments)
     servers = next(config[key] for key in config if config_row_of(key) == "bootstrap.servers")
-    with report_waiting(lambda: f"an answer from {servers}"):
+    with report_waiting(lambda: f"a response from {servers}"):
         return Client(config=config, timeout=timeout)
 
 
 def read_config(path: Path) -> dict[str, Any]:
-    """Return the configuration in a file: TOML by its name's end, else Java's properties."""
+    """Read a configuration file: TOML if its name ends with ``.toml``, else Java properties."""
     try:
         if path.suffix == ".toml":
             return _read_toml(path)
@@ -104,7 +101,7 @@ def read_config(path: Path) -> dict[str, Any]:
 
 def _read_toml(path: Path) -> dict[str, Any]:
     try:
-        # Of the standard library from 3.11 on.
+        # In the standard library since Python 3.11.
         tomllib = importlib.import_module("tomllib")
     except ImportError as error:
         raise ConfigError(
@@ -117,7 +114,7 @@ def _read_toml(path: Path) -> dict[str, Any]:
 
 
 def _flat(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Return nested tables as dotted names: ``linger.ms`` in TOML is a table of its own."""
+    """Flatten nested tables to dotted names: in TOML, ``linger.ms`` is a key in a table."""
     for key, value in table.items():
         if isinstance(value, Mapping):
             yield from _flat(value, f"{prefix}{key}.")
@@ -131,13 +128,13 @@ _ESCAPED = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 
 
 def read_properties(text: str) -> Iterator[tuple[str, str]]:
-    """Return the pairs of a properties file, by Java's rules: comments, escapes, long lines."""
+    """Parse a properties file by Java's rules: comments, escapes, continuation lines."""
     lines = iter(text.splitlines())
     for first in lines:
         line = first.lstrip()
         if not line or line[0] in "#!":
             continue
-        # An odd number of backslashes at the end: the line goes on in the next one.
+        # An odd number of backslashes at the end continues the line.
         while (len(line) - len(line.rstrip("\\"))) % 2:
             line = line[:-1] + next(lines, "").lstrip()
         pair = _PAIR.match(line)
@@ -156,7 +153,7 @@ def _unescaped(text: str) -> str:
 
 
 def style() -> Style:
-    """Return how to draw on standard output: colours on a terminal only, and by NO_COLOR never."""
+    """Return the style for standard output: colours on terminals only, unless NO_COLOR is set."""
     plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
     color = sys.stdout.isatty() and not plain
     try:

@@ -1,7 +1,6 @@
-"""``ottla produce``: standard input, or files, to a topic; a record a line unless told otherwise.
+"""``ottla produce``: write standard input, or files, to a topic; by default one record per line.
 
-Memory is bounded: the producer's buffer holds records back, and of what was acknowledged nothing
-is kept.
+Invariant: memory is bounded, by the producer's buffer and by the number of unsettled deliveries.
 """
 
 from __future__ import annotations
@@ -15,12 +14,13 @@ from typing import Any, BinaryIO
 
 from ottla import Delivery, Producer
 from ottla.cli.formats import unescape
-from ottla.cli.options import add_cluster, configuration, count, count_of, put
+from ottla.cli.options import add_cluster, configuration, put, record_count
 from ottla.cli.waiting import obstacles, report_waiting
+from ottla.doctor.text import counted
 from ottla.errors import ConfigError, KafkaError
 
 _CHUNK = 1 << 16
-# Deliveries that are not looked at yet: the oldest are, from here on, while reading goes on.
+# Deliveries that may be unsettled while reading continues; beyond, the oldest are awaited.
 _WINDOW = 10_000
 
 
@@ -29,43 +29,45 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
     parser = commands.add_parser(
         "produce",
         help="write standard input, or files, to a topic",
-        description="Write records from standard input, one a line, or each FILE as one record. "
-        "Exit code 1 if a record was not acknowledged.",
+        description="Write records from standard input, one per line, or each FILE as one record. "
+        "The exit code is 1 if a record was not acknowledged.",
     )
     add_cluster(parser)
     parser.add_argument("-t", "--topic", required=True, help="the topic")
-    parser.add_argument("-p", "--partition", type=int, help="the partition (by the key, or spread)")
+    parser.add_argument(
+        "-p", "--partition", type=int, help="the partition (default: partitioner's)"
+    )
     parser.add_argument("-k", "--key", help="a key for all records")
-    parser.add_argument("-K", "--key-delimiter", help="what parts key and value in each record")
-    parser.add_argument("-D", "--delimiter", default="\\n", help="what ends a record (\\n)")
+    parser.add_argument("-K", "--key-delimiter", help="separator of key and value in each record")
+    parser.add_argument("-D", "--delimiter", default="\\n", help="terminator of a record (\\n)")
     parser.add_argument(
         "-H", "--header", action="append", default=[], metavar="NAME=VALUE", help="a header"
     )
     parser.add_argument("-Z", "--null", action="store_true", help="send empty parts as null")
     parser.add_argument("-z", "--compression", help="gzip, snappy, lz4 or zstd")
-    parser.add_argument("-c", "--count", type=count, help="end after this many records")
+    parser.add_argument("-c", "--count", type=record_count, help="exit after this many records")
     parser.add_argument("-F", "--file", type=Path, action="append", help="a file as one record")
-    parser.add_argument("-v", "--verbose", action="store_true", help="say what was written")
+    parser.add_argument("-v", "--verbose", action="store_true", help="print the number of records")
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Write all records, and wait until each is acknowledged or failed."""
+    """Write all records, and wait until each is acknowledged or has failed."""
     config = configuration(arguments)
     if arguments.compression:
         put(config, "compression.type", arguments.compression)
     delimiter = unescape(arguments.delimiter)
     if not delimiter:
-        raise ConfigError("-D: a delimiter has one byte at least")
+        raise ConfigError("-D: the delimiter must not be empty")
     key_delimiter = unescape(arguments.key_delimiter) if arguments.key_delimiter else None
     headers = [_header(header) for header in arguments.header]
     written = failed = 0
-    open_deliveries: deque[Delivery] = deque()
+    unsettled: deque[Delivery] = deque()
 
     def settle(limit: int) -> None:
         nonlocal written, failed
-        while len(open_deliveries) > limit:
-            error = open_deliveries.popleft().exception()
+        while len(unsettled) > limit:
+            error = unsettled.popleft().exception()
             progress()
             written += error is None
             failed += error is not None
@@ -73,10 +75,10 @@ def run(arguments: argparse.Namespace) -> int:
                 print(f"ottla: not written: {error}", file=sys.stderr)
 
     def unacknowledged() -> str | None:
-        if not open_deliveries:
+        if not unsettled:
             return None
         why = obstacles(producer.connections())
-        number = f"{count_of(len(open_deliveries), 'record')} to be acknowledged"
+        number = f"{counted(len(unsettled), 'record')} to be acknowledged"
         return f"{number}: {why}" if why else number
 
     with Producer(config=config) as producer, report_waiting(unacknowledged) as progress:
@@ -89,16 +91,16 @@ def run(arguments: argparse.Namespace) -> int:
                     arguments.topic, value, key, headers=headers, partition=arguments.partition
                 )
             except KafkaError as error:
-                # The record was not taken; those before it were.
+                # This record was rejected; those before it were accepted.
                 print(f"ottla: record {number + 1}: {error}", file=sys.stderr)
                 failed += 1
                 break
-            open_deliveries.append(sent)
+            unsettled.append(sent)
             settle(_WINDOW)
         producer.flush()
         settle(0)
     if arguments.verbose or failed:
-        print(f"ottla: {count_of(written, 'record')} written, {failed} failed", file=sys.stderr)
+        print(f"ottla: {counted(written, 'record')} written, {failed} failed", file=sys.stderr)
     return 1 if failed else 0
 
 
@@ -110,7 +112,7 @@ def _header(text: str) -> tuple[str, bytes | None]:
 def _split(
     record: bytes, delimiter: bytes | None, arguments: argparse.Namespace
 ) -> tuple[bytes | None, bytes | None]:
-    """Return key and value of a record as it was read."""
+    """Split a record as it was read into key and value."""
     key: bytes | None = None if arguments.key is None else arguments.key.encode()
     value: bytes | None = record
     if delimiter is not None and delimiter in record:
@@ -129,11 +131,11 @@ def _records(arguments: argparse.Namespace, delimiter: bytes) -> Iterator[bytes]
 
 
 def split_stream(stream: BinaryIO, delimiter: bytes) -> Iterator[bytes]:
-    """Return the parts of a stream as they come; what follows the last delimiter is one if any."""
+    """Split a stream at a delimiter as it arrives; a non-empty rest is the last part."""
     read = getattr(stream, "read1", stream.read)
     rest = b""
     while chunk := read(_CHUNK):
-        *whole, rest = (rest + chunk).split(delimiter)
-        yield from whole
+        *complete, rest = (rest + chunk).split(delimiter)
+        yield from complete
     if rest:
         yield rest

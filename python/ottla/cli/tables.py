@@ -1,4 +1,4 @@
-"""Tables on the terminal, drawn by rich; plain text where the output is no terminal."""
+"""Tables, drawn by rich; plain text if the output is not a terminal."""
 
 from __future__ import annotations
 
@@ -15,13 +15,18 @@ from ottla.errors import ConfigError
 if TYPE_CHECKING:
     from rich.console import Console, Group
 
-# Wider than any table, so that nothing is cut where no terminal says how wide it is.
+# Wider than any table, so that nothing is cut if the output is not a terminal.
 _WIDE = 10_000
 
 
 @dataclass(frozen=True)
 class Table:
-    """A title, a header, rows of text; and lines below, in red or yellow if something is wrong."""
+    """A title, a header and rows of text, and lines below them.
+
+    Attributes:
+        bad: show the lines in red.
+        warn: show the lines in yellow.
+    """
 
     title: str
     header: Sequence[str]
@@ -31,7 +36,7 @@ class Table:
     warn: bool = False
 
 
-def need_rich() -> ModuleType:
+def require_rich() -> ModuleType:
     """Return rich.
 
     Raises:
@@ -41,15 +46,15 @@ def need_rich() -> ModuleType:
         import rich
     except ImportError as error:
         raise ConfigError(
-            "tables are drawn by rich, which is not installed: pip install 'ottla[cli]' (--json "
-            "needs nothing)"
+            "tables need rich, which is not installed: pip install 'ottla[cli]' (--json works "
+            "without it)"
         ) from error
     return rich
 
 
 def console() -> Console:
-    """Return a console that colours terminals only."""
-    need_rich()
+    """Return a console that uses colours on terminals only."""
+    require_rich()
     from rich.console import Console
 
     if sys.stdout.isatty():
@@ -58,13 +63,13 @@ def console() -> Console:
 
 
 def print_tables(tables: Sequence[Table]) -> None:
-    """Print tables one below the other."""
+    """Print tables below each other."""
     console().print(render(tables), soft_wrap=False)
 
 
 def render(tables: Sequence[Table]) -> Group:
-    """Return tables as rich draws them."""
-    need_rich()
+    """Convert tables to rich's."""
+    require_rich()
     from rich.console import Group
     from rich.table import Table as RichTable
     from rich.text import Text

@@ -1,4 +1,4 @@
-"""``ottla topology``: the cluster as its metadata has it: who leads what, what is not well."""
+"""``ottla topology``: show brokers, leaders and unhealthy partitions, as the metadata has them."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from typing import Any
 
 from ottla import Cluster, Partition
 from ottla.cli.options import add_cluster, connect
-from ottla.cli.tables import Table, need_rich, print_tables
+from ottla.cli.tables import Table, print_tables, require_rich
+from ottla.doctor.text import counted
 
 
 @dataclass(frozen=True)
 class BrokerRow:
-    """A broker; ``preferred`` partitions are those that it should lead."""
+    """A broker; ``preferred`` counts the partitions that it should lead as first replica."""
 
     id: int
     address: str
@@ -29,7 +30,7 @@ class BrokerRow:
 
 @dataclass(frozen=True)
 class PartitionRow:
-    """A partition; what is not well about it is in ``under_replicated`` and ``offline``."""
+    """A partition, and whether it is ``under_replicated`` or ``offline``."""
 
     index: int
     leader: int | None
@@ -52,13 +53,13 @@ class TopicRow:
 
     @property
     def replication(self) -> int:
-        """How many replicas its partitions have, at most."""
+        """The largest number of replicas of its partitions."""
         return max((len(partition.replicas) for partition in self.partitions), default=0)
 
 
 @dataclass(frozen=True)
 class Overview:
-    """All that the command shows; ``to_json`` is what ``--json`` prints."""
+    """The data that the command shows; ``--json`` prints ``to_json()``."""
 
     cluster_id: str | None
     brokers: list[BrokerRow]
@@ -70,7 +71,7 @@ class Overview:
         return [(topic.name, partition) for topic in self.topics for partition in topic.partitions]
 
     def to_json(self) -> dict[str, Any]:
-        """Return everything as plain values, with the sums that the tables show."""
+        """Return everything as plain values, with the totals that the tables show."""
         partitions = [partition for _, partition in self.partitions]
         return {
             **dataclasses.asdict(self),
@@ -82,12 +83,12 @@ class Overview:
 
 
 def off_preferred(partition: PartitionRow) -> bool:
-    """Return whether another replica leads than the first, which Kafka prefers."""
+    """Return whether a replica other than the preferred (first) one leads."""
     return partition.leader is not None and partition.leader != partition.replicas[:1][0]
 
 
 def overview(cluster: Cluster, names: list[str]) -> Overview:
-    """Return the rows of a cluster and some of its topics."""
+    """Return the data of a cluster and some of its topics."""
     topics = []
     for name in names:
         topic = cluster.topics[name]
@@ -128,8 +129,8 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
     """Add the command's arguments."""
     parser = commands.add_parser(
         "topology",
-        help="show brokers, racks, leaders, and partitions that are not well",
-        description="Show the cluster as its metadata has it. With -t, each partition of a topic.",
+        help="show brokers, racks, leaders, and unhealthy partitions",
+        description="Show the cluster's metadata. With -t, show each partition of a topic.",
     )
     add_cluster(parser)
     parser.add_argument("-t", "--topic", action="append", help="this topic only; may be repeated")
@@ -139,9 +140,9 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Look, and print."""
+    """Fetch the metadata and print it."""
     if not arguments.json:
-        need_rich()
+        require_rich()
     with connect(arguments, arguments.timeout) as client:
         names = arguments.topic or client.list_topics(timeout=arguments.timeout)
         cluster = client.cluster(names, refresh=True, timeout=arguments.timeout)
@@ -155,7 +156,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def tables(seen: Overview, *, detailed: bool) -> list[Table]:
-    """Return what is shown: the brokers, then the topics or the partitions, then the sums."""
+    """Return the tables: the brokers, then the topics or the partitions, then the totals."""
     partitions = seen.partitions
     brokers = Table(
         f"cluster {seen.cluster_id or 'without id'}",
@@ -177,7 +178,13 @@ def tables(seen: Overview, *, detailed: bool) -> list[Table]:
     offline = [f"{name}-{p.index}" for name, p in partitions if p.offline]
     off = sum(off_preferred(p) for _, p in partitions)
     lines = [
-        f"{len(seen.brokers)} brokers, {len(seen.topics)} topics, {len(partitions)} partitions",
+        ", ".join(
+            [
+                counted(len(seen.brokers), "broker"),
+                counted(len(seen.topics), "topic"),
+                counted(len(partitions), "partition"),
+            ]
+        ),
         f"under-replicated: {len(under)}{_named(under)}",
         f"offline: {len(offline)}{_named(offline)}",
         f"not led by their preferred replica: {off}",

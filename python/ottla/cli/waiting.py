@@ -1,6 +1,6 @@
-"""Says on standard error what a command waits for, once a second has passed without progress.
+"""Reports on standard error what a command waits for, after a second without progress.
 
-Invariants: a command that makes progress prints nothing, each wait is reported once, and nothing is
+Invariants: nothing is printed while there is progress, each wait is reported once, and nothing is
 printed after the command has ended.
 """
 
@@ -13,17 +13,17 @@ from collections.abc import Callable, Iterator, Sequence
 
 from ottla import ConnectionStatus
 
-# Shorter waits are none to a person.
+# Shorter waits are not reported.
 SECONDS = 1.0
 
 
 @contextlib.contextmanager
 def report_waiting(describe: Callable[[], str | None]) -> Iterator[Callable[[], None]]:
-    """Watch the block; what it yields reports progress.
+    """Report waits of the block; it yields a function that reports progress.
 
     Args:
-        describe: says what the command waits for, or None if it waits for nothing; it is called in
-            another thread.
+        describe: returns what the command waits for, or None if it does not wait; called in another
+            thread.
     """
     progress, ended = threading.Event(), threading.Event()
 
@@ -33,7 +33,7 @@ def report_waiting(describe: Callable[[], str | None]) -> Iterator[Callable[[], 
             if progress.wait(SECONDS):
                 progress.clear()
                 reported = False
-                # Busy commands wake this thread once an interval, not once a record.
+                # A busy command wakes this thread once per interval, not once per record.
                 ended.wait(SECONDS)
             elif not reported and not ended.is_set():
                 message = describe()
@@ -52,11 +52,11 @@ def report_waiting(describe: Callable[[], str | None]) -> Iterator[Callable[[], 
 
 
 def obstacles(connections: Sequence[ConnectionStatus]) -> str:
-    """Return the connections that are wanted and not up, with the reason of each."""
+    """Return the connections that are needed but not established, with their errors."""
     down = [
         each
         for each in connections
-        # One that nobody uses is disconnected, and no obstacle.
+        # A disconnected connection without an error is merely unused.
         if each.state in {"connecting", "backing_off"}
         or (each.state == "disconnected" and each.last_error is not None)
     ]
@@ -64,8 +64,8 @@ def obstacles(connections: Sequence[ConnectionStatus]) -> str:
 
 
 def _obstacle(connection: ConnectionStatus) -> str:
-    doing = connection.state.replace("_", " ")
+    state = connection.state.replace("_", " ")
     if connection.phase is not None:
-        doing += f", {connection.phase}"
+        state += f", {connection.phase}"
     why = f": {connection.last_error}" if connection.last_error else ""
-    return f"broker {connection.broker} at {connection.address} ({doing}){why}"
+    return f"broker {connection.broker} at {connection.address} ({state}){why}"

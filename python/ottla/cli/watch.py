@@ -1,7 +1,7 @@
-"""``ottla watch``: the cluster as it changes: brokers, leaders, connections, and what happened.
+"""``ottla watch``: show brokers, leaders, connections and events of a cluster as they change.
 
-On a terminal the picture is redrawn; elsewhere each event is a line. The metadata is asked for
-again every ``--interval`` seconds, besides what the client notices by itself.
+On a terminal the view is redrawn in place; otherwise each event is printed as a line. The metadata
+is refreshed every ``--interval`` seconds, in addition to the client's own refreshes.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from typing import Any
 
 from ottla import Client, Event
 from ottla.cli.options import add_cluster, connect
-from ottla.cli.tables import Table, console, need_rich, render
+from ottla.cli.tables import Table, console, render, require_rich
 from ottla.cli.topology import Overview, overview, tables
 from ottla.doctor.tree import clean
 from ottla.errors import KafkaError
 
-# Events that the picture shows.
+# Events that the view shows.
 _EVENTS = 15
-# How long the picture may lag behind an event.
+# The longest delay, in seconds, between an event and its display.
 _REDRAW = 0.25
 
 
@@ -34,69 +34,69 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
         "watch",
         help="show the cluster as it changes",
         description="Show brokers, leaders, connections and events as they change, until Ctrl-C. "
-        "Where the output is no terminal, print each event as a line.",
+        "If the output is not a terminal, print each event as a line.",
     )
     add_cluster(parser)
     parser.add_argument("-t", "--topic", action="append", help="this topic only; may be repeated")
-    parser.add_argument("--interval", type=float, default=2.0, help="seconds between looks (2)")
-    parser.add_argument("--for", dest="seconds", type=float, help="end after so many seconds")
+    parser.add_argument("--interval", type=float, default=2.0, help="seconds between refreshes (2)")
+    parser.add_argument("--for", dest="seconds", type=float, help="exit after this many seconds")
     parser.add_argument("--json", action="store_true", help="print each event as a line of JSON")
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Watch until Ctrl-C, or until the time is over."""
-    drawn = sys.stdout.isatty() and not arguments.json
-    if drawn:
-        need_rich()
+    """Watch until Ctrl-C, or for the given time."""
+    live = sys.stdout.isatty() and not arguments.json
+    if live:
+        require_rich()
     with connect(arguments) as client:
         watch = Watch(client, arguments.topic, arguments.interval, arguments.seconds)
-        if drawn:
+        if live:
             _draw(watch)
         else:
-            show = _as_json if arguments.json else _as_line
-            watch.run(lambda event: print(show(event), flush=True))
+            format_event = _as_json if arguments.json else _as_line
+            watch.run(lambda event: print(format_event(event), flush=True))
     return 0
 
 
 class Watch:
-    """A client that looks at its cluster again and again, and the last that it saw."""
+    """Refreshes a cluster's metadata periodically; keeps the latest overview and its events."""
 
     def __init__(
         self, client: Client, topics: list[str] | None, interval: float, seconds: float | None
     ) -> None:
         self.client = client
-        self.trouble: str | None = None
+        self.error: str | None = None
         self._names = topics
         self._interval = max(interval, 0.1)
         self._until = None if seconds is None else time.monotonic() + seconds
-        # Topics are watched from the first look on; what changes after it is an event.
-        self.seen = self._look()
+        # Events begin after this first overview.
+        self.overview = self._fetch()
         self._events = client.events(all_topics=topics is None)
 
     def run(
-        self, on_event: Callable[[Event], None], on_turn: Callable[[], None] = lambda: None
+        self, on_event: Callable[[Event], None], on_redraw: Callable[[], None] = lambda: None
     ) -> None:
-        """Hand each event over as it comes, and call ``on_turn`` at least every quarter second."""
+        """Pass each event to ``on_event``, and call ``on_redraw`` at least every quarter second."""
         due = time.monotonic() + self._interval
         while self._until is None or time.monotonic() < self._until:
             event = self._events.next(timeout=min(_REDRAW, max(0.0, due - time.monotonic())))
             if event is not None:
                 on_event(event)
             if time.monotonic() >= due:
-                self.look()
+                self.refresh()
                 due = time.monotonic() + self._interval
-            on_turn()
+            on_redraw()
 
-    def look(self) -> None:
-        """Ask for the metadata again; a cluster that cannot be asked is no reason to end."""
+    def refresh(self) -> None:
+        """Refresh the overview; an error is kept for display and does not end the watch."""
         try:
-            self.seen = self._look()
-            self.trouble = None
+            self.overview = self._fetch()
+            self.error = None
         except KafkaError as error:
-            self.trouble = str(error)
+            self.error = str(error)
 
-    def _look(self) -> Overview:
+    def _fetch(self) -> Overview:
         timeout = max(self._interval, 5.0)
         names = self._names or self.client.list_topics(timeout=timeout)
         cluster = self.client.cluster(names, refresh=True, timeout=timeout)
@@ -109,8 +109,8 @@ def _as_line(event: Event) -> str:
 
 def _as_json(event: Event) -> str:
     fields = ("kind", "message", "broker", "topic", "partition", "before", "after")
-    told = {name: getattr(event, name) for name in fields}
-    return json.dumps({"time": time.time(), **told})
+    values = {name: getattr(event, name) for name in fields}
+    return json.dumps({"time": time.time(), **values})
 
 
 def _draw(watch: Watch) -> None:
@@ -120,7 +120,7 @@ def _draw(watch: Watch) -> None:
     with Live(console=console(), screen=True, auto_refresh=False) as live:
 
         def redraw() -> None:
-            live.update(render(picture(watch, events)), refresh=True)
+            live.update(render(view(watch, events)), refresh=True)
 
         redraw()
         watch.run(lambda event: events.append(_as_line(event)), redraw)
@@ -130,9 +130,9 @@ def _millis(seconds: float | None) -> str:
     return "" if seconds is None else f"{seconds * 1000:.1f}"
 
 
-def picture(watch: Watch, events: deque[str]) -> list[Table]:
-    """Return what is shown: brokers, sums, connections, and the last events."""
-    brokers, *_, sums = tables(watch.seen, detailed=False)
+def view(watch: Watch, events: deque[str]) -> list[Table]:
+    """Return the live view: brokers, totals, connections, and the latest events."""
+    brokers, *_, totals = tables(watch.overview, detailed=False)
     rows = [
         [
             str(connection.broker),
@@ -146,10 +146,10 @@ def picture(watch: Watch, events: deque[str]) -> list[Table]:
         for connection in watch.client.connections()
     ]
     header = ["broker", "lane", "connected to", "state", "in flight", "ms", "last error"]
-    trouble = [f"the cluster cannot be asked: {watch.trouble}"] if watch.trouble else []
+    errors = [f"the metadata cannot be refreshed: {watch.error}"] if watch.error else []
     return [
         brokers,
-        sums,
-        Table("connections", header, rows, trouble, bad=True),
-        Table("events", [], [], list(events) or ["none yet; Ctrl-C ends"]),
+        totals,
+        Table("connections", header, rows, errors, bad=True),
+        Table("events", [], [], list(events) or ["none yet; Ctrl-C to exit"]),
     ]

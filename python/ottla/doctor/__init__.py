@@ -1,7 +1,7 @@
 """The doctor: checks each step of each connection, and reports failures with cause and fix.
 
-``diagnose`` runs the checks in the core, which yields ``facts``; ``verdict``, a pure function,
-derives the findings; the ``Report`` has both, and ``picture`` draws it.
+``diagnose`` runs the checks in the core, which returns ``facts``; ``verdict``, a pure function,
+derives the findings from them; the ``Report`` has both, and ``render`` formats it.
 """
 
 from __future__ import annotations
@@ -71,22 +71,23 @@ def diagnose(
     It writes nothing, creates no topic and joins no group.
 
     Args:
-        bootstrap: addresses as ``host:port``, in one text or a list; or a mapping in their place,
-            which is the configuration.
+        bootstrap: addresses as ``host:port``, in one text or a list; or the configuration, as a
+            mapping.
         config: configuration by Kafka's dotted names; keyword arguments are the same names with
             underscores, and win. See ``Client``.
-        topic: a topic of which each partition is read at its leader. Default: one partition of each
-            leader.
+        topic: a topic of which every partition is checked at its leader. Default: one partition of
+            each leader.
         group: a group whose coordinator is checked.
         timeout: seconds for all checks together. A step without a response takes at most a quarter
-            of it, and ``socket.connection.setup.timeout.ms``. Default: 20.
+            of it, and at most ``socket.connection.setup.timeout.ms``. Default: 20.
 
     Returns:
-        A report: the facts, and for each failure its cause and its fix. Failures are not raised.
+        A report with the facts, and with the cause and the fix of each failure. Failures are not
+        raised.
 
     Raises:
-        ConfigError: the configuration is wrong.
+        ConfigError: the configuration is invalid.
     """
-    seen = _core.examine(bootstrap, config, topic=topic, group=group, timeout=timeout, **kwargs)
-    facts = facts_from(seen)
+    found = _core.examine(bootstrap, config, topic=topic, group=group, timeout=timeout, **kwargs)
+    facts = facts_from(found)
     return Report(facts=facts, findings=judge(facts))

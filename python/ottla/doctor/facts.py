@@ -1,4 +1,4 @@
-"""What was seen, with types: frozen, comparable, and ready for JSON. Nothing here judges."""
+"""The results of the checks as frozen dataclasses, ready for JSON, without conclusions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 _T = TypeVar("_T")
 
-# The checks of a connection, in their order.
+# The checks of a connection, in order.
 CHECKS = ("DNS", "TCP", "TLS", "ApiVersions", "SASL", "Metadata", "Identity", "LargeRequest")
 
 
@@ -21,7 +21,7 @@ class Step:
     Attributes:
         check: DNS, TCP, TLS, ApiVersions, SASL, Metadata, Identity, LargeRequest, ListOffsets,
             Fetch, FindCoordinator, DescribeGroups or DescribeQuorum.
-        seconds: how long it took.
+        seconds: its duration.
         reason: why it failed, for programs (``refused``, ``timed_out``, …); None if it passed.
         message: why it failed, for people.
         code: Kafka's name of the broker's error code, if it returned one.
@@ -40,7 +40,7 @@ class Step:
 
 
 class _Checked:
-    """What was checked step by step, up to the first that failed."""
+    """Something that was checked step by step, up to the first failure."""
 
     steps: tuple[Step, ...]
 
@@ -52,7 +52,7 @@ class _Checked:
 
 @dataclass(frozen=True)
 class BrokerView:
-    """A broker as a broker's metadata describes it, with the address that it advertises."""
+    """A broker as the metadata describes it, with its advertised address."""
 
     id: int
     host: str
@@ -67,7 +67,7 @@ class BrokerView:
 
 @dataclass(frozen=True)
 class View:
-    """The cluster as one broker sees it."""
+    """The cluster as one broker describes it."""
 
     cluster_id: str | None
     brokers: tuple[BrokerView, ...]
@@ -84,7 +84,7 @@ class Tls:
         issuer: its issuer.
         names: the host names and addresses that it is valid for.
         not_after: the end of its validity, in seconds since 1970.
-        client_certificate_requested: whether the broker asked for a client certificate.
+        client_certificate_requested: whether the broker requested a client certificate.
     """
 
     version: str | None = None
@@ -123,7 +123,7 @@ class Address(_Checked):
 
 @dataclass(frozen=True)
 class Endpoint:
-    """A server's name, and its IP addresses."""
+    """A server's name, and the checks of its IP addresses."""
 
     host: str
     port: int
@@ -142,7 +142,7 @@ class Endpoint:
 
     @property
     def out_of_time(self) -> bool:
-        """Whether the doctor's time was over before anything could be found out."""
+        """Whether the doctor's timeout ended before there was any result."""
         if self.working is not None:
             return False
         steps = [self.dns, *(address.failure for address in self.addresses)]
@@ -178,7 +178,7 @@ class PartitionCheck(_Checked):
 
 @dataclass(frozen=True)
 class LogDir:
-    """A directory in which a broker keeps partitions.
+    """A log directory of a broker.
 
     Attributes:
         path: the path on the broker.
@@ -198,11 +198,11 @@ class Broker:
     """A broker of the cluster, and its checks.
 
     Attributes:
-        leads: how many of the partitions that were looked up it leads.
+        leads: how many of the described partitions it leads.
         endpoint: the checks of its advertised address.
-        partitions: the checks of partitions that it leads.
-        replicas: how many replicas it holds, of the partitions that were looked up.
-        log_dirs: the directories in which it keeps partitions, where it reports them.
+        partitions: the checked partitions that it leads.
+        replicas: how many replicas of the described partitions it hosts.
+        log_dirs: its log directories, if it reports them.
     """
 
     id: int
@@ -216,10 +216,10 @@ class Broker:
 
 @dataclass(frozen=True)
 class Voter:
-    """A KRaft controller that votes.
+    """A voter of the KRaft quorum.
 
     Attributes:
-        lag_ms: how far its copy of the metadata is behind the leader's; None if unknown.
+        lag_ms: how far its metadata log lags behind the leader's; None if unknown.
     """
 
     id: int
@@ -233,7 +233,7 @@ class Quorum(_Checked):
     Attributes:
         steps: the checks, up to the first that failed.
         leader: the active controller.
-        voters: the controllers that vote.
+        voters: the voters.
     """
 
     steps: tuple[Step, ...]
@@ -246,15 +246,15 @@ class Topics:
     """What the metadata says about topics.
 
     Attributes:
-        step: the check of looking them up.
-        name: the topic that was looked up; None for all.
+        step: the check of fetching them.
+        name: the requested topic; None for all topics.
         error: Kafka's name of that topic's error.
-        topics: how many topics there are.
-        partitions: how many partitions they have.
+        topics: the number of topics.
+        partitions: the number of their partitions.
         leaderless: the first partitions without a leader.
-        leaderless_count: how many partitions have no leader.
-        under_replicated: how many partitions have replicas that are not in sync.
-        missing_brokers: brokers that hold replicas but are down, each with the number of its
+        leaderless_count: the number of partitions without a leader.
+        under_replicated: the number of partitions with out-of-sync replicas.
+        missing_brokers: brokers that host replicas but are down, each with the number of its
             replicas.
     """
 
@@ -286,7 +286,7 @@ class Facts:
 
     Attributes:
         cluster: the view of the first server that responded.
-        quorum: the quorum of KRaft controllers; None where there is none or it is not reported.
+        quorum: the quorum of KRaft controllers; None if there is none or it is not reported.
     """
 
     security_protocol: str
@@ -304,9 +304,9 @@ def join(host: str, port: int) -> str:
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
-def facts_from(seen: Mapping[str, Any]) -> Facts:
-    """Return the facts that the core tells as plain values."""
-    return _typed(Facts, seen)
+def facts_from(values: Mapping[str, Any]) -> Facts:
+    """Return the facts from the core's plain values."""
+    return _typed(Facts, values)
 
 
 def _typed(kind: type[_T], value: Mapping[str, Any]) -> _T:
@@ -315,7 +315,7 @@ def _typed(kind: type[_T], value: Mapping[str, Any]) -> _T:
 
 
 def _value(hint: Any, value: Any) -> Any:
-    """Return a plain value as its field's type wants it."""
+    """Convert a plain value to its field's type."""
     if value is None:
         return None
     if get_origin(hint) in {Union, types.UnionType}:

@@ -1,4 +1,4 @@
-"""A finding: what is wrong, in words, where in the order of things, and what to do about it."""
+"""Findings: a problem, the phase in which clients meet it, and its fix."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Literal
 
 Severity = Literal["error", "warning", "note"]
 
-# Where clients get stuck, in the order in which they get there; and the exit code of
-# `ottla doctor` for the first error. 0 is none; 1 and 2 are the command's own failures.
+# The phases of a client in their order, with the exit code of `ottla doctor` if the first error is
+# there. 0 means no error; 1 and 2 are failures of the command itself.
 EXIT_CODES = {
     "DNS": 3,
     "TCP": 4,
@@ -32,7 +32,7 @@ class Finding:
         phase: the phase, a key of ``EXIT_CODES``.
         code: the kind of problem, for programs; it stays the same when the text changes.
         summary: the problem, as text.
-        fix: what to do about it; empty if nothing needs to be done.
+        fix: what to do; empty if nothing needs to be done.
         brokers: the ids of the brokers that it concerns.
     """
 

@@ -1,4 +1,4 @@
-"""The report: what was seen, what it means, as text, as JSON, and as an exit code."""
+"""The report: facts and findings, as text, as JSON, and as an exit code."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from typing import Any
 
 from ottla.doctor.facts import Facts
 from ottla.doctor.findings import EXIT_CODES, Finding
-from ottla.doctor.picture import draw
+from ottla.doctor.render import render
 from ottla.doctor.tree import Style
 
 
 @dataclass(frozen=True)
 class Report:
-    """The facts and findings of ``ottla.diagnose``; ``str(report)`` draws them."""
+    """The facts and findings of ``ottla.diagnose``; ``str(report)`` formats them."""
 
     facts: Facts
     findings: tuple[Finding, ...]
 
     @property
     def ok(self) -> bool:
-        """Whether there is no finding because of which clients fail."""
+        """Whether there is no error."""
         return self.exit_code == 0
 
     @property
@@ -40,4 +40,4 @@ class Report:
         }
 
     def __str__(self) -> str:
-        return draw(self.facts, self.findings, Style())
+        return render(self.facts, self.findings, Style())

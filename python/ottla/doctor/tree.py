@@ -1,6 +1,6 @@
-"""Trees and paragraphs as plain text of 80 columns, with the terminal's colours and marks.
+"""Trees and paragraphs as plain text of 80 columns, with optional terminal colours.
 
-What came from the network is shown with its control characters escaped, so that it cannot steer the
+Invariant: control characters in text from the network are escaped, so that it cannot control the
 terminal.
 """
 
@@ -11,22 +11,22 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 WIDTH = 80
-# The column at which notes begin where the text leaves room.
+# The column at which notes begin, unless the text is longer.
 _NOTES = 32
-# Notes that would have fewer columns than this begin on a line of their own.
+# A note with less room than this begins on a line of its own.
 _NARROW = 30
 _COLORS = {"ok": "32", "bad": "31", "warning": "33", "faint": "2", "bold": "1"}
 
 
 @dataclass(frozen=True)
 class Style:
-    """How to draw.
+    """How to format a report.
 
     Attributes:
-        color: with colours.
-        ascii: without characters beyond ASCII.
-        verbose: with every step of every broker; otherwise a large cluster's healthy brokers are
-            one line.
+        color: use terminal colours.
+        ascii: use ASCII characters only.
+        verbose: show every step of every broker; otherwise, healthy brokers of a large cluster
+            share a line.
     """
 
     color: bool = False
@@ -34,11 +34,11 @@ class Style:
     verbose: bool = False
 
     def paint(self, name: str, text: str) -> str:
-        """Return the text in a colour of the table, if there are colours."""
+        """Return the text in a named colour, if colours are on."""
         return f"\x1b[{_COLORS[name]}m{text}\x1b[0m" if self.color else text
 
     def mark(self, ok: bool) -> str:
-        """Return the mark of success or of failure."""
+        """Return the mark for success or failure."""
         if ok:
             return self.paint("ok", "ok" if self.ascii else "✓")
         return self.paint("bad", "NO" if self.ascii else "✗")
@@ -46,7 +46,7 @@ class Style:
 
 @dataclass
 class Node:
-    """A line of the tree and those below it."""
+    """A line of the tree, with an optional note, and the nodes below it."""
 
     ok: bool
     text: str
@@ -55,7 +55,7 @@ class Node:
 
 
 def tree(node: Node, style: Style, lead: str = "", link: str = "") -> list[str]:
-    """Return the lines of a node and of those below it."""
+    """Return the lines of a node and of the nodes below it."""
     tee, last, bar = ("|- ", "`- ", "|  ") if style.ascii else ("├─ ", "└─ ", "│  ")
     deeper = lead + {"": "", tee: bar, last: "   "}[link]
     mark = 2 if style.ascii else 1
@@ -70,7 +70,7 @@ def tree(node: Node, style: Style, lead: str = "", link: str = "") -> list[str]:
 
 
 def _with_note(head: str, width: int, note: str, below: str, style: Style, ok: bool) -> list[str]:
-    """Return a node's own lines: its note begins beside its text and goes on below itself."""
+    """Return a node's own lines; its note starts next to the text and wraps below itself."""
     if not note:
         return [head]
     column = max(width + 2, _NOTES + 2)
@@ -79,7 +79,7 @@ def _with_note(head: str, width: int, note: str, below: str, style: Style, ok: b
         column = len(below) + 4
     else:
         first = lines.pop() + " " * (column - width)
-    parts = _folded(note, WIDTH - column)
+    parts = _wrapped(note, WIDTH - column)
     for part in parts:
         start = first or style.paint("faint", below) + " " * (column - len(below))
         lines.append(start + style.paint("faint" if ok else "bad", part))
@@ -88,7 +88,7 @@ def _with_note(head: str, width: int, note: str, below: str, style: Style, ok: b
 
 
 def paragraph(text: str, indent: str) -> list[str]:
-    """Return a text's lines, the first with an indent and the others with two columns more."""
+    """Return a text's lines, with a hanging indent of two columns."""
     return textwrap.wrap(
         text,
         WIDTH,
@@ -99,7 +99,7 @@ def paragraph(text: str, indent: str) -> list[str]:
     )
 
 
-def _folded(text: str, width: int) -> list[str]:
+def _wrapped(text: str, width: int) -> list[str]:
     return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False)
 
 

@@ -1,14 +1,14 @@
-"""The verdict: facts in, findings out, and nothing else; the flowchart that everybody follows.
+"""The verdict: a pure function from facts to findings, in the order in which a client fails.
 
-1. Can a bootstrap server be reached, and does it speak Kafka as configured? (``at_bootstrap``)
-2. Does it tell its metadata? (``at_bootstrap``)
-3. Can each broker be reached where it says that clients reach it, and is it that broker?
-   (``at_brokers``)
-4. Do leaders and coordinators answer? (``at_leaders``)
-5. Do the controllers have a leader? (``at_controllers``)
+1. Can a bootstrap server be reached, and does it speak Kafka as configured? (``checks.bootstrap``)
+2. Does it return metadata? (``checks.bootstrap``)
+3. Can each broker be reached at its advertised address, and is it that broker?
+   (``checks.brokers``)
+4. Do leaders and coordinators serve requests? (``checks.leaders``)
+5. Do the controllers have a leader? (``checks.controllers``)
 
-The findings come in that order, errors before the rest. What is slow (``speed``) and what is worth
-changing although it works (``advice``) come with them.
+The findings have that order, errors first. ``checks.speed`` adds findings about latency, and
+``checks.advice`` about good practice.
 """
 
 from __future__ import annotations
@@ -16,24 +16,32 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
-from ottla.doctor.advice import advise
-from ottla.doctor.at_bootstrap import judge_bootstrap
-from ottla.doctor.at_brokers import judge_brokers
-from ottla.doctor.at_controllers import judge_controllers
-from ottla.doctor.at_leaders import judge_coordinator, judge_leaders, judge_topics
+from ottla.doctor.checks.advice import advise
+from ottla.doctor.checks.bootstrap import judge_bootstrap
+from ottla.doctor.checks.brokers import judge_brokers
+from ottla.doctor.checks.controllers import judge_controllers
+from ottla.doctor.checks.leaders import judge_coordinator, judge_leaders, judge_topics
+from ottla.doctor.checks.speed import judge_speed
 from ottla.doctor.facts import Facts
 from ottla.doctor.findings import EXIT_CODES, Finding
-from ottla.doctor.speed import judge_speed
+from ottla.doctor.text import counted
 
-# A certificate that ends earlier is told before it does.
+# Certificates that expire earlier are reported.
 EXPIRES_SOON_DAYS = 30
 
-_SAY_IT_ALL = {"one_address_for_all", "another_broker", "another_cluster"}
-_ORDER = {"error": 0, "warning": 1, "note": 2}
+# Findings about a broker that make "misrouted" redundant.
+_IMPLY_MISROUTED = {"one_address_for_all", "another_broker", "another_cluster"}
+_SEVERITIES = {"error": 0, "warning": 1, "note": 2}
 
 
 def judge(facts: Facts, now: float | None = None) -> tuple[Finding, ...]:
-    """Return what the facts mean at a time (now), the first problem of a client first."""
+    """Return the findings, in the order in which a client meets the problems.
+
+    Args:
+        facts: the facts.
+        now: the time for which certificates are judged, in seconds since 1970. Default: the
+            current time.
+    """
     now = time.time() if now is None else now
     findings = [
         *judge_bootstrap(facts),
@@ -46,15 +54,15 @@ def judge(facts: Facts, now: float | None = None) -> tuple[Finding, ...]:
         *judge_speed(facts),
         *advise(facts),
     ]
-    # Where another broker answers, that its leader is another one goes without saying.
-    elsewhere = {broker for f in findings if f.code in _SAY_IT_ALL for broker in f.brokers}
+    # If another broker responds at an address, it is obvious that it is not the leader.
+    elsewhere = {broker for f in findings if f.code in _IMPLY_MISROUTED for broker in f.brokers}
     findings = [f for f in findings if f.code != "misrouted" or f.brokers[0] not in elsewhere]
-    findings.sort(key=lambda f: (_ORDER[f.severity], EXIT_CODES[f.phase]))
+    findings.sort(key=lambda f: (_SEVERITIES[f.severity], EXIT_CODES[f.phase]))
     return tuple(findings)
 
 
 def _judge_certificates(facts: Facts, now: float) -> Iterator[Finding]:
-    """Return the certificates that end soon; those that have ended are errors already."""
+    """Return the certificates that expire soon; expired ones are errors of their connections."""
     ends: dict[str, tuple[float, str]] = {}
     for endpoint in (*facts.bootstrap, *(broker.endpoint for broker in facts.brokers)):
         for address in endpoint.addresses:
@@ -68,6 +76,6 @@ def _judge_certificates(facts: Facts, now: float) -> Iterator[Finding]:
                 "warning",
                 "TLS",
                 "expires_soon",
-                f"the certificate of {name} ({subject}) expires in {days:.0f} days",
-                "renew it: from that day on no client will connect",
+                f"the certificate of {name} ({subject}) expires in {counted(round(days), 'day')}",
+                "renew it before that day; after it, no client can connect",
             )

@@ -1,8 +1,8 @@
-//! Configuration from Python: a mapping of dotted names, as the first argument or as `config`, and
-//! keyword arguments with underscores.
+//! Configuration from Python: a mapping of dotted names (the first argument, or `config`), and keyword
+//! arguments with underscores. Every class and function that takes a configuration calls this.
 
 use ottla_client::Config;
-use ottla_client::config::{FOREIGN_KEYS, Value, rows};
+use ottla_client::config::{OTHER_CLIENT_KEYS, Value, rows};
 use ottla_client::environment::Environment;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyMapping, PyString};
@@ -10,22 +10,24 @@ use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyMapping, PyString};
 use crate::convert::errors;
 use crate::token_callback;
 
-/// The key of the token callback, with dots as any other.
+/// The key of the token callback, by its dotted name.
 const TOKEN_CALLBACK: &str = "sasl.oauth.token";
 
-/// The configuration of a client, and its environment. A mapping in the place of the addresses is the
-/// configuration, as confluent-kafka takes it; keyword arguments win over it. The environment has the
-/// token callback, which is no text, or the one that the configuration names.
+/// Returns the configuration of a client and its environment.
+///
+/// A mapping in place of the addresses is the configuration, as in confluent-kafka. Keyword arguments win
+/// over the mapping. The environment gets the token callback: a callable, or one that the configuration
+/// names.
 pub(crate) fn config(
     py: Python<'_>,
     bootstrap: Option<&Bound<'_, PyAny>>,
     mapping: Option<&Bound<'_, PyAny>>,
     kwargs: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<(Config, Environment)> {
-    let (bootstrap, mapping) = match bootstrap.filter(|given| given.cast::<PyMapping>().is_ok()) {
+    let (bootstrap, mapping) = match bootstrap.filter(|first| first.cast::<PyMapping>().is_ok()) {
         Some(_) if mapping.is_some_and(|mapping| !mapping.is_none()) => {
             let message =
-                "the configuration is given twice, as the first argument and as config: give one mapping";
+                "the configuration was passed twice, as the first argument and as config: pass one mapping";
             return Err(errors::config(py, message));
         }
         Some(first) => (None, Some(first)),
@@ -42,7 +44,7 @@ pub(crate) fn config(
             environment.token_provider = Some(token_callback::provider(&item)?);
             return Ok(());
         }
-        // Before the value, which may be of a type that no key takes: a callback of another client's.
+        // Before the value, which may be of a type that no key has, such as another client's callback.
         Config::check_key(&name).map_err(|error| errors::raise(py, &error))?;
         let value = value(&name, &item)?;
         pairs.push((name, value));
@@ -66,8 +68,8 @@ pub(crate) fn config(
     let named = config.sasl_oauthbearer_token_provider.trim();
     if !named.is_empty() {
         if environment.token_provider.is_some() {
-            let words = "sasl_oauth_token and sasl.oauthbearer.token.provider are both given: choose one";
-            return Err(errors::config(py, words));
+            let message = "sasl_oauth_token and sasl.oauthbearer.token.provider are both set: choose one";
+            return Err(errors::config(py, message));
         }
         environment.token_provider = Some(token_callback::named_provider(py, named)?);
     }
@@ -75,7 +77,7 @@ pub(crate) fn config(
 }
 
 fn value(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
-    // A bool is an int to Python, so it comes first.
+    // First, because a bool is an int in Python.
     if value.is_instance_of::<PyBool>() {
         Ok(Value::Bool(value.extract()?))
     } else if value.is_instance_of::<PyInt>() {
@@ -91,17 +93,17 @@ fn value(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
         Ok(Value::List(items))
     } else {
         let ty = value.get_type().name()?.to_string();
-        let words = format!(
-            "{name}: a value of type {ty} cannot be used; expected text, a number, a bool or a list of texts"
+        let message = format!(
+            "{name}: a value of type {ty} cannot be used; expected a str, a number, a bool or a list of str"
         );
-        Err(errors::config(value.py(), words))
+        Err(errors::config(value.py(), message))
     }
 }
 
-/// One row of the configuration: name, type, default, smallest and largest value, meaning.
+/// A key of the configuration: name, type, default, bounds, meaning.
 type RowTuple = (&'static str, &'static str, String, Option<(i64, i64)>, &'static str);
 
-/// Return every key of the configuration: name, type, default, bounds and meaning.
+/// Return all configuration keys: name, type, default, bounds and meaning of each.
 #[pyfunction]
 pub(crate) fn config_rows() -> Vec<RowTuple> {
     rows()
@@ -110,17 +112,17 @@ pub(crate) fn config_rows() -> Vec<RowTuple> {
         .collect()
 }
 
-/// A key of another client: its name, the client, the row that it sets if there is one, and what it
-/// means in words.
-type ForeignTuple = (&'static str, &'static str, Option<&'static str>, String);
+/// A key of another client: name, client, the row that it sets (if any), and its mapping as Markdown.
+type OtherClientTuple = (&'static str, &'static str, Option<&'static str>, String);
 
-/// Return the keys of other clients, with what each means here, for the table in the docs.
+/// Return the known keys of other clients: name, client, the key that each sets, and its
+/// mapping as Markdown.
 #[pyfunction]
-pub(crate) fn foreign_config_rows() -> Vec<ForeignTuple> {
-    FOREIGN_KEYS.iter().map(|key| (key.name, key.client, key.row(), key.shown())).collect()
+pub(crate) fn other_client_config_rows() -> Vec<OtherClientTuple> {
+    OTHER_CLIENT_KEYS.iter().map(|key| (key.name, key.client, key.row(), key.describe())).collect()
 }
 
-/// Return the configuration key that a name sets, whichever client's name it is, or None.
+/// Return the configuration key that a name of any client sets, or None.
 #[pyfunction]
 pub(crate) fn config_row_of(name: &str) -> Option<&'static str> {
     Config::row_of(name)

@@ -1,11 +1,12 @@
-//! What the doctor sees, as Python's own values: `ottla.doctor` gives them types and judges them.
+//! The doctor's facts as plain Python values. `ottla.doctor` turns them into dataclasses and derives the
+//! findings.
 
 use std::time::{Duration, UNIX_EPOCH};
 
 use ottla_client::connection::Endpoint;
 use ottla_client::doctor::{
-    AddressFacts, BrokerFacts, CoordinatorFacts, EndpointFacts, Facts, LogDirFacts, PartitionFacts, Question,
-    QuorumFacts, Step, TlsFacts, TopicFacts, View, VoterFacts, examine as examine_core,
+    AddressFacts, BrokerFacts, CoordinatorFacts, EndpointFacts, Facts, LogDirFacts, PartitionFacts,
+    QuorumFacts, Step, Targets, TlsFacts, TopicFacts, View, VoterFacts, examine as examine_core,
 };
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -13,7 +14,7 @@ use pyo3::types::{PyDict, PyList};
 use crate::config;
 use crate::runtime::{seconds, wait_for};
 
-/// Longer than any of its phases may take by default.
+/// The default timeout of all checks together.
 const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Run the checks of ``ottla.diagnose`` and return what they found, as plain values.
@@ -30,14 +31,14 @@ pub(crate) fn examine<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let (config, environment) = config::config(py, bootstrap, config, kwargs)?;
     let timeout = seconds(timeout, TIMEOUT)?;
-    let question = Question { topic, group };
-    let facts = wait_for(py, examine_core(config, environment, question, timeout))?;
+    let targets = Targets { topic, group };
+    let facts = wait_for(py, examine_core(config, environment, targets, timeout))?;
     facts_dict(py, &facts)
 }
 
 type Dict<'py> = PyResult<Bound<'py, PyDict>>;
 
-/// A dict of the fields, each converted by its expression.
+/// Builds a dict from fields and their values.
 macro_rules! dict {
     ($py:expr, $($name:ident: $value:expr),* $(,)?) => {{
         let dict = PyDict::new($py);
@@ -61,10 +62,10 @@ fn facts_dict<'py>(py: Python<'py>, facts: &Facts) -> Dict<'py> {
         bootstrap: list(py, &facts.bootstrap, endpoint)?,
         cluster: facts.cluster.as_ref().map(|cluster| view(py, cluster)).transpose()?,
         topics: facts.topics.as_ref().map(|topics| topic(py, topics)).transpose()?,
-        quorum: facts.quorum.as_ref().map(|found| quorum(py, found)).transpose()?,
+        quorum: facts.quorum.as_ref().map(|facts| quorum(py, facts)).transpose()?,
         brokers: list(py, &facts.brokers, broker)?,
-        coordinator: facts.coordinator.as_ref().map(|found| coordinator(py, found)).transpose()?,
-        seconds: facts.took.as_secs_f64(),
+        coordinator: facts.coordinator.as_ref().map(|facts| coordinator(py, facts)).transpose()?,
+        seconds: facts.duration.as_secs_f64(),
     }
 }
 
@@ -72,7 +73,7 @@ fn step<'py>(py: Python<'py>, step: &Step) -> Dict<'py> {
     let failure = step.failure.as_ref();
     dict! { py,
         check: step.check.name(),
-        seconds: step.took.as_secs_f64(),
+        seconds: step.duration.as_secs_f64(),
         reason: failure.map(|failure| failure.reason.name()),
         message: failure.map(|failure| &failure.message),
         code: failure.and_then(|failure| failure.code).map(|code| code.name()),
@@ -101,11 +102,11 @@ fn address<'py>(py: Python<'py>, facts: &AddressFacts) -> Dict<'py> {
         ip: facts.address.ip().to_string(),
         port: facts.address.port(),
         steps: list(py, &facts.steps, step)?,
-        tls: facts.tls.as_ref().map(|shown| tls(py, shown)).transpose()?,
+        tls: facts.tls.as_ref().map(|facts| tls(py, facts)).transpose()?,
         apis: apis,
         release: facts.release,
         mechanisms: &facts.mechanisms,
-        view: facts.view.as_ref().map(|found| view(py, found)).transpose()?,
+        view: facts.view.as_ref().map(|cluster| view(py, cluster)).transpose()?,
         node: facts.node,
     }
 }

@@ -57,7 +57,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(config::config_row_of, module)?)?;
     module.add_function(wrap_pyfunction!(config::config_rows, module)?)?;
     module.add_function(wrap_pyfunction!(doctor::examine, module)?)?;
-    module.add_function(wrap_pyfunction!(config::foreign_config_rows, module)?)?;
+    module.add_function(wrap_pyfunction!(config::other_client_config_rows, module)?)?;
     module.add_function(wrap_pyfunction!(producer::partitioner::partitions_for_keys, module)?)?;
     module.add_function(wrap_pyfunction!(producer::sync::partition_for_key, module)?)?;
     Ok(())

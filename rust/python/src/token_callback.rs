@@ -1,7 +1,8 @@
-//! The token callback: a Python callable that gives a token for OAUTHBEARER, given itself or by its name.
+//! The token callback: a Python callable, passed directly or by name, that returns a token for
+//! OAUTHBEARER.
 //!
-//! Invariant: it is called on a thread of its own, never on the engine's, and never while the
-//! interpreter ends; what it raises becomes an authentication error.
+//! Invariants: it is called on a thread of its own, never on the runtime's, and never while the
+//! interpreter shuts down; its exceptions become authentication errors.
 
 use std::fmt;
 use std::sync::Arc;
@@ -17,11 +18,11 @@ use pyo3::types::{PyString, PyTuple};
 use crate::convert::datetime::{self, Moment};
 use crate::convert::errors;
 
-/// The configuration's key for a callable by its name.
+/// The configuration key that names a callable.
 const PROVIDER: &str = "sasl.oauthbearer.token.provider";
 
 struct Callback {
-    /// What it was given as, for errors.
+    /// The key or argument that it was passed as, for errors.
     key: &'static str,
     callable: Arc<Py<PyAny>>,
     /// One call at a time: one that does not return holds up this client alone.
@@ -34,18 +35,18 @@ impl fmt::Debug for Callback {
     }
 }
 
-/// The way to tokens that a callable is.
+/// Returns the token provider for a callable.
 pub(crate) fn provider(callable: &Bound<'_, PyAny>) -> PyResult<Arc<dyn TokenProvider>> {
     if callable.is_callable() {
         return Ok(callback("sasl_oauth_token", callable));
     }
-    let words = "sasl_oauth_token: expected a callable that returns a token or (token, expiry)";
-    Err(errors::config(callable.py(), words))
+    let message = "sasl_oauth_token: expected a callable that returns a token or (token, expiry)";
+    Err(errors::config(callable.py(), message))
 }
 
-/// The way to tokens that a callable is which `name` names: `package.module:function`.
+/// Returns the token provider for the callable `package.module:function`.
 ///
-/// It is imported at once, so that a client that cannot work is not made.
+/// It is imported immediately, so that a client that cannot work is never created.
 pub(crate) fn named_provider(py: Python<'_>, name: &str) -> PyResult<Arc<dyn TokenProvider>> {
     let identifiers = |path: &str| {
         path.split('.').all(|part| {
@@ -57,7 +58,7 @@ pub(crate) fn named_provider(py: Python<'_>, name: &str) -> PyResult<Arc<dyn Tok
     let Some((module, attribute)) =
         name.split_once(':').filter(|(module, attribute)| identifiers(module) && identifiers(attribute))
     else {
-        // Not shown: it may be a token.
+        // The value is not shown: it may be a token.
         let message = format!("{PROVIDER}: expected the name of a callable, package.module:function");
         return Err(errors::config(py, message));
     };
@@ -70,15 +71,16 @@ pub(crate) fn named_provider(py: Python<'_>, name: &str) -> PyResult<Arc<dyn Tok
     };
     let found = find().map_err(|error: PyErr| {
         let message = format!(
-            "{PROVIDER}={name} cannot be imported: {error}; it has to be importable where the client runs, in Spark on the driver and on every executor (spark-submit --py-files)"
+            "{PROVIDER}={name} cannot be imported: {error}; it must be importable where the client runs; in Spark, on the driver and on every executor (spark-submit --py-files)"
         );
-        let refused = errors::config(py, message);
-        refused.set_cause(py, Some(error));
-        refused
+        let raised = errors::config(py, message);
+        raised.set_cause(py, Some(error));
+        raised
     })?;
     if !found.is_callable() {
-        let message =
-            format!("{PROVIDER}={name} is not callable: it has to return a token or (token, expiry)");
+        let message = format!(
+            "{PROVIDER}={name} is not callable: name a callable that returns a token or (token, expiry)"
+        );
         return Err(errors::config(py, message));
     }
     Ok(callback(PROVIDER, &found))
@@ -89,7 +91,7 @@ fn callback(key: &'static str, callable: &Bound<'_, PyAny>) -> Arc<dyn TokenProv
     Arc::new(Callback { key, callable, thread: BlockingPool::new("the token callback", 1) })
 }
 
-fn refused(key: &str, why: impl fmt::Display) -> Error {
+fn token_error(key: &str, why: impl fmt::Display) -> Error {
     Error::new(Kind::Authentication, format!("{key}: {why}"))
 }
 
@@ -100,32 +102,32 @@ impl TokenProvider for Callback {
             let key = self.key;
             let call = move || Python::try_attach(|py| call(py, key, &callable));
             let called = self.thread.run(call).await?;
-            called.unwrap_or_else(|| Err(refused(key, "the interpreter is ending")))
+            called.unwrap_or_else(|| Err(token_error(key, "the interpreter is shutting down")))
         })
     }
 }
 
 fn call(py: Python<'_>, key: &str, callable: &Py<PyAny>) -> Result<Token> {
-    let answer =
-        callable.bind(py).call0().map_err(|error| refused(key, format_args!("it raised {error}")))?;
-    if let Ok(parts) = answer.cast::<PyTuple>()
+    let returned =
+        callable.bind(py).call0().map_err(|error| token_error(key, format_args!("it raised {error}")))?;
+    if let Ok(parts) = returned.cast::<PyTuple>()
         && let Ok(expiry) = parts.get_item(1)
         && matches!(Moment::of(&expiry), Ok(Moment::Naive))
     {
-        return Err(refused(key, format_args!("it returned the expiry {expiry}: {}", datetime::NAIVE)));
+        return Err(token_error(key, format_args!("it returned the expiry {expiry}: {}", datetime::NAIVE)));
     }
-    token(&answer).map_err(|_| {
-        refused(key, "it has to return a token, or (token, expiry) or (token, expiry, extensions): the token as text, the expiry as seconds since 1970 or a datetime with its time zone, the extensions as a dict of texts")
+    token(&returned).map_err(|_| {
+        token_error(key, "it has to return a token, (token, expiry) or (token, expiry, extensions): the token as str, the expiry as seconds since 1970 or a timezone-aware datetime, the extensions as a dict of str")
     })
 }
 
-fn token(answer: &Bound<'_, PyAny>) -> PyResult<Token> {
+fn token(returned: &Bound<'_, PyAny>) -> PyResult<Token> {
     let mut token = Token { value: Secret::default(), expires: None, extensions: Vec::new() };
-    if answer.is_instance_of::<PyString>() {
-        token.value = Secret::new(answer.extract::<String>()?);
+    if returned.is_instance_of::<PyString>() {
+        token.value = Secret::new(returned.extract::<String>()?);
         return Ok(token);
     }
-    let parts = answer.cast::<PyTuple>()?;
+    let parts = returned.cast::<PyTuple>()?;
     token.value = Secret::new(parts.get_item(0)?.extract::<String>()?);
     let expiry = parts.get_item(1)?;
     if !expiry.is_none() {
@@ -138,7 +140,7 @@ fn token(answer: &Bound<'_, PyAny>) -> PyResult<Token> {
     Ok(token)
 }
 
-/// Seconds since 1970, or a `datetime` with a time zone.
+/// Converts seconds since 1970, or a timezone-aware `datetime`.
 fn time(expiry: &Bound<'_, PyAny>) -> PyResult<SystemTime> {
     let seconds: f64 = match expiry.extract() {
         Ok(seconds) => seconds,

@@ -1,19 +1,19 @@
-//! The types of the rows about reading: where to begin, and what of transactions is read.
+//! Types of the keys about reading: the start position and the isolation level.
 
 use std::time::Duration;
 
-use super::value::{Setting, Value};
+use super::value::{ConfigType, Value};
 
-/// What of transactions is read.
+/// Which transactional records are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IsolationLevel {
-    /// All records, those of open and aborted transactions too.
+    /// All records, including those of open and aborted transactions.
     ReadUncommitted,
-    /// What is committed, up to the first transaction that is open.
+    /// Committed records only, up to the first open transaction (the last stable offset).
     ReadCommitted,
 }
 
-impl Setting for IsolationLevel {
+impl ConfigType for IsolationLevel {
     const TYPE: &'static str = "read_uncommitted | read_committed";
     fn parse(value: &Value, _: (i64, i64)) -> Result<Self, String> {
         match value {
@@ -22,7 +22,7 @@ impl Setting for IsolationLevel {
             _ => Err(format!("expected {}", Self::TYPE)),
         }
     }
-    fn shown(&self) -> String {
+    fn to_text(&self) -> String {
         match self {
             Self::ReadUncommitted => "read_uncommitted",
             Self::ReadCommitted => "read_committed",
@@ -31,22 +31,22 @@ impl Setting for IsolationLevel {
     }
 }
 
-/// Where a consumer begins if it has no position, and where it goes on if that is not in the log.
+/// Where a consumer starts without a committed offset, or if its position is out of range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AutoOffsetReset {
     /// At the first record.
     Earliest,
-    /// Behind the last record.
+    /// After the last record.
     Latest,
-    /// At the first record that is at most so old (KIP-1106).
+    /// At the first record that is at most this old (KIP-1106).
     ByDuration(Duration),
-    /// Nowhere: the application is told.
+    /// Nowhere: the application gets an error.
     None,
 }
 
 const BY_DURATION: &str = "by_duration:";
 
-impl Setting for AutoOffsetReset {
+impl ConfigType for AutoOffsetReset {
     const TYPE: &'static str = "earliest | latest | by_duration:<ISO 8601 duration> | none";
     fn parse(value: &Value, _: (i64, i64)) -> Result<Self, String> {
         let Value::Str(text) = value else { return Err(format!("expected {}", Self::TYPE)) };
@@ -63,7 +63,7 @@ impl Setting for AutoOffsetReset {
             },
         }
     }
-    fn shown(&self) -> String {
+    fn to_text(&self) -> String {
         match self {
             Self::Earliest => "earliest".to_owned(),
             Self::Latest => "latest".to_owned(),
@@ -73,8 +73,8 @@ impl Setting for AutoOffsetReset {
     }
 }
 
-/// An ISO 8601 duration of days, hours, minutes and seconds, as Java's `Duration` reads it; `None` if
-/// it is none, or negative.
+/// Parses an ISO 8601 duration of days, hours, minutes and seconds, as Java's `Duration` does; `None` if
+/// it is malformed or negative.
 fn iso_duration(text: &str) -> Option<Duration> {
     let body = text.strip_prefix('p')?;
     let (days, times) = body.split_once('t').map_or((body, None), |(days, times)| (days, Some(times)));

@@ -1,19 +1,20 @@
-//! The types of the rows about groups: which protocol a consumer speaks with its group, and the
-//! assignors by name, as Java's configurations have them. A name is data: no class is ever loaded.
+//! Types of the keys about groups: the group protocol, and the assignors by name.
+//!
+//! Java's class names are accepted as data; no class is ever loaded.
 
 use super::nearest::nearest;
-use super::value::{Setting, Value};
+use super::value::{ConfigType, Value};
 
-/// How the members of a group and its coordinator talk.
+/// The protocol between the members of a group and its coordinator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GroupProtocol {
-    /// JoinGroup, SyncGroup and Heartbeat; a member assigns the partitions.
+    /// JoinGroup, SyncGroup and Heartbeat; the group leader assigns the partitions.
     Classic,
-    /// ConsumerGroupHeartbeat alone; the coordinator assigns the partitions (KIP-848).
+    /// ConsumerGroupHeartbeat only; the coordinator assigns the partitions (KIP-848).
     Consumer,
 }
 
-impl Setting for GroupProtocol {
+impl ConfigType for GroupProtocol {
     const TYPE: &'static str = "classic | consumer";
     fn parse(value: &Value, _: (i64, i64)) -> Result<Self, String> {
         match value {
@@ -22,7 +23,7 @@ impl Setting for GroupProtocol {
             _ => Err(format!("expected {}", Self::TYPE)),
         }
     }
-    fn shown(&self) -> String {
+    fn to_text(&self) -> String {
         match self {
             Self::Classic => "classic",
             Self::Consumer => "consumer",
@@ -31,16 +32,16 @@ impl Setting for GroupProtocol {
     }
 }
 
-/// How the leader of a classic group spreads partitions over its members.
+/// How the leader of a classic group distributes partitions over its members.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AssignmentStrategy {
-    /// Each topic's partitions in runs, the same members first for each topic.
+    /// Consecutive partitions of each topic; members have the same order for every topic.
     Range,
-    /// One after the other, over all topics.
+    /// One partition at a time, over all topics.
     RoundRobin,
-    /// Evenly, and each keeps what it can.
+    /// Evenly; members keep as many of their partitions as possible.
     Sticky,
-    /// The same, and members give up only what moves (KIP-429).
+    /// Like `Sticky`; members revoke only the partitions that move (KIP-429).
     CooperativeSticky,
 }
 
@@ -56,13 +57,13 @@ const NAMES: [(&str, AssignmentStrategy); 8] = [
 ];
 
 impl AssignmentStrategy {
-    /// The name in the protocol.
+    /// The name in the group protocol.
     #[must_use]
     pub fn name(self) -> &'static str {
         NAMES.iter().find(|(_, strategy)| *strategy == self).map_or("", |(name, _)| name)
     }
 
-    fn named(text: &str) -> Result<Self, String> {
+    fn from_name(text: &str) -> Result<Self, String> {
         if let Some((_, strategy)) = NAMES.iter().find(|(name, _)| *name == text) {
             return Ok(*strategy);
         }
@@ -70,20 +71,20 @@ impl AssignmentStrategy {
         let hint = nearest(text, names.into_iter())
             .map_or_else(String::new, |near| format!("; did you mean {near}?"));
         Err(format!(
-            "{text:?} is no assignor, and no class is loaded: known are {}; your own is an object given to the consumer{hint}",
+            "{text:?} is not a known assignor, and no class is loaded: use one of {}, or pass an assignor object to the consumer{hint}",
             names.join(", ")
         ))
     }
 }
 
-impl Setting for Vec<AssignmentStrategy> {
+impl ConfigType for Vec<AssignmentStrategy> {
     const TYPE: &'static str =
         "list of range | roundrobin | sticky | cooperative-sticky | a class of Java's client";
     fn parse(value: &Value, bounds: (i64, i64)) -> Result<Self, String> {
         let names = Vec::<String>::parse(value, bounds)?;
         let mut strategies = Self::new();
         for name in names {
-            let strategy = AssignmentStrategy::named(&name)?;
+            let strategy = AssignmentStrategy::from_name(&name)?;
             if strategies.contains(&strategy) {
                 return Err(format!("{} is named twice", strategy.name()));
             }
@@ -91,7 +92,7 @@ impl Setting for Vec<AssignmentStrategy> {
         }
         Ok(strategies)
     }
-    fn shown(&self) -> String {
+    fn to_text(&self) -> String {
         self.iter().map(|strategy| strategy.name()).collect::<Vec<_>>().join(",")
     }
 }

@@ -1,27 +1,27 @@
-//! The partitioners by name, as Java's and librdkafka's configurations have them. A name is data: no
-//! class is ever loaded.
+//! The partitioners by name, as in Java's and librdkafka's configurations. Class names are accepted as
+//! data; no class is ever loaded.
 
 use super::nearest::nearest;
-use super::value::{Setting, Value};
+use super::value::{ConfigType, Value};
 
-/// How a record's partition is chosen if the record does not name one.
+/// How the partition of a record without one is chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Partitioner {
-    /// By murmur2 of the key; without a key, sticky and adaptive. Java's own, and librdkafka's
+    /// By murmur2 of the key; without a key, sticky and adaptive. Java's default, and librdkafka's
     /// `murmur2_random`.
     Default,
-    /// By CRC-32 of the key; without one or with an empty one, sticky and adaptive. librdkafka's
+    /// By CRC-32 of the key; with no key or an empty one, sticky and adaptive. librdkafka's
     /// default.
     ConsistentRandom,
-    /// By CRC-32 of the key; without one, as with an empty one.
+    /// By CRC-32 of the key; no key counts as an empty one.
     Consistent,
-    /// By murmur2 of the key; without one, as with an empty one.
+    /// By murmur2 of the key; no key counts as an empty one.
     Murmur2,
-    /// At random whatever the key; without one, sticky and adaptive.
+    /// At random, ignoring the key; without a key, sticky and adaptive.
     Random,
-    /// One after the other, whatever the key.
+    /// Each partition in turn, ignoring the key.
     RoundRobin,
-    /// Sticky and adaptive, whatever the key.
+    /// Sticky and adaptive, ignoring the key.
     UniformSticky,
 }
 
@@ -38,9 +38,9 @@ const NAMES: [(&str, Partitioner); 9] = [
 ];
 
 impl Partitioner {
-    /// Whether it sends a key to the same partition each time.
+    /// Whether records with the same key go to the same partition.
     #[must_use]
-    pub fn looks_at_keys(self) -> bool {
+    pub fn uses_keys(self) -> bool {
         match self {
             Self::Default | Self::ConsistentRandom | Self::Consistent | Self::Murmur2 => true,
             Self::Random | Self::RoundRobin | Self::UniformSticky => false,
@@ -48,7 +48,7 @@ impl Partitioner {
     }
 }
 
-impl Setting for Partitioner {
+impl ConfigType for Partitioner {
     const TYPE: &'static str = "default | murmur2_random | consistent_random | consistent | murmur2 | random | a class of Java's client";
     fn parse(value: &Value, _: (i64, i64)) -> Result<Self, String> {
         let names = NAMES.map(|(name, _)| name);
@@ -64,11 +64,11 @@ impl Setting for Partitioner {
             .or_else(|| names.into_iter().find(|name| nearest(class, [simple(name)].into_iter()).is_some()));
         let hint = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
         Err(format!(
-            "no such partitioner, and no class is loaded: known are {}; your own is a callable given to the producer{hint}",
+            "not a known partitioner, and no class is loaded: use one of {}, or pass a callable to the producer{hint}",
             names.join(", ")
         ))
     }
-    fn shown(&self) -> String {
+    fn to_text(&self) -> String {
         let name = NAMES.iter().find(|(_, partitioner)| partitioner == self).map(|(name, _)| *name);
         name.unwrap_or_default().to_owned()
     }

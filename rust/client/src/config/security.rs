@@ -1,24 +1,24 @@
-//! The types of the rows about security.
+//! Types of the keys about security.
 
-use super::value::{Setting, Value};
-use crate::secret::Secret;
+use super::value::{ConfigType, Value};
+use crate::security::Secret;
 
-/// What a listener speaks.
+/// What a broker's listener speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum SecurityProtocol {
-    /// Kafka's protocol over TCP.
+    /// Kafka's protocol over plain TCP.
     #[default]
     Plaintext,
     /// Over TLS.
     Ssl,
-    /// Over TCP, after authenticating.
+    /// Over plain TCP, with SASL authentication.
     SaslPlaintext,
-    /// Over TLS, after authenticating.
+    /// Over TLS, with SASL authentication.
     SaslSsl,
 }
 
 impl SecurityProtocol {
-    /// All of them, by their names.
+    /// All protocols by name.
     const NAMES: [(&str, Self); 4] = [
         ("PLAINTEXT", Self::Plaintext),
         ("SSL", Self::Ssl),
@@ -32,20 +32,20 @@ impl SecurityProtocol {
         Self::NAMES.iter().find(|(_, protocol)| *protocol == self).map_or("", |(name, _)| name)
     }
 
-    /// Whether it is over TLS.
+    /// Whether it uses TLS.
     #[must_use]
     pub fn has_tls(self) -> bool {
         matches!(self, Self::Ssl | Self::SaslSsl)
     }
 
-    /// Whether one authenticates.
+    /// Whether it uses SASL.
     #[must_use]
     pub fn has_sasl(self) -> bool {
         matches!(self, Self::SaslPlaintext | Self::SaslSsl)
     }
 }
 
-impl Setting for SecurityProtocol {
+impl ConfigType for SecurityProtocol {
     const TYPE: &'static str = "PLAINTEXT | SSL | SASL_PLAINTEXT | SASL_SSL";
     fn parse(value: &Value, _: (i64, i64)) -> Result<Self, String> {
         let found = match value {
@@ -54,19 +54,19 @@ impl Setting for SecurityProtocol {
         };
         found.map(|(_, protocol)| *protocol).ok_or_else(|| format!("expected {}", Self::TYPE))
     }
-    fn shown(&self) -> String {
+    fn to_text(&self) -> String {
         self.name().to_owned()
     }
 }
 
-impl Setting for Secret {
+impl ConfigType for Secret {
     const TYPE: &'static str = "password";
     const SECRET: bool = true;
     fn parse(value: &Value, bounds: (i64, i64)) -> Result<Self, String> {
         String::parse(value, bounds).map(Self::new)
     }
-    fn shown(&self) -> String {
-        // Only defaults are shown, and no secret has one.
+    fn to_text(&self) -> String {
+        // Only defaults are printed, and secrets have none.
         String::new()
     }
 }

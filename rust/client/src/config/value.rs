@@ -1,27 +1,27 @@
-//! Values of the configuration, whatever they were written in, and the types of rows.
+//! Configuration values as callers pass them, and the types that keys parse them into.
 
 use std::time::Duration;
 
 use ottla_protocol::records::Compression;
 
-/// A value as a caller gave it: Spark options are strings, Python's may be anything of these.
+/// A value as the caller passed it: always text from Spark, any of these from Python.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
     /// Text.
     Str(String),
     /// A whole number.
     Int(i64),
-    /// A number.
+    /// A floating-point number.
     Float(f64),
-    /// A truth value.
+    /// A boolean.
     Bool(bool),
-    /// Several texts.
+    /// A list of texts.
     List(Vec<String>),
 }
 
 impl Value {
-    /// The value for an error message.
-    pub(super) fn shown(&self, secret: bool) -> String {
+    /// The value for an error message; a secret is hidden.
+    pub(super) fn display(&self, secret: bool) -> String {
         match self {
             _ if secret => "<hidden>".to_owned(),
             Self::Str(text) => format!("{text:?}"),
@@ -54,16 +54,16 @@ impl From<i64> for Value {
     }
 }
 
-/// A type that a row may have.
-pub(super) trait Setting: Sized {
-    /// The type's name for people.
+/// A type that a key may have.
+pub(super) trait ConfigType: Sized {
+    /// The type's name in errors and docs.
     const TYPE: &'static str;
-    /// Whether a value must never be shown.
+    /// Whether values must never be shown.
     const SECRET: bool = false;
-    /// Reads a value; `bounds` are for numbers.
+    /// Parses a value. `bounds` applies to numbers; the error says what was expected.
     fn parse(value: &Value, bounds: (i64, i64)) -> Result<Self, String>;
-    /// The value as a configuration file would have it.
-    fn shown(&self) -> String;
+    /// The value as a configuration file would contain it.
+    fn to_text(&self) -> String;
 }
 
 fn bounded(value: &Value, (min, max): (i64, i64)) -> Result<i64, String> {
@@ -71,26 +71,26 @@ fn bounded(value: &Value, (min, max): (i64, i64)) -> Result<i64, String> {
     if (min..=max).contains(&number) { Ok(number) } else { Err(format!("must be between {min} and {max}")) }
 }
 
-impl Setting for Duration {
+impl ConfigType for Duration {
     const TYPE: &'static str = "milliseconds";
     fn parse(value: &Value, bounds: (i64, i64)) -> Result<Self, String> {
         // -1 means "never" where the bounds allow it.
         let millis = bounded(value, bounds)?;
         Ok(u64::try_from(millis).map_or(Self::MAX / 4, Self::from_millis))
     }
-    fn shown(&self) -> String {
+    fn to_text(&self) -> String {
         self.as_millis().to_string()
     }
 }
 
 macro_rules! number {
     ($($ty:ty),*) => {$(
-        impl Setting for $ty {
+        impl ConfigType for $ty {
             const TYPE: &'static str = "int";
             fn parse(value: &Value, bounds: (i64, i64)) -> Result<Self, String> {
                 bounded(value, bounds)?.try_into().map_err(|_| "out of range".to_owned())
             }
-            fn shown(&self) -> String {
+            fn to_text(&self) -> String {
                 self.to_string()
             }
         }
@@ -98,7 +98,7 @@ macro_rules! number {
 }
 number!(i32, u32, usize);
 
-impl Setting for bool {
+impl ConfigType for bool {
     const TYPE: &'static str = "bool";
     fn parse(value: &Value, _: (i64, i64)) -> Result<Self, String> {
         match value {
@@ -108,12 +108,12 @@ impl Setting for bool {
             _ => Err("expected true or false".to_owned()),
         }
     }
-    fn shown(&self) -> String {
+    fn to_text(&self) -> String {
         self.to_string()
     }
 }
 
-impl Setting for String {
+impl ConfigType for String {
     const TYPE: &'static str = "string";
     fn parse(value: &Value, _: (i64, i64)) -> Result<Self, String> {
         match value {
@@ -121,12 +121,12 @@ impl Setting for String {
             _ => Err("expected text".to_owned()),
         }
     }
-    fn shown(&self) -> String {
+    fn to_text(&self) -> String {
         self.clone()
     }
 }
 
-impl Setting for Vec<String> {
+impl ConfigType for Vec<String> {
     const TYPE: &'static str = "list";
     fn parse(value: &Value, _: (i64, i64)) -> Result<Self, String> {
         let items: Self = match value {
@@ -136,12 +136,12 @@ impl Setting for Vec<String> {
         };
         Ok(items.into_iter().filter(|item| !item.is_empty()).collect())
     }
-    fn shown(&self) -> String {
+    fn to_text(&self) -> String {
         self.join(",")
     }
 }
 
-impl Setting for Compression {
+impl ConfigType for Compression {
     const TYPE: &'static str = "none | gzip | snappy | lz4 | zstd";
     fn parse(value: &Value, _: (i64, i64)) -> Result<Self, String> {
         match value {
@@ -149,68 +149,7 @@ impl Setting for Compression {
             _ => Err(format!("expected {}", Self::TYPE)),
         }
     }
-    fn shown(&self) -> String {
+    fn to_text(&self) -> String {
         self.name().to_owned()
-    }
-}
-
-impl Setting for super::Acks {
-    const TYPE: &'static str = "all | 1 | 0";
-    fn parse(value: &Value, _: (i64, i64)) -> Result<Self, String> {
-        match value {
-            Value::Str(text) if text == "all" || text == "-1" => Ok(Self::All),
-            Value::Str(text) if text == "1" => Ok(Self::Leader),
-            Value::Str(text) if text == "0" => Ok(Self::None),
-            Value::Int(-1) => Ok(Self::All),
-            Value::Int(1) => Ok(Self::Leader),
-            Value::Int(0) => Ok(Self::None),
-            _ => Err(format!("expected {}", Self::TYPE)),
-        }
-    }
-    fn shown(&self) -> String {
-        match self {
-            Self::All => "all",
-            Self::Leader => "1",
-            Self::None => "0",
-        }
-        .to_owned()
-    }
-}
-
-impl Setting for super::MetadataRecovery {
-    const TYPE: &'static str = "rebootstrap | none";
-    fn parse(value: &Value, _: (i64, i64)) -> Result<Self, String> {
-        match value {
-            Value::Str(text) if text.eq_ignore_ascii_case("rebootstrap") => Ok(Self::Rebootstrap),
-            Value::Str(text) if text.eq_ignore_ascii_case("none") => Ok(Self::None),
-            _ => Err(format!("expected {}", Self::TYPE)),
-        }
-    }
-    fn shown(&self) -> String {
-        match self {
-            Self::Rebootstrap => "rebootstrap",
-            Self::None => "none",
-        }
-        .to_owned()
-    }
-}
-
-impl Setting for super::DnsLookup {
-    const TYPE: &'static str = "use_all_dns_ips | resolve_canonical_bootstrap_servers_only";
-    fn parse(value: &Value, _: (i64, i64)) -> Result<Self, String> {
-        match value {
-            Value::Str(text) if text == "use_all_dns_ips" => Ok(Self::UseAllDnsIps),
-            Value::Str(text) if text == "resolve_canonical_bootstrap_servers_only" => {
-                Ok(Self::ResolveCanonicalBootstrapServersOnly)
-            }
-            _ => Err(format!("expected {}", Self::TYPE)),
-        }
-    }
-    fn shown(&self) -> String {
-        match self {
-            Self::UseAllDnsIps => "use_all_dns_ips",
-            Self::ResolveCanonicalBootstrapServersOnly => "resolve_canonical_bootstrap_servers_only",
-        }
-        .to_owned()
     }
 }

@@ -57,11 +57,11 @@ pub(super) async fn authenticate(
         None => error.phase(Phase::Sasl).address(&address),
     };
     let offered = handshake(broker, mechanism).await.map_err(at)?;
-    let (mut conversation, mut message) = sasl.begin(&host, environment).await.map_err(at)?;
+    let (mut conversation, mut message) = sasl.start(&host, environment).await.map_err(at)?;
     for _ in 0..MAX_STEPS {
         let response = broker.send(&SaslAuthenticateRequest { auth_bytes: message }).await.map_err(at)?;
         if let Err(code) = ErrorCode::from(response.error_code).ok() {
-            sasl.process_refusal().await;
+            sasl.discard_credentials().await;
             return Err(at(sasl_error(code, mechanism, response.error_message.as_deref())));
         }
         let challenge: Bytes = response.auth_bytes.0;

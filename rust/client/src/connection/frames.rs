@@ -69,8 +69,8 @@ fn other_protocol(prefix: [u8; LENGTH_PREFIX]) -> Option<&'static str> {
         [0x15 | 0x16, 0x03, ..] => Some(
             "this port speaks TLS, and security.protocol is PLAINTEXT: use the plaintext listener or set security.protocol",
         ),
-        b"HTTP" => Some("this is not Kafka: it answered HTTP; use the address of a Kafka listener"),
-        b"SSH-" => Some("this is not Kafka: it answered SSH; use the address of a Kafka listener"),
+        b"HTTP" => Some("this is not Kafka: it speaks HTTP; use the address of a Kafka listener"),
+        b"SSH-" => Some("this is not Kafka: it speaks SSH; use the address of a Kafka listener"),
         _ => None,
     }
 }

@@ -1,4 +1,4 @@
-//! One name with its addresses, each probed phase by phase as far as it goes.
+//! Probes a server's name and each of its addresses, step by step up to the first failure.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -7,45 +7,49 @@ use std::time::Duration;
 use ottla_protocol::messages::metadata::{MetadataRequest, MetadataResponse};
 use tokio::task::JoinSet;
 
-use super::Probe;
+use super::ProbeContext;
 use super::check::{Check, Reason};
-use super::explain::{explain, offered_mechanisms, without_token};
+use super::explain::{explain, explain_missing_token, offered_mechanisms};
 use super::facts::{AddressFacts, ApiFacts, BrokerView, EndpointFacts, Failure, Step, TlsFacts, View};
-use super::identity::{self, Expected};
+use super::identity::{self, ExpectedBroker};
 use super::large_request;
 use super::release::oldest_release;
 use super::steps::{failure, of_error, of_io, step};
 use crate::cluster::bootstrap::request_metadata;
 use crate::connection::setup::ConnectionSetup;
 use crate::connection::{ApiRange, Connection, Endpoint, establish, is_controller};
-use crate::doctor::recording_network::Watched;
+use crate::doctor::recording_network::RecordingNetwork;
 use crate::security::TlsInfo;
 
-/// No name has more addresses than this that are worth a look.
-const ADDRESSES: usize = 32;
+/// Addresses of one name that are probed at most.
+const MAX_ADDRESSES: usize = 32;
 
-/// A name's facts, and the connections that came up.
-pub(super) type Probed = (EndpointFacts, Vec<Arc<Connection>>);
+/// The facts of a name, and the connections that were established.
+pub(super) type ProbedEndpoint = (EndpointFacts, Vec<Arc<Connection>>);
 
-/// Probes many names at once, in order.
-pub(super) async fn all(
-    probe: &Arc<Probe>,
-    endpoints: impl IntoIterator<Item = (Endpoint, Option<Expected>)>,
-) -> Vec<Probed> {
+/// Probes many names at once; returns them in order.
+pub(super) async fn probe_all(
+    probe: &Arc<ProbeContext>,
+    endpoints: impl IntoIterator<Item = (Endpoint, Option<ExpectedBroker>)>,
+) -> Vec<ProbedEndpoint> {
     let mut tasks = JoinSet::new();
-    for (place, (endpoint, expected)) in endpoints.into_iter().enumerate() {
+    for (index, (endpoint, expected)) in endpoints.into_iter().enumerate() {
         let probe = Arc::clone(probe);
-        tasks.spawn(async move { (place, endpoint_facts(&probe, endpoint, expected.map(Arc::new)).await) });
+        tasks.spawn(async move { (index, probe_endpoint(&probe, endpoint, expected.map(Arc::new)).await) });
     }
     let mut probed = Vec::new();
     while let Some(joined) = tasks.join_next().await {
         probed.extend(joined);
     }
-    probed.sort_by_key(|(place, _)| *place);
+    probed.sort_by_key(|(index, _)| *index);
     probed.into_iter().map(|(_, probed)| probed).collect()
 }
 
-async fn endpoint_facts(probe: &Arc<Probe>, endpoint: Endpoint, expected: Option<Arc<Expected>>) -> Probed {
+async fn probe_endpoint(
+    probe: &Arc<ProbeContext>,
+    endpoint: Endpoint,
+    expected: Option<Arc<ExpectedBroker>>,
+) -> ProbedEndpoint {
     let resolving = async {
         let resolved = probe.environment.network.resolve(&endpoint.host, endpoint.port).await;
         match resolved {
@@ -58,26 +62,26 @@ async fn endpoint_facts(probe: &Arc<Probe>, endpoint: Endpoint, expected: Option
     };
     let (dns, addresses) = step(probe, Check::Dns, resolving).await;
     let mut tasks = JoinSet::new();
-    for (place, address) in addresses.unwrap_or_default().into_iter().take(ADDRESSES).enumerate() {
+    for (index, address) in addresses.unwrap_or_default().into_iter().take(MAX_ADDRESSES).enumerate() {
         let (probe, endpoint, expected) = (Arc::clone(probe), endpoint.clone(), expected.clone());
         tasks.spawn(
-            async move { (place, address_facts(&probe, &endpoint, address, expected.as_deref()).await) },
+            async move { (index, probe_address(&probe, &endpoint, address, expected.as_deref()).await) },
         );
     }
-    let mut looked = Vec::new();
+    let mut probed = Vec::new();
     while let Some(joined) = tasks.join_next().await {
-        looked.extend(joined);
+        probed.extend(joined);
     }
-    looked.sort_by_key(|(place, _)| *place);
-    let (addresses, connections): (Vec<_>, Vec<_>) = looked.into_iter().map(|(_, looked)| looked).unzip();
+    probed.sort_by_key(|(index, _)| *index);
+    let (addresses, connections): (Vec<_>, Vec<_>) = probed.into_iter().map(|(_, probed)| probed).unzip();
     (EndpointFacts { endpoint, dns, addresses }, connections.into_iter().flatten().collect())
 }
 
-async fn address_facts(
-    probe: &Probe,
+async fn probe_address(
+    probe: &ProbeContext,
     endpoint: &Endpoint,
     address: SocketAddr,
-    expected: Option<&Expected>,
+    expected: Option<&ExpectedBroker>,
 ) -> (AddressFacts, Option<Arc<Connection>>) {
     let mut facts = AddressFacts {
         address,
@@ -89,83 +93,87 @@ async fn address_facts(
         view: None,
         node: None,
     };
-    let Ok(_slot) = probe.slots.acquire().await else { return (facts, None) };
-    let connection = bring_up(probe, endpoint, address, &mut facts).await;
+    let Ok(_permit) = probe.permits.acquire().await else { return (facts, None) };
+    let connection = connect(probe, endpoint, address, &mut facts).await;
     if let (Some(connection), Some(expected)) = (&connection, expected) {
-        let (looked, node) = identity::look(probe, connection, expected).await;
+        let (checked, node) = identity::check(probe, connection, expected).await;
         facts.node = node;
-        facts.steps.extend(looked);
-        facts.steps.push(large_request::look(probe, endpoint, address).await);
+        facts.steps.extend(checked);
+        facts.steps.push(large_request::check(probe, endpoint, address).await);
     }
     (facts, connection)
 }
 
-/// Goes through the phases up to the first that fails.
-async fn bring_up(
-    probe: &Probe,
+/// Runs the steps of a connection up to the first that fails.
+async fn connect(
+    probe: &ProbeContext,
     endpoint: &Endpoint,
     address: SocketAddr,
     facts: &mut AddressFacts,
 ) -> Option<Arc<Connection>> {
-    let (environment, seen) = Watched::environment(&probe.environment, address);
+    let (environment, recording) = RecordingNetwork::install(&probe.environment, address);
     let settings = &probe.settings;
-    let (looked, opening) = step(probe, Check::Tcp, async {
+    let (checked, opening) = step(probe, Check::Tcp, async {
         let opened = ConnectionSetup::tcp(endpoint, address, settings, &environment).await;
-        opened.map_err(|error| of_io(seen.refused(), &error))
+        opened.map_err(|error| of_io(recording.connect_error(), &error))
     })
     .await;
-    facts.steps.push(looked);
+    facts.steps.push(checked);
     let mut opening = opening?;
     if settings.security.tls.is_some() {
-        let shaking = async { opening.tls().await.map_err(|error| of_error(&error, seen.ended())) };
-        let (looked, shaken) = step(probe, Check::Tls, shaking).await;
-        facts.steps.push(explain(probe, address, &seen, looked).await);
+        let handshake = async { opening.tls().await.map_err(|error| of_error(&error, recording.closed())) };
+        let (checked, shaken) = step(probe, Check::Tls, handshake).await;
+        facts.steps.push(explain(probe, address, &recording, checked).await);
         facts.tls = opening.tls_info().map(tls_facts);
         shaken?;
     }
-    let asking =
-        async { opening.api_versions().await.map(api_facts).map_err(|e| of_error(&e, seen.ended())) };
-    let (looked, asked) = step(probe, Check::ApiVersions, asking).await;
+    let negotiation =
+        async { opening.api_versions().await.map(api_facts).map_err(|e| of_error(&e, recording.closed())) };
+    let (checked, apis) = step(probe, Check::ApiVersions, negotiation).await;
     facts.steps.push(match settings.security.tls {
-        Some(_) => looked,
-        None => explain(probe, address, &seen, looked).await,
+        Some(_) => checked,
+        None => explain(probe, address, &recording, checked).await,
     });
-    facts.apis = asked?;
+    facts.apis = apis?;
     facts.release = oldest_release(&facts.apis);
     if is_controller(opening.supported_apis()) {
-        let controller = failure(Reason::ControllerPort, "the listener is a KRaft controller's");
-        facts.steps.push(Step { check: Check::Metadata, took: Duration::ZERO, failure: Some(controller) });
+        let controller = failure(Reason::ControllerPort, "this listener belongs to a KRaft controller");
+        facts.steps.push(Step {
+            check: Check::Metadata,
+            duration: Duration::ZERO,
+            failure: Some(controller),
+        });
         return None;
     }
     let mut sasl = None;
     if settings.security.sasl.is_some() {
-        let authenticating = async { opening.sasl().await.map_err(|e| of_error(&e, seen.ended())) };
-        let (looked, authenticated) = step(probe, Check::Sasl, authenticating).await;
-        if looked.failure.as_ref().is_some_and(|failure| failure.reason == Reason::Mechanism) {
+        let authentication = async { opening.sasl().await.map_err(|e| of_error(&e, recording.closed())) };
+        let (checked, authenticated) = step(probe, Check::Sasl, authentication).await;
+        if checked.failure.as_ref().is_some_and(|failure| failure.reason == Reason::Mechanism) {
             facts.mechanisms = offered_mechanisms(probe, endpoint, address).await.unwrap_or_default();
         }
-        facts.steps.push(without_token(probe, &endpoint.host, &environment, looked).await);
+        facts.steps.push(explain_missing_token(probe, &endpoint.host, &environment, checked).await);
         sasl = authenticated?;
         facts.mechanisms.extend(sasl.iter().flat_map(|sasl| sasl.offered.iter().cloned()));
     }
     let connection = establish(opening, sasl, &environment).ok()?;
-    let (mut looked, response) = step(probe, Check::Metadata, async {
-        let nothing = MetadataRequest { topics: Some(Vec::new()), ..Default::default() };
-        // A write may notice the end before a read does; a peer that told its versions is a broker.
-        let ended = |error| of_error(&error, seen.ended() || connection.close_reason().is_some());
-        request_metadata(&connection, &nothing).await.map_err(ended)
+    let (mut checked, response) = step(probe, Check::Metadata, async {
+        let request = MetadataRequest { topics: Some(Vec::new()), ..Default::default() };
+        // A write may notice the closed connection before a read does.
+        let failed = |error| of_error(&error, recording.closed() || connection.close_reason().is_some());
+        request_metadata(&connection, &request).await.map_err(failed)
     })
     .await;
-    if let Some(Failure { reason: reason @ Reason::Closed, message, .. }) = &mut looked.failure
+    if let Some(Failure { reason: reason @ Reason::Closed, message, .. }) = &mut checked.failure
         && settings.security.sasl.is_none()
         && let Some(mechanisms) = offered_mechanisms(probe, endpoint, address).await
     {
-        // A listener with SASL tells its versions to anyone, and hangs up on any other request.
+        // A listener with SASL responds to ApiVersions, and closes the connection on any other request.
         *reason = Reason::WantsSasl;
-        *message = format!("the listener wants SASL ({})", mechanisms.join(", "));
+        *message = format!("the listener requires SASL ({})", mechanisms.join(", "));
         facts.mechanisms = mechanisms;
     }
-    facts.steps.push(looked);
+    facts.steps.push(checked);
     facts.view = Some(view(response?));
     Some(connection)
 }
@@ -187,13 +195,13 @@ fn api_facts(apis: &[ApiRange]) -> Vec<ApiFacts> {
     apis.iter().map(|range| ApiFacts { name: range.api.name(), min: range.min, max: range.max }).collect()
 }
 
-/// The cluster as an answer shows it.
+/// The cluster as a metadata response describes it.
 fn view(response: MetadataResponse) -> View {
     let mut brokers: Vec<BrokerView> = response
         .brokers
         .into_iter()
         .map(|broker| {
-            // A port out of range is kept as 0, which nothing listens at.
+            // A port out of range becomes 0, where nothing can listen.
             let port = u16::try_from(broker.port).unwrap_or(0);
             let endpoint = Endpoint { host: broker.host, port };
             BrokerView { id: broker.node_id, endpoint, rack: broker.rack }

@@ -1,4 +1,4 @@
-//! What is checked, and why a check fails: the words that programs know them by.
+//! The checks, and the reasons for which they fail, with the names that reports use.
 
 /// An enum whose variants have names.
 macro_rules! named {
@@ -8,7 +8,7 @@ macro_rules! named {
         pub enum $kind { $($(#[$meaning])* $variant,)* }
 
         impl $kind {
-            /// The name, as people and programs see it.
+            /// The name in reports.
             #[must_use]
             pub fn name(self) -> &'static str {
                 match self { $(Self::$variant => $name,)* }
@@ -18,35 +18,35 @@ macro_rules! named {
 }
 
 named! {
-    /// What was checked, in the order in which a client meets it.
+    /// A check, in the order in which a client takes these steps.
     Check {
-        /// Resolving the name.
+        /// Resolve the name.
         Dns = "DNS",
-        /// Connecting.
+        /// Connect.
         Tcp = "TCP",
         /// The TLS handshake.
         Tls = "TLS",
-        /// Asking for versions: does a Kafka broker listen here?
+        /// Negotiate API versions, which shows whether a Kafka broker listens.
         ApiVersions = "ApiVersions",
-        /// Authenticating.
+        /// Authenticate.
         Sasl = "SASL",
-        /// Asking for the cluster.
+        /// Fetch the cluster's metadata.
         Metadata = "Metadata",
-        /// Asking the broker for its own id.
+        /// Verify the broker's id.
         Identity = "Identity",
-        /// Sending a request that is larger than a packet, and receiving such a response.
+        /// Exchange a request and a response that are larger than a packet.
         LargeRequest = "LargeRequest",
-        /// Asking the broker for the space on its disks.
+        /// Fetch the space on the broker's disks.
         DescribeLogDirs = "DescribeLogDirs",
-        /// Asking for the quorum of KRaft controllers.
+        /// Fetch the state of the KRaft controllers' quorum.
         DescribeQuorum = "DescribeQuorum",
-        /// Asking a leader where its partition starts and ends.
+        /// Fetch the first and the end offset of a partition from its leader.
         ListOffsets = "ListOffsets",
-        /// Fetching from a leader.
+        /// Fetch from a partition's leader.
         Fetch = "Fetch",
-        /// Asking who coordinates a group.
+        /// Find a group's coordinator.
         FindCoordinator = "FindCoordinator",
-        /// Asking the coordinator about the group.
+        /// Describe the group at its coordinator.
         DescribeGroups = "DescribeGroups",
     }
 }
@@ -54,31 +54,31 @@ named! {
 named! {
     /// Why a check failed.
     Reason {
-        /// The name is not known, or the resolver does not answer.
+        /// The name does not exist, or the resolver does not respond.
         Unresolved = "unresolved",
-        /// Nothing listens there, or something in between refuses.
+        /// Nothing listens at the address, or a firewall rejects connections.
         Refused = "refused",
-        /// No answer in time.
+        /// No response in time.
         TimedOut = "timed_out",
-        /// There is no route.
+        /// There is no route to the address.
         Unreachable = "unreachable",
-        /// The connection was ended by the other side.
+        /// The peer closed the connection.
         Closed = "closed",
-        /// What listens speaks TLS, and plaintext was configured.
+        /// The port speaks TLS, and plaintext is configured.
         SpeaksTls = "speaks_tls",
-        /// What listens speaks Kafka in plaintext, and TLS was configured.
+        /// The port speaks Kafka in plaintext, and TLS is configured.
         SpeaksPlaintext = "speaks_plaintext",
-        /// What listens speaks HTTP.
+        /// The port speaks HTTP.
         SpeaksHttp = "speaks_http",
-        /// What listens speaks SSH.
+        /// The port speaks SSH.
         SpeaksSsh = "speaks_ssh",
-        /// What listens speaks something else.
+        /// The port speaks another protocol.
         NotKafka = "not_kafka",
-        /// The listener wants SASL, and none was configured.
+        /// The listener requires SASL, and none is configured.
         WantsSasl = "wants_sasl",
-        /// SASL was configured, and the listener has none.
+        /// SASL is configured, and the listener does not use it.
         WithoutSasl = "without_sasl",
-        /// The broker's certificate was not accepted, for a reason without a name of its own.
+        /// The broker's certificate was rejected, for a reason that has no variant of its own.
         Certificate = "certificate",
         /// The broker's certificate has expired.
         CertificateExpired = "certificate_expired",
@@ -88,39 +88,39 @@ named! {
         CertificateName = "certificate_name",
         /// The issuer of the broker's certificate is not trusted.
         CertificateIssuer = "certificate_issuer",
-        /// The broker's certificate is not one for servers.
+        /// The broker's certificate is not meant for servers.
         CertificatePurpose = "certificate_purpose",
         /// The broker's certificate was revoked.
         CertificateRevoked = "certificate_revoked",
         /// The broker requires a client certificate, and none is configured.
         ClientCertificateMissing = "client_certificate_missing",
-        /// The broker refused the client certificate.
-        ClientCertificateRefused = "client_certificate_refused",
+        /// The broker rejected the client certificate.
+        ClientCertificateRejected = "client_certificate_refused",
         /// No version of TLS is accepted by both sides.
         TlsVersion = "tls_version",
         /// No cipher suite is accepted by both sides.
         TlsCipher = "tls_cipher",
         /// The broker does not know the requested host name.
         TlsServerName = "tls_server_name",
-        /// The listener is a KRaft controller's.
+        /// The listener belongs to a KRaft controller.
         ControllerPort = "controller_port",
-        /// Small requests get through, large ones do not.
+        /// Small requests get a response, large ones do not.
         LargeRequestsLost = "large_requests_lost",
-        /// The mechanism is not offered.
+        /// The listener does not offer the mechanism.
         Mechanism = "mechanism",
-        /// There is no token to show: the endpoint or the application gave none.
+        /// There is no token: neither the endpoint nor the application returned one.
         NoToken = "no_token",
         /// There is no Kerberos ticket for the broker.
         NoTicket = "no_ticket",
-        /// The credentials were refused.
+        /// The broker rejected the credentials.
         Credentials = "credentials",
-        /// Another broker answered than the one that was expected.
+        /// Another broker than the expected one responded.
         AnotherBroker = "another_broker",
-        /// The broker answered with an error code.
+        /// The broker returned an error code.
         Code = "code",
-        /// The doctor's own time was over before this could be looked at.
+        /// The doctor's own timeout ended before the check was made or completed.
         OutOfTime = "out_of_time",
-        /// Anything else.
+        /// Any other reason.
         Other = "other",
     }
 }

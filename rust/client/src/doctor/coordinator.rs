@@ -1,29 +1,29 @@
-//! A group's coordinator: who is it, and does it answer for the group?
+//! Checks a group's coordinator: which broker it is, and whether it serves the group.
 
 use std::sync::Arc;
 
+use ottla_protocol::ErrorCode;
 use ottla_protocol::messages::describe_groups::{DescribeGroupsRequest, DescribedGroup};
 use ottla_protocol::messages::find_coordinator::{FindCoordinatorRequest, FindCoordinatorResponse};
-use ottla_protocol::{ErrorCode, Request};
 use tokio::time::{Duration, Instant, sleep};
 
-use super::Probe;
+use super::ProbeContext;
 use super::check::{Check, Reason};
 use super::facts::{CoordinatorFacts, Failure};
-use super::steps::{failure, of_code, of_error, step};
+use super::steps::{exchange, failure, of_code, step, supported_version};
 use crate::connection::Connection;
 
-/// The first version that takes many groups at once.
-const MANY: i16 = 4;
-/// A cluster's first group makes the topic of the offsets, which takes a moment.
-const PAUSE: Duration = Duration::from_millis(100);
+/// The first version of FindCoordinator for several groups at once.
+const BATCHED_VERSION: i16 = 4;
+/// Pause between retries: a cluster's first group creates the offsets topic, which takes a moment.
+const RETRY_PAUSE: Duration = Duration::from_millis(100);
 
-/// Looks for the coordinator by asking `anyone`, and then asks it about the group, if it is among
-/// the brokers that were `reached`.
-pub(super) async fn look(
-    probe: &Probe,
+/// Finds the coordinator through `any_broker`, and describes the group there, if the coordinator is
+/// among the `reached` brokers.
+pub(super) async fn check(
+    probe: &ProbeContext,
     group: &str,
-    anyone: &Connection,
+    any_broker: &Connection,
     reached: &[(i32, Arc<Connection>)],
 ) -> CoordinatorFacts {
     let mut facts = CoordinatorFacts {
@@ -33,7 +33,8 @@ pub(super) async fn look(
         state: None,
         members: None,
     };
-    let (found, broker) = step(probe, Check::FindCoordinator, retrying(probe, || find(anyone, group))).await;
+    let (found, broker) =
+        step(probe, Check::FindCoordinator, retrying(probe, || find(any_broker, group))).await;
     facts.steps.push(found);
     facts.broker = broker;
     let connection = reached.iter().find(|(id, _)| Some(*id) == broker).map(|(_, connection)| connection);
@@ -49,29 +50,33 @@ pub(super) async fn look(
     facts
 }
 
-/// Asks again while the coordinator is on its way, but ends with its answer in time.
+/// Retries while the coordinator is becoming available; returns the last result before the deadline.
 async fn retrying<T, F: Future<Output = Result<T, Failure>>>(
-    probe: &Probe,
-    ask: impl Fn() -> F,
+    probe: &ProbeContext,
+    attempt: impl Fn() -> F,
 ) -> Result<T, Failure> {
-    let end = probe.phase_end();
-    let coming = |failure: &Failure| {
+    let end = probe.step_deadline();
+    let is_transient = |failure: &Failure| {
         use ErrorCode::{CoordinatorLoadInProgress, CoordinatorNotAvailable, NotCoordinator};
-        // A broker is named as coordinator a moment before it knows of it itself.
+        // Metadata names a broker as coordinator shortly before the broker itself knows.
         matches!(failure.code, Some(CoordinatorNotAvailable | CoordinatorLoadInProgress | NotCoordinator))
     };
     loop {
-        match ask().await {
-            Err(failure) if coming(&failure) && Instant::now() + 2 * PAUSE < end => sleep(PAUSE).await,
-            outcome => return outcome,
+        match attempt().await {
+            Err(failure) if is_transient(&failure) && Instant::now() + 2 * RETRY_PAUSE < end => {
+                sleep(RETRY_PAUSE).await
+            }
+            result => return result,
         }
     }
 }
 
 async fn find(connection: &Connection, group: &str) -> Result<i32, Failure> {
-    let version = version::<FindCoordinatorRequest>(connection)?;
+    let version = supported_version::<FindCoordinatorRequest>(connection, i16::MAX)?;
     let request = match version {
-        MANY.. => FindCoordinatorRequest { coordinator_keys: vec![group.to_owned()], ..Default::default() },
+        BATCHED_VERSION.. => {
+            FindCoordinatorRequest { coordinator_keys: vec![group.to_owned()], ..Default::default() }
+        }
         _ => FindCoordinatorRequest { key: group.to_owned(), ..Default::default() },
     };
     let response = exchange(connection, &request, version).await?;
@@ -83,31 +88,17 @@ async fn find(connection: &Connection, group: &str) -> Result<i32, Failure> {
 }
 
 async fn describe(connection: &Connection, group: &str) -> Result<DescribedGroup, Failure> {
-    let version = version::<DescribeGroupsRequest>(connection)?;
     let request = DescribeGroupsRequest { groups: vec![group.to_owned()], ..Default::default() };
-    let response = exchange(connection, &request, version).await?;
+    let response = exchange(connection, &request, i16::MAX).await?;
     let found = response.groups.into_iter().next();
-    let mut found = found.ok_or_else(|| failure(Reason::Other, "the answer leaves the group out"))?;
+    let mut found = found.ok_or_else(|| failure(Reason::Other, "the response does not contain the group"))?;
     match ErrorCode::from(found.error_code) {
         ErrorCode::None => Ok(found),
-        // A group that nobody has used yet, or one that is not of the classic kind.
+        // An unused group, or a group of another type than classic.
         ErrorCode::GroupIdNotFound => {
             "Dead".clone_into(&mut found.group_state);
             Ok(found)
         }
         code => Err(of_code(code)),
     }
-}
-
-fn version<R: Request>(connection: &Connection) -> Result<i16, Failure> {
-    connection.version::<R>(i16::MAX).map_err(|error| of_error(&error, false))
-}
-
-async fn exchange<R: Request>(
-    connection: &Connection,
-    request: &R,
-    version: i16,
-) -> Result<R::Response, Failure> {
-    let ended = |error| of_error(&error, connection.close_reason().is_some());
-    connection.request(request, version).await.map_err(ended)
 }

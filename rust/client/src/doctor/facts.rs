@@ -1,4 +1,4 @@
-//! What was seen, as plain data: nothing here judges.
+//! The results of the checks as plain data, without conclusions.
 
 use std::net::SocketAddr;
 use std::time::{Duration, SystemTime};
@@ -11,26 +11,26 @@ use crate::connection::Endpoint;
 /// How a check failed.
 #[derive(Debug, Clone)]
 pub struct Failure {
-    /// For programs.
+    /// The reason, for programs.
     pub reason: Reason,
-    /// For people.
+    /// The cause, for people.
     pub message: String,
-    /// The broker's code, if it gave one.
+    /// The broker's error code, if it returned one.
     pub code: Option<ErrorCode>,
 }
 
-/// One check: how long it took, and how it failed if it did.
+/// One check: its duration, and its failure if it failed.
 #[derive(Debug, Clone)]
 pub struct Step {
-    /// What was checked.
+    /// The check.
     pub check: Check,
-    /// How long it took.
-    pub took: Duration,
-    /// How it failed.
+    /// Its duration.
+    pub duration: Duration,
+    /// How it failed; `None` if it passed.
     pub failure: Option<Failure>,
 }
 
-/// The versions of one API that a broker speaks.
+/// The versions of one API that a broker supports.
 #[derive(Debug, Clone, Copy)]
 pub struct ApiFacts {
     /// The API's name.
@@ -41,63 +41,63 @@ pub struct ApiFacts {
     pub max: i16,
 }
 
-/// A broker as metadata names it.
+/// A broker as the metadata describes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BrokerView {
-    /// Its id.
+    /// The id.
     pub id: i32,
-    /// The address that it advertises to this listener's clients.
+    /// The address that it advertises to clients of this listener.
     pub endpoint: Endpoint,
-    /// Its rack.
+    /// The rack.
     pub rack: Option<String>,
 }
 
-/// The cluster as one broker sees it.
+/// The cluster as one broker describes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct View {
-    /// The cluster's id.
+    /// The cluster id.
     pub cluster_id: Option<String>,
-    /// The brokers that are alive, by id.
+    /// The live brokers, by id.
     pub brokers: Vec<BrokerView>,
 }
 
-/// What TLS showed, whether or not it came to an end.
+/// What the TLS handshake showed, whether or not it succeeded.
 #[derive(Debug, Clone)]
 pub struct TlsFacts {
-    /// The version that was agreed on.
+    /// The negotiated version.
     pub version: Option<String>,
-    /// The cipher suite that was agreed on.
+    /// The negotiated cipher suite.
     pub cipher: Option<String>,
-    /// Whom the broker's certificate is for.
+    /// The subject of the broker's certificate.
     pub subject: Option<String>,
-    /// Who issued it.
+    /// Its issuer.
     pub issuer: Option<String>,
-    /// The host names and addresses that it is for.
+    /// The host names and addresses that it is valid for.
     pub names: Vec<String>,
-    /// Until when it is valid.
+    /// The end of its validity.
     pub not_after: Option<SystemTime>,
-    /// Whether the broker asked for a certificate of ours.
+    /// Whether the broker requested a client certificate.
     pub client_certificate_requested: bool,
 }
 
-/// One address of a name.
+/// One address of a server's name.
 #[derive(Debug, Clone)]
 pub struct AddressFacts {
     /// The address.
     pub address: SocketAddr,
     /// The checks, up to the first that failed.
     pub steps: Vec<Step>,
-    /// What TLS showed, if it was spoken.
+    /// What the TLS handshake showed, if TLS is configured.
     pub tls: Option<TlsFacts>,
-    /// What the broker speaks.
+    /// The APIs that the broker supports.
     pub apis: Vec<ApiFacts>,
-    /// The oldest release of Kafka that speaks all this.
+    /// The oldest release of Kafka that supports them.
     pub release: Option<&'static str>,
-    /// The SASL mechanisms that the listener offers, where that was found out.
+    /// The SASL mechanisms that the listener offers, if known.
     pub mechanisms: Vec<String>,
-    /// The cluster as this broker sees it.
+    /// The cluster as this broker describes it.
     pub view: Option<View>,
-    /// Who it is that answers, where that was found out.
+    /// The id of the broker that responds, if known.
     pub node: Option<i32>,
 }
 
@@ -106,13 +106,13 @@ pub struct AddressFacts {
 pub struct EndpointFacts {
     /// The name and port.
     pub endpoint: Endpoint,
-    /// Resolving the name.
+    /// The check of resolving the name.
     pub dns: Step,
-    /// What its addresses did.
+    /// Its addresses.
     pub addresses: Vec<AddressFacts>,
 }
 
-/// One partition, asked of its leader.
+/// One partition, checked at its leader.
 #[derive(Debug, Clone)]
 pub struct PartitionFacts {
     /// The topic.
@@ -121,88 +121,87 @@ pub struct PartitionFacts {
     pub partition: i32,
     /// The checks, up to the first that failed.
     pub steps: Vec<Step>,
-    /// Where the log starts.
+    /// The log's first offset.
     pub start: Option<i64>,
-    /// Where it ends.
+    /// Its end offset.
     pub end: Option<i64>,
-    /// Whom the broker that refused names as leader, asked again after it did; none if it names
-    /// nobody.
+    /// The leader that the broker names after it rejected the request; `None` if it names none.
     pub leader_now: Option<i32>,
 }
 
-/// A broker of the metadata.
+/// A broker of the cluster.
 #[derive(Debug, Clone)]
 pub struct BrokerFacts {
-    /// Its id.
+    /// The id.
     pub id: i32,
-    /// Its rack.
+    /// The rack.
     pub rack: Option<String>,
-    /// How many partitions it leads, of those that were looked up.
+    /// How many of the described partitions it leads.
     pub leads: usize,
-    /// How many replicas it holds, of the partitions that were looked up.
+    /// How many replicas of the described partitions it hosts.
     pub replicas: usize,
-    /// The directories in which it keeps partitions, where it reports them.
+    /// Its log directories, if it reports them.
     pub log_dirs: Vec<LogDirFacts>,
-    /// What its advertised address did.
+    /// Its advertised address.
     pub endpoint: EndpointFacts,
-    /// Partitions that it leads.
+    /// The checked partitions that it leads.
     pub partitions: Vec<PartitionFacts>,
 }
 
 /// What the metadata says about topics.
 #[derive(Debug, Clone)]
 pub struct TopicFacts {
-    /// Looking them up.
+    /// The check of fetching them.
     pub step: Step,
-    /// The topic that was asked for; all if none was.
+    /// The requested topic; `None` for all topics.
     pub name: Option<String>,
-    /// What the broker said about the topic that was asked for.
+    /// The error of the requested topic.
     pub error: Option<ErrorCode>,
-    /// How many topics there are.
+    /// The number of topics.
     pub topics: usize,
-    /// How many partitions these have.
+    /// The number of their partitions.
     pub partitions: usize,
-    /// Partitions that nobody leads; the first of them.
+    /// The first partitions without a leader.
     pub leaderless: Vec<(String, i32)>,
-    /// How many partitions nobody leads.
+    /// The number of partitions without a leader.
     pub leaderless_count: usize,
-    /// How many partitions have replicas that are not in sync.
+    /// The number of partitions with out-of-sync replicas.
     pub under_replicated: usize,
-    /// Brokers that hold replicas but that the metadata does not name, so that they are down, with
-    /// the number of their replicas; by id.
+    /// Brokers that are down, by id, with the number of their replicas: replica lists contain them, but
+    /// the metadata does not list them as brokers.
     pub missing_brokers: Vec<(i32, usize)>,
 }
 
-/// A directory in which a broker keeps partitions.
+/// A log directory of a broker.
 #[derive(Debug, Clone)]
 pub struct LogDirFacts {
     /// The path on the broker.
     pub path: String,
     /// The error that the broker reports for it, such as a failed disk.
     pub error: Option<ErrorCode>,
-    /// The size of its volume in bytes; none before Kafka 3.3.
+    /// The size of its volume in bytes; `None` before Kafka 3.3.
     pub total_bytes: Option<i64>,
-    /// The bytes that are free; none before Kafka 3.3.
+    /// The free bytes of its volume; `None` before Kafka 3.3.
     pub usable_bytes: Option<i64>,
 }
 
-/// A controller that votes.
+/// A voter of the KRaft quorum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct VoterFacts {
-    /// Its id.
+    /// The id.
     pub id: i32,
-    /// How far its copy of the metadata is behind the leader's, in milliseconds; none if unknown.
+    /// How far its metadata log lags behind the leader's, in milliseconds; `None` if unknown.
     pub lag_ms: Option<i64>,
 }
 
 /// The quorum of KRaft controllers.
 #[derive(Debug, Clone)]
 pub struct QuorumFacts {
-    /// The checks, one.
+    /// The check.
     pub steps: Vec<Step>,
-    /// The controller that leads: the active one.
+    /// The active controller.
     pub leader: Option<i32>,
-    /// The controllers that vote, by id.
+    /// The voters, by id.
     pub voters: Vec<VoterFacts>,
 }
 
@@ -215,29 +214,29 @@ pub struct CoordinatorFacts {
     pub steps: Vec<Step>,
     /// The coordinator's id.
     pub broker: Option<i32>,
-    /// The group's state, in Kafka's words.
+    /// The group's state, by Kafka's name.
     pub state: Option<String>,
-    /// How many members it has.
+    /// The number of its members.
     pub members: Option<usize>,
 }
 
-/// All that was seen.
+/// All facts.
 #[derive(Debug, Clone, Default)]
 pub struct Facts {
-    /// How brokers were talked to.
+    /// The configured `security.protocol`.
     pub security_protocol: String,
     /// The bootstrap servers.
     pub bootstrap: Vec<EndpointFacts>,
-    /// The cluster, as the first bootstrap server that answered sees it.
+    /// The cluster as described by the first bootstrap server that responded.
     pub cluster: Option<View>,
     /// The topics.
     pub topics: Option<TopicFacts>,
-    /// The quorum of controllers; none where the cluster has no KRaft quorum or does not report it.
+    /// The quorum of controllers; `None` if the cluster has no KRaft quorum or does not report it.
     pub quorum: Option<QuorumFacts>,
-    /// The brokers of that view, at the addresses that they advertise.
+    /// The cluster's brokers, at their advertised addresses.
     pub brokers: Vec<BrokerFacts>,
-    /// The coordinator of the group that was asked for.
+    /// The coordinator of the requested group.
     pub coordinator: Option<CoordinatorFacts>,
-    /// How long all this took.
-    pub took: Duration,
+    /// The duration of all checks.
+    pub duration: Duration,
 }

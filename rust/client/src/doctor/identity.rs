@@ -1,10 +1,10 @@
-//! Who answers at an advertised address: the broker that the metadata names, or another one, as
-//! behind one address for all brokers.
+//! Checks which broker responds at an advertised address: the one that the metadata names, or another
+//! one, as behind a load balancer for all brokers.
 //!
-//! No answer to a client carries its sender's id. But a broker describes its own configuration
-//! only, and refuses to describe another one's: asked for all brokers at once, it says yes to its
-//! own id alone. Where the principal may not ask that, newer brokers compare the id that a client
-//! announces in ApiVersions with their own (KIP-1242).
+//! No response identifies the broker that sent it. But a broker describes only its own configuration: in a
+//! DescribeConfigs request for all brokers, only the entry of its own id succeeds. If the principal may
+//! not do that, newer brokers compare the id that a client announces in ApiVersions with their own
+//! (KIP-1242).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,90 +13,93 @@ use ottla_protocol::messages::api_versions::ApiVersionsRequest;
 use ottla_protocol::messages::describe_configs::{DescribeConfigsRequest, DescribeConfigsResource};
 use ottla_protocol::{ErrorCode, Request};
 
-use super::Probe;
+use super::ProbeContext;
 use super::check::{Check, Reason};
 use super::facts::{Failure, Step};
 use super::steps::{failure, step};
 use crate::connection::Connection;
 
+/// The resource type of a broker's configuration.
 const BROKER: i8 = 4;
-/// The first version in which a client announces whom it takes the broker for.
-const ANNOUNCING: i16 = 5;
-/// Of a larger cluster, only the broker that is expected is asked about.
-const ASK_ABOUT_ALL: usize = 200;
+/// The first version of ApiVersions in which the client announces the expected broker id (KIP-1242).
+const ANNOUNCED_ID_VERSION: i16 = 5;
+/// In a larger cluster, only the expected broker's configuration is requested.
+const MAX_DESCRIBED: usize = 200;
 
-/// Who should be there.
+/// The broker that should respond.
 #[derive(Debug, Clone)]
-pub(super) struct Expected {
+pub(super) struct ExpectedBroker {
     pub(super) id: i32,
-    /// All brokers of the cluster.
+    /// The ids of all brokers of the cluster.
     pub(super) all: Arc<[i32]>,
     pub(super) cluster_id: Option<String>,
 }
 
-/// Who is there.
-enum Who {
+/// The broker that responds.
+enum BrokerIdentity {
     Expected,
+    /// Another one, with its id if known.
     Another(Option<i32>),
-    /// The broker does not say.
+    /// The broker does not reveal it.
     Unknown,
 }
 
-/// Asks the broker who it is: the check, and the id where it is known. No check where the broker
-/// does not say.
-pub(super) async fn look(
-    probe: &Probe,
+/// Checks the broker's id. Returns the check, unless the broker does not reveal its id, and the id if
+/// known.
+pub(super) async fn check(
+    probe: &ProbeContext,
     connection: &Connection,
-    expected: &Expected,
+    expected: &ExpectedBroker,
 ) -> (Option<Step>, Option<i32>) {
-    let (mut step, who) = step(probe, Check::Identity, async {
-        Ok::<_, Failure>(match described(connection, expected).await {
-            Who::Unknown => announced(connection, expected).await,
+    let (mut step, identity) = step(probe, Check::Identity, async {
+        Ok::<_, Failure>(match identify_by_configs(connection, expected).await {
+            BrokerIdentity::Unknown => identify_by_announced_id(connection, expected).await,
             known => known,
         })
     })
     .await;
-    match who {
-        Some(Who::Expected) => (Some(step), Some(expected.id)),
-        Some(Who::Another(id)) => {
-            let there = id.map_or("another broker".to_owned(), |id| format!("broker {id}"));
-            let words = format!("{there} answers here, not broker {}", expected.id);
-            step.failure = Some(failure(Reason::AnotherBroker, words));
+    match identity {
+        Some(BrokerIdentity::Expected) => (Some(step), Some(expected.id)),
+        Some(BrokerIdentity::Another(id)) => {
+            let responder = id.map_or("another broker".to_owned(), |id| format!("broker {id}"));
+            let message = format!("{responder} responds here, not broker {}", expected.id);
+            step.failure = Some(failure(Reason::AnotherBroker, message));
             (Some(step), id)
         }
-        Some(Who::Unknown) | None => (None, None),
+        Some(BrokerIdentity::Unknown) | None => (None, None),
     }
 }
 
-/// By the one configuration that the broker describes.
-async fn described(connection: &Connection, expected: &Expected) -> Who {
-    let asked = if expected.all.len() > ASK_ABOUT_ALL { &[expected.id][..] } else { &expected.all };
+/// Identifies the broker by the only configuration that it describes.
+async fn identify_by_configs(connection: &Connection, expected: &ExpectedBroker) -> BrokerIdentity {
+    let ids = if expected.all.len() > MAX_DESCRIBED { &[expected.id][..] } else { &expected.all };
     let resource = |id: &i32| DescribeConfigsResource {
         resource_type: BROKER,
         resource_name: id.to_string(),
         configuration_keys: Some(vec!["broker.id".to_owned()]),
     };
     let request =
-        DescribeConfigsRequest { resources: asked.iter().map(resource).collect(), ..Default::default() };
-    let Some(response) = send(connection, &request, i16::MAX).await else { return Who::Unknown };
+        DescribeConfigsRequest { resources: ids.iter().map(resource).collect(), ..Default::default() };
+    let Some(response) = send(connection, &request, i16::MAX).await else { return BrokerIdentity::Unknown };
     let code = |id: i32| {
         let result = response.results.iter().find(|result| result.resource_name == id.to_string())?;
         Some(ErrorCode::from(result.error_code))
     };
-    let own: Vec<i32> = asked.iter().copied().filter(|id| code(*id) == Some(ErrorCode::None)).collect();
-    match (&own[..], code(expected.id)) {
-        ([id], _) if *id == expected.id => Who::Expected,
-        ([id], Some(ErrorCode::InvalidRequest)) => Who::Another(Some(*id)),
-        ([], Some(ErrorCode::InvalidRequest)) => Who::Another(None),
-        // Refused, or a proxy that describes every broker.
-        _ => Who::Unknown,
+    let described: Vec<i32> = ids.iter().copied().filter(|id| code(*id) == Some(ErrorCode::None)).collect();
+    match (&described[..], code(expected.id)) {
+        ([id], _) if *id == expected.id => BrokerIdentity::Expected,
+        ([id], Some(ErrorCode::InvalidRequest)) => BrokerIdentity::Another(Some(*id)),
+        ([], Some(ErrorCode::InvalidRequest)) => BrokerIdentity::Another(None),
+        // Not permitted, or a proxy that describes every broker.
+        _ => BrokerIdentity::Unknown,
     }
 }
 
-/// By what the broker says to being taken for the expected one.
-async fn announced(connection: &Connection, expected: &Expected) -> Who {
-    if connection.version::<ApiVersionsRequest>(i16::MAX).is_ok_and(|version| version < ANNOUNCING) {
-        return Who::Unknown;
+/// Identifies the broker by its response to the announced id of the expected one.
+async fn identify_by_announced_id(connection: &Connection, expected: &ExpectedBroker) -> BrokerIdentity {
+    if connection.version::<ApiVersionsRequest>(i16::MAX).is_ok_and(|version| version < ANNOUNCED_ID_VERSION)
+    {
+        return BrokerIdentity::Unknown;
     }
     let request = ApiVersionsRequest {
         client_software_name: "ottla".to_owned(),
@@ -104,10 +107,10 @@ async fn announced(connection: &Connection, expected: &Expected) -> Who {
         cluster_id: expected.cluster_id.clone(),
         node_id: expected.id,
     };
-    match send(connection, &request, i16::MAX).await.map(|answer| ErrorCode::from(answer.error_code)) {
-        Some(ErrorCode::None) => Who::Expected,
-        Some(ErrorCode::RebootstrapRequired) => Who::Another(None),
-        _ => Who::Unknown,
+    match send(connection, &request, i16::MAX).await.map(|response| ErrorCode::from(response.error_code)) {
+        Some(ErrorCode::None) => BrokerIdentity::Expected,
+        Some(ErrorCode::RebootstrapRequired) => BrokerIdentity::Another(None),
+        _ => BrokerIdentity::Unknown,
     }
 }
 

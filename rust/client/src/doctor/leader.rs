@@ -1,4 +1,4 @@
-//! A leader as a consumer meets it: where does a partition start and end, and does a fetch work?
+//! Checks a leader as a consumer would: lists a partition's offsets and fetches from it.
 
 use std::sync::Arc;
 
@@ -7,29 +7,37 @@ use ottla_protocol::messages::fetch::{FetchPartition, FetchRequest, FetchTopic};
 use ottla_protocol::messages::list_offsets::{ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic};
 use ottla_protocol::messages::metadata::{MetadataRequest, MetadataRequestTopic};
 
-use super::Probe;
+use super::ProbeContext;
 use super::check::{Check, Reason};
 use super::facts::{Failure, PartitionFacts};
-use super::steps::{failure, of_code, of_error, step};
-use super::topics::Led;
+use super::steps::{exchange, failure, of_code, of_error, step};
+use super::topics::LedPartition;
 use crate::cluster::bootstrap::request_metadata;
 use crate::connection::Connection;
 
 const EARLIEST: i64 = -2;
 const LATEST: i64 = -1;
-/// Topics have names up to here, ids from there on; a name is what the doctor was given.
+/// The last version of Fetch with topic names; later versions have ids, which may be unknown.
 const FETCH_BY_NAME: i16 = 12;
 
-/// Looks at partitions, one after the other, on the connection to their leader.
-pub(super) async fn look(probe: &Probe, connection: &Connection, leads: &[Led]) -> Vec<PartitionFacts> {
-    let mut looked = Vec::new();
-    for led in leads {
-        looked.push(look_at(probe, connection, led).await);
+/// Checks partitions one after the other, on the connection to their leader.
+pub(super) async fn check(
+    probe: &ProbeContext,
+    connection: &Connection,
+    led: &[LedPartition],
+) -> Vec<PartitionFacts> {
+    let mut checked = Vec::new();
+    for partition in led {
+        checked.push(check_partition(probe, connection, partition).await);
     }
-    looked
+    checked
 }
 
-async fn look_at(probe: &Probe, connection: &Connection, led: &Led) -> PartitionFacts {
+async fn check_partition(
+    probe: &ProbeContext,
+    connection: &Connection,
+    led: &LedPartition,
+) -> PartitionFacts {
     let mut facts = PartitionFacts {
         topic: led.topic.to_string(),
         partition: led.partition,
@@ -39,7 +47,7 @@ async fn look_at(probe: &Probe, connection: &Connection, led: &Led) -> Partition
         leader_now: None,
     };
     let (listed, bounds) = step(probe, Check::ListOffsets, async {
-        // A request names a partition once, so that its two ends take two.
+        // A request may list a partition only once, so the two offsets take two requests.
         let start = list_offset(connection, led, EARLIEST).await?;
         Ok((start, list_offset(connection, led, LATEST).await?))
     })
@@ -50,28 +58,29 @@ async fn look_at(probe: &Probe, connection: &Connection, led: &Led) -> Partition
         let (fetched, _) = step(probe, Check::Fetch, fetch(connection, led, end)).await;
         facts.steps.push(fetched);
     }
-    let refused = |code| matches!(code, ErrorCode::NotLeaderOrFollower | ErrorCode::FencedLeaderEpoch);
-    if facts.steps.iter().filter_map(|step| step.failure.as_ref()?.code).any(refused) {
+    let not_leader = |code| matches!(code, ErrorCode::NotLeaderOrFollower | ErrorCode::FencedLeaderEpoch);
+    if facts.steps.iter().filter_map(|step| step.failure.as_ref()?.code).any(not_leader) {
         let (_, leader) = step(probe, Check::Metadata, leader_now(connection, led)).await;
         facts.leader_now = leader.flatten();
     }
     facts
 }
 
-async fn list_offset(connection: &Connection, led: &Led, timestamp: i64) -> Result<i64, Failure> {
+async fn list_offset(connection: &Connection, led: &LedPartition, timestamp: i64) -> Result<i64, Failure> {
     let partition = ListOffsetsPartition { partition_index: led.partition, timestamp, ..Default::default() };
     let topic = ListOffsetsTopic { name: led.topic.to_string(), partitions: vec![partition] };
     let request = ListOffsetsRequest { replica_id: -1, topics: vec![topic], ..Default::default() };
     let response = exchange(connection, &request, i16::MAX).await?;
-    let answer = response.topics.iter().flat_map(|topic| &topic.partitions).next();
-    let answer = answer.ok_or_else(|| failure(Reason::Other, "the answer leaves the partition out"))?;
-    ErrorCode::from(answer.error_code).ok().map_err(of_code)?;
-    Ok(answer.offset)
+    let listed = response.topics.iter().flat_map(|topic| &topic.partitions).next();
+    let listed =
+        listed.ok_or_else(|| failure(Reason::Other, "the response does not contain the partition"))?;
+    ErrorCode::from(listed.error_code).ok().map_err(of_code)?;
+    Ok(listed.offset)
 }
 
-/// Fetches from the end, which is answered at once and brings nothing: what is tried is the right
-/// to read and the leader's readiness, not the log.
-async fn fetch(connection: &Connection, led: &Led, offset: i64) -> Result<(), Failure> {
+/// Fetches from the end, which returns immediately and without records: it checks the permission to read
+/// and the leader's readiness, not the log.
+async fn fetch(connection: &Connection, led: &LedPartition, offset: i64) -> Result<(), Failure> {
     let partition = FetchPartition {
         partition: led.partition,
         current_leader_epoch: -1,
@@ -85,15 +94,15 @@ async fn fetch(connection: &Connection, led: &Led, offset: i64) -> Result<(), Fa
     let max = if led.topic_id.is_zero() { FETCH_BY_NAME } else { i16::MAX };
     let response = exchange(connection, &request, max).await?;
     ErrorCode::from(response.error_code).ok().map_err(of_code)?;
-    let answer = response.responses.iter().flat_map(|topic| &topic.partitions).next();
-    match answer {
-        Some(answer) => ErrorCode::from(answer.error_code).ok().map_err(of_code),
-        None => Err(failure(Reason::Other, "the answer leaves the partition out")),
+    let fetched = response.responses.iter().flat_map(|topic| &topic.partitions).next();
+    match fetched {
+        Some(fetched) => ErrorCode::from(fetched.error_code).ok().map_err(of_code),
+        None => Err(failure(Reason::Other, "the response does not contain the partition")),
     }
 }
 
-/// Whom the broker itself takes for the leader.
-async fn leader_now(connection: &Connection, led: &Led) -> Result<Option<i32>, Failure> {
+/// The leader according to the broker itself.
+async fn leader_now(connection: &Connection, led: &LedPartition) -> Result<Option<i32>, Failure> {
     let topic = MetadataRequestTopic { name: Some(led.topic.to_string()), ..Default::default() };
     let request = MetadataRequest { topics: Some(vec![topic]), ..Default::default() };
     let response = request_metadata(connection, &request).await.map_err(|error| of_error(&error, false))?;
@@ -102,17 +111,7 @@ async fn leader_now(connection: &Connection, led: &Led) -> Result<Option<i32>, F
     Ok(found.map(|partition| partition.leader_id).filter(|leader| *leader >= 0))
 }
 
-async fn exchange<R: ottla_protocol::Request>(
-    connection: &Connection,
-    request: &R,
-    max: i16,
-) -> Result<R::Response, Failure> {
-    let ended = |error| of_error(&error, connection.close_reason().is_some());
-    let version = connection.version::<R>(max).map_err(|error| of_error(&error, false))?;
-    connection.request(request, version).await.map_err(ended)
-}
-
-/// Partitions to look at, of those that a broker leads: all, or the first.
-pub(super) fn choose(leads: &[Led], all: bool) -> Arc<[Led]> {
-    leads.iter().take(if all { usize::MAX } else { 1 }).cloned().collect()
+/// The partitions to check of those that a broker leads: all, or the first one.
+pub(super) fn choose(led: &[LedPartition], all: bool) -> Arc<[LedPartition]> {
+    led.iter().take(if all { usize::MAX } else { 1 }).cloned().collect()
 }

@@ -1,26 +1,26 @@
-//! The space on a broker's disks, where the principal may ask for it (DescribeLogDirs).
+//! Fetches the space on a broker's disks, if the principal may describe it (DescribeLogDirs).
 
 use ottla_protocol::ErrorCode;
 use ottla_protocol::messages::describe_log_dirs::{DescribeLogDirsRequest, DescribeLogDirsResult};
 use tokio::time::timeout_at;
 
-use super::Probe;
+use super::ProbeContext;
 use super::facts::LogDirFacts;
 use crate::connection::Connection;
 use crate::printable::printable;
 
-/// No broker has more directories than this that are worth a line.
-const DIRECTORIES: usize = 64;
+/// Directories of one broker that are reported at most.
+const MAX_DIRECTORIES: usize = 64;
 
-/// Returns the broker's directories. Empty if it does not report them in time: this is a note, and no
-/// client needs it.
-pub(super) async fn look(probe: &Probe, connection: &Connection) -> Vec<LogDirFacts> {
+/// Returns the broker's directories; empty if it does not report them in time, since no client depends
+/// on them.
+pub(super) async fn check(probe: &ProbeContext, connection: &Connection) -> Vec<LogDirFacts> {
     let Ok(version) = connection.version::<DescribeLogDirsRequest>(i16::MAX) else { return Vec::new() };
-    // No topic: the directories alone, without the sizes of all partitions.
+    // No topics: only the directories, without the sizes of all partitions.
     let request = DescribeLogDirsRequest { topics: Some(Vec::new()) };
-    let asked = connection.request(&request, version);
-    match timeout_at(probe.phase_end(), asked).await {
-        Ok(Ok(response)) => response.results.into_iter().take(DIRECTORIES).map(log_dir).collect(),
+    let response = connection.request(&request, version);
+    match timeout_at(probe.step_deadline(), response).await {
+        Ok(Ok(response)) => response.results.into_iter().take(MAX_DIRECTORIES).map(log_dir).collect(),
         _ => Vec::new(),
     }
 }

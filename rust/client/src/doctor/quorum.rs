@@ -1,7 +1,7 @@
-//! The quorum of KRaft controllers: which one leads, and do the others keep up?
+//! Checks the quorum of KRaft controllers: which one is active, and whether the others keep up.
 //!
-//! Metadata names a random broker as controller in a KRaft cluster, so the quorum itself is asked.
-//! Brokers forward the request to the active controller; without one, it is not answered.
+//! In a KRaft cluster, the metadata names a random broker as controller, so this describes the quorum
+//! itself. Brokers forward the request to the active controller; without one, there is no response.
 
 use std::net::SocketAddr;
 
@@ -10,33 +10,41 @@ use ottla_protocol::messages::describe_quorum::{
 };
 use ottla_protocol::{ApiKey, ErrorCode};
 
-use super::Probe;
+use super::ProbeContext;
 use super::check::{Check, Reason};
+use super::dedicated_connection;
 use super::facts::{AddressFacts, EndpointFacts, Failure, QuorumFacts, VoterFacts};
-use super::own_connection;
-use super::steps::{failure, of_code, of_error, step};
+use super::steps::{exchange, failure, of_code, of_error, step};
 use crate::connection::Endpoint;
 
 /// The topic that holds the cluster's metadata.
 const METADATA_TOPIC: &str = "__cluster_metadata";
 
-/// Asks a broker for the quorum. None where brokers do not forward this (ZooKeeper, other servers)
-/// and where the principal may not ask.
-pub(super) async fn look(probe: &Probe, bootstrap: &[EndpointFacts]) -> Option<QuorumFacts> {
-    let speaks = |address: &&AddressFacts| {
+/// The first working bootstrap server that forwards DescribeQuorum; `None` without KRaft.
+pub(super) fn find_server(bootstrap: &[EndpointFacts]) -> Option<(Endpoint, SocketAddr)> {
+    let supports = |address: &&AddressFacts| {
         let quorum = ApiKey::DescribeQuorum.name();
         address.view.is_some() && address.apis.iter().any(|api| api.name == quorum)
     };
-    let (endpoint, address) = bootstrap
+    bootstrap
         .iter()
-        .find_map(|server| Some((&server.endpoint, server.addresses.iter().find(speaks)?.address)))?;
-    let (looked, found) = step(probe, Check::DescribeQuorum, describe(probe, endpoint, address)).await;
-    let code = looked.failure.as_ref().and_then(|failure| failure.code);
+        .find_map(|server| Some((server.endpoint.clone(), server.addresses.iter().find(supports)?.address)))
+}
+
+/// Describes the quorum through a broker. `None` without such a broker, and if the principal may not
+/// describe the cluster.
+pub(super) async fn check(
+    probe: &ProbeContext,
+    server: Option<(Endpoint, SocketAddr)>,
+) -> Option<QuorumFacts> {
+    let (endpoint, address) = server?;
+    let (checked, quorum) = step(probe, Check::DescribeQuorum, describe(probe, &endpoint, address)).await;
+    let code = checked.failure.as_ref().and_then(|failure| failure.code);
     if code == Some(ErrorCode::ClusterAuthorizationFailed) {
         return None;
     }
-    let mut facts = QuorumFacts { steps: vec![looked], leader: None, voters: Vec::new() };
-    if let Some(quorum) = found {
+    let mut facts = QuorumFacts { steps: vec![checked], leader: None, voters: Vec::new() };
+    if let Some(quorum) = quorum {
         facts.leader = Some(quorum.leader_id).filter(|id| *id >= 0);
         facts.voters = voters(&quorum);
     }
@@ -44,36 +52,34 @@ pub(super) async fn look(probe: &Probe, bootstrap: &[EndpointFacts]) -> Option<Q
 }
 
 async fn describe(
-    probe: &Probe,
+    probe: &ProbeContext,
     endpoint: &Endpoint,
     address: SocketAddr,
 ) -> Result<DescribeQuorumPartitionData, Failure> {
-    let connection = own_connection::connect(probe, endpoint, address).await;
+    let connection = dedicated_connection::connect(probe, endpoint, address).await;
     let connection = connection.map_err(|error| of_error(&error, false))?;
-    let version =
-        connection.version::<DescribeQuorumRequest>(i16::MAX).map_err(|error| of_error(&error, false))?;
     let partitions = vec![PartitionData { partition_index: 0 }];
     let topics = vec![TopicData { topic_name: METADATA_TOPIC.to_owned(), partitions }];
     let request = DescribeQuorumRequest { topics };
-    let ended = |error| of_error(&error, connection.close_reason().is_some());
-    let response = connection.request(&request, version).await.map_err(ended)?;
+    let response = exchange(&connection, &request, i16::MAX).await?;
     ErrorCode::from(response.error_code).ok().map_err(of_code)?;
     let found = response.topics.into_iter().flat_map(|topic| topic.partitions).next();
-    let found = found.ok_or_else(|| failure(Reason::Other, "the response has no quorum"))?;
+    let found = found.ok_or_else(|| failure(Reason::Other, "the response does not contain the quorum"))?;
     ErrorCode::from(found.error_code).ok().map_err(of_code)?;
     Ok(found)
 }
 
-/// The voters, with their lag by the leader's clock.
+/// The voters, with their lag behind the leader.
 fn voters(quorum: &DescribeQuorumPartitionData) -> Vec<VoterFacts> {
     let caught_up = |voter: &ReplicaState| Some(voter.last_caught_up_timestamp).filter(|time| *time >= 0);
     let leader = quorum.current_voters.iter().find(|voter| voter.replica_id == quorum.leader_id);
-    let now = leader.and_then(caught_up);
+    let latest = leader.and_then(caught_up);
     let mut voters: Vec<VoterFacts> = quorum
         .current_voters
         .iter()
         .map(|voter| {
-            let lag_ms = now.zip(caught_up(voter)).map(|(now, then)| now.saturating_sub(then).max(0));
+            let lag_ms =
+                latest.zip(caught_up(voter)).map(|(latest, time)| latest.saturating_sub(time).max(0));
             VoterFacts { id: voter.replica_id, lag_ms }
         })
         .collect();

@@ -1,8 +1,8 @@
-//! A network whose streams remember how the other side began: what a port speaks is told by its
-//! first bytes, also where they make no sense to the one who reads them.
+//! A network that records the first bytes of each peer, which identify its protocol even if the reader
+//! cannot parse them.
 //!
-//! The phases of a connection run on it as they do for a client; what they cannot tell is read off
-//! here afterwards.
+//! The steps of a connection run on it as they do for a client; `explain.rs` reads the recording
+//! afterwards.
 
 use std::io;
 use std::net::SocketAddr;
@@ -14,56 +14,57 @@ use super::check::Reason;
 use crate::environment::read_observer::{ObservedStream, ReadObserver};
 use crate::environment::{BoxFuture, Environment, Network, SocketOptions, Stream};
 
-/// So many bytes tell all that is told here.
-const HEAD: usize = 8;
+/// How many bytes are recorded, enough to detect any known protocol.
+const HEAD_BYTES: usize = 8;
 
-/// How the other side began, and whether it has ended the connection.
+/// What was recorded of one connection.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Seen(Arc<Mutex<Note>>);
+pub(super) struct Recording(Arc<Mutex<Recorded>>);
 
 #[derive(Debug, Default)]
-struct Note {
+struct Recorded {
     head: Vec<u8>,
-    ended: bool,
-    refused: Option<io::ErrorKind>,
+    closed: bool,
+    connect_error: Option<io::ErrorKind>,
 }
 
-impl Seen {
-    /// What speaks like this, if it is not Kafka; nothing if there is nothing to tell it by.
-    pub(super) fn speaks(&self) -> Option<Reason> {
-        speaks(&self.0.lock().head)
+impl Recording {
+    /// The peer's protocol, if its first bytes identify one other than Kafka's.
+    pub(super) fn detected_protocol(&self) -> Option<Reason> {
+        detect_protocol(&self.0.lock().head)
     }
 
-    /// Whether the other side ended the connection.
-    pub(super) fn ended(&self) -> bool {
-        self.0.lock().ended
+    /// Whether the peer closed the connection.
+    pub(super) fn closed(&self) -> bool {
+        self.0.lock().closed
     }
 
-    /// Why there is no connection.
-    pub(super) fn refused(&self) -> Option<io::ErrorKind> {
-        self.0.lock().refused
+    /// The error of connecting, if any.
+    pub(super) fn connect_error(&self) -> Option<io::ErrorKind> {
+        self.0.lock().connect_error
     }
 }
 
-/// The network of one connection, and what is seen on it. Connections elsewhere, as to a token
-/// endpoint, are not watched.
+/// A network that records the connection to one address; other connections, such as to a token endpoint,
+/// are not recorded.
 #[derive(Debug)]
-pub(super) struct Watched {
+pub(super) struct RecordingNetwork {
     network: Arc<dyn Network>,
     address: SocketAddr,
-    seen: Seen,
+    recording: Recording,
 }
 
-impl Watched {
-    /// The same environment, with connections to an address watched.
-    pub(super) fn environment(environment: &Environment, address: SocketAddr) -> (Environment, Seen) {
-        let seen = Seen::default();
-        let network = Self { network: Arc::clone(&environment.network), address, seen: seen.clone() };
-        (environment.with_network(Arc::new(network)), seen)
+impl RecordingNetwork {
+    /// Returns the environment with connections to `address` recorded, and the recording.
+    pub(super) fn install(environment: &Environment, address: SocketAddr) -> (Environment, Recording) {
+        let recording = Recording::default();
+        let network =
+            Self { network: Arc::clone(&environment.network), address, recording: recording.clone() };
+        (environment.with_network(Arc::new(network)), recording)
     }
 }
 
-impl Network for Watched {
+impl Network for RecordingNetwork {
     fn resolve<'a>(&'a self, host: &'a str, port: u16) -> BoxFuture<'a, io::Result<Vec<SocketAddr>>> {
         self.network.resolve(host, port)
     }
@@ -78,9 +79,11 @@ impl Network for Watched {
         }
         Box::pin(async move {
             match self.network.connect(address, options).await {
-                Ok(stream) => Ok(Box::new(ObservedStream::new(stream, self.seen.clone())) as Box<dyn Stream>),
+                Ok(stream) => {
+                    Ok(Box::new(ObservedStream::new(stream, self.recording.clone())) as Box<dyn Stream>)
+                }
                 Err(error) => {
-                    self.seen.0.lock().refused = Some(error.kind());
+                    self.recording.0.lock().connect_error = Some(error.kind());
                     Err(error)
                 }
             }
@@ -88,10 +91,10 @@ impl Network for Watched {
     }
 }
 
-/// What begins like this.
-pub(super) fn speaks(head: &[u8]) -> Option<Reason> {
+/// The protocol that a response with these first bytes belongs to, if it is a known one other than Kafka's.
+pub(super) fn detect_protocol(head: &[u8]) -> Option<Reason> {
     match head {
-        // An alert or a handshake, in a record of any version since SSL 3.
+        // A TLS record with an alert or a handshake, of any version since SSL 3.
         [0x15 | 0x16, 0x03, ..] => Some(Reason::SpeaksTls),
         [b'H', b'T', b'T', b'P', ..] => Some(Reason::SpeaksHttp),
         [b'S', b'S', b'H', b'-', ..] => Some(Reason::SpeaksSsh),
@@ -99,12 +102,12 @@ pub(super) fn speaks(head: &[u8]) -> Option<Reason> {
     }
 }
 
-impl ReadObserver for Seen {
+impl ReadObserver for Recording {
     fn on_read(&mut self, read: &io::Result<&[u8]>) {
         let new = *read.as_ref().unwrap_or(&&[][..]);
-        let mut note = self.0.lock();
-        let room = HEAD.saturating_sub(note.head.len());
-        note.head.extend(new.iter().take(room));
-        note.ended |= new.is_empty();
+        let mut recorded = self.0.lock();
+        let free = HEAD_BYTES.saturating_sub(recorded.head.len());
+        recorded.head.extend(new.iter().take(free));
+        recorded.closed |= new.is_empty();
     }
 }

@@ -1,20 +1,20 @@
-//! Which release of Kafka a broker is, as far as its versions tell.
+//! Derives a broker's release of Kafka from the API versions that it supports.
 //!
-//! Each row is what a release was the first to speak, so the answer is the oldest release that fits:
-//! "2.8 or newer". A broker that is not Apache's may fit any.
+//! Each row is an API version that a release was the first to support, so the result is the oldest release
+//! that matches: "2.8 or newer". Brokers other than Apache Kafka's may match any row.
 //!
-//! The rows were derived from the `kafka-clients` jars of every release from 0.11.0 to 4.4.0: of each
-//! the APIs (`ApiKeys`) that a broker's listener serves, with ZooKeeper and without where a release
-//! had both, and their latest stable versions; then one API of which no earlier release had that
-//! version. Left out is what brokers serve only if it is switched on. 3.4 has no row, since it raised
-//! nothing but what brokers say to each other. For a new release, compare its jar with the last one's.
+//! The rows were derived from the `kafka-clients` jars of every release from 0.11.0 to 4.4.0, by comparing
+//! the latest stable versions of the APIs (`ApiKeys`) that a broker's listener serves, with ZooKeeper and
+//! without it where a release had both. APIs that brokers serve only if enabled are left out. 3.4 has no
+//! row, because it raised only inter-broker APIs. For a new release, compare its jar with the previous
+//! one's.
 
 use ottla_protocol::ApiKey;
 
 use super::facts::ApiFacts;
 
-/// Newest first: the release, and the version of an API that came with it.
-const FIRST_TO_SPEAK: &[(&str, ApiKey, i16)] = &[
+/// Newest first: a release, and an API version that it introduced.
+const INTRODUCED: &[(&str, ApiKey, i16)] = &[
     ("4.4", ApiKey::DeleteGroups, 3),
     ("4.3", ApiKey::DescribeLogDirs, 5),
     ("4.2", ApiKey::OffsetCommit, 10),
@@ -42,8 +42,8 @@ const FIRST_TO_SPEAK: &[(&str, ApiKey, i16)] = &[
     ("1.0", ApiKey::Fetch, 6),
 ];
 
-/// The oldest release that speaks all this.
+/// The oldest release that supports these APIs; `None` before 1.0.
 pub(super) fn oldest_release(apis: &[ApiFacts]) -> Option<&'static str> {
-    let speaks = |api: ApiKey, version| apis.iter().any(|a| a.name == api.name() && a.max >= version);
-    FIRST_TO_SPEAK.iter().find(|(_, api, version)| speaks(*api, *version)).map(|(release, ..)| *release)
+    let supports = |api: ApiKey, version| apis.iter().any(|a| a.name == api.name() && a.max >= version);
+    INTRODUCED.iter().find(|(_, api, version)| supports(*api, *version)).map(|(release, ..)| *release)
 }

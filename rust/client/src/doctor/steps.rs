@@ -1,54 +1,72 @@
-//! One check: run within its time, and its failure sorted.
+//! Runs a single check within its timeout and classifies its failure.
 
 use std::future::Future;
 use std::io;
 
-use ottla_protocol::ErrorCode;
+use ottla_protocol::{ErrorCode, Request};
 use tokio::time::{Instant, timeout_at};
 
-use super::Probe;
+use super::ProbeContext;
 use super::check::{Check, Reason};
 use super::facts::{Failure, Step};
+use crate::connection::Connection;
 use crate::error::{Error, Kind, Phase};
 use crate::security::TlsFault;
 
-/// Runs a check within its time.
+/// Runs a check; its result is `None` if it failed or timed out.
 pub(super) async fn step<T>(
-    probe: &Probe,
+    probe: &ProbeContext,
     check: Check,
-    look: impl Future<Output = Result<T, Failure>>,
+    run: impl Future<Output = Result<T, Failure>>,
 ) -> (Step, Option<T>) {
-    let (started, end) = (Instant::now(), probe.phase_end());
-    let outcome = if end <= started {
-        Err(failure(Reason::OutOfTime, "not checked: the time was over"))
+    let (started, end) = (Instant::now(), probe.step_deadline());
+    let result = if end <= started {
+        Err(failure(Reason::OutOfTime, "not checked: the doctor's timeout had ended"))
     } else {
-        timeout_at(end, look).await.unwrap_or_else(|_| {
+        timeout_at(end, run).await.unwrap_or_else(|_| {
             let millis = (end - started).as_secs_f64() * 1e3;
-            // A step that the doctor's own deadline cut short proves nothing about the broker.
-            let (reason, whose) = match end - started < probe.step {
-                true => (Reason::OutOfTime, ", then the time was over"),
+            // A step cut short by the doctor's own deadline proves nothing about the broker.
+            let (reason, suffix) = match end - started < probe.step_timeout {
+                true => (Reason::OutOfTime, ", then the doctor's timeout ended"),
                 false => (Reason::TimedOut, ""),
             };
-            Err(failure(reason, format!("no response within {millis:.0} ms{whose}")))
+            Err(failure(reason, format!("no response within {millis:.0} ms{suffix}")))
         })
     };
-    let took = started.elapsed();
-    match outcome {
-        Ok(value) => (Step { check, took, failure: None }, Some(value)),
-        Err(failure) => (Step { check, took, failure: Some(failure) }, None),
+    let duration = started.elapsed();
+    match result {
+        Ok(value) => (Step { check, duration, failure: None }, Some(value)),
+        Err(failure) => (Step { check, duration, failure: Some(failure) }, None),
     }
 }
 
+/// Sends a request in the highest version up to `max` that the broker supports.
+pub(super) async fn exchange<R: Request>(
+    connection: &Connection,
+    request: &R,
+    max: i16,
+) -> Result<R::Response, Failure> {
+    let version = supported_version::<R>(connection, max)?;
+    let failed = |error| of_error(&error, connection.close_reason().is_some());
+    connection.request(request, version).await.map_err(failed)
+}
+
+/// The highest version of a request up to `max` that the broker supports.
+pub(super) fn supported_version<R: Request>(connection: &Connection, max: i16) -> Result<i16, Failure> {
+    connection.version::<R>(max).map_err(|error| of_error(&error, false))
+}
+
+/// A failure without an error code.
 pub(super) fn failure(reason: Reason, message: impl Into<String>) -> Failure {
     Failure { reason, message: message.into(), code: None }
 }
 
-/// The failure that an error code is.
+/// The failure for an error code of the broker.
 pub(super) fn of_code(code: ErrorCode) -> Failure {
     Failure { reason: Reason::Code, message: code.to_string(), code: Some(code) }
 }
 
-/// The failure that an error of the socket is.
+/// The failure for an error of connecting.
 pub(super) fn of_io(kind: Option<io::ErrorKind>, error: &Error) -> Failure {
     use io::ErrorKind as E;
     let reason = match kind {
@@ -61,8 +79,8 @@ pub(super) fn of_io(kind: Option<io::ErrorKind>, error: &Error) -> Failure {
     failure(reason, error.message())
 }
 
-/// The failure that an error of a connection is; `ended` if the other side had ended it.
-pub(super) fn of_error(error: &Error, ended: bool) -> Failure {
+/// The failure for an error of a connection; `closed` says whether the peer had closed it.
+pub(super) fn of_error(error: &Error, closed: bool) -> Failure {
     let tls = error.context().phase == Some(Phase::Tls);
     let reason = match (error.code(), error.kind()) {
         (Some(ErrorCode::UnsupportedSaslMechanism), _) => Reason::Mechanism,
@@ -71,9 +89,9 @@ pub(super) fn of_error(error: &Error, ended: bool) -> Failure {
         (Some(_), _) => Reason::Code,
         (None, _) if let Some(fault) = error.tls_fault() => of_tls_fault(fault),
         (None, Kind::Authentication) if tls => Reason::Certificate,
-        // It is not the broker that refuses.
+        // This client's own error, not a rejection by the broker.
         (None, Kind::Authentication) => Reason::Other,
-        _ if ended => Reason::Closed,
+        _ if closed => Reason::Closed,
         (None, Kind::Protocol | Kind::Connection) if !tls => Reason::NotKafka,
         (None, Kind::Timeout) => Reason::TimedOut,
         (None, _) => Reason::Other,
@@ -90,7 +108,7 @@ fn of_tls_fault(fault: TlsFault) -> Reason {
         TlsFault::Purpose => Reason::CertificatePurpose,
         TlsFault::Revoked => Reason::CertificateRevoked,
         TlsFault::ClientCertificateMissing => Reason::ClientCertificateMissing,
-        TlsFault::ClientCertificateRefused => Reason::ClientCertificateRefused,
+        TlsFault::ClientCertificateRejected => Reason::ClientCertificateRejected,
         TlsFault::Version => Reason::TlsVersion,
         TlsFault::Cipher => Reason::TlsCipher,
         TlsFault::ServerName => Reason::TlsServerName,

@@ -1,6 +1,7 @@
-//! Who looks at certificates during a handshake.
+//! Verification of the broker's certificate during a TLS handshake.
 //!
-//! Invariant: [`Observer`] accepts nothing by itself, and [`AnyName`] nothing but another name.
+//! Invariants: [`HandshakeRecorder`] only records and delegates; [`AnyHostnameVerifier`] accepts any
+//! host name, but checks everything else.
 
 use std::sync::Arc;
 
@@ -13,15 +14,15 @@ use rustls::{CertificateError, DigitallySignedStruct, SignatureScheme};
 
 use super::{PeerCertificate, TlsInfo};
 
-/// Sees what both sides show, and leaves the judgement to others.
+/// Records what both sides show; delegates the verification.
 #[derive(Debug)]
-pub(super) struct Observer {
+pub(super) struct HandshakeRecorder {
     pub(super) verifier: Arc<dyn ServerCertVerifier>,
     pub(super) identity: Option<Arc<CertifiedKey>>,
-    pub(super) seen: Mutex<TlsInfo>,
+    pub(super) info: Mutex<TlsInfo>,
 }
 
-impl ServerCertVerifier for Observer {
+impl ServerCertVerifier for HandshakeRecorder {
     fn verify_server_cert(
         &self,
         end_entity: &CertificateDer<'_>,
@@ -30,7 +31,7 @@ impl ServerCertVerifier for Observer {
         ocsp_response: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, rustls::Error> {
-        self.seen.lock().peer = PeerCertificate::from_der(end_entity);
+        self.info.lock().peer = PeerCertificate::from_der(end_entity);
         self.verifier.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now)
     }
 
@@ -57,9 +58,9 @@ impl ServerCertVerifier for Observer {
     }
 }
 
-impl ResolvesClientCert for Observer {
+impl ResolvesClientCert for HandshakeRecorder {
     fn resolve(&self, _hints: &[&[u8]], schemes: &[SignatureScheme]) -> Option<Arc<CertifiedKey>> {
-        self.seen.lock().client_certificate_requested = true;
+        self.info.lock().client_certificate_requested = true;
         let identity = self.identity.as_ref()?;
         identity.key.choose_scheme(schemes).map(|_| Arc::clone(identity))
     }
@@ -69,11 +70,11 @@ impl ResolvesClientCert for Observer {
     }
 }
 
-/// Checks everything but the name.
+/// Verifies everything except the host name (`ssl.endpoint.identification.algorithm=`).
 #[derive(Debug)]
-pub(super) struct AnyName(pub(super) Arc<WebPkiServerVerifier>);
+pub(super) struct AnyHostnameVerifier(pub(super) Arc<WebPkiServerVerifier>);
 
-impl ServerCertVerifier for AnyName {
+impl ServerCertVerifier for AnyHostnameVerifier {
     fn verify_server_cert(
         &self,
         end_entity: &CertificateDer<'_>,
@@ -83,12 +84,12 @@ impl ServerCertVerifier for AnyName {
         now: UnixTime,
     ) -> Result<ServerCertVerified, rustls::Error> {
         use CertificateError as E;
-        // The name is what is checked last, so everything else was found to be in order.
+        // The name is checked last, so everything else has passed.
         match self.0.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now) {
             Err(rustls::Error::InvalidCertificate(E::NotValidForName | E::NotValidForNameContext { .. })) => {
                 Ok(ServerCertVerified::assertion())
             }
-            judged => judged,
+            result => result,
         }
     }
 

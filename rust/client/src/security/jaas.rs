@@ -1,18 +1,18 @@
-//! `sasl.jaas.config`, read as data: one login module and its options.
+//! `sasl.jaas.config`, parsed as data: one login module and its options.
 //!
-//! Java loads the class that is named here. This client knows the modules that Kafka and Java bring along,
-//! and refuses every other: a configuration never makes it load anything.
+//! Java loads the class that is named here. This client accepts the names of the modules that come with
+//! Kafka and Java and rejects all others. Invariant: a configuration never makes it load anything.
 
 use std::collections::HashMap;
 use std::fmt;
 use std::iter::Peekable;
 use std::str::Chars;
 
-use super::oauth::NAME_A_PROVIDER;
+use super::NAME_A_PROVIDER;
 use crate::error::{Error, Kind, Result};
 use crate::secret::Secret;
 
-/// A login module that Kafka's configurations name.
+/// A known login module.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LoginModule {
     /// `PlainLoginModule`.
@@ -21,14 +21,14 @@ pub enum LoginModule {
     Scram,
     /// `OAuthBearerLoginModule`.
     OAuthBearer,
-    /// `Krb5LoginModule`, which is Java's.
+    /// `Krb5LoginModule`, of the JDK.
     Kerberos,
 }
 
-/// The package of Kafka's own modules.
+/// The package of Kafka's modules.
 const KAFKA: &str = "org.apache.kafka.";
 
-/// Of AWS's library for MSK.
+/// The login module of AWS's library for MSK.
 const AWS_MODULE: &str = "software.amazon.msk.auth.iam.IAMLoginModule";
 
 const MODULES: [(&str, LoginModule); 4] = [
@@ -58,27 +58,26 @@ pub struct Jaas {
 }
 
 impl Jaas {
-    /// An option, if it was given.
+    /// An option, if it is set.
     #[must_use]
     pub fn option(&self, name: &str) -> Option<&Secret> {
         self.options.get(name)
     }
 
-    /// The options whose names start with `prefix`, without it.
+    /// The options whose names start with `prefix`, which is removed.
     pub fn with_prefix<'a>(&'a self, prefix: &'a str) -> impl Iterator<Item = (&'a str, &'a Secret)> {
         self.options.iter().filter_map(move |(name, value)| Some((name.strip_prefix(prefix)?, value)))
     }
 }
 
-/// The module of a class name. Jars that bring a Kafka client of their own move its classes to
-/// another package: `kafkashaded.org.apache.kafka…` on Databricks, `org.apache.flink.kafka.shaded.org.apache.kafka…`
-/// in Flink.
+/// The module of a class name. Jars with a shaded Kafka client move its classes to another package:
+/// `kafkashaded.org.apache.kafka…` on Databricks, `org.apache.flink.kafka.shaded.org.apache.kafka…` in Flink.
 fn module_of(class: &str) -> Option<LoginModule> {
     let in_kafka = class.rfind(KAFKA).filter(|at| is_package(&class[..*at])).map_or(class, |at| &class[at..]);
     MODULES.iter().find(|(name, _)| *name == in_kafka).map(|(_, module)| *module)
 }
 
-/// Whether a text is a Java package with the dot behind it, or empty.
+/// Whether a text is empty or a Java package followed by a dot.
 fn is_package(text: &str) -> bool {
     let word = |part: &str| {
         part.starts_with(|c: char| c.is_alphabetic() || c == '_')
@@ -87,8 +86,8 @@ fn is_package(text: &str) -> bool {
     text.is_empty() || text.strip_suffix('.').is_some_and(|package| package.split('.').all(word))
 }
 
-fn wrong(why: impl fmt::Display) -> Error {
-    // The text holds passwords, so no part of it is shown but names that are known to be none.
+fn invalid(why: impl fmt::Display) -> Error {
+    // The text contains passwords, so only known names are shown.
     let form = "module required name=\"value\" …;";
     Error::new(Kind::Config, format!("sasl.jaas.config: {why} (expected {form})"))
 }
@@ -99,50 +98,50 @@ impl std::str::FromStr for Jaas {
     fn from_str(text: &str) -> Result<Self> {
         let mut tokens = tokens(text)?.into_iter();
         let Some(Token::Word(class)) = tokens.next() else {
-            return Err(wrong("it does not start with a login module"));
+            return Err(invalid("it does not start with a login module"));
         };
         let module = module_of(class.expose()).ok_or_else(|| {
             if class.expose() == AWS_MODULE {
-                let instead = NAME_A_PROVIDER;
-                let message =
-                    format!("sasl.jaas.config: {AWS_MODULE} is not loaded; leave it out, and {instead}");
+                let message = format!(
+                    "sasl.jaas.config: {AWS_MODULE} cannot be used, because no class is loaded: remove it, and {NAME_A_PROVIDER}"
+                );
                 return Error::new(Kind::Config, message);
             }
-            let known: Vec<&str> = MODULES.iter().map(|(name, _)| *name).collect();
-            wrong(format_args!("the login module is not one of {}", known.join(", ")))
+            let modules: Vec<&str> = MODULES.iter().map(|(name, _)| *name).collect();
+            invalid(format_args!("the login module is not one of {}", modules.join(", ")))
         })?;
         match tokens.next() {
             Some(Token::Word(flag))
                 if ["required", "requisite", "sufficient", "optional"]
                     .iter()
                     .any(|known| flag.expose().eq_ignore_ascii_case(known)) => {}
-            _ => return Err(wrong("`required` is missing after the login module")),
+            _ => return Err(invalid("`required` is missing after the login module")),
         }
         let mut options = HashMap::new();
         loop {
             let name = match tokens.next() {
                 Some(Token::Word(name)) => name,
                 Some(Token::End) => break,
-                Some(Token::Equals) => return Err(wrong("an option without a name")),
-                None => return Err(wrong("the `;` at its end is missing")),
+                Some(Token::Equals) => return Err(invalid("an option has no name")),
+                None => return Err(invalid("the `;` at the end is missing")),
             };
             match (tokens.next(), tokens.next()) {
                 (Some(Token::Equals), Some(Token::Word(value))) => {
                     if options.insert(name.expose().to_owned(), value).is_some() {
-                        return Err(wrong("an option is given twice"));
+                        return Err(invalid("an option is set twice"));
                     }
                 }
-                _ => return Err(wrong("an option without `=` and a value")),
+                _ => return Err(invalid("an option lacks `=` and a value")),
             }
         }
         if tokens.next().is_some() {
-            return Err(wrong("more than one login module"));
+            return Err(invalid("there is more than one login module"));
         }
         Ok(Self { module, options })
     }
 }
 
-/// The pieces of an entry. Any word may be a password.
+/// A token of an entry. Any word may be a password.
 enum Token {
     Word(Secret),
     Equals,
@@ -170,7 +169,7 @@ fn tokens(text: &str) -> Result<Vec<Token>> {
     Ok(found)
 }
 
-/// The rest of a quoted word; a backslash takes the next character as it is.
+/// Reads the rest of a quoted word; a backslash escapes the next character.
 fn quoted(chars: &mut Peekable<Chars<'_>>, quote: char) -> Result<Secret> {
     let mut word = String::new();
     loop {
@@ -178,7 +177,7 @@ fn quoted(chars: &mut Peekable<Chars<'_>>, quote: char) -> Result<Secret> {
             Some('\\') => word.extend(chars.next()),
             Some(c) if c == quote => return Ok(Secret::new(word)),
             Some(c) => word.push(c),
-            None => return Err(wrong("a quote that is not closed")),
+            None => return Err(invalid("a quote is not closed")),
         }
     }
 }

@@ -1,14 +1,15 @@
-//! Who the other side is and who we are: TLS, SASL, and the secrets for both.
+//! Security of connections: TLS, SASL, and their secrets.
 //!
-//! - `tls`: the handshake, with what `stores` and `pem` read, judged by `judge`; `tls_error`: why it
-//!   failed, in words; `reload`: files that changed; `peer`: what the other side showed; `heard`: what
-//!   answered instead.
-//! - `sasl`: the mechanisms as conversations without I/O; `scram`, `jaas`.
-//! - `kerberos`: GSSAPI, by the system's library.
-//! - `oauth`: tokens for OAUTHBEARER and where they come from.
+//! - `tls`: the handshake. `stores`, `pem` and `java_stores` read its certificates and keys, `reload`
+//!   reads changed files again, `cert_verifier` checks and records the peer's certificate (`peer`,
+//!   `tls_info`), `tls_error` explains a failure, and `first_bytes` recognises peers without TLS.
+//! - `sasl`: the mechanisms as message exchanges without I/O; `scram`, `jaas`.
+//! - `kerberos`: GSSAPI, with the system's library.
+//! - `oauth`: tokens for OAUTHBEARER and their sources; `token`: the interface for applications.
+//! - `secret`: text that is never shown.
 //!
-//! Invariants: nothing falls back to less security than was asked for; a secret is in no error, no
-//! log line and no `Debug`; no class or library is loaded because a configuration names it.
+//! Invariants: nothing falls back to less security than configured; no error, log line or `Debug`
+//! output contains a secret; no class or library is loaded because a configuration names it.
 
 mod cert_verifier;
 mod first_bytes;
@@ -25,32 +26,37 @@ mod stores;
 pub mod tls;
 mod tls_error;
 mod tls_fault;
+mod tls_info;
 
 pub(crate) use jaas::Jaas;
 pub use peer::PeerCertificate;
 pub use sasl::Sasl;
-pub use tls::{Tls, TlsInfo};
+pub use tls::Tls;
 pub(crate) use tls_error::{client_certificate_missing, tls_error_in};
 pub(crate) use tls_fault::TlsFault;
+pub use tls_info::TlsInfo;
 
 pub use crate::environment::{Token, TokenProvider};
 pub use crate::secret::Secret;
 
 use crate::config::Config;
 use crate::environment::Environment;
-use crate::error::Result;
+use crate::error::{Error, Kind, Result};
 
-/// How a client secures its connections: read and checked once, when the client is made.
+/// What to do instead of a login module or callback handler that obtains tokens in Java, such as AWS's.
+const NAME_A_PROVIDER: &str = "name a Python callable that returns a token in sasl.oauthbearer.token.provider, as package.module:function, with sasl.mechanism=OAUTHBEARER (AWS MSK IAM and others: docs/guides/security.md)";
+
+/// How a client secures its connections: read and checked once, when the client is created.
 #[derive(Debug, Default)]
 pub struct Security {
-    /// TLS, where `security.protocol` asks for it.
+    /// TLS, if `security.protocol` includes it.
     pub tls: Option<Tls>,
-    /// SASL, where `security.protocol` asks for it.
+    /// SASL, if `security.protocol` includes it.
     pub sasl: Option<Sasl>,
 }
 
 impl Security {
-    /// What the configuration asks for; reads the files that it names.
+    /// Reads the security configuration and the files that it names.
     pub fn from_config(config: &Config) -> Result<Self> {
         let protocol = config.security_protocol;
         Ok(Self {
@@ -59,8 +65,13 @@ impl Security {
         })
     }
 
-    /// Whether the environment gives what the configuration leaves to it.
+    /// Checks that the environment provides what the configuration requires, such as a token provider.
     pub fn check(&self, environment: &Environment) -> Result<()> {
         self.sasl.as_ref().map_or(Ok(()), |sasl| sasl.check(environment))
     }
+}
+
+/// The error for a security configuration that cannot be used.
+fn config_error(message: impl Into<String>) -> Error {
+    Error::new(Kind::Config, message)
 }

@@ -1,4 +1,4 @@
-//! What a peer's certificate says, for errors and for people.
+//! The contents of a peer's certificate, for errors and the doctor.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -9,35 +9,35 @@ use x509_cert::ext::pkix::name::GeneralName;
 
 use crate::printable::printable;
 
-/// The broker's own certificate.
+/// The broker's certificate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PeerCertificate {
-    /// Whom it is for, as `CN=…,O=…`.
+    /// The subject, as `CN=…,O=…`.
     pub subject: String,
-    /// Who issued it.
+    /// The issuer.
     pub issuer: String,
-    /// The host names and addresses that it is for.
+    /// The host names and addresses that it is valid for (subject alternative names).
     pub names: Vec<String>,
-    /// From when on it is valid.
+    /// The start of its validity.
     pub not_before: SystemTime,
-    /// Until when it is valid.
+    /// The end of its validity.
     pub not_after: SystemTime,
 }
 
 impl PeerCertificate {
-    /// Reads a certificate; `None` if it is malformed.
+    /// Parses a certificate; `None` if it is malformed.
     #[must_use]
     pub fn from_der(der: &[u8]) -> Option<Self> {
         let certificate = Certificate::from_der(der).ok()?;
-        let of = certificate.tbs_certificate();
-        let names = match of.get_extension::<SubjectAltName>() {
-            Ok(Some((_, names))) => names.0.iter().filter_map(shown_name).collect(),
+        let body = certificate.tbs_certificate();
+        let names = match body.get_extension::<SubjectAltName>() {
+            Ok(Some((_, names))) => names.0.iter().filter_map(format_name).collect(),
             _ => Vec::new(),
         };
-        let validity = of.validity();
+        let validity = body.validity();
         Some(Self {
-            subject: printable(&of.subject().to_string()),
-            issuer: printable(&of.issuer().to_string()),
+            subject: printable(&body.subject().to_string()),
+            issuer: printable(&body.issuer().to_string()),
             names,
             not_before: UNIX_EPOCH + validity.not_before.to_unix_duration(),
             not_after: UNIX_EPOCH + validity.not_after.to_unix_duration(),
@@ -45,7 +45,7 @@ impl PeerCertificate {
     }
 }
 
-fn shown_name(name: &GeneralName) -> Option<String> {
+fn format_name(name: &GeneralName) -> Option<String> {
     match name {
         GeneralName::DnsName(name) => Some(printable(name.as_str())),
         GeneralName::IpAddress(bytes) => match *bytes.as_bytes() {
@@ -56,10 +56,10 @@ fn shown_name(name: &GeneralName) -> Option<String> {
     }
 }
 
-/// A time as people write it, in UTC: `2026-11-21 03:00`.
-pub(super) fn shown_time(time: SystemTime) -> String {
-    let since = time.duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
-    match x509_cert::der::DateTime::from_unix_duration(since) {
+/// Formats a time in UTC: `2026-11-21 03:00 UTC`.
+pub(super) fn format_time(time: SystemTime) -> String {
+    let since_epoch = time.duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
+    match x509_cert::der::DateTime::from_unix_duration(since_epoch) {
         Ok(at) => format!(
             "{:04}-{:02}-{:02} {:02}:{:02} UTC",
             at.year(),
@@ -68,6 +68,6 @@ pub(super) fn shown_time(time: SystemTime) -> String {
             at.hour(),
             at.minutes()
         ),
-        Err(_) => "another age".to_owned(),
+        Err(_) => "a date out of range".to_owned(),
     }
 }

@@ -1,8 +1,8 @@
-//! What was made from files, made again when the files have changed.
+//! Values built from files, and rebuilt when the files change.
 //!
-//! Invariants: the file system is asked on a thread that may block, and nobody waits for it for long.
-//! Files that cannot be used, such as half-written ones, leave in use what there was before; they
-//! are looked at again the next time.
+//! Invariants: the file system is accessed on a thread that may block, and callers wait only briefly for
+//! it. If changed files cannot be used, for example because they are half-written, the previous value
+//! stays in use; the files are checked again the next time.
 
 use std::fmt;
 use std::fs;
@@ -15,63 +15,63 @@ use tokio::time::{Duration, timeout};
 
 use crate::error::Result;
 
-/// How long the file system may take; it may be a network's.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// How long to wait for the file system, which may be remote.
+const TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Tells one state of a file from another: when it was changed, and its length.
+/// Identifies the state of a file: its modification time and its length.
 type Stamp = Option<(Option<SystemTime>, u64)>;
 
-/// Something made from files.
-pub(super) struct FromFiles<T>(Arc<Inner<T>>);
+/// A value built from files.
+pub(super) struct FileBacked<T>(Arc<Inner<T>>);
 
 struct Inner<T> {
     files: Vec<String>,
-    make: Box<dyn Fn() -> Result<T> + Send + Sync>,
-    made: ArcSwap<(Vec<Stamp>, Arc<T>)>,
+    build: Box<dyn Fn() -> Result<T> + Send + Sync>,
+    value: ArcSwap<(Vec<Stamp>, Arc<T>)>,
 }
 
-impl<T> fmt::Debug for FromFiles<T> {
+impl<T> fmt::Debug for FileBacked<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("FromFiles").field("files", &self.0.files).finish_non_exhaustive()
+        f.debug_struct("FileBacked").field("files", &self.0.files).finish_non_exhaustive()
     }
 }
 
-impl<T: Send + Sync + 'static> FromFiles<T> {
-    /// Makes it, for the first time.
+impl<T: Send + Sync + 'static> FileBacked<T> {
+    /// Builds the first value.
     pub(super) fn new(
         files: Vec<String>,
-        make: impl Fn() -> Result<T> + Send + Sync + 'static,
+        build: impl Fn() -> Result<T> + Send + Sync + 'static,
     ) -> Result<Self> {
-        let made = ArcSwap::from_pointee((stamps(&files), Arc::new(make()?)));
-        Ok(Self(Arc::new(Inner { files, make: Box::new(make), made })))
+        let value = ArcSwap::from_pointee((stamps(&files), Arc::new(build()?)));
+        Ok(Self(Arc::new(Inner { files, build: Box::new(build), value })))
     }
 
-    /// As the files are now.
+    /// The current value, after rebuilding it if the files have changed.
     pub(super) async fn current(&self) -> Arc<T> {
         if !self.0.files.is_empty() {
             let inner = Arc::clone(&self.0);
-            if timeout(PATIENCE, spawn_blocking(move || inner.look())).await.is_err() {
-                tracing::warn!(target: "ottla.connection", files = ?self.0.files, "the file system does not answer: what was read before stays in use");
+            if timeout(TIMEOUT, spawn_blocking(move || inner.rebuild_if_changed())).await.is_err() {
+                tracing::warn!(target: "ottla.connection", files = ?self.0.files, "the file system does not respond; the contents read before stay in use");
             }
         }
-        Arc::clone(&self.0.made.load().1)
+        Arc::clone(&self.0.value.load().1)
     }
 }
 
 impl<T> Inner<T> {
-    fn look(&self) {
-        // Before they are read: what changes meanwhile is seen the next time.
+    fn rebuild_if_changed(&self) {
+        // Taken before the files are read: later changes are noticed the next time.
         let stamps = stamps(&self.files);
-        if self.made.load().0 == stamps {
+        if self.value.load().0 == stamps {
             return;
         }
-        match (self.make)() {
-            Ok(made) => {
-                tracing::info!(target: "ottla.connection", files = ?self.files, "read again: changed");
-                self.made.store(Arc::new((stamps, Arc::new(made))));
+        match (self.build)() {
+            Ok(value) => {
+                tracing::info!(target: "ottla.connection", files = ?self.files, "the files have changed and were read again");
+                self.value.store(Arc::new((stamps, Arc::new(value))));
             }
             Err(error) => {
-                tracing::warn!(target: "ottla.connection", files = ?self.files, %error, "changed, and cannot be used: what was read before stays in use");
+                tracing::warn!(target: "ottla.connection", files = ?self.files, %error, "the files have changed and cannot be used; the contents read before stay in use");
             }
         }
     }

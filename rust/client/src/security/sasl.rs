@@ -1,23 +1,25 @@
-//! SASL: which mechanism, with which credentials, and the conversation that proves them.
+//! SASL: the configured mechanism, its credentials, and the exchange that proves them.
 //!
-//! A conversation does no I/O: `connection/authenticate.rs` carries its messages. Invariant: the
-//! mechanism is the one that was configured; a broker that does not offer it gets no credentials.
+//! An exchange does no I/O: `connection/authenticate.rs` carries its messages. Invariant: only the
+//! configured mechanism is used; a broker that does not offer it gets no credentials.
 
 use base64::Engine as _;
 use bytes::Bytes;
 use ottla_protocol::wire::SecretBytes;
 use ring::rand::{SecureRandom, SystemRandom};
 
+use super::NAME_A_PROVIDER;
+use super::config_error;
 use super::jaas::{Jaas, LoginModule};
 use super::kerberos::{self, Kerberos};
-use super::oauth::{self, Tokens};
+use super::oauth::TokenCache;
 use super::scram::{self, Credentials, Hash};
 use crate::config::Config;
 use crate::environment::Environment;
 use crate::error::{Error, Kind, Result};
 use crate::secret::Secret;
 
-/// The mechanism that was configured, and what it needs.
+/// The configured mechanism with its credentials.
 #[derive(Debug)]
 pub struct Sasl {
     mechanism: Mechanism,
@@ -27,16 +29,12 @@ pub struct Sasl {
 enum Mechanism {
     Plain { username: String, password: Secret },
     Scram { hash: Hash, credentials: Credentials },
-    Bearer(Box<Tokens>),
+    Bearer(Box<TokenCache>),
     Kerberos(Kerberos),
 }
 
-fn wrong(message: impl Into<String>) -> Error {
-    Error::new(Kind::Config, message)
-}
-
 impl Sasl {
-    /// What the configuration says about SASL.
+    /// Reads the SASL configuration.
     pub fn from_config(config: &Config) -> Result<Self> {
         let name = config.sasl_mechanism.as_str();
         let hash = match name {
@@ -47,7 +45,7 @@ impl Sasl {
                 let jaas = parse_jaas(config)?;
                 check_module(name, LoginModule::OAuthBearer, jaas.as_ref())?;
                 return Ok(Self {
-                    mechanism: Mechanism::Bearer(Box::new(Tokens::from_config(config, jaas.as_ref())?)),
+                    mechanism: Mechanism::Bearer(Box::new(TokenCache::from_config(config, jaas.as_ref())?)),
                 });
             }
             "GSSAPI" => {
@@ -57,14 +55,14 @@ impl Sasl {
                 return Ok(Self { mechanism: Mechanism::Kerberos(kerberos) });
             }
             "AWS_MSK_IAM" => {
-                return Err(wrong(format!(
-                    "sasl.mechanism={name} is of AWS's Java library; instead, {}",
-                    oauth::NAME_A_PROVIDER
+                return Err(config_error(format!(
+                    "sasl.mechanism={name} is a mechanism of AWS's Java library; instead, {}",
+                    NAME_A_PROVIDER
                 )));
             }
             _ => {
-                let known = "GSSAPI, PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 and OAUTHBEARER";
-                return Err(wrong(format!("sasl.mechanism={name}: this version knows {known}")));
+                let known = "GSSAPI, PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 or OAUTHBEARER";
+                return Err(config_error(format!("sasl.mechanism={name}: expected one of {known}")));
             }
         };
         let jaas = parse_jaas(config)?;
@@ -73,8 +71,8 @@ impl Sasl {
         let (username, password) = user(config, jaas.as_ref())?;
         let mechanism = match hash {
             None if username.contains('\0') || password.expose().contains('\0') => {
-                return Err(wrong(
-                    "sasl.mechanism=PLAIN: neither user name nor password may hold a zero character",
+                return Err(config_error(
+                    "sasl.mechanism=PLAIN: user name and password must not contain a NUL character",
                 ));
             }
             None => Mechanism::Plain { username, password },
@@ -99,7 +97,7 @@ impl Sasl {
         }
     }
 
-    /// Whether the environment gives what the configuration leaves to it.
+    /// Checks that the environment provides what the mechanism requires.
     pub fn check(&self, environment: &Environment) -> Result<()> {
         match &self.mechanism {
             Mechanism::Bearer(tokens) => tokens.check(environment),
@@ -108,33 +106,33 @@ impl Sasl {
         }
     }
 
-    /// Takes note that the broker refused: what was cached is not offered again.
-    pub async fn process_refusal(&self) {
+    /// Discards cached credentials that the broker rejected.
+    pub async fn discard_credentials(&self) {
         if let Mechanism::Bearer(tokens) = &self.mechanism {
-            tokens.forget().await;
+            tokens.discard().await;
         }
     }
 
-    /// Starts a conversation with the broker at `host`; with its first message.
-    pub async fn begin(&self, host: &str, environment: &Environment) -> Result<(Conversation, SecretBytes)> {
+    /// Starts an exchange with the broker at `host`; returns it with its first message.
+    pub async fn start(&self, host: &str, environment: &Environment) -> Result<(SaslExchange, SecretBytes)> {
         match &self.mechanism {
             Mechanism::Plain { username, password } => {
                 let message = format!("\0{username}\0{}", password.expose());
-                Ok((Conversation(State::Last), SecretBytes(message.into())))
+                Ok((SaslExchange(State::Last), SecretBytes(message.into())))
             }
             Mechanism::Scram { hash, credentials } => {
                 let client = scram::Client::new(*hash, credentials.clone(), nonce()?);
                 let first = client.first().into();
-                Ok((Conversation(State::Scram(client)), SecretBytes(first)))
+                Ok((SaslExchange(State::Scram(client)), SecretBytes(first)))
             }
             Mechanism::Bearer(tokens) => {
                 let message = tokens.message(environment).await?;
                 let bytes = Bytes::copy_from_slice(message.expose().as_bytes());
-                Ok((Conversation(State::Bearer), SecretBytes(bytes)))
+                Ok((SaslExchange(State::Bearer), SecretBytes(bytes)))
             }
             Mechanism::Kerberos(kerberos) => {
-                let (client, first) = kerberos.begin(host).await?;
-                Ok((Conversation(State::Kerberos(client)), SecretBytes(first.into())))
+                let (client, first) = kerberos.start(host).await?;
+                Ok((SaslExchange(State::Kerberos(client)), SecretBytes(first.into())))
             }
         }
     }
@@ -145,7 +143,9 @@ fn parse_jaas(config: &Config) -> Result<Option<Jaas>> {
         return Ok(None);
     }
     if !config.sasl_username.is_empty() || !config.sasl_password.is_empty() {
-        return Err(wrong("sasl.jaas.config and sasl.username/sasl.password are both given: choose one"));
+        return Err(config_error(
+            "sasl.jaas.config and sasl.username/sasl.password are both set: choose one",
+        ));
     }
     config.sasl_jaas_config.expose().parse().map(Some)
 }
@@ -153,9 +153,9 @@ fn parse_jaas(config: &Config) -> Result<Option<Jaas>> {
 fn check_module(mechanism: &str, module: LoginModule, jaas: Option<&Jaas>) -> Result<()> {
     match jaas {
         Some(jaas) if jaas.module != module => {
-            let given = jaas.module;
-            Err(wrong(format!(
-                "sasl.jaas.config is for {given}, but sasl.mechanism={mechanism} needs {module}"
+            let configured = jaas.module;
+            Err(config_error(format!(
+                "sasl.jaas.config is for {configured}, but sasl.mechanism={mechanism} needs {module}"
             )))
         }
         _ => Ok(()),
@@ -173,52 +173,53 @@ fn user(config: &Config, jaas: Option<&Jaas>) -> Result<(String, Secret)> {
     if username.is_empty() || password.is_empty() {
         let missing = if username.is_empty() { "a user name" } else { "a password" };
         let message = format!(
-            "sasl.mechanism={} needs {missing}: give sasl.username and sasl.password, or sasl.jaas.config",
+            "sasl.mechanism={} needs {missing}: set sasl.username and sasl.password, or sasl.jaas.config",
             config.sasl_mechanism
         );
-        return Err(wrong(message));
+        return Err(config_error(message));
     }
     Ok((username, password))
 }
 
-/// 144 random bits, printable.
+/// 144 random bits as printable text.
 fn nonce() -> Result<String> {
     let mut bytes = [0; 18];
     let filled = SystemRandom::new().fill(&mut bytes);
-    filled.map_err(|_| Error::new(Kind::Authentication, "the system gives no random numbers"))?;
+    filled
+        .map_err(|_| Error::new(Kind::Authentication, "the operating system provides no random numbers"))?;
     Ok(base64::engine::general_purpose::STANDARD.encode(bytes))
 }
 
-/// One exchange with one broker.
+/// The client's side of one exchange with one broker.
 #[derive(Debug)]
-pub struct Conversation(State);
+pub struct SaslExchange(State);
 
 #[derive(Debug)]
 enum State {
-    /// Nothing more is to be said if the broker accepts what was.
+    /// The last message is sent; the broker accepts or rejects it.
     Last,
-    /// The server's first message is due.
+    /// Expects the server's first message.
     Scram(scram::Client),
-    /// The server's signature is due.
+    /// Expects the server's signature.
     ScramFinal(scram::Client),
-    /// The broker accepts the token, or says what is wrong with it.
+    /// Expects that the broker accepts the token, or says what is wrong with it.
     Bearer,
-    /// The broker's next token or offer is due.
+    /// Expects the broker's next token or its offer.
     Kerberos(kerberos::Client),
-    /// It is over.
-    Over,
+    /// The exchange has ended.
+    Ended,
 }
 
-impl Conversation {
-    /// What to say to the broker's message; `None` when everything is proven.
+impl SaslExchange {
+    /// The reply to the broker's message; `None` once authentication is complete.
     pub async fn reply(&mut self, challenge: Bytes) -> Result<Option<SecretBytes>> {
-        match std::mem::replace(&mut self.0, State::Over) {
+        match std::mem::replace(&mut self.0, State::Ended) {
             State::Last => Ok(None),
             State::Bearer if challenge.is_empty() => Ok(None),
-            // RFC 7628, 3.2.3: the refusal itself comes as the answer to this.
+            // RFC 7628, 3.2.3: the broker's rejection is the response to this message.
             State::Bearer => Ok(Some(SecretBytes(Bytes::from_static(b"\x01")))),
             State::Scram(mut client) => {
-                // Hashing so often takes milliseconds, which the reactor has not got.
+                // Thousands of hash iterations take milliseconds and would block the runtime.
                 let hashed = tokio::task::spawn_blocking(move || {
                     let reply = client.process_first(&challenge);
                     (client, reply)
@@ -231,11 +232,14 @@ impl Conversation {
             }
             State::ScramFinal(client) => client.process_final(&challenge).map(|()| None),
             State::Kerberos(client) => {
-                let (client, reply) = client.reply_waiting(challenge).await?;
+                let (client, reply) = client.reply_blocking(challenge).await?;
                 self.0 = if reply.last { State::Last } else { State::Kerberos(client) };
                 Ok(Some(SecretBytes(reply.message.into())))
             }
-            State::Over => Err(Error::new(Kind::Authentication, "the broker went on after the end")),
+            State::Ended => Err(Error::new(
+                Kind::Authentication,
+                "the broker sent a message after the end of the exchange",
+            )),
         }
     }
 }

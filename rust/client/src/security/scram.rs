@@ -1,9 +1,9 @@
-//! SCRAM (RFC 5802, RFC 7677) as a state machine without I/O, as Kafka speaks it: no SASLprep, no
-//! channel binding, delegation tokens by `tokenauth=true` (KIP-48).
+//! SCRAM (RFC 5802, RFC 7677) as a state machine without I/O, in Kafka's variant: no SASLprep, no
+//! channel binding, delegation tokens with `tokenauth=true` (KIP-48).
 //!
-//! Invariants: the server's nonce extends ours; its iterations are bounded on both sides, so that a
-//! false server gets neither a cheap hash nor our processor; the exchange succeeds only with the
-//! server's signature, which is compared in constant time.
+//! Invariants: the server's nonce extends the client's; the iteration count has a lower and an upper
+//! bound, so that a rogue server can neither get a cheap hash nor keep the client busy; the exchange
+//! succeeds only with the server's signature, which is compared in constant time.
 
 use std::num::NonZeroU32;
 
@@ -16,11 +16,11 @@ use crate::error::{Error, Kind, Result};
 use crate::printable::printable;
 use crate::secret::Secret;
 
-/// Fewer iterations make the password cheap to guess from what we send; Kafka's own minimum.
+/// With fewer iterations the password is easy to guess from the proof; Kafka's own minimum.
 pub const MIN_ITERATIONS: u32 = 4096;
-/// More iterations than this only keep the client busy.
+/// With more iterations the client only burns CPU time.
 pub const MAX_ITERATIONS: u32 = 1_000_000;
-/// A server message longer than this is none.
+/// The longest server message that is accepted, in bytes.
 const MAX_MESSAGE: usize = 4096;
 
 /// The hash of a SCRAM mechanism.
@@ -55,7 +55,7 @@ impl Hash {
     }
 }
 
-/// Who signs on.
+/// The user's credentials.
 #[derive(Debug, Clone)]
 pub struct Credentials {
     /// The user's name, or a delegation token's id.
@@ -73,16 +73,16 @@ pub struct Client {
     credentials: Credentials,
     nonce: String,
     first_bare: String,
-    /// How the server has to sign, once its first message is known.
+    /// The server's key and the message that it has to sign, once its first message is known.
     expected: Option<(hmac::Key, String)>,
 }
 
-fn refused(why: impl Into<String>) -> Error {
+fn auth_error(why: impl Into<String>) -> Error {
     Error::new(Kind::Authentication, why)
 }
 
 impl Client {
-    /// An exchange with a `nonce` that was never used before: printable, without commas.
+    /// An exchange with a fresh `nonce`: printable, without commas.
     #[must_use]
     pub fn new(hash: Hash, credentials: Credentials, nonce: String) -> Self {
         let name = credentials.username.replace('=', "=3D").replace(',', "=2C");
@@ -97,19 +97,19 @@ impl Client {
         format!("n,,{}", self.first_bare)
     }
 
-    /// The client's final message, for the server's first. It costs as much time as the server's
-    /// iterations say.
+    /// The client's final message, in reply to the server's first. Its cost grows with the server's
+    /// iteration count.
     pub fn process_first(&mut self, server_first: &[u8]) -> Result<String> {
         let server_first = text(server_first)?;
         let (nonce, salt, iterations) = parse_first(server_first)?;
         if !nonce.starts_with(&self.nonce) || nonce.len() == self.nonce.len() {
-            return Err(refused(
-                "SCRAM: the server's nonce does not extend ours: it is not the server that was asked",
+            return Err(auth_error(
+                "SCRAM: the server's nonce does not extend the client's: this is not the server that the client contacted",
             ));
         }
         if !(MIN_ITERATIONS..=MAX_ITERATIONS).contains(&iterations) {
             let bounds = format!("this client accepts {MIN_ITERATIONS} to {MAX_ITERATIONS}");
-            return Err(refused(format!("SCRAM: the broker asks for {iterations} iterations, {bounds}")));
+            return Err(auth_error(format!("SCRAM: the broker requests {iterations} iterations; {bounds}")));
         }
         let iterations = NonZeroU32::new(iterations).unwrap_or(NonZeroU32::MIN);
         let algorithm = self.hash.hmac();
@@ -129,11 +129,11 @@ impl Client {
         Ok(format!("{without_proof},p={}", BASE64.encode(proof)))
     }
 
-    /// Checks the server's final message: that it knows the password too.
+    /// Checks the server's final message, which proves that it knows the password too.
     pub fn process_final(&self, server_final: &[u8]) -> Result<()> {
         let server_final = text(server_final)?;
         if let Some(error) = server_final.strip_prefix("e=") {
-            return Err(refused(format!("SCRAM: the broker says \"{}\"", printable(error))));
+            return Err(auth_error(format!("SCRAM: the broker says \"{}\"", printable(error))));
         }
         let signature = server_final.strip_prefix("v=").and_then(|rest| rest.split(',').next());
         let signature = signature.and_then(|signature| BASE64.decode(signature).ok());
@@ -144,25 +144,25 @@ impl Client {
         if verified {
             return Ok(());
         }
-        Err(refused(
+        Err(auth_error(
             "SCRAM: the server's signature is wrong: it does not know the password, so it is not the right server",
         ))
     }
 }
 
 fn text(message: &[u8]) -> Result<&str> {
-    let short = message.len() <= MAX_MESSAGE;
-    let text = short.then(|| std::str::from_utf8(message).ok()).flatten();
-    text.ok_or_else(|| refused("SCRAM: the broker's message is not one of SCRAM's"))
+    let fits = message.len() <= MAX_MESSAGE;
+    let text = fits.then(|| std::str::from_utf8(message).ok()).flatten();
+    text.ok_or_else(|| auth_error("SCRAM: the broker's message is not a SCRAM message"))
 }
 
-/// `r=nonce,s=salt,i=iterations`, and extensions after it, which are ignored.
+/// Parses `r=nonce,s=salt,i=iterations`; extensions after it are ignored.
 fn parse_first(message: &str) -> Result<(&str, Vec<u8>, u32)> {
     if let Some(error) = message.strip_prefix("e=") {
-        return Err(refused(format!("SCRAM: the broker says \"{}\"", printable(error))));
+        return Err(auth_error(format!("SCRAM: the broker says \"{}\"", printable(error))));
     }
     if message.starts_with("m=") {
-        return Err(refused("SCRAM: the broker demands an extension that this client does not know"));
+        return Err(auth_error("SCRAM: the broker requires an extension that this client does not support"));
     }
     let mut fields = message.split(',');
     let mut field = |name: &str| fields.next().and_then(|field| field.strip_prefix(name));
@@ -170,9 +170,9 @@ fn parse_first(message: &str) -> Result<(&str, Vec<u8>, u32)> {
         let nonce = field("r=")?;
         let salt = field("s=").and_then(|salt| BASE64.decode(salt).ok()).filter(|salt| !salt.is_empty())?;
         let iterations = field("i=")?;
-        // What has more digits than fit is still a number, and too large.
+        // A number with too many digits is still a number, and too large.
         let digits = !iterations.is_empty() && iterations.bytes().all(|b| b.is_ascii_digit());
         Some((nonce, salt, digits.then(|| iterations.parse().unwrap_or(u32::MAX))?))
     })();
-    parsed.ok_or_else(|| refused("SCRAM: the broker's first message is malformed"))
+    parsed.ok_or_else(|| auth_error("SCRAM: the broker's first message is malformed"))
 }

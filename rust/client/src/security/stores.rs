@@ -1,4 +1,4 @@
-//! The trust store and the key store, as the configuration names them.
+//! The trust stores and the key store that the configuration names.
 
 use std::sync::Arc;
 
@@ -7,36 +7,34 @@ use rustls::crypto::CryptoProvider;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::sign::CertifiedKey;
 
-use super::{java_stores, pem};
+use super::{config_error, java_stores, pem};
 use crate::config::Config;
-use crate::error::{Error, Kind, Result};
+use crate::error::Result;
 
-fn wrong(message: impl Into<String>) -> Error {
-    Error::new(Kind::Config, message)
-}
-
-/// The authorities that are trusted: the configured ones, or else the system's.
+/// The trusted authorities for brokers: the configured ones, or else the system's.
 pub(super) fn roots(config: &Config) -> Result<RootCertStore> {
     let (location, text) = (&config.ssl_truststore_location, &config.ssl_truststore_certificates);
     check_type("ssl.truststore", &config.ssl_truststore_type, location)?;
     if !config.ssl_truststore_password.is_empty() {
-        refuse_other_kinds("ssl.truststore.location", location)?;
-        return Err(wrong("ssl.truststore.password: a PEM trust store has no password; leave it out"));
+        reject_java_store("ssl.truststore.location", location)?;
+        return Err(config_error(
+            "ssl.truststore.password: PEM trust stores have no password: remove this key",
+        ));
     }
     pem_roots("ssl.truststore", location, text)
 }
 
-/// The prefix of the keys of a token endpoint's trust store.
+/// The prefix of the keys for a token endpoint's trust store.
 pub(super) const TOKEN_ENDPOINT_STORE: &str = "sasl.oauthbearer.token.endpoint.ssl.truststore";
 
-/// The authorities of a token endpoint: its own, or else the system's.
+/// The trusted authorities for a token endpoint: the configured ones, or else the system's.
 pub(super) fn token_endpoint_roots(config: &Config) -> Result<RootCertStore> {
     let location = &config.sasl_oauthbearer_token_endpoint_ssl_truststore_location;
     let text = &config.sasl_oauthbearer_token_endpoint_ssl_truststore_certificates;
     pem_roots(TOKEN_ENDPOINT_STORE, location, text)
 }
 
-/// The authorities in a PEM file or text of the keys that begin with `store`; the system's if both are empty.
+/// The authorities in the PEM file or text of the keys with the prefix `store`; the system's if both are empty.
 fn pem_roots(store: &str, location: &str, text: &str) -> Result<RootCertStore> {
     let (key, certificates) = match (location.is_empty(), text.is_empty()) {
         (true, true) => return system_roots(),
@@ -51,8 +49,8 @@ fn pem_roots(store: &str, location: &str, text: &str) -> Result<RootCertStore> {
             (key, certificates)
         }
         (false, false) => {
-            return Err(wrong(format!(
-                "{store}.location and {store}.certificates are both given: choose one"
+            return Err(config_error(format!(
+                "{store}.location and {store}.certificates are both set: choose one"
             )));
         }
     };
@@ -60,57 +58,59 @@ fn pem_roots(store: &str, location: &str, text: &str) -> Result<RootCertStore> {
     for certificate in certificates {
         roots
             .add(certificate)
-            .map_err(|error| wrong(format!("{key}: a certificate cannot be used: {error}")))?;
+            .map_err(|error| config_error(format!("{key}: a certificate cannot be used: {error}")))?;
     }
     Ok(roots)
 }
 
-/// Refuses a type other than PEM; where there is a file, by what it is: a store that is called JKS is often PKCS#12.
+/// Rejects a type other than PEM. The error describes the file by its contents, if there is one: a store
+/// that is called JKS is often PKCS#12.
 fn check_type(store: &str, store_type: &str, location: &str) -> Result<()> {
     if store_type.eq_ignore_ascii_case("PEM") {
         return Ok(());
     }
-    refuse_other_kinds(&format!("{store}.location"), location)?;
-    Err(java_stores::refuse_type(&format!("{store}.type"), store_type, location))
+    reject_java_store(&format!("{store}.location"), location)?;
+    Err(java_stores::reject_type(&format!("{store}.type"), store_type, location))
 }
 
-/// What has a password is most likely a store as Java makes it, and to convert that comes first.
-fn refuse_other_kinds(key: &str, location: &str) -> Result<()> {
+/// Rejects a Java store first: a store with a password most likely is one, and has to be converted.
+fn reject_java_store(key: &str, location: &str) -> Result<()> {
     if location.is_empty() { Ok(()) } else { pem::read_file(key, location).map(drop) }
 }
 
 fn system_roots() -> Result<RootCertStore> {
     let found = rustls_native_certs::load_native_certs();
     let mut roots = RootCertStore::empty();
-    // Systems carry odd certificates that others do without.
+    // Some systems have malformed certificates, which are skipped.
     let (added, _) = roots.add_parsable_certificates(found.certs);
     if added == 0 {
         let why = found.errors.first().map(|error| format!(" ({error})")).unwrap_or_default();
-        return Err(wrong(format!(
+        return Err(config_error(format!(
             "this system has no trusted certificates{why}: install ca-certificates or name a PEM file in ssl.truststore.location"
         )));
     }
     Ok(roots)
 }
 
-/// This client's own certificate and key, if there are any.
+/// This client's certificate and key, if configured.
 pub(super) fn identity(config: &Config, provider: &Arc<CryptoProvider>) -> Result<Option<CertifiedKey>> {
     check_type("ssl.keystore", &config.ssl_keystore_type, &config.ssl_keystore_location)?;
     if !config.ssl_keystore_password.is_empty() {
-        refuse_other_kinds("ssl.keystore.location", &config.ssl_keystore_location)?;
-        return Err(wrong(
-            "ssl.keystore.password: a PEM key store has none; the key's password is ssl.key.password",
+        reject_java_store("ssl.keystore.location", &config.ssl_keystore_location)?;
+        return Err(config_error(
+            "ssl.keystore.password: PEM key stores have no password: set the key's password in ssl.key.password",
         ));
     }
     let Some((chain, key)) = key_pair(config)? else { return Ok(None) };
-    let made = CertifiedKey::from_der(chain, key, provider);
-    made.map(Some)
-        .map_err(|error| wrong(format!("ssl.keystore: the key or its certificate cannot be used: {error}")))
+    let built = CertifiedKey::from_der(chain, key, provider);
+    built.map(Some).map_err(|error| {
+        config_error(format!("ssl.keystore: the key or its certificate cannot be used: {error}"))
+    })
 }
 
 type KeyPair = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>);
 
-/// The chain and the key from the one source that is given: one file, two files, or texts.
+/// Reads the chain and the key from the configured source: one file, two files, or texts.
 fn key_pair(config: &Config) -> Result<Option<KeyPair>> {
     const ONE_FILE: &str = "ssl.keystore.location";
     const FILES: [&str; 2] = ["ssl.certificate.location", "ssl.key.location"];
@@ -122,13 +122,13 @@ fn key_pair(config: &Config) -> Result<Option<KeyPair>> {
         [files.iter().any(|file| !file.is_empty()), texts.iter().any(|text| !text.is_empty())];
     let password = &config.ssl_key_password;
     if u8::from(!location.is_empty()) + u8::from(has_files) + u8::from(has_texts) > 1 {
-        return Err(wrong(format!(
+        return Err(config_error(format!(
             "{ONE_FILE}, {} and {}, and {} and {} exclude each other: choose one",
             FILES[0], FILES[1], TEXTS[0], TEXTS[1]
         )));
     }
-    let together = |[first, second]: [&str; 2]| {
-        Err(wrong(format!("{first} and {second} belong together: one of them is missing")))
+    let incomplete = |[first, second]: [&str; 2]| {
+        Err(config_error(format!("{first} and {second} belong together, but only one of them is set")))
     };
     if !location.is_empty() {
         let text = pem::read_file(ONE_FILE, location)?;
@@ -138,7 +138,7 @@ fn key_pair(config: &Config) -> Result<Option<KeyPair>> {
     }
     if has_files {
         if files.iter().any(|file| file.is_empty()) {
-            return together(FILES);
+            return incomplete(FILES);
         }
         let chain = pem::certificates(FILES[0], &pem::read_file(FILES[0], files[0])?)?;
         let key = pem::private_key(FILES[1], &pem::read_file(FILES[1], files[1])?, password)?;
@@ -150,6 +150,6 @@ fn key_pair(config: &Config) -> Result<Option<KeyPair>> {
             let chain = pem::certificates(TEXTS[0], texts[0])?;
             Ok(Some((chain, pem::private_key(TEXTS[1], texts[1], password)?)))
         }
-        _ => together(TEXTS),
+        _ => incomplete(TEXTS),
     }
 }

@@ -1,23 +1,23 @@
-//! Why a TLS handshake failed, in words: what is wrong, on which side, and what to do.
+//! Errors of TLS handshakes: what is wrong, on which side, and what to do.
 
 use std::io;
 use std::time::{Duration, UNIX_EPOCH};
 
 use rustls::{AlertDescription, CertificateError, PeerIncompatible};
 
-use super::peer::shown_time;
+use super::peer::format_time;
 use super::{TlsFault, TlsInfo};
 use crate::error::{Error, Kind, Outlook, Phase};
 
-/// The error of TLS inside an error of a stream, if that is what it is; told in words.
+/// Explains the TLS error inside an error of a stream; `None` if it is not a TLS error.
 pub(crate) fn tls_error_in(error: &io::Error, info: Option<&TlsInfo>, address: &str) -> Option<Error> {
     let inner = error.get_ref()?.downcast_ref::<rustls::Error>()?;
-    let (kind, words) = describe(inner, info);
-    let error = Error::new(kind, words).phase(Phase::Tls).address(address);
+    let (kind, message) = describe(inner, info);
+    let error = Error::new(kind, message).phase(Phase::Tls).address(address);
     Some(error.with_outlook(outlook(inner)).with_tls_fault(fault(inner, info)))
 }
 
-/// What the two sides cannot agree on, they cannot agree on the next time.
+/// Whether a retry may succeed: a failed negotiation will fail again.
 fn outlook(error: &rustls::Error) -> Outlook {
     use AlertDescription as A;
     use rustls::Error as E;
@@ -31,7 +31,7 @@ fn outlook(error: &rustls::Error) -> Outlook {
     }
 }
 
-/// What is wrong, where it is one of the failures that have a remedy of their own.
+/// The fault, if it is one of those with a fix of their own.
 fn fault(error: &rustls::Error, info: Option<&TlsInfo>) -> Option<TlsFault> {
     use rustls::Error as E;
     match error {
@@ -66,7 +66,7 @@ fn alert_fault(alert: AlertDescription, info: Option<&TlsInfo>) -> Option<TlsFau
         | A::CertificateExpired
         | A::CertificateUnknown
         | A::UnknownCA
-        | A::AccessDenied => TlsFault::ClientCertificateRefused,
+        | A::AccessDenied => TlsFault::ClientCertificateRejected,
         A::ProtocolVersion => TlsFault::Version,
         A::HandshakeFailure | A::InsufficientSecurity => TlsFault::Cipher,
         A::UnrecognisedName => TlsFault::ServerName,
@@ -100,18 +100,18 @@ fn describe(error: &rustls::Error, info: Option<&TlsInfo>) -> (Kind, String) {
         E::InvalidMessage(_) => (Kind::Connection, not_tls(info).to_owned()),
         E::PeerIncompatible(PeerIncompatible::ServerDoesNotSupportTls12Or13) => (
             Kind::Connection,
-            "the broker speaks only versions of TLS before 1.2, which are unsafe".to_owned(),
+            "the broker supports only TLS versions before 1.2, which are insecure: enable TLSv1.2 or TLSv1.3 on the broker (ssl.enabled.protocols)".to_owned(),
         ),
         other => (Kind::Connection, format!("the TLS handshake failed: {other}")),
     }
 }
 
 fn not_tls(info: Option<&TlsInfo>) -> &'static str {
-    match info.map(|info| info.heard.as_slice()) {
-        Some(b"HTTP") => "this is not Kafka: it answered HTTP; use the address of a Kafka listener",
-        Some(b"SSH-") => "this is not Kafka: it answered SSH; use the address of a Kafka listener",
+    match info.map(|info| info.first_bytes.as_slice()) {
+        Some(b"HTTP") => "this is not Kafka: it speaks HTTP; use the address of a Kafka listener",
+        Some(b"SSH-") => "this is not Kafka: it speaks SSH; use the address of a Kafka listener",
         _ => {
-            "the answer is not TLS: set security.protocol to what this listener speaks (PLAINTEXT or SASL_PLAINTEXT, if it is Kafka)"
+            "the response is not TLS: set security.protocol to the protocol of this listener (PLAINTEXT or SASL_PLAINTEXT, if it is Kafka)"
         }
     }
 }
@@ -119,56 +119,56 @@ fn not_tls(info: Option<&TlsInfo>) -> &'static str {
 fn certificate(why: &CertificateError, info: Option<&TlsInfo>) -> String {
     use CertificateError as C;
     let peer = info.and_then(|info| info.peer.as_ref());
-    let whose = peer.map(|peer| format!(" ({})", peer.subject)).unwrap_or_default();
-    let at = |seconds: u64| shown_time(UNIX_EPOCH + Duration::from_secs(seconds));
-    let clock = "renew it on the broker, or set this machine's clock right";
+    let subject = peer.map(|peer| format!(" ({})", peer.subject)).unwrap_or_default();
+    let at = |seconds: u64| format_time(UNIX_EPOCH + Duration::from_secs(seconds));
+    let clock = "renew it on the broker, or correct this machine's clock";
     match why {
         C::ExpiredContext { not_after, .. } => {
-            format!("the broker's certificate{whose} expired on {}: {clock}", at(not_after.as_secs()))
+            format!("the broker's certificate{subject} expired on {}: {clock}", at(not_after.as_secs()))
         }
-        C::Expired => format!("the broker's certificate{whose} has expired: {clock}"),
+        C::Expired => format!("the broker's certificate{subject} has expired: {clock}"),
         C::NotValidYetContext { not_before, .. } => {
             format!(
-                "the broker's certificate{whose} is valid only from {}: {clock}",
+                "the broker's certificate{subject} is not valid before {}: {clock}",
                 at(not_before.as_secs())
             )
         }
-        C::NotValidYet => format!("the broker's certificate{whose} is not valid yet: {clock}"),
+        C::NotValidYet => format!("the broker's certificate{subject} is not valid yet: {clock}"),
         C::UnknownIssuer => {
             let issuer = peer.map(|peer| format!(", {:?},", peer.issuer)).unwrap_or_default();
             format!(
-                "the broker's certificate{whose} is not trusted: its issuer{issuer} is not among the trusted authorities. Name the issuer's certificate (PEM) in ssl.truststore.location"
+                "the broker's certificate{subject} is not trusted: its issuer{issuer} is not among the trusted authorities. Add the issuer's certificate (PEM) to ssl.truststore.location"
             )
         }
         C::NotValidForNameContext { expected, presented } => {
             let expected = expected.to_str();
-            // rustls has the names as Rust prints them.
+            // rustls formats the names as Rust literals; the certificate's own are readable.
             let names = peer.map_or(presented, |peer| &peer.names);
             let presented = match names.is_empty() {
-                true => "for no name at all".to_owned(),
+                true => "for no host name".to_owned(),
                 false => format!("for {}", crate::printable::printable(&names.join(", "))),
             };
             format!(
-                "the broker's certificate{whose} is {presented}, not for {expected:?}: connect by a name that it has, or have one issued with the subject alternative name {expected:?}"
+                "the broker's certificate{subject} is {presented}, not for {expected:?}: connect by a name in the certificate, or issue one with the subject alternative name {expected:?}"
             )
         }
         C::NotValidForName => {
-            format!("the broker's certificate{whose} is not for the host that was connected to")
+            format!("the broker's certificate{subject} is not for the host that the client connects to")
         }
-        C::Revoked => format!("the broker's certificate{whose} was revoked"),
+        C::Revoked => format!("the broker's certificate{subject} was revoked"),
         C::InvalidPurpose | C::InvalidPurposeContext { .. } => {
             format!(
-                "the broker's certificate{whose} is not meant for servers: it needs the extended key usage serverAuth"
+                "the broker's certificate{subject} is not meant for servers: issue one with the extended key usage serverAuth"
             )
         }
         C::Other(other) if is_authority(other) => format!(
-            "the broker's certificate{whose} is an authority's, which may not be a server's too: have one issued for the server"
+            "the broker's certificate{subject} is that of a certificate authority, which a server may not use: issue one for the server"
         ),
-        other => format!("the broker's certificate{whose} cannot be accepted: {other}"),
+        other => format!("the broker's certificate{subject} cannot be accepted: {other}"),
     }
 }
 
-/// What the broker did not like.
+/// Explains an alert that the broker sent.
 fn alerted(alert: AlertDescription, info: Option<&TlsInfo>) -> (Kind, String) {
     use AlertDescription as A;
     let name = format!("{alert:?}");
@@ -190,31 +190,30 @@ fn alerted(alert: AlertDescription, info: Option<&TlsInfo>) -> (Kind, String) {
             (
                 Kind::Authentication,
                 format!(
-                    "the broker refused this client's certificate{why} (TLS alert {name}); see ssl.keystore.location"
+                    "the broker rejected this client's certificate{why} (TLS alert {name}); check ssl.keystore.location"
                 ),
             )
         }
         A::ProtocolVersion => (
             Kind::Connection,
-            format!("the broker speaks none of the versions in ssl.enabled.protocols (TLS alert {name})"),
+            format!("the broker supports none of the versions in ssl.enabled.protocols (TLS alert {name})"),
         ),
         A::HandshakeFailure | A::InsufficientSecurity => (
             Kind::Connection,
             format!(
-                "the broker found no common cipher or certificate (TLS alert {name}); see ssl.enabled.protocols"
+                "the broker found no common cipher suite or certificate (TLS alert {name}); check ssl.enabled.protocols"
             ),
         ),
-        A::UnrecognisedName => (
-            Kind::Connection,
-            format!("the broker does not know the host name that was asked for (TLS alert {name})"),
-        ),
+        A::UnrecognisedName => {
+            (Kind::Connection, format!("the broker does not know the requested host name (TLS alert {name})"))
+        }
         _ => (Kind::Connection, format!("the broker ended the TLS handshake (TLS alert {name})")),
     }
 }
 
-/// What to do about a broker that wants a certificate.
+/// The message for a broker that requires a client certificate when none is configured.
 pub(crate) fn client_certificate_missing(alert: &str) -> String {
     format!(
-        "the broker wants a client certificate, and none is configured (TLS: {alert}): give one in ssl.keystore.location, or in ssl.keystore.certificate.chain and ssl.keystore.key"
+        "the broker requires a client certificate, and none is configured (TLS: {alert}): set ssl.keystore.location, or ssl.keystore.certificate.chain and ssl.keystore.key"
     )
 }

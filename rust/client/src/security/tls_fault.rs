@@ -1,7 +1,6 @@
-//! The kinds of TLS failures that have a remedy of their own.
+//! The kinds of TLS failures that have a fix of their own.
 //!
-//! `ottla doctor` gives one fix for each of them. `tls_error.rs` decides which one it is, together
-//! with the message.
+//! `ottla doctor` has one fix for each. `tls_error.rs` classifies a failure and writes its message.
 
 /// What is wrong with a TLS handshake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,11 +19,11 @@ pub(crate) enum TlsFault {
     Revoked,
     /// The broker requires a client certificate, and none is configured.
     ClientCertificateMissing,
-    /// The broker refused the client certificate.
-    ClientCertificateRefused,
-    /// There is no version of TLS that both sides accept.
+    /// The broker rejected the client certificate.
+    ClientCertificateRejected,
+    /// No version of TLS is accepted by both sides.
     Version,
-    /// There is no cipher suite that both sides accept.
+    /// No cipher suite is accepted by both sides.
     Cipher,
     /// The broker does not know the requested host name (SNI).
     ServerName,

@@ -1,16 +1,18 @@
-//! Proves: configuration is taken by Kafka's names, checked, and never ignored silently; nothing
-//! secret is shown.
+//! Proves: configuration uses Kafka's names, is checked, and is never ignored silently; no secret is
+//! shown.
 
 use std::time::Duration;
 
-use ottla_client::config::{Acks, AssignmentStrategy, AutoOffsetReset, FOREIGN_KEYS, Meaning, Value, rows};
+use ottla_client::config::{
+    Acks, AssignmentStrategy, AutoOffsetReset, Mapping, OTHER_CLIENT_KEYS, Value, rows,
+};
 use ottla_client::{Config, Error, Kind};
 
 fn set(pairs: &[(&str, &str)]) -> Result<Config, Error> {
     Config::from_pairs(pairs.iter().map(|(key, value)| (*key, Value::from(*value))))
 }
 
-fn refused(key: &str, value: &str) -> String {
+fn error_of(key: &str, value: &str) -> String {
     let error = set(&[(key, value)]).expect_err(key);
     assert_eq!(error.kind(), Kind::Config);
     error.to_string()
@@ -26,31 +28,31 @@ fn an_unknown_key_names_the_nearest() {
         ("metrics.reporters", "metric.reporters"),
         ("request_timeout", "request.timeout.ms"),
     ] {
-        let words = refused(wrong, "1");
-        assert!(words.contains(wrong) && words.contains(&format!("did you mean {right}?")), "{words}");
+        let message = error_of(wrong, "1");
+        assert!(message.contains(wrong) && message.contains(&format!("did you mean {right}?")), "{message}");
     }
-    assert!(!refused("zzzzzzzzzzzz", "1").contains("did you mean"));
-    assert!(refused(&"x".repeat(5000), "1").len() < 6000);
+    assert!(!error_of("zzzzzzzzzzzz", "1").contains("did you mean"));
+    assert!(error_of(&"x".repeat(5000), "1").len() < 6000);
 }
 
 #[test]
 fn every_number_has_bounds_and_every_value_its_type() {
     for row in rows().into_iter().filter(|row| matches!(row.ty, "int" | "milliseconds")) {
         for outside in [row.bounds.0.checked_sub(1), row.bounds.1.checked_add(1)].into_iter().flatten() {
-            let words = refused(row.name, &outside.to_string());
-            assert!(words.contains(row.name) && words.contains("must be between"), "{words}");
+            let message = error_of(row.name, &outside.to_string());
+            assert!(message.contains(row.name) && message.contains("must be between"), "{message}");
         }
         for nonsense in ["", "x", "1.5", "1s", "99999999999999999999"] {
-            assert!(refused(row.name, nonsense).contains("expected a whole number"), "{}", row.name);
+            assert!(error_of(row.name, nonsense).contains("expected a whole number"), "{}", row.name);
         }
     }
-    assert!(refused("acks", "2").contains("all | 1 | 0"));
-    assert!(refused("compression.type", "rar").contains("zstd"));
-    assert!(refused("check.crcs", "maybe").contains("true or false"));
+    assert!(error_of("acks", "2").contains("all | 1 | 0"));
+    assert!(error_of("compression.type", "rar").contains("zstd"));
+    assert!(error_of("check.crcs", "maybe").contains("true or false"));
 }
 
 #[test]
-fn names_may_have_underscores_and_values_any_fitting_type() {
+fn names_may_have_underscores_and_values_any_matching_type() {
     let pairs = [
         ("linger_ms", Value::Int(7)),
         ("batch.size", Value::Float(100.0)),
@@ -65,10 +67,10 @@ fn names_may_have_underscores_and_values_any_fitting_type() {
     assert_eq!(config.bootstrap_servers, ["a:1", "b:2"]);
 }
 
-/// Regression: who raised only request.timeout.ms was told off about a key that was never set.
+/// Regression: raising only request.timeout.ms was an error about a key that was never set.
 #[test]
-fn delivery_timeout_follows_unless_it_was_set() {
-    let config = set(&[("request.timeout.ms", "180000")]).expect("the default gives way, as in Java");
+fn delivery_timeout_adapts_unless_it_was_set() {
+    let config = set(&[("request.timeout.ms", "180000")]).expect("the default adapts, as in Java");
     assert_eq!(config.delivery_timeout, Duration::from_millis(180_005));
     let error =
         set(&[("request.timeout.ms", "5000"), ("delivery.timeout.ms", "4000")]).expect_err("too small");
@@ -87,21 +89,21 @@ fn nothing_secret_is_shown() {
         assert!(!format!("{error} {error:?}").contains("hunter2"), "{error}");
     }
     for (key, value) in [("sasl.oauthbearer.config", "hunter2"), ("sasl_plain_password", "hunter2")] {
-        assert!(!refused(key, value).contains("hunter2"), "{key}");
+        assert!(!error_of(key, value).contains("hunter2"), "{key}");
     }
     let secret = Config::from_pairs([("ssl.key.pem", Value::List(vec!["hunter2".to_owned()]))]);
-    let words = secret.expect_err("a list").to_string();
-    assert!(words.contains("ssl.key.pem=<hidden> (here ssl.keystore.key)"), "{words}");
+    let message = secret.expect_err("a list").to_string();
+    assert!(message.contains("ssl.key.pem=<hidden> (here ssl.keystore.key)"), "{message}");
     let both = set(&[("ssl.key.pem", "hunter2"), ("ssl.keystore.key", "hunter3")]).expect_err("two");
     assert!(!both.to_string().contains("hunter"), "{both}");
     let secrets: Vec<_> = rows().into_iter().filter(|row| row.secret).collect();
     assert!(secrets.len() >= 6 && secrets.iter().all(|row| row.default.is_empty()));
-    let error = refused("security.protocol", "TLS");
+    let error = error_of("security.protocol", "TLS");
     assert!(error.contains("SASL_SSL"), "{error}");
 }
 
 #[test]
-fn assignors_have_names_and_those_of_javas_classes() {
+fn assignors_have_short_names_and_names_of_java_classes() {
     let config = set(&[(
         "partition.assignment.strategy",
         "org.apache.kafka.clients.consumer.StickyAssignor, cooperative-sticky,roundrobin",
@@ -110,14 +112,14 @@ fn assignors_have_names_and_those_of_javas_classes() {
     let strategies =
         [AssignmentStrategy::Sticky, AssignmentStrategy::CooperativeSticky, AssignmentStrategy::RoundRobin];
     assert_eq!(config.partition_assignment_strategy, strategies);
-    assert!(refused("partition.assignment.strategy", "rnage").contains("did you mean range?"));
-    assert!(refused("partition.assignment.strategy", "range,range").contains("named twice"));
-    assert!(refused("group.protocol", "share").contains("classic | consumer"));
+    assert!(error_of("partition.assignment.strategy", "rnage").contains("did you mean range?"));
+    assert!(error_of("partition.assignment.strategy", "range,range").contains("named twice"));
+    assert!(error_of("group.protocol", "share").contains("classic | consumer"));
 }
 
-/// As in Java: with KIP-848 the brokers decide.
+/// As in Java: with KIP-848, the brokers decide them.
 #[test]
-fn what_only_classic_groups_know_is_refused_with_the_other_protocol() {
+fn keys_of_classic_groups_are_errors_with_the_consumer_protocol() {
     for (key, value) in [
         ("session.timeout.ms", "10000"),
         ("heartbeat_interval_ms", "1000"),
@@ -129,7 +131,8 @@ fn what_only_classic_groups_know_is_refused_with_the_other_protocol() {
         assert!(error.message().contains("group.protocol=classic"), "{error}");
         set(&[("group.protocol", "CLASSIC"), (key, value)]).expect(key);
     }
-    set(&[("group.protocol", "consumer"), ("max.poll.interval.ms", "1000")]).expect("it is for both");
+    set(&[("group.protocol", "consumer"), ("max.poll.interval.ms", "1000")])
+        .expect("a key of both protocols");
 }
 
 #[test]
@@ -168,7 +171,7 @@ fn a_key_of_another_client_has_the_effect_of_its_row() {
         (("ssl.endpoint.identification.algorithm", "none"), ("ssl.endpoint.identification.algorithm", "")),
     ] {
         assert_eq!(set(&[theirs]).unwrap(), set(&[ours]).unwrap(), "{theirs:?}");
-        // What follows from a key being set follows from its other name, too.
+        // Defaults that depend on a key being set also see its alias.
         assert_eq!(set(&[theirs, ours]).unwrap(), set(&[ours]).unwrap(), "{theirs:?}");
     }
     for (theirs, ours) in [
@@ -182,13 +185,15 @@ fn a_key_of_another_client_has_the_effect_of_its_row() {
     }
     let always = [("enable.auto.offset.store", "true"), ("api_version_request", "true"), ("debug", "all")];
     assert_eq!(set(&always[..2]).unwrap(), Config::default());
-    assert!(refused("enable.auto.offset.store", "false").contains("commit(record)"));
-    assert!(refused("queue.buffering.max.kbytes", "many").contains("(here buffer.memory): expected a whole"));
-    assert!(refused("queue.buffering.max.kbytes", "9223372036854775807").contains("too large"));
+    assert!(error_of("enable.auto.offset.store", "false").contains("commit(record)"));
+    assert!(
+        error_of("queue.buffering.max.kbytes", "many").contains("(here buffer.memory): expected a whole")
+    );
+    assert!(error_of("queue.buffering.max.kbytes", "9223372036854775807").contains("too large"));
 }
 
 #[test]
-fn a_key_of_another_client_without_a_row_says_what_to_write() {
+fn a_key_of_another_client_without_a_row_says_what_to_use() {
     for (theirs, hint) in [
         ("batch.num.messages", "librdkafka's: use batch.size"),
         ("statistics.interval.ms", "metrics()"),
@@ -200,21 +205,21 @@ fn a_key_of_another_client_without_a_row_says_what_to_write() {
         ("api_version", "leave it out"),
         ("oauth_cb", "sasl_oauth_token"),
     ] {
-        let words = refused(theirs, "5");
-        assert!(words.contains(theirs) && words.contains(hint), "{words}");
+        let message = error_of(theirs, "5");
+        assert!(message.contains(theirs) && message.contains(hint), "{message}");
     }
-    for key in FOREIGN_KEYS.iter().filter(|key| matches!(key.meaning, Meaning::Instead(_))) {
-        assert!(refused(key.name, "5").contains(key.client), "{}", key.name);
+    for key in OTHER_CLIENT_KEYS.iter().filter(|key| matches!(key.mapping, Mapping::Unsupported(_))) {
+        assert!(error_of(key.name, "5").contains(key.client), "{}", key.name);
     }
 }
 
 #[test]
-fn two_names_of_one_row_have_to_agree() {
+fn two_names_of_one_row_must_have_the_same_value() {
     let error = set(&[("linger.ms", "5"), ("acks", "1"), ("queue.buffering.max.ms", "6")]).expect_err("two");
     assert_eq!(error.kind(), Kind::Config);
     assert!(error.message().starts_with("linger.ms and queue.buffering.max.ms"), "{error}");
     let same = [("queue.buffering.max.kbytes", Value::Int(1)), ("buffer_memory", Value::from("1024"))];
     assert_eq!(Config::from_pairs(same).unwrap().buffer_memory, 1024);
     let last = [("linger.ms", "5"), ("queue.buffering.max.ms", "7"), ("linger_ms", "7")];
-    assert_eq!(set(&last).expect("the last of a name counts").linger, Duration::from_millis(7));
+    assert_eq!(set(&last).expect("the last value of a name wins").linger, Duration::from_millis(7));
 }

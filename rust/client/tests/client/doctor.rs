@@ -1,7 +1,6 @@
-//! Proves: on a cluster that works, the doctor's facts are the cluster's own, and looking changes
-//! nothing; what is wrong is in the facts by its reason, at the step where it shows; addresses are
-//! looked at in bounded numbers, and all of it ends in its time. The release is guessed by what a
-//! broker speaks.
+//! Proves: the doctor's facts of a healthy cluster match the cluster, and examining it changes nothing;
+//! each fault is recorded with its reason at the step where it occurs; the number of probed addresses and
+//! the time are bounded; the release is derived from the supported API versions.
 
 use std::io;
 use std::net::SocketAddr;
@@ -11,7 +10,7 @@ use std::time::Duration;
 
 use crate::support::*;
 use ottla_client::Config;
-use ottla_client::doctor::{AddressFacts, Check, Facts, Question, Reason, Step, examine};
+use ottla_client::doctor::{AddressFacts, Check, Facts, Reason, Step, Targets, examine};
 use ottla_client::environment::{BoxFuture, Environment, Network, SocketOptions, Stream};
 use ottla_client::error::{Error, Kind};
 use ottla_client::security::{Token, TokenProvider};
@@ -21,12 +20,12 @@ use ottla_protocol::{ApiKey, ErrorCode};
 
 const CONNECTING: [Check; 3] = [Check::Tcp, Check::ApiVersions, Check::Metadata];
 
-fn asking(topic: Option<&str>, group: Option<&str>) -> Question {
-    Question { topic: topic.map(str::to_owned), group: group.map(str::to_owned) }
+fn targets(topic: Option<&str>, group: Option<&str>) -> Targets {
+    Targets { topic: topic.map(str::to_owned), group: group.map(str::to_owned) }
 }
 
-async fn look(config: Config, question: Question) -> Facts {
-    within_deadline(examine(config, memory_environment(), question, CALL_TIMEOUT / 2)).await.expect("facts")
+async fn facts_of(config: Config, targets: Targets) -> Facts {
+    within_deadline(examine(config, memory_environment(), targets, CALL_TIMEOUT / 2)).await.expect("facts")
 }
 
 fn checks(steps: &[Step]) -> Vec<Check> {
@@ -45,9 +44,9 @@ fn only(facts: &Facts) -> &AddressFacts {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_facts_are_the_clusters_own_and_nothing_is_changed() {
+async fn the_facts_match_the_cluster_and_nothing_is_changed() {
     let cluster = cluster(6).await;
-    let facts = look(config(&cluster.bootstrap(), &[]), asking(Some("t"), Some("g"))).await;
+    let facts = facts_of(config(&cluster.bootstrap(), &[]), targets(Some("t"), Some("g"))).await;
     assert_eq!(facts.security_protocol, "PLAINTEXT");
     assert_eq!(facts.bootstrap.len(), 3);
     for server in &facts.bootstrap {
@@ -80,53 +79,53 @@ async fn the_facts_are_the_clusters_own_and_nothing_is_changed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_topic_that_is_not_there_is_not_made() {
+async fn a_missing_topic_is_not_created() {
     let cluster = cluster(1).await;
-    let facts = look(config(&cluster.bootstrap(), &[]), asking(Some("none"), None)).await;
+    let facts = facts_of(config(&cluster.bootstrap(), &[]), targets(Some("none"), None)).await;
     let topics = facts.topics.expect("topics");
     assert_eq!(topics.error, Some(ErrorCode::UnknownTopicOrPartition));
     assert!(cluster.topic("none").is_none());
 }
 
 #[tokio::test(start_paused = true)]
-async fn another_broker_at_an_address_is_told_by_its_id() {
+async fn another_broker_at_an_address_is_identified() {
     let cluster = cluster(3).await;
     let other = cluster.brokers()[2].address;
     cluster.advertise(1, &other.ip().to_string(), other.port()).unwrap();
-    let facts = look(config(&cluster.bootstrap(), &[]), asking(Some("t"), None)).await;
+    let facts = facts_of(config(&cluster.bootstrap(), &[]), targets(Some("t"), None)).await;
     let wrong = &facts.brokers[0];
     assert_eq!(wrong.endpoint.addresses[0].node, Some(3));
     assert_eq!(failure(&wrong.endpoint.addresses[0].steps), Some((Check::Identity, Reason::AnotherBroker)));
-    let asked = &wrong.partitions[0];
-    assert_eq!(failure(&asked.steps), Some((Check::ListOffsets, Reason::Code)));
-    assert_eq!(asked.leader_now, Some(1), "who answers there knows the leader");
+    let checked = &wrong.partitions[0];
+    assert_eq!(failure(&checked.steps), Some((Check::ListOffsets, Reason::Code)));
+    assert_eq!(checked.leader_now, Some(1), "the responding broker knows the leader");
 }
 
 #[tokio::test(start_paused = true)]
-async fn each_step_that_a_broker_fails_is_named() {
+async fn each_failed_step_of_a_broker_is_recorded() {
     let cluster = cluster(1).await;
     let leader = cluster.leader("t", 0).unwrap();
-    let place = usize::try_from(leader - 1).unwrap();
+    let index = usize::try_from(leader - 1).unwrap();
     for (api, check) in [(ApiKey::ListOffsets, Check::ListOffsets), (ApiKey::Fetch, Check::Fetch)] {
         cluster.clear_faults();
         cluster.inject(Fault::new(Match::api(api), Reaction::Error(ErrorCode::TopicAuthorizationFailed)));
-        let facts = look(config(&cluster.bootstrap(), &[]), asking(Some("t"), None)).await;
+        let facts = facts_of(config(&cluster.bootstrap(), &[]), targets(Some("t"), None)).await;
         assert_eq!(
-            failure(&facts.brokers[place].partitions[0].steps),
+            failure(&facts.brokers[index].partitions[0].steps),
             Some((check, Reason::Code)),
             "{api:?}"
         );
     }
     cluster.clear_faults();
     cluster.inject(Fault::new(Match::api(ApiKey::FindCoordinator), Reaction::Silence));
-    let facts = look(config(&cluster.bootstrap(), &[]), asking(None, Some("g"))).await;
-    let coordinator = facts.coordinator.expect("was looked for");
+    let facts = facts_of(config(&cluster.bootstrap(), &[]), targets(None, Some("g"))).await;
+    let coordinator = facts.coordinator.expect("a coordinator");
     assert_eq!(failure(&coordinator.steps), Some((Check::FindCoordinator, Reason::TimedOut)));
     assert_eq!(coordinator.broker, None);
 }
 
 #[tokio::test(start_paused = true)]
-async fn all_addresses_of_a_name_are_looked_at_and_each_has_its_facts() {
+async fn each_address_of_a_name_is_checked() {
     let cluster = cluster(1).await;
     let (good, closed) = (cluster.brokers()[0].address, closed_port());
     let hole: SocketAddr = "192.0.2.1:9092".parse().unwrap();
@@ -136,13 +135,14 @@ async fn all_addresses_of_a_name_are_looked_at_and_each_has_its_facts() {
     let config = config("kafka:9092", &[("socket.connection.setup.timeout.ms", "300")]);
     let started = Instant::now();
     let facts =
-        within_deadline(examine(config, environment(&network, 1), Question::default(), CALL_TIMEOUT / 2))
+        within_deadline(examine(config, environment(&network, 1), Targets::default(), CALL_TIMEOUT / 2))
             .await
             .unwrap();
     assert!(started.elapsed() < ms(4000), "{:?}", started.elapsed());
-    let told: Vec<_> = facts.bootstrap[0].addresses.iter().map(|a| (a.address, failure(&a.steps))).collect();
+    let failures: Vec<_> =
+        facts.bootstrap[0].addresses.iter().map(|a| (a.address, failure(&a.steps))).collect();
     assert_eq!(
-        told,
+        failures,
         [
             (hole, Some((Check::Tcp, Reason::TimedOut))),
             (closed, Some((Check::Tcp, Reason::Refused))),
@@ -152,33 +152,33 @@ async fn all_addresses_of_a_name_are_looked_at_and_each_has_its_facts() {
     assert!(facts.cluster.is_some(), "one is enough");
 }
 
-/// A network of one name with very many addresses, none of which answers.
+/// A network with one name that has a thousand addresses, none of which responds.
 #[derive(Debug, Default)]
-struct Crowd {
+struct CrowdedName {
     connecting: Arc<AtomicUsize>,
-    most: AtomicUsize,
-    all: AtomicUsize,
+    peak: AtomicUsize,
+    total: AtomicUsize,
 }
 
-/// One connection that is tried.
-struct Trying(Arc<AtomicUsize>);
+/// One connection attempt; counted until dropped.
+struct Attempt(Arc<AtomicUsize>);
 
-impl Drop for Trying {
+impl Drop for Attempt {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
-impl Network for Crowd {
+impl Network for CrowdedName {
     fn resolve<'a>(&'a self, _: &'a str, port: u16) -> BoxFuture<'a, io::Result<Vec<SocketAddr>>> {
         Box::pin(async move { Ok((0..1000).map(|_| SocketAddr::from(([192, 0, 2, 1], port))).collect()) })
     }
 
     fn connect(&self, _: SocketAddr, _: SocketOptions) -> BoxFuture<'_, io::Result<Box<dyn Stream>>> {
         Box::pin(async {
-            let trying = Trying(Arc::clone(&self.connecting));
-            self.all.fetch_add(1, Ordering::SeqCst);
-            self.most.fetch_max(trying.0.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+            let attempt = Attempt(Arc::clone(&self.connecting));
+            self.total.fetch_add(1, Ordering::SeqCst);
+            self.peak.fetch_max(attempt.0.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
             std::future::pending().await
         })
     }
@@ -186,27 +186,27 @@ impl Network for Crowd {
 
 #[tokio::test(start_paused = true)]
 async fn a_name_with_a_thousand_addresses_costs_a_bounded_number_of_connections() {
-    let network = Arc::new(Crowd::default());
+    let network = Arc::new(CrowdedName::default());
     let environment = Environment::new(Arc::clone(&network) as _, fastrand::Rng::with_seed(1));
     let config = config("many:9092", &[("socket.connection.setup.timeout.ms", "300")]);
     let facts =
-        within_deadline(examine(config, environment, Question::default(), CALL_TIMEOUT / 2)).await.unwrap();
+        within_deadline(examine(config, environment, Targets::default(), CALL_TIMEOUT / 2)).await.unwrap();
     assert_eq!(facts.bootstrap[0].addresses.len(), 32);
-    let tried = [&network.all, &network.most].map(|count| count.load(Ordering::SeqCst));
-    assert_eq!(tried, [32, 16], "all, and at a time");
+    let counts = [&network.total, &network.peak].map(|count| count.load(Ordering::SeqCst));
+    assert_eq!(counts, [32, 16], "in total, and at a time");
     assert_eq!(network.connecting.load(Ordering::SeqCst), 0);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_cluster_that_falls_silent_costs_no_more_than_the_time_given() {
+async fn a_silent_cluster_costs_no_more_than_the_timeout() {
     let cluster = cluster(8).await;
     for api in [ApiKey::ListOffsets, ApiKey::DescribeConfigs, ApiKey::FindCoordinator] {
         cluster.inject(Fault::new(Match::api(api), Reaction::Silence));
     }
     let config = config(&cluster.bootstrap(), &[]);
     let started = Instant::now();
-    let question = asking(Some("t"), Some("g"));
-    let facts = within_deadline(examine(config, memory_environment(), question, ms(1000))).await.unwrap();
+    let targets = targets(Some("t"), Some("g"));
+    let facts = within_deadline(examine(config, memory_environment(), targets, ms(1000))).await.unwrap();
     assert!(started.elapsed() < ms(4000), "{:?}", started.elapsed());
     let steps = facts.brokers.iter().flat_map(|broker| &broker.partitions).map(|p| failure(&p.steps));
     let late = [Some((Check::ListOffsets, Reason::TimedOut)), Some((Check::ListOffsets, Reason::OutOfTime))];
@@ -214,11 +214,11 @@ async fn a_cluster_that_falls_silent_costs_no_more_than_the_time_given() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn without_any_time_nothing_is_looked_at_and_that_is_said() {
+async fn a_timeout_of_zero_checks_nothing_and_is_recorded() {
     let cluster = cluster(1).await;
     let config = config(&cluster.bootstrap(), &[]);
     let facts =
-        within_deadline(examine(config, memory_environment(), Question::default(), Duration::ZERO)).await;
+        within_deadline(examine(config, memory_environment(), Targets::default(), Duration::ZERO)).await;
     for server in facts.unwrap().bootstrap {
         assert_eq!(server.dns.failure.expect("no time").reason, Reason::OutOfTime);
         assert!(server.addresses.is_empty());
@@ -227,7 +227,7 @@ async fn without_any_time_nothing_is_looked_at_and_that_is_said() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn sasl_fails_by_what_is_wrong_with_it() {
+async fn each_failure_of_sasl_has_its_reason() {
     let users = [("ann".to_owned(), "hunter2".to_owned())].into();
     let sasl = Some(SaslConfig { users, ..Default::default() });
     let secured = MockCluster::start(MockConfig { sasl, ..in_memory() }).await.unwrap();
@@ -248,17 +248,17 @@ async fn sasl_fails_by_what_is_wrong_with_it() {
     ];
     for (cluster, pairs, expected) in cases {
         let server = cluster.brokers()[0].address.to_string();
-        let facts = look(config(&server, &pairs), Question::default()).await;
+        let facts = facts_of(config(&server, &pairs), Targets::default()).await;
         let address = only(&facts);
         assert_eq!(failure(&address.steps), expected, "{pairs:?}");
         let offers = matches!(expected, None | Some((Check::Metadata, _)));
         assert_eq!(address.mechanisms.contains(&"SCRAM-SHA-256".to_owned()), offers, "{pairs:?}");
-        let told = format!("{facts:?}");
-        assert!(!told.contains("hunter2") && !told.contains("wrong-secret"), "{told}");
+        let shown = format!("{facts:?}");
+        assert!(!shown.contains("hunter2") && !shown.contains("wrong-secret"), "{shown}");
     }
 }
 
-/// An application that has no token, or never comes to an end.
+/// A provider that fails, or (`true`) never returns.
 #[derive(Debug)]
 struct Tokenless(bool);
 
@@ -272,21 +272,21 @@ impl TokenProvider for Tokenless {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_missing_token_is_not_the_brokers_refusal() {
+async fn a_missing_token_is_not_a_rejection_by_the_broker() {
     let sasl = Some(SaslConfig::default());
     let secured = MockCluster::start(MockConfig { sasl, ..in_memory() }).await.unwrap();
     let server = secured.brokers()[0].address.to_string();
-    for (silent, words) in [(false, "no token today"), (true, "no response within")] {
+    for (hangs, expected) in [(false, "no token today"), (true, "no response within")] {
         let pairs = [
             ("security.protocol", "SASL_PLAINTEXT"),
             ("sasl.mechanism", "OAUTHBEARER"),
             ("socket.connection.setup.timeout.ms", "400"),
         ];
-        let environment = memory_environment().with_token_provider(Arc::new(Tokenless(silent)));
+        let environment = memory_environment().with_token_provider(Arc::new(Tokenless(hangs)));
         let facts = within_deadline(examine(
             config(&server, &pairs),
             environment,
-            Question::default(),
+            Targets::default(),
             CALL_TIMEOUT / 2,
         ))
         .await
@@ -294,15 +294,15 @@ async fn a_missing_token_is_not_the_brokers_refusal() {
         let address = only(&facts);
         assert_eq!(failure(&address.steps), Some((Check::Sasl, Reason::NoToken)));
         let message = &address.steps.last().unwrap().failure.as_ref().unwrap().message;
-        assert!(message.contains(words), "{message}");
+        assert!(message.contains(expected), "{message}");
     }
 }
 
 /// APIs and the latest version of each.
 type Apis = &'static [(ApiKey, i16)];
 
-/// A broker that speaks these APIs, and nothing else.
-async fn speaking(apis: Apis) -> SocketAddr {
+/// A broker that supports only these APIs.
+async fn broker_with(apis: Apis) -> SocketAddr {
     server(move |mut stream| async move {
         while let Some(header) = read_request(&mut stream).await {
             let api_keys = apis.iter().map(|(api, max)| ApiVersion {
@@ -310,15 +310,15 @@ async fn speaking(apis: Apis) -> SocketAddr {
                 min_version: 0,
                 max_version: *max,
             });
-            let answer = ApiVersionsResponse { api_keys: api_keys.collect(), ..Default::default() };
-            respond(&mut stream, ApiKey::ApiVersions, header.api_version, header.correlation_id, &answer)
+            let response = ApiVersionsResponse { api_keys: api_keys.collect(), ..Default::default() };
+            respond(&mut stream, ApiKey::ApiVersions, header.api_version, header.correlation_id, &response)
                 .await;
         }
     })
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_release_is_the_oldest_that_speaks_as_much() {
+async fn the_release_is_the_oldest_that_supports_the_apis() {
     let cases: [(Apis, Option<&str>); 6] = [
         (&[(ApiKey::DescribeLogDirs, 5), (ApiKey::Produce, 13), (ApiKey::Fetch, 18)], Some("4.3")),
         (&[(ApiKey::OffsetCommit, 10), (ApiKey::DescribeLogDirs, 4)], Some("4.2")),
@@ -328,8 +328,8 @@ async fn the_release_is_the_oldest_that_speaks_as_much() {
         (&[(ApiKey::Fetch, 5), (ApiKey::ApiVersions, 0)], None),
     ];
     for (apis, release) in cases {
-        let server = speaking(apis).await.to_string();
-        let facts = look(config(&server, &[]), Question::default()).await;
+        let server = broker_with(apis).await.to_string();
+        let facts = facts_of(config(&server, &[]), Targets::default()).await;
         assert_eq!(only(&facts).release, release, "{apis:?}");
     }
 }

@@ -1,6 +1,5 @@
-//! Proves: no bytes that a broker sends make the doctor panic, hang or hoard. A man in the middle
-//! spoils answers of a real conversation, at every phase; each round has a seed, which a failure
-//! names.
+//! Proves: no bytes from a broker make the doctor panic, hang or use unbounded memory. A proxy corrupts
+//! responses at every step; each round has a seed, which a failure reports.
 
 use std::net::SocketAddr;
 use std::panic;
@@ -10,7 +9,7 @@ use std::time::Duration;
 
 use crate::support::*;
 use fastrand::Rng;
-use ottla_client::doctor::{BrokerFacts, Facts, Question, Reason, examine};
+use ottla_client::doctor::{BrokerFacts, Facts, Reason, Targets, examine};
 use ottla_client::environment::Environment;
 use ottla_mock::{MockCluster, MockConfig, SaslConfig, TopicSpec};
 use ottla_protocol::ApiKey;
@@ -19,12 +18,12 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::net::tcp::OwnedReadHalf;
 
-/// Of each round; every phase has a quarter of it.
+/// The doctor's timeout in each round; each step gets a quarter of it.
 const TIMEOUT: Duration = Duration::from_millis(600);
 
 static PANICS: AtomicUsize = AtomicUsize::new(0);
 
-/// Panics of tasks are swallowed by whoever joins them, so they are counted where they happen.
+/// Panics of tasks are swallowed where the tasks are joined, so they are counted in the hook.
 fn count_panics() {
     let before = panic::take_hook();
     panic::set_hook(Box::new(move |info| {
@@ -36,27 +35,27 @@ fn count_panics() {
     }));
 }
 
-/// A frame as it comes, without its length.
-async fn frame(from: &mut OwnedReadHalf) -> Option<Vec<u8>> {
+/// Reads a frame; returns it without its length.
+async fn read_frame(from: &mut OwnedReadHalf) -> Option<Vec<u8>> {
     let length = usize::try_from(from.read_u32().await.ok()?).ok()?;
     let mut frame = vec![0; length];
     from.read_exact(&mut frame).await.ok()?;
     Some(frame)
 }
 
-/// Spoils a frame, mostly behind its correlation id; what is then sent, with a length.
-fn spoil(mut frame: Vec<u8>, rng: &mut Rng) -> Vec<u8> {
+/// Corrupts a frame, mostly after its correlation id; returns the bytes to send, with a length.
+fn corrupt(mut frame: Vec<u8>, rng: &mut Rng) -> Vec<u8> {
     let mut length = None;
     let from = if rng.u8(..8) == 0 { 0 } else { 4.min(frame.len()) };
-    let place = if from < frame.len() { rng.usize(from..frame.len()) } else { 0 };
+    let at = if from < frame.len() { rng.usize(from..frame.len()) } else { 0 };
     match rng.u8(..7) {
-        0 => frame.truncate(place),
+        0 => frame.truncate(at),
         1 => frame.extend(std::iter::repeat_with(|| rng.u8(..)).take(40)),
         2 => frame.iter_mut().skip(from).for_each(|byte| *byte = rng.u8(..)),
         // A count or a length.
         3 => {
             let value = [[0xff; 4], [0x7f, 0xff, 0xff, 0xff], [0x80, 0, 0, 0]][rng.usize(..3)];
-            frame.iter_mut().skip(place).zip(value).for_each(|(byte, value)| *byte = value);
+            frame.iter_mut().skip(at).zip(value).for_each(|(byte, value)| *byte = value);
         }
         4 => length = Some(rng.u32(..)),
         _ => {
@@ -72,21 +71,21 @@ fn spoil(mut frame: Vec<u8>, rng: &mut Rng) -> Vec<u8> {
     [&length.to_be_bytes()[..], &frame].concat()
 }
 
-/// Passes on what is said to a broker, and spoils one of its answers in three.
-async fn in_the_middle(broker: SocketAddr, seeds: Arc<AtomicU64>) -> SocketAddr {
+/// A proxy that corrupts one in three responses of a broker.
+async fn corrupting_proxy(broker: SocketAddr, seeds: Arc<AtomicU64>) -> SocketAddr {
     tcp_server(move |client| {
         let mut rng = Rng::with_seed(seeds.fetch_add(1, Ordering::SeqCst));
         async move {
             let Ok(broker) = TcpStream::connect(broker).await else { return };
             let (mut from_client, mut to_client) = client.into_split();
             let (mut from_broker, mut to_broker) = broker.into_split();
-            let asking = async {
+            let requests = async {
                 let _ = tokio::io::copy(&mut from_client, &mut to_broker).await;
             };
-            let answering = async {
-                while let Some(frame) = frame(&mut from_broker).await {
+            let responses = async {
+                while let Some(frame) = read_frame(&mut from_broker).await {
                     let bytes = match rng.u8(..3) {
-                        0 => spoil(frame, &mut rng),
+                        0 => corrupt(frame, &mut rng),
                         _ => [&u32::try_from(frame.len()).unwrap().to_be_bytes()[..], &frame].concat(),
                     };
                     if to_client.write_all(&bytes).await.is_err() {
@@ -94,46 +93,46 @@ async fn in_the_middle(broker: SocketAddr, seeds: Arc<AtomicU64>) -> SocketAddr 
                     }
                 }
             };
-            tokio::select! { () = asking => {} () = answering => {} }
+            tokio::select! { () = requests => {} () = responses => {} }
         }
     })
     .await
 }
 
-/// Whether the whole of the facts can be shown, which Python does with them.
-fn shown(facts: &Facts) -> usize {
+/// The size of the facts when formatted, which covers every field.
+fn formatted_size(facts: &Facts) -> usize {
     format!("{facts:?}").len()
 }
 
 async fn rounds(cluster: &MockCluster, pairs: &[(&str, &str)], count: u64) {
     let broker = cluster.brokers()[0].address;
     let seeds = Arc::new(AtomicU64::new(0));
-    let middle = in_the_middle(broker, Arc::clone(&seeds)).await;
-    cluster.advertise(1, "127.0.0.1", middle.port()).unwrap();
+    let proxy = corrupting_proxy(broker, Arc::clone(&seeds)).await;
+    cluster.advertise(1, "127.0.0.1", proxy.port()).unwrap();
     let (mut reached, mut failed) = (0, 0);
     for round in 0..10 * count {
-        // On a busy machine it takes more rounds until one of each kind was among them.
+        // On a busy machine it takes more rounds until both kinds have occurred.
         if round >= count && reached > 0 && failed > 0 {
             break;
         }
         let seed = round * 1000;
         seeds.store(seed, Ordering::SeqCst);
-        let config = config(&middle.to_string(), pairs);
-        let question = Question { topic: Some("t".to_owned()), group: Some("g".to_owned()) };
-        let looking = examine(config, Environment::default(), question, TIMEOUT);
-        let facts = within_deadline(looking).await.unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+        let config = config(&proxy.to_string(), pairs);
+        let targets = Targets { topic: Some("t".to_owned()), group: Some("g".to_owned()) };
+        let examination = examine(config, Environment::default(), targets, TIMEOUT);
+        let facts = within_deadline(examination).await.unwrap_or_else(|error| panic!("seed {seed}: {error}"));
         assert_eq!(PANICS.load(Ordering::SeqCst), 0, "seed {seed}");
-        assert!(shown(&facts) < 1_000_000, "seed {seed}");
+        assert!(formatted_size(&facts) < 1_000_000, "seed {seed}");
         reached += usize::from(facts.brokers.iter().any(|broker| !broker.partitions.is_empty()));
         let steps = facts.bootstrap.iter().flat_map(|server| &server.addresses).flat_map(|a| &a.steps);
         failed += usize::from(steps.into_iter().any(|step| step.failure.is_some()));
     }
-    // Neither is every round over at once, nor is there one that nothing happens to.
+    // Some rounds get far, and some fail.
     assert!(reached > 0 && failed > 0, "{reached} and {failed} of {count}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn spoiled_answers_end_in_facts() {
+async fn corrupted_responses_end_in_facts() {
     count_panics();
     let alone = MockConfig { brokers: 1, ..Default::default() };
     let open = MockCluster::start(alone.clone()).await.unwrap();
@@ -154,7 +153,7 @@ async fn spoiled_answers_end_in_facts() {
         rounds(&secured, &pairs, 60).await;
     }
 
-    // Bytes of no protocol at all, in both tongues.
+    // Random bytes, with plaintext and with TLS configured.
     for seed in 0..60 {
         let noise = tcp_server(move |mut stream| async move {
             let mut rng = Rng::with_seed(seed);
@@ -165,8 +164,8 @@ async fn spoiled_answers_end_in_facts() {
         });
         let pairs: &[_] = if seed % 2 == 0 { &[] } else { &[("security.protocol", "SSL")] };
         let config = config(&noise.await.to_string(), pairs);
-        let looking = examine(config, Environment::default(), Question::default(), TIMEOUT);
-        let facts = within_deadline(looking).await.unwrap();
+        let examination = examine(config, Environment::default(), Targets::default(), TIMEOUT);
+        let facts = within_deadline(examination).await.unwrap();
         assert!(facts.cluster.is_none(), "seed {seed}");
         assert_eq!(PANICS.load(Ordering::SeqCst), 0, "seed {seed}");
     }
@@ -174,7 +173,7 @@ async fn spoiled_answers_end_in_facts() {
     assert_eq!(PANICS.load(Ordering::SeqCst), 0);
 }
 
-/// Metadata with a hundred thousand brokers, in a few megabytes: not all of them are looked at.
+/// Metadata with a hundred thousand brokers, in a few megabytes: not all of them are probed.
 async fn a_cluster_of_very_many_brokers() {
     let liar = tcp_server(|mut stream| async move {
         if handshake(&mut stream).await.is_none() {
@@ -188,15 +187,16 @@ async fn a_cluster_of_very_many_brokers() {
                 port: -1,
                 ..Default::default()
             };
-            let answer =
+            let response =
                 MetadataResponse { brokers: (0..100_000).map(broker).collect(), ..Default::default() };
-            respond(&mut stream, ApiKey::Metadata, header.api_version, header.correlation_id, &answer).await;
+            respond(&mut stream, ApiKey::Metadata, header.api_version, header.correlation_id, &response)
+                .await;
         }
     });
     let config = config(&liar.await.to_string(), &[]);
     let environment = environment(&Arc::new(NamedNetwork::default()), 1);
     let facts =
-        within_deadline(examine(config, environment, Question::default(), 3 * CALL_TIMEOUT)).await.unwrap();
+        within_deadline(examine(config, environment, Targets::default(), 3 * CALL_TIMEOUT)).await.unwrap();
     assert_eq!(facts.cluster.expect("a view").brokers.len(), 100_000);
     assert_eq!(facts.brokers.len(), 10_000);
     let reason = |broker: &BrokerFacts| broker.endpoint.dns.failure.as_ref().map(|failure| failure.reason);

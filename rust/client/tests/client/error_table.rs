@@ -1,7 +1,6 @@
-//! Proves: what a group's coordinator may answer has the outcome that the design's table gives it, as
-//! an application sees it: records go on, changes are told, what is fatal is raised. The state
-//! machines' transitions one by one are in `group_*_errors.rs`, those of partitions in `consumer.rs`,
-//! those of offsets in `offsets.rs`.
+//! Proves: each error code of a group's coordinator has the effect for the application that the design's
+//! table lists: records continue, rebalances are reported, fatal errors are raised. `group_*_errors.rs`
+//! test the state machines' transitions, `consumer.rs` those of partitions, `offsets.rs` those of offsets.
 
 use crate::support::*;
 use ottla_client::admin::NewTopic;
@@ -12,29 +11,29 @@ use ottla_mock::{Fault, GroupConfig, Match, MockCluster, MockConfig, Reaction, T
 use ottla_protocol::{ApiKey, ErrorCode};
 use tokio::time::{Duration, Instant};
 
-/// A session that is soon over: who joins under a new id waits for the end of the old one's.
+/// A short session: a member that joins under a new id waits for the end of its old session.
 const CLASSIC: &[(&str, &str)] = &[("heartbeat.interval.ms", "50"), ("session.timeout.ms", "3000")];
 const CONSUMER: &[(&str, &str)] = &[("group.protocol", "consumer")];
 
-async fn ten() -> MockCluster {
+async fn cluster_with_ten_records() -> MockCluster {
     let groups = GroupConfig { consumer_heartbeat_interval: ms(50), ..GroupConfig::default() };
     let cluster = MockCluster::start(MockConfig { groups, ..in_memory() }).await.unwrap();
     cluster.create_topic(TopicSpec::new("t").partitions(1)).unwrap();
-    write(&cluster);
+    append_ten(&cluster);
     cluster
 }
 
-fn write(cluster: &MockCluster) {
+fn append_ten(cluster: &MockCluster) {
     for _ in 0..10 {
         cluster.append("t", 0, &[b"v"]).unwrap();
     }
 }
 
-fn refuse(cluster: &MockCluster, api: ApiKey, code: ErrorCode) -> ottla_mock::FaultId {
+fn fail_once(cluster: &MockCluster, api: ApiKey, code: ErrorCode) -> ottla_mock::FaultId {
     cluster.inject(Fault::once(Match::api(api), Reaction::Error(code)))
 }
 
-/// A member, and what befell it.
+/// A member with the rebalance events and the offsets that it received.
 struct Member {
     consumer: Consumer,
     changes: Vec<&'static str>,
@@ -94,14 +93,14 @@ impl Member {
     }
 }
 
-/// Which request a member heartbeats with.
+/// The API of a member's heartbeats.
 fn heartbeat(protocol: &[(&str, &str)]) -> ApiKey {
     if protocol == CONSUMER { ApiKey::ConsumerGroupHeartbeat } else { ApiKey::Heartbeat }
 }
 
-/// The codes after which a member joins again, and what it is told of its partitions.
+/// The codes after which a member rejoins, and how its partitions are reported.
 #[tokio::test(start_paused = true)]
-async fn who_has_to_join_again_does_and_reads_on() {
+async fn a_member_that_has_to_rejoin_does_and_continues_to_read() {
     use ErrorCode as E;
     let cases = [
         (CLASSIC, E::IllegalGeneration, "lost"),
@@ -110,44 +109,44 @@ async fn who_has_to_join_again_does_and_reads_on() {
         (CONSUMER, E::UnknownMemberId, "lost"),
         (CONSUMER, E::FencedMemberEpoch, "lost"),
     ];
-    for (protocol, code, told) in cases {
-        let cluster = ten().await;
+    for (protocol, code, event) in cases {
+        let cluster = cluster_with_ten_records().await;
         let mut member = Member::join(&cluster, protocol, &[]).await;
         member.until(|member| member.offsets.len() == 10).await;
         within_deadline(member.consumer.commit(None, CALL_TIMEOUT)).await.expect("committed");
-        let fault = refuse(&cluster, heartbeat(protocol), code);
-        member.until(|member| member.changes == ["assigned", told, "assigned"]).await;
+        let fault = fail_once(&cluster, heartbeat(protocol), code);
+        member.until(|member| member.changes == ["assigned", event, "assigned"]).await;
         assert_eq!(cluster.fault_hits(fault), 1, "{code:?}");
-        write(&cluster);
+        append_ten(&cluster);
         member.until(|member| member.offsets.len() == 20).await;
         assert_eq!(member.offsets, (0..20).collect::<Vec<_>>(), "{code:?}");
         within_deadline(member.consumer.commit(None, CALL_TIMEOUT)).await.expect("a member again");
     }
 }
 
-/// What is about the coordinator costs neither partitions nor records, and only a coordinator that is
-/// none any more is looked for.
+/// Errors of the coordinator cost neither partitions nor records, and the coordinator is looked up only if it
+/// has moved.
 #[tokio::test(start_paused = true)]
-async fn a_coordinator_is_looked_for_only_when_it_is_none() {
+async fn the_coordinator_is_looked_up_only_if_it_has_moved() {
     use ErrorCode as E;
     for protocol in [CLASSIC, CONSUMER] {
-        for (code, looked) in
+        for (code, lookups) in
             [(E::CoordinatorLoadInProgress, 0), (E::NotCoordinator, 1), (E::CoordinatorNotAvailable, 1)]
         {
             for api in [heartbeat(protocol), ApiKey::OffsetCommit] {
-                let cluster = ten().await;
+                let cluster = cluster_with_ten_records().await;
                 let mut member = Member::join(&cluster, protocol, &[]).await;
                 member.until(|member| member.offsets.len() == 10).await;
                 cluster.clear_requests();
-                let fault = refuse(&cluster, api, code);
+                let fault = fail_once(&cluster, api, code);
                 within_deadline(member.consumer.commit(None, CALL_TIMEOUT)).await.expect("committed");
                 let hit = || cluster.fault_hits(fault) == 1;
                 until(hit).await;
                 let beats = cluster.request_count(None, heartbeat(protocol));
                 until(|| cluster.request_count(None, heartbeat(protocol)) > beats + 1).await;
                 let found = cluster.request_count(None, ApiKey::FindCoordinator);
-                assert_eq!(found, looked, "{code:?} to {api:?}");
-                write(&cluster);
+                assert_eq!(found, lookups, "{code:?} to {api:?}");
+                append_ten(&cluster);
                 member.until(|member| member.offsets.len() == 20).await;
                 assert_eq!(member.changes, ["assigned"], "{code:?} to {api:?}");
             }
@@ -155,14 +154,14 @@ async fn a_coordinator_is_looked_for_only_when_it_is_none() {
     }
 }
 
-/// A commit under an epoch that is behind goes out again under the one that a heartbeat brings.
+/// A commit with a stale epoch is retried with the epoch from the next heartbeat.
 #[tokio::test(start_paused = true)]
-async fn a_commit_of_an_earlier_epoch_waits_for_the_next_one() {
-    let cluster = ten().await;
+async fn a_commit_with_a_stale_epoch_waits_for_the_new_one() {
+    let cluster = cluster_with_ten_records().await;
     let mut member = Member::join(&cluster, CONSUMER, &[]).await;
     member.until(|member| member.offsets.len() == 10).await;
     let before = member.consumer.group_metadata().unwrap().generation;
-    let fault = refuse(&cluster, ApiKey::OffsetCommit, ErrorCode::StaleMemberEpoch);
+    let fault = fail_once(&cluster, ApiKey::OffsetCommit, ErrorCode::StaleMemberEpoch);
     let other = Member::join(&cluster, CONSUMER, &[]).await;
     let joins = async {
         until(|| cluster.fault_hits(fault) == 1).await;
@@ -175,12 +174,12 @@ async fn a_commit_of_an_earlier_epoch_waits_for_the_next_one() {
     assert_eq!(cluster.committed("g", "t", 0).map(|committed| committed.offset), Some(10));
 }
 
-/// What a member does about a code in OffsetFetch's answer: it asks again, as who it is by then.
+/// After an error code in OffsetFetch's response, a member retries with its current member id and epoch.
 ///
-/// Regression: such a code, above all STALE_MEMBER_EPOCH while others came and went, was raised to the
-/// application, by a poll of a member that had only just been given its partitions.
+/// Regression: such a code, mostly STALE_MEMBER_EPOCH while other members joined and left, was raised to
+/// the application by a poll of a member that had just been assigned its partitions.
 #[tokio::test(start_paused = true)]
-async fn who_is_refused_its_committed_offsets_asks_again_and_reads_on() {
+async fn a_member_retries_offset_fetch_and_continues_to_read() {
     use ErrorCode as E;
     let cases = [
         (CLASSIC, E::StaleMemberEpoch, None),
@@ -193,17 +192,18 @@ async fn who_is_refused_its_committed_offsets_asks_again_and_reads_on() {
         (CONSUMER, E::IllegalGeneration, Some("lost")),
         (CONSUMER, E::RebalanceInProgress, Some("lost")),
     ];
-    for (protocol, code, told) in cases {
-        let cluster = ten().await;
-        let fault = refuse(&cluster, ApiKey::OffsetFetch, code);
+    for (protocol, code, event) in cases {
+        let cluster = cluster_with_ten_records().await;
+        let fault = fail_once(&cluster, ApiKey::OffsetFetch, code);
         let mut member = Member::join(&cluster, protocol, &[]).await;
-        let changes: Vec<_> = ["assigned"].into_iter().chain(told).chain(told.map(|_| "assigned")).collect();
+        let changes: Vec<_> =
+            ["assigned"].into_iter().chain(event).chain(event.map(|_| "assigned")).collect();
         member.until(|member| member.offsets.len() == 10 && member.changes == changes).await;
         assert_eq!(cluster.fault_hits(fault), 1, "{protocol:?} {code:?}");
         assert_eq!(member.offsets, (0..10).collect::<Vec<_>>(), "{protocol:?} {code:?}");
 
         within_deadline(member.consumer.commit(None, CALL_TIMEOUT)).await.expect("a member");
-        let fault = refuse(&cluster, ApiKey::OffsetFetch, code);
+        let fault = fail_once(&cluster, ApiKey::OffsetFetch, code);
         let found = within_deadline(member.consumer.committed(vec![("t".into(), 0)], CALL_TIMEOUT)).await;
         let found = found.unwrap_or_else(|error| panic!("{protocol:?} {code:?}: {error}"));
         assert_eq!(found[&("t".into(), 0)].as_ref().map(|committed| committed.offset), Some(10));
@@ -211,10 +211,10 @@ async fn who_is_refused_its_committed_offsets_asks_again_and_reads_on() {
     }
 }
 
-/// What is for ever about a member ends in its time.
+/// An error that never passes ends with the call's timeout.
 #[tokio::test(start_paused = true)]
-async fn asking_for_committed_offsets_ends_in_its_time() {
-    let cluster = ten().await;
+async fn fetching_committed_offsets_ends_with_its_timeout() {
+    let cluster = cluster_with_ten_records().await;
     let mut member = Member::join(&cluster, CONSUMER, &[]).await;
     member.until(|member| member.offsets.len() == 10).await;
     let stale = Reaction::Error(ErrorCode::StaleMemberEpoch);
@@ -224,52 +224,52 @@ async fn asking_for_committed_offsets_ends_in_its_time() {
     assert_eq!((error.kind(), error.code()), (Kind::Timeout, Some(ErrorCode::StaleMemberEpoch)), "{error}");
 }
 
-/// Its request was refused as a member's, and it is none any more.
+/// The request failed as a member's, but the consumer is no longer a member.
 #[tokio::test(start_paused = true)]
-async fn who_unsubscribes_while_it_asks_for_committed_offsets_gets_them() {
+async fn a_consumer_that_unsubscribes_while_fetching_committed_offsets_gets_them() {
     for code in [ErrorCode::StaleMemberEpoch, ErrorCode::UnknownMemberId] {
-        let cluster = ten().await;
+        let cluster = cluster_with_ten_records().await;
         let mut member = Member::join(&cluster, CONSUMER, &[]).await;
         member.until(|member| member.offsets.len() == 10).await;
         within_deadline(member.consumer.commit(None, CALL_TIMEOUT)).await.expect("a member");
         cluster.inject(Fault::once(Match::api(ApiKey::OffsetFetch), Reaction::Delay(ms(100))));
-        let fault = refuse(&cluster, ApiKey::OffsetFetch, code);
+        let fault = fail_once(&cluster, ApiKey::OffsetFetch, code);
         let unsubscribe = async {
             tokio::time::sleep(ms(50)).await;
             member.consumer.unsubscribe().expect("subscribed");
         };
-        let asked = member.consumer.committed(vec![("t".into(), 0)], CALL_TIMEOUT);
-        let (found, ()) = within_deadline(async { tokio::join!(asked, unsubscribe) }).await;
+        let fetch = member.consumer.committed(vec![("t".into(), 0)], CALL_TIMEOUT);
+        let (found, ()) = within_deadline(async { tokio::join!(fetch, unsubscribe) }).await;
         let found = found.unwrap_or_else(|error| panic!("{code:?}: {error}"));
         assert_eq!(found[&("t".into(), 0)].as_ref().map(|committed| committed.offset), Some(10));
         assert_eq!(cluster.fault_hits(fault), 1);
     }
 }
 
-/// What only the application can mend reaches it, and is not tried again by itself.
+/// Errors that only the application can fix are raised, and not retried.
 #[tokio::test(start_paused = true)]
-async fn what_is_fatal_reaches_the_application() {
+async fn fatal_errors_reach_the_application() {
     use ErrorCode as E;
     for protocol in [CLASSIC, CONSUMER] {
         for (code, kind) in
             [(E::FencedInstanceId, Kind::Fenced), (E::GroupAuthorizationFailed, Kind::Authorization)]
         {
-            let cluster = ten().await;
+            let cluster = cluster_with_ten_records().await;
             let mut member = Member::join(&cluster, protocol, &[("group.instance.id", "i")]).await;
             member.until(|member| member.offsets.len() == 10).await;
             cluster.inject(Fault::new(Match::api(heartbeat(protocol)), Reaction::Error(code)));
             let error = member.until_it_fails().await;
             assert_eq!((error.kind(), error.code()), (kind, Some(code)), "{protocol:?}: {error}");
             let again = member.until_it_fails().await;
-            assert_eq!(again.code(), Some(code), "{protocol:?}: each poll says it again");
+            assert_eq!(again.code(), Some(code), "{protocol:?}: each poll raises it");
         }
         for code in [E::FencedInstanceId, E::GroupAuthorizationFailed, E::TopicAuthorizationFailed] {
-            let cluster = ten().await;
+            let cluster = cluster_with_ten_records().await;
             let mut member = Member::join(&cluster, protocol, &[]).await;
             member.until(|member| member.offsets.len() == 10).await;
-            refuse(&cluster, ApiKey::OffsetCommit, code);
+            fail_once(&cluster, ApiKey::OffsetCommit, code);
             let error =
-                within_deadline(member.consumer.commit(None, CALL_TIMEOUT)).await.expect_err("refused");
+                within_deadline(member.consumer.commit(None, CALL_TIMEOUT)).await.expect_err("failed");
             assert_eq!(error.code(), Some(code), "{protocol:?}: {error}");
             assert_eq!(cluster.request_count(None, ApiKey::OffsetCommit), 1, "{protocol:?}");
         }
@@ -277,11 +277,11 @@ async fn what_is_fatal_reaches_the_application() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_is_over_its_quota_waits_as_told_and_tries_again() {
-    let cluster = ten().await;
+async fn a_throttled_request_waits_as_requested_and_is_retried() {
+    let cluster = cluster_with_ten_records().await;
     let client = client(&cluster, &[]).await;
-    let fault = refuse(&cluster, ApiKey::CreateTopics, ErrorCode::ThrottlingQuotaExceeded);
+    let fault = fail_once(&cluster, ApiKey::CreateTopics, ErrorCode::ThrottlingQuotaExceeded);
     let topic = NewTopic { name: "u".into(), partitions: None, replication: None, configs: Vec::new() };
-    within_deadline(client.create_topics(&[topic], CALL_TIMEOUT)).await.expect("made");
+    within_deadline(client.create_topics(&[topic], CALL_TIMEOUT)).await.expect("created");
     assert_eq!((cluster.fault_hits(fault), cluster.request_count(None, ApiKey::CreateTopics)), (1, 2));
 }

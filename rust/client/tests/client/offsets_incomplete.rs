@@ -21,7 +21,7 @@ use ottla_protocol::messages::offset_fetch::{
 async fn an_incomplete_response_does_not_count_as_nothing_committed() {
     let fetches = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&fetches);
-    let listener = memory_network().subscribe_events();
+    let listener = memory_network().listen();
     let (host, port) = (listener.address().ip().to_string(), i32::from(listener.address().port()));
     let address = serve_at(listener, move |mut stream| {
         let (fetches, host) = (Arc::clone(&counted), host.clone());
@@ -56,7 +56,8 @@ async fn an_incomplete_response_does_not_count_as_nothing_committed() {
     let client = within_deadline(Client::connect(config, memory_environment(), CALL_TIMEOUT)).await.unwrap();
     let partitions = [0, 1].map(|partition| ("t".into(), partition)).to_vec();
     let member = ConsumerGroupMetadata::without_member("g");
-    let found = within_deadline(committed(&client, &member, Some(partitions), true, CALL_TIMEOUT)).await.unwrap();
+    let found =
+        within_deadline(committed(&client, &member, Some(partitions), true, CALL_TIMEOUT)).await.unwrap();
     assert_eq!(found.values().flatten().map(|committed| committed.offset).collect::<Vec<_>>(), [8, 8]);
     assert_eq!(fetches.load(Ordering::SeqCst), 4);
     let coordinator = within_deadline(client.coordinator(CoordinatorKind::Group, "g")).await.unwrap();

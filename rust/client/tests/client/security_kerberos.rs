@@ -1,6 +1,6 @@
-//! Proves: GSSAPI's conversation (RFC 4752) with a security context that the test scripts: nothing is
-//! agreed on before both sides have proven who they are; a broker that insists on a layer, or whose
-//! offer is malformed, is refused; what is wrong with the configuration is told.
+//! Proves: the GSSAPI exchange (RFC 4752), with a scripted security context: nothing is negotiated before
+//! both sides are authenticated; a broker that insists on a security layer, or whose offer is malformed,
+//! is rejected; configuration mistakes are errors that name the key.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use ottla_protocol::ApiKey;
 use ottla_protocol::messages::sasl_handshake::SaslHandshakeResponse;
 use tokio::net::TcpListener;
 
-/// Steps as the test says; "wrapping" puts a W before.
+/// Scripted steps; "wrapping" prefixes a W.
 #[derive(Debug)]
 struct Script(VecDeque<Result<Step, GssError>>);
 
@@ -53,13 +53,13 @@ fn established() -> kerberos::Client {
 }
 
 #[test]
-fn both_prove_who_they_are_and_agree_on_no_layer() {
+fn both_sides_authenticate_and_agree_on_no_security_layer() {
     let reply = established().reply(b"W\x07\0\xff\xff").unwrap();
     assert_eq!(reply, Reply { message: b"W\x01\0\0\0".to_vec(), last: true });
 }
 
 #[test]
-fn an_offer_before_the_proof_is_a_token_and_nothing_else() {
+fn an_offer_before_authentication_is_treated_as_a_token() {
     let mut client = client([step("hello", false), step("more", false)], false);
     client.first().unwrap();
     let reply = client.reply(b"W\x01\0\0\0").unwrap();
@@ -67,8 +67,8 @@ fn an_offer_before_the_proof_is_a_token_and_nothing_else() {
 }
 
 #[test]
-fn malformed_and_forged_offers_are_refused() {
-    for (offer, words) in [
+fn malformed_and_forged_offers_are_rejected() {
+    for (offer, expected) in [
         (&b"W"[..], "empty"),
         (b"W\x01\0\0", "3 bytes"),
         (b"W\x01\0\0\0\0", "5 bytes"),
@@ -76,19 +76,19 @@ fn malformed_and_forged_offers_are_refused() {
         (b"\x01\0\0\0", "forged"),
         (b"", "forged"),
     ] {
-        let error = established().reply(offer).expect_err("refused");
+        let error = established().reply(offer).expect_err("rejected");
         assert_eq!(error.kind(), Kind::Authentication);
-        assert!(error.to_string().contains(words), "{error}");
+        assert!(error.to_string().contains(expected), "{error}");
     }
 }
 
 #[test]
-fn the_library_s_words_come_with_what_to_do() {
-    let told = |words: &str, keytab: bool| {
-        let error = client([Err(failed("making a security context", words))], keytab).first();
+fn messages_of_the_library_come_with_a_fix() {
+    let message_for = |cause: &str, keytab: bool| {
+        let error = client([Err(failed("making a security context", cause))], keytab).first();
         error.expect_err("failed").to_string()
     };
-    for (words, keytab, hint) in [
+    for (cause, keytab, hint) in [
         ("No Kerberos credentials available", false, "kinit"),
         ("Ticket expired", false, "kinit"),
         ("No Kerberos credentials available", true, "sasl.kerberos.principal"),
@@ -97,8 +97,11 @@ fn the_library_s_words_come_with_what_to_do() {
         ("Clock skew too great", false, "clocks"),
         ("A token was invalid", false, "broker's log"),
     ] {
-        let told = told(words, keytab);
-        assert!(told.contains(words) && told.contains(hint) && told.contains("kafka/b1"), "{told}");
+        let message = message_for(cause, keytab);
+        assert!(
+            message.contains(cause) && message.contains(hint) && message.contains("kafka/b1"),
+            "{message}"
+        );
     }
 }
 
@@ -108,38 +111,38 @@ fn sasl(pairs: &[(&str, &str)]) -> Result<Sasl, Error> {
 }
 
 #[test]
-fn what_is_wrong_with_the_configuration_is_told() {
+fn configuration_mistakes_are_errors() {
     let service = ("sasl.kerberos.service.name", "kafka");
     assert_eq!(sasl(&[service]).unwrap().mechanism(), "GSSAPI");
     let jaas = "com.sun.security.auth.module.Krb5LoginModule required useTicketCache=true serviceName=kafka;";
     assert_eq!(sasl(&[("sasl.jaas.config", jaas)]).unwrap().mechanism(), "GSSAPI");
     let no_key = "com.sun.security.auth.module.Krb5LoginModule required useKeyTab=true;";
-    for (pairs, words) in [
+    for (pairs, expected) in [
         (vec![], "sasl.kerberos.service.name"),
-        (vec![service, ("sasl.username", "u"), ("sasl.password", "p")], "no use for sasl.username"),
-        (vec![service, ("sasl.kerberos.keytab", "/nowhere/k")], "there is no file /nowhere/k"),
-        (vec![service, ("sasl.kerberos.principal", "alice")], "belongs to sasl.kerberos.keytab"),
+        (vec![service, ("sasl.username", "u"), ("sasl.password", "p")], "does not use sasl.username"),
+        (vec![service, ("sasl.kerberos.keytab", "/nowhere/k")], "/nowhere/k does not exist"),
+        (vec![service, ("sasl.kerberos.principal", "alice")], "requires sasl.kerberos.keytab"),
         (vec![service, ("sasl.jaas.config", no_key)], "needs keyTab"),
     ] {
-        let error = sasl(&pairs).expect_err("refused");
+        let error = sasl(&pairs).expect_err("a mistake");
         assert_eq!(error.kind(), Kind::Config);
-        assert!(error.to_string().contains(words), "{error}");
+        assert!(error.to_string().contains(expected), "{error}");
     }
 }
 
-/// Regression: the host was cut out of the address in words, which has the IP address behind it.
+/// Regression: the host was parsed from the address as displayed, which ends with the IP address.
 #[tokio::test]
-async fn the_broker_is_named_by_its_host_whatever_its_address_is() {
+async fn the_principal_has_the_brokers_host_name() {
     for ip in ["127.0.0.1:0", "[::1]:0"] {
         let listener = TcpListener::bind(ip).await.expect("a port");
         let address = listener.local_addr().unwrap();
         tokio::spawn(async move {
             while let Ok((mut stream, _)) = listener.accept().await {
                 handshake(&mut stream).await;
-                let Some(asked) = read_request(&mut stream).await else { continue };
+                let Some(header) = read_request(&mut stream).await else { continue };
                 let offer =
                     SaslHandshakeResponse { mechanisms: vec!["GSSAPI".to_owned()], ..Default::default() };
-                let (version, id) = (asked.api_version, asked.correlation_id);
+                let (version, id) = (header.api_version, header.correlation_id);
                 respond(&mut stream, ApiKey::SaslHandshake, version, id, &offer).await;
             }
         });
@@ -149,9 +152,9 @@ async fn the_broker_is_named_by_its_host_whatever_its_address_is() {
             &format!("broker.ottla.test:{}", address.port()),
             &[("security.protocol", "SASL_PLAINTEXT"), ("sasl.kerberos.service.name", "kafka")],
         );
-        // There is no ticket for such a broker, and the error says for whom there should be one.
-        let refused = within_deadline(Client::connect(config, environment(&network, 1), CALL_TIMEOUT)).await;
-        let error = refused.expect_err("no ticket").to_string();
+        // There is no ticket for this broker; the error names the principal.
+        let result = within_deadline(Client::connect(config, environment(&network, 1), CALL_TIMEOUT)).await;
+        let error = result.expect_err("no ticket").to_string();
         assert!(error.contains("GSSAPI with kafka/broker.ottla.test: "), "{error}");
     }
 }

@@ -1,5 +1,5 @@
-//! Proves: what the files of certificates say when a connection is made is what counts; files that
-//! cannot be used change nothing.
+//! Proves: each new connection uses the current contents of the certificate files; unusable files change
+//! nothing.
 
 use std::fs;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use crate::support::tls::*;
 use ottla_client::Kind;
 
-/// A file that is gone with the test.
+/// A file that is deleted at the end of the test.
 struct File(PathBuf);
 
 impl File {
@@ -33,7 +33,7 @@ impl Drop for File {
 }
 
 #[tokio::test]
-async fn authorities_are_those_of_the_file_when_a_connection_is_made() {
+async fn each_connection_uses_the_current_authorities() {
     let (_cluster, address) = broker(None).await;
     let (old, new) = (Authority::new("old"), Authority::new("the one that came after the old authority"));
     let before = terminate(Terms::new(old.issue(&["localhost"], |_| {})), address).await;
@@ -41,17 +41,17 @@ async fn authorities_are_those_of_the_file_when_a_connection_is_made() {
     let file = File::new("reload-trust", &old.pem());
     let settings = settings(before, &[("ssl.truststore.location", file.path())]).unwrap();
     connect_with(&settings, before).await.expect("trusted");
-    let refused = connect_with(&settings, after).await.expect_err("not trusted yet");
-    assert_eq!(refused.kind(), Kind::Authentication);
+    let error = connect_with(&settings, after).await.expect_err("not trusted yet");
+    assert_eq!(error.kind(), Kind::Authentication);
 
     file.write(&new.pem());
     connect_with(&settings, after).await.expect("trusted now");
-    let refused = connect_with(&settings, before).await.expect_err("not trusted any more");
-    assert_eq!(refused.kind(), Kind::Authentication);
+    let error = connect_with(&settings, before).await.expect_err("no longer trusted");
+    assert_eq!(error.kind(), Kind::Authentication);
 }
 
 #[tokio::test]
-async fn files_that_cannot_be_used_change_nothing() {
+async fn unusable_files_change_nothing() {
     let (_cluster, address) = broker(None).await;
     let authority = Authority::new("authority");
     let server = terminate(Terms::new(authority.issue(&["localhost"], |_| {})), address).await;
@@ -61,19 +61,19 @@ async fn files_that_cannot_be_used_change_nothing() {
     connect_with(&settings, server).await.expect("trusted");
     for broken in ["", "no certificate", &pem[..pem.len() / 2]] {
         file.write(broken);
-        connect_with(&settings, server).await.expect("what was read before");
+        connect_with(&settings, server).await.expect("the previous authorities");
     }
     fs::remove_file(&file.0).unwrap();
-    connect_with(&settings, server).await.expect("what was read before");
-    // They are looked at again: what can be used counts.
+    connect_with(&settings, server).await.expect("the previous authorities");
+    // The file is checked again, and used as soon as it is valid.
     file.write(&Authority::new("quite another authority").pem());
-    connect_with(&settings, server).await.expect_err("not trusted any more");
+    connect_with(&settings, server).await.expect_err("no longer trusted");
     file.write(&pem);
     connect_with(&settings, server).await.expect("trusted again");
 }
 
 #[tokio::test]
-async fn a_renewed_client_certificate_is_shown() {
+async fn a_renewed_client_certificate_is_presented() {
     let (_cluster, address) = broker(None).await;
     let (servers, clients) = (Authority::new("servers"), Authority::new("clients"));
     let terms = Terms { clients: Some(clients.pem()), ..Terms::new(servers.issue(&["localhost"], |_| {})) };
@@ -82,11 +82,12 @@ async fn a_renewed_client_certificate_is_shown() {
         let (chain, key) = authority.issue(&["client"], |_| {});
         format!("{key}{chain}")
     };
-    let file = File::new("reload-key", &identity(&Authority::new("a stranger to this broker")));
+    let file =
+        File::new("reload-key", &identity(&Authority::new("an authority that the broker does not know")));
     let trust = servers.pem();
     let pairs = [("ssl.truststore.certificates", trust.as_str()), ("ssl.keystore.location", file.path())];
     let settings = settings(server, &pairs).unwrap();
-    connect_with(&settings, server).await.expect_err("a stranger's");
+    connect_with(&settings, server).await.expect_err("an unknown authority");
     file.write(&identity(&clients));
-    connect_with(&settings, server).await.expect("one that it knows");
+    connect_with(&settings, server).await.expect("a known authority");
 }

@@ -1,7 +1,7 @@
-//! Proves: PLAIN and SCRAM authenticate on the whole path; a refusal is one typed error, at once,
-//! with the broker's own words; a mechanism is never exchanged for another; sessions are renewed
-//! under traffic without losing a request (KIP-368), and a revoked user is told so; no secret is
-//! shown anywhere.
+//! Proves: PLAIN and SCRAM authenticate end to end; a rejection is one typed error, raised immediately,
+//! with the broker's message; the client never falls back to another mechanism; sessions are renewed
+//! under traffic without losing a request (KIP-368), and a revoked user gets an error; no secret is
+//! ever shown.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use ottla_protocol::{ApiKey, ErrorCode};
 use tokio::time::Instant;
 
 const MECHANISMS: [&str; 3] = ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"];
-/// A user name with what SCRAM has to escape, and a password that must never show.
+/// A user name with characters that SCRAM escapes, and a password that must never be shown.
 const USER: &str = "ann=a,b";
 const PASSWORD: &str = "hunter2-\u{e9}";
 
@@ -27,7 +27,7 @@ async fn secured(sasl: SaslConfig) -> MockCluster {
     cluster
 }
 
-fn signed_on<'a>(mechanism: &'a str, password: &'a str) -> Vec<(&'a str, &'a str)> {
+fn credentials<'a>(mechanism: &'a str, password: &'a str) -> Vec<(&'a str, &'a str)> {
     vec![
         ("security.protocol", "SASL_PLAINTEXT"),
         ("sasl.mechanism", mechanism),
@@ -42,10 +42,10 @@ async fn try_connect(cluster: &MockCluster, pairs: &[(&str, &str)]) -> Result<Cl
 }
 
 #[tokio::test(start_paused = true)]
-async fn each_mechanism_signs_on_with_every_broker() {
+async fn each_mechanism_authenticates_with_every_broker() {
     let cluster = secured(SaslConfig::default()).await;
     for mechanism in MECHANISMS {
-        let client = try_connect(&cluster, &signed_on(mechanism, PASSWORD)).await.expect(mechanism);
+        let client = try_connect(&cluster, &credentials(mechanism, PASSWORD)).await.expect(mechanism);
         for broker in 1..=3 {
             let request = MetadataRequest::default();
             within_deadline(client.send(Route::Broker(broker), &request, i16::MAX)).await.expect(mechanism);
@@ -59,34 +59,35 @@ async fn each_mechanism_signs_on_with_every_broker() {
         ("sasl.mechanism", "SCRAM-SHA-256"),
         ("sasl.jaas.config", &jaas),
     ];
-    try_connect(&cluster, &pairs).await.expect("by JAAS");
+    try_connect(&cluster, &pairs).await.expect("with JAAS");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_wrong_password_is_one_typed_error_at_once_and_no_storm() {
+async fn a_wrong_password_is_one_typed_error_without_retries() {
     let cluster = secured(SaslConfig::default()).await;
     for mechanism in MECHANISMS {
         cluster.clear_requests();
         let started = Instant::now();
-        let error = try_connect(&cluster, &signed_on(mechanism, "wrong-secret")).await.expect_err(mechanism);
+        let error =
+            try_connect(&cluster, &credentials(mechanism, "wrong-secret")).await.expect_err(mechanism);
         assert!(started.elapsed() < ms(3000), "{:?}", started.elapsed());
         assert_eq!((error.kind(), error.is_retriable()), (Kind::Authentication, false), "{error}");
         assert_eq!(error.context().phase, Some(Phase::Sasl), "{error}");
-        let words = format!("{error} {error:?}");
+        let message = format!("{error} {error:?}");
         assert!(
-            words.contains("the broker says \"Authentication failed") && words.contains(mechanism),
-            "{words}"
+            message.contains("the broker says \"Authentication failed") && message.contains(mechanism),
+            "{message}"
         );
-        assert!(!words.contains("wrong-secret"), "{words}");
+        assert!(!message.contains("wrong-secret"), "{message}");
         let handshakes = cluster.request_count(None, ApiKey::SaslHandshake);
         assert!(handshakes <= 3, "one for each server, not {handshakes}");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_refusal_ends_a_call_that_would_otherwise_be_retried() {
+async fn a_rejection_ends_a_call_that_would_otherwise_be_retried() {
     let cluster = secured(SaslConfig::default()).await;
-    let client = try_connect(&cluster, &signed_on("SCRAM-SHA-256", PASSWORD)).await.unwrap();
+    let client = try_connect(&cluster, &credentials("SCRAM-SHA-256", PASSWORD)).await.unwrap();
     cluster.set_user(USER, None);
     for broker in 1..=3 {
         within_deadline(cluster.stop_broker(broker)).await.unwrap();
@@ -103,19 +104,20 @@ async fn a_refusal_ends_a_call_that_would_otherwise_be_retried() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_mechanism_is_never_exchanged_for_another() {
+async fn the_client_never_falls_back_to_another_mechanism() {
     let plain_only = SaslConfig { mechanisms: vec![SaslMechanism::Plain], ..Default::default() };
     let cluster = secured(plain_only).await;
-    let error = try_connect(&cluster, &signed_on("SCRAM-SHA-512", PASSWORD)).await.expect_err("not offered");
+    let error =
+        try_connect(&cluster, &credentials("SCRAM-SHA-512", PASSWORD)).await.expect_err("not offered");
     assert_eq!(error.kind(), Kind::Authentication, "{error}");
     assert!(error.message().contains("it offers PLAIN"), "{error}");
-    assert_eq!(cluster.request_count(None, ApiKey::SaslAuthenticate), 0, "nothing was given away");
+    assert_eq!(cluster.request_count(None, ApiKey::SaslAuthenticate), 0, "no credentials were sent");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_listener_with_or_without_sasl_is_told_from_what_was_configured() {
+async fn a_mismatch_of_sasl_between_listener_and_configuration_is_explained() {
     let open = tcp_cluster(1).await;
-    let error = try_connect(&open, &signed_on("PLAIN", PASSWORD)).await.expect_err("no SASL there");
+    let error = try_connect(&open, &credentials("PLAIN", PASSWORD)).await.expect_err("no SASL there");
     assert_eq!(error.code(), None, "several servers, one error: {error}");
     assert!(
         error.message().contains("this listener does not use SASL: set security.protocol=PLAINTEXT"),
@@ -123,68 +125,68 @@ async fn a_listener_with_or_without_sasl_is_told_from_what_was_configured() {
     );
 
     let cluster = secured(SaslConfig::default()).await;
-    let error = try_connect(&cluster, &[]).await.expect_err("SASL is wanted");
+    let error = try_connect(&cluster, &[]).await.expect_err("SASL is required");
     assert_eq!(error.kind(), Kind::Bootstrap);
     assert!(error.message().contains("security.protocol=SASL_PLAINTEXT"), "{error}");
 }
 
 #[tokio::test(start_paused = true)]
-async fn sessions_are_renewed_under_traffic_and_no_request_is_lost() {
+async fn sessions_are_renewed_under_traffic_without_losing_a_request() {
     tokio::join!(renewed_under_traffic("PLAIN"), renewed_under_traffic("SCRAM-SHA-256"));
 }
 
 async fn renewed_under_traffic(mechanism: &str) {
-    // The broker ends the connection on any request that comes during an exchange or too late.
+    // The broker closes the connection on any request during an exchange, or after the session's end.
     let cluster = secured(SaslConfig { session_lifetime: Some(ms(4000)), ..Default::default() }).await;
-    let mut pairs = signed_on(mechanism, PASSWORD);
+    let mut pairs = credentials(mechanism, PASSWORD);
     pairs.push(("max.in.flight.requests.per.connection", "2"));
     let client = try_connect(&cluster, &pairs).await.unwrap();
     cluster.clear_requests();
     let connection = within_deadline(client.connection(Route::Broker(1))).await.unwrap();
     let until = Instant::now() + ms(8200);
-    let asking: Vec<_> = (0..4)
+    let tasks: Vec<_> = (0..4)
         .map(|_| {
             let connection = std::sync::Arc::clone(&connection);
             tokio::spawn(async move {
-                let mut asked = 0;
+                let mut sent = 0;
                 while Instant::now() < until {
                     let version = connection.version::<MetadataRequest>(i16::MAX)?;
                     connection.request(&MetadataRequest::default(), version).await?;
-                    asked += 1;
+                    sent += 1;
                     tokio::time::sleep(ms(5)).await;
                 }
-                Ok::<_, Error>(asked)
+                Ok::<_, Error>(sent)
             })
         })
         .collect();
-    for asking in asking {
-        let asked = within_deadline(asking).await.unwrap().expect("every request was answered");
-        assert!(asked > 10, "{asked}");
+    for task in tasks {
+        let sent = within_deadline(task).await.unwrap().expect("a response to every request");
+        assert!(sent > 10, "{sent}");
     }
     assert_eq!(connection.close_reason().map(|cause| cause.to_string()), None);
     assert!(cluster.request_count(Some(1), ApiKey::SaslHandshake) >= 2, "the session was renewed");
 }
 
-/// Regression: what waited was sent first, and the broker ended the connection.
+/// Regression: waiting requests were sent first, and the broker closed the connection.
 #[tokio::test]
-async fn a_client_paused_past_its_session_reauthenticates_first() {
+async fn a_client_paused_past_the_end_of_its_session_renews_it_first() {
     let cluster = secured(SaslConfig { session_lifetime: Some(ms(400)), ..Default::default() }).await;
-    let client = try_connect(&cluster, &signed_on("PLAIN", PASSWORD)).await.unwrap();
+    let client = try_connect(&cluster, &credentials("PLAIN", PASSWORD)).await.unwrap();
     let connection = within_deadline(client.connection(Route::Broker(1))).await.unwrap();
     cluster.clear_requests();
     for _ in 0..3 {
-        // The only thread that there is, the broker's too.
+        // Blocks the only thread, which is the broker's too.
         std::thread::sleep(ms(600));
-        let answer = within_deadline(connection.request(&MetadataRequest::default(), 12)).await;
-        answer.expect("over the same connection");
+        let response = within_deadline(connection.request(&MetadataRequest::default(), 12)).await;
+        response.expect("over the same connection");
     }
     assert_eq!(cluster.request_count(Some(1), ApiKey::SaslHandshake), 3);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_user_who_was_revoked_meanwhile_is_told_so() {
+async fn a_user_revoked_during_a_session_gets_an_error() {
     let cluster = secured(SaslConfig { session_lifetime: Some(ms(400)), ..Default::default() }).await;
-    let client = try_connect(&cluster, &signed_on("SCRAM-SHA-256", PASSWORD)).await.unwrap();
+    let client = try_connect(&cluster, &credentials("SCRAM-SHA-256", PASSWORD)).await.unwrap();
     let connection = within_deadline(client.connection(Route::Broker(1))).await.unwrap();
     cluster.set_user(USER, None);
     until(|| connection.close_reason().is_some()).await;
@@ -194,14 +196,15 @@ async fn a_user_who_was_revoked_meanwhile_is_told_so() {
         (Kind::Authentication, Some(ErrorCode::SaslAuthenticationFailed))
     );
     assert_eq!(cause.context().phase, Some(Phase::Sasl), "{cause}");
-    let later = within_deadline(connection.request(&MetadataRequest::default(), 12)).await.expect_err("over");
+    let later =
+        within_deadline(connection.request(&MetadataRequest::default(), 12)).await.expect_err("closed");
     assert_eq!(later.kind(), Kind::Authentication, "{later}");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_session_without_end_is_not_renewed_and_a_dropped_connection_leaves_no_task() {
+async fn an_endless_session_is_not_renewed_and_a_dropped_connection_leaves_no_task() {
     let cluster = secured(SaslConfig { session_lifetime: Some(ms(300)), ..Default::default() }).await;
-    let client = try_connect(&cluster, &signed_on("PLAIN", PASSWORD)).await.unwrap();
+    let client = try_connect(&cluster, &credentials("PLAIN", PASSWORD)).await.unwrap();
     client.close();
     drop(client);
     cluster.clear_requests();
@@ -210,38 +213,38 @@ async fn a_session_without_end_is_not_renewed_and_a_dropped_connection_leaves_no
     until(|| (1..=3).all(|broker| cluster.connections(broker) == 0)).await;
 
     let endless = secured(SaslConfig::default()).await;
-    let client = try_connect(&endless, &signed_on("PLAIN", PASSWORD)).await.unwrap();
+    let client = try_connect(&endless, &credentials("PLAIN", PASSWORD)).await.unwrap();
     endless.clear_requests();
     tokio::time::sleep(ms(300)).await;
     assert_eq!(endless.request_count(None, ApiKey::SaslHandshake), 0);
     drop(client);
 }
 
-fn refused(pairs: &[(&str, &str)]) -> String {
+fn config_error(pairs: &[(&str, &str)]) -> String {
     let all = [("bootstrap.servers", "localhost:9092"), ("security.protocol", "SASL_PLAINTEXT")];
     let all = all.iter().chain(pairs).map(|(key, value)| (*key, Value::from(*value)));
     let made = Config::from_pairs(all).and_then(|config| Client::new(config, memory_environment()));
     let error = made.expect_err("a wrong configuration");
     assert_eq!(error.kind(), Kind::Config, "{error}");
-    let words = format!("{error} {error:?}");
-    assert!(!words.contains("hunter2"), "{words}");
-    words
+    let message = format!("{error} {error:?}");
+    assert!(!message.contains("hunter2"), "{message}");
+    message
 }
 
 #[test]
-fn what_is_missing_or_contradicts_is_said_before_anything_is_tried() {
+fn missing_and_contradictory_keys_are_errors_before_connecting() {
     let plain = ("sasl.mechanism", "PLAIN");
     let (user, password) = (("sasl.username", "ann"), ("sasl.password", "hunter2"));
-    assert!(refused(&[plain]).contains("needs a user name"));
-    assert!(refused(&[plain, user]).contains("needs a password"));
-    assert!(refused(&[user, password]).contains("GSSAPI"), "Java's default says what there is");
-    assert!(refused(&[("sasl.mechanism", "PLANE"), user, password]).contains("PLAIN, SCRAM-SHA-256"));
-    assert!(refused(&[plain, user, ("sasl.password", "hunter2\0")]).contains("zero character"));
+    assert!(config_error(&[plain]).contains("needs a user name"));
+    assert!(config_error(&[plain, user]).contains("needs a password"));
+    assert!(config_error(&[user, password]).contains("GSSAPI"), "the default mechanism names the others");
+    assert!(config_error(&[("sasl.mechanism", "PLANE"), user, password]).contains("PLAIN, SCRAM-SHA-256"));
+    assert!(config_error(&[plain, user, ("sasl.password", "hunter2\0")]).contains("NUL character"));
     let jaas = "org.apache.kafka.common.security.plain.PlainLoginModule required username=\"a\" password=\"hunter2\";";
-    assert!(refused(&[plain, user, password, ("sasl.jaas.config", jaas)]).contains("choose one"));
+    assert!(config_error(&[plain, user, password, ("sasl.jaas.config", jaas)]).contains("choose one"));
     let scram = ("sasl.mechanism", "SCRAM-SHA-256");
-    assert!(refused(&[scram, ("sasl.jaas.config", jaas)]).contains("is for PlainLoginModule"));
-    assert!(refused(&[("sasl.mechanisms", "PLAIN")]).contains("needs a user name"), "librdkafka's name");
+    assert!(config_error(&[scram, ("sasl.jaas.config", jaas)]).contains("is for PlainLoginModule"));
+    assert!(config_error(&[("sasl.mechanisms", "PLAIN")]).contains("needs a user name"), "librdkafka's name");
 }
 
 #[test]

@@ -1,6 +1,6 @@
-//! Proves: SCRAM agrees with the examples of RFC 7677 and RFC 5802's rules, and refuses servers
-//! that do not know the password, ask for too cheap or too dear hashing, or speak nonsense; JAAS is
-//! read as data and nothing of it is shown.
+//! Proves: SCRAM matches the example of RFC 7677 and the rules of RFC 5802, and rejects servers that do
+//! not know the password, request too few or too many iterations, or send malformed messages; JAAS is
+//! parsed as data and never shown.
 
 use std::time::{Duration, Instant};
 
@@ -25,7 +25,7 @@ fn client() -> Client {
     Client::new(Hash::Sha256, credentials("user", "pencil"), NONCE.to_owned())
 }
 
-fn refusal(server_first: &str) -> String {
+fn rejection(server_first: &str) -> String {
     let error = client().process_first(server_first.as_bytes()).expect_err(server_first);
     assert_eq!(error.kind(), Kind::Authentication);
     error.to_string()
@@ -40,7 +40,7 @@ fn the_example_of_rfc_7677() {
 }
 
 #[test]
-fn names_are_escaped_and_tokens_marked() {
+fn names_are_escaped_and_delegation_tokens_are_marked() {
     let client = Client::new(Hash::Sha512, credentials("a=b,c", "x"), "n0".to_owned());
     assert_eq!(client.first(), "n,,n=a=3Db=2Cc,r=n0");
     let token = Credentials { token: true, ..credentials("id", "hmac") };
@@ -48,7 +48,7 @@ fn names_are_escaped_and_tokens_marked() {
 }
 
 #[test]
-fn the_server_proves_that_it_knows_the_password() {
+fn the_server_has_to_prove_that_it_knows_the_password() {
     let forged =
         ["v=AAAATRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4=", "v=", "v=????", "", "x=1", &SERVER_FINAL[..40]];
     for server_final in forged {
@@ -66,9 +66,9 @@ fn the_server_proves_that_it_knows_the_password() {
 }
 
 #[test]
-fn a_nonce_that_is_not_ours_is_refused() {
+fn a_nonce_that_does_not_extend_the_clients_is_rejected() {
     for nonce in ["other", NONCE, "", "rOprNGfwEbeRWgbNEkqp%hvYDpWUa2RaTCAfuxFIlj"] {
-        assert!(refusal(&format!("r={nonce},s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096")).contains("nonce"));
+        assert!(rejection(&format!("r={nonce},s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096")).contains("nonce"));
     }
 }
 
@@ -76,18 +76,18 @@ fn a_nonce_that_is_not_ours_is_refused() {
 fn iterations_are_bounded_before_any_hashing() {
     for iterations in ["1", "4095", "1000001", "4294967295", "99999999999999999999"] {
         let started = Instant::now();
-        let words = refusal(&format!("r={NONCE}x,s=W22ZaJ0SNY7soEsUEjb6gQ==,i={iterations}"));
-        assert!(words.contains("iterations") && words.contains("4096 to 1000000"), "{words}");
+        let message = rejection(&format!("r={NONCE}x,s=W22ZaJ0SNY7soEsUEjb6gQ==,i={iterations}"));
+        assert!(message.contains("iterations") && message.contains("4096 to 1000000"), "{message}");
         assert!(started.elapsed() < Duration::from_secs(3));
     }
 }
 
 #[test]
-fn nonsense_is_refused() {
-    assert!(refusal(&format!("m=ext,r={NONCE}x,s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096")).contains("extension"));
-    assert!(refusal("e=other-error").contains("other-error"));
+fn malformed_messages_are_rejected() {
+    assert!(rejection(&format!("m=ext,r={NONCE}x,s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096")).contains("extension"));
+    assert!(rejection("e=other-error").contains("other-error"));
     for malformed in ["", ",", "r=", "r=x,i=4096", "s=W22ZaJ0S,r=x,i=4096"] {
-        refusal(malformed);
+        rejection(malformed);
     }
     for rest in [
         "s=,i=4096",
@@ -97,24 +97,24 @@ fn nonsense_is_refused() {
         "s=W22ZaJ0SNY7soEsUEjb6gQ==,i=-4096",
         "s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4x",
     ] {
-        assert!(refusal(&format!("r={NONCE}x,{rest}")).contains("malformed"), "{rest}");
+        assert!(rejection(&format!("r={NONCE}x,{rest}")).contains("malformed"), "{rest}");
     }
     assert!(
-        refusal(&format!("r={NONCE}{},s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096", "x".repeat(5000)))
-            .contains("not one of SCRAM's")
+        rejection(&format!("r={NONCE}{},s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096", "x".repeat(5000)))
+            .contains("not a SCRAM message")
     );
 }
 
 proptest! {
     #[test]
-    fn no_bytes_of_a_server_do_any_harm(first: Vec<u8>, last: Vec<u8>) {
+    fn arbitrary_bytes_of_a_server_are_rejected(first: Vec<u8>, last: Vec<u8>) {
         let mut client = client();
         let _ = client.process_first(&first);
         prop_assert!(client.process_final(&last).is_err());
     }
 
     #[test]
-    fn no_text_does_any_harm_to_jaas(text: String) {
+    fn arbitrary_text_does_not_panic_the_jaas_parser(text: String) {
         let _ = text.parse::<Jaas>();
     }
 }
@@ -126,21 +126,21 @@ fn jaas(text: &str) -> Result<Jaas, Error> {
 const PLAIN: &str = "org.apache.kafka.common.security.plain.PlainLoginModule";
 
 #[test]
-fn jaas_is_read_as_java_reads_it() {
+fn jaas_is_parsed_as_java_parses_it() {
     let text = format!(
         "{PLAIN} required\n\tusername=\"al=i;ce\"\n  password='q\\\"\\'uote'\n serviceName = kafka ;\n"
     );
-    let read = jaas(&text).unwrap();
-    assert_eq!(read.module, LoginModule::Plain);
-    let option = |name| read.option(name).map(Secret::expose);
+    let parsed = jaas(&text).unwrap();
+    assert_eq!(parsed.module, LoginModule::Plain);
+    let option = |name| parsed.option(name).map(Secret::expose);
     assert_eq!(option("username"), Some("al=i;ce"));
     assert_eq!(option("password"), Some("q\"'uote"));
     assert_eq!((option("serviceName"), option("nothing")), (Some("kafka"), None));
-    assert!(!format!("{read:?}").contains("uote"));
+    assert!(!format!("{parsed:?}").contains("uote"));
 }
 
 #[test]
-fn jaas_takes_modules_of_jars_that_moved_kafka_to_another_package() {
+fn jaas_accepts_modules_of_shaded_kafka_clients() {
     for package in ["kafkashaded.", "org.apache.flink.kafka.shaded.", "_my1.x."] {
         let text = format!("{package}{PLAIN} required username=ann password=\"secret\";");
         assert_eq!(jaas(&text).expect(package).module, LoginModule::Plain);
@@ -161,7 +161,7 @@ fn jaas_takes_modules_of_jars_that_moved_kafka_to_another_package() {
 }
 
 #[test]
-fn other_modules_and_malformed_entries_are_refused_without_showing_them() {
+fn other_modules_and_malformed_entries_are_rejected_without_showing_them() {
     let wrong = [
         "com.sun.security.auth.module.JndiLoginModule required user.provider.url=\"ldap://hunter2\";"
             .to_owned(),
@@ -179,7 +179,7 @@ fn other_modules_and_malformed_entries_are_refused_without_showing_them() {
     for text in wrong {
         let error = jaas(&text).expect_err(&text);
         assert_eq!(error.kind(), Kind::Config);
-        let words = format!("{error} {error:?}");
-        assert!(words.contains("sasl.jaas.config") && !words.contains("hunter2"), "{words}");
+        let message = format!("{error} {error:?}");
+        assert!(message.contains("sasl.jaas.config") && !message.contains("hunter2"), "{message}");
     }
 }

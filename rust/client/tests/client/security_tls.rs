@@ -1,7 +1,6 @@
-//! Proves: TLS 1.2 and 1.3 with authorities from a file or text, with and without a client
-//! certificate (its key encrypted or not); every certificate that may not be accepted is refused
-//! with its cause and what to do; a listener that speaks something else is told so; nothing falls
-//! back to plaintext.
+//! Proves: TLS 1.2 and 1.3 work with authorities from a file or text, with and without a client
+//! certificate (its key encrypted or not); every invalid certificate is rejected with cause and fix; a
+//! listener that speaks another protocol is recognised; nothing falls back to plaintext.
 
 use std::time::SystemTime;
 
@@ -17,7 +16,7 @@ use rcgen::{CertificateParams, DnType, ExtendedKeyUsagePurpose, KeyPair};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio_rustls::rustls;
 
-/// A key of nobody, plain and encrypted with the password `hunter2` (PBES2, AES-256-CBC).
+/// A throwaway key, plain and encrypted with the password `hunter2` (PBES2, AES-256-CBC).
 const KEY: &str = "-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQg1+6w+qrZeFls5jBp
 pt01LTzx0iaFO/yCWuuM7tdSJHqhRANCAAT6sM4QNbqdeK9T8KYdON9IUvK0NYsw
@@ -33,15 +32,15 @@ aLsB2soOnyZ6VviUVG7vxlSOiCGriGKNPF7mbxcO5hQ2pGGPIFIpU4sYf2OxvmDQ
 -----END ENCRYPTED PRIVATE KEY-----
 ";
 
-async fn refusal(terms: Terms, pairs: &[(&str, &str)]) -> Error {
+async fn rejection(terms: Terms, pairs: &[(&str, &str)]) -> Error {
     let (_cluster, address) = broker(None).await;
-    let error = try_connect(terminate(terms, address).await, pairs).await.expect_err("refused");
+    let error = try_connect(terminate(terms, address).await, pairs).await.expect_err("rejected");
     assert_eq!(error.context().phase, Some(Phase::Tls), "{error}");
     error
 }
 
 #[tokio::test]
-async fn both_versions_and_both_ways_to_name_authorities() {
+async fn both_versions_with_authorities_from_a_file_and_from_text() {
     let (_cluster, address) = broker(None).await;
     let authority = Authority::new("authority");
     let pem = authority.pem();
@@ -64,7 +63,7 @@ async fn both_versions_and_both_ways_to_name_authorities() {
         let error = try_connect(server, &[by_text, ("ssl.enabled.protocols", other)]).await.expect_err(other);
         assert!(error.message().contains("ssl.enabled.protocols"), "{error}");
 
-        // What the doctor shows; by address this time.
+        // The facts that the doctor shows; connected by address this time.
         let pairs = [("security.protocol", "SSL"), by_text];
         let settings = Settings::try_from(&config(&server.to_string(), &pairs)).unwrap();
         let endpoint = Endpoint { host: server.ip().to_string(), port: server.port() };
@@ -88,7 +87,7 @@ async fn both_versions_and_both_ways_to_name_authorities() {
 }
 
 #[tokio::test]
-async fn a_certificate_that_may_not_be_accepted_is_refused_with_its_cause() {
+async fn an_invalid_certificate_is_rejected_with_its_cause() {
     let authority = Authority::new("right authority");
     let pem = authority.pem();
     let trust = [("ssl.truststore.certificates", pem.as_str())];
@@ -96,38 +95,41 @@ async fn a_certificate_that_may_not_be_accepted_is_refused_with_its_cause() {
 
     let expired = |params: &mut CertificateParams| params.not_after = rcgen::date_time_ymd(2021, 2, 3);
     for pairs in [&trust[..], &name_off] {
-        let error = refusal(Terms::new(authority.issue(&["localhost"], expired)), pairs).await;
+        let error = rejection(Terms::new(authority.issue(&["localhost"], expired)), pairs).await;
         assert_eq!((error.kind(), error.is_retriable()), (Kind::Authentication, false));
         assert!(error.message().contains("expired on 2021-02-03"), "{error}");
     }
     let future = |params: &mut CertificateParams| params.not_before = rcgen::date_time_ymd(2099, 2, 3);
-    let error = refusal(Terms::new(authority.issue(&["localhost"], future)), &trust).await;
-    assert!(error.message().contains("valid only from 2099-02-03"), "{error}");
+    let error = rejection(Terms::new(authority.issue(&["localhost"], future)), &trust).await;
+    assert!(error.message().contains("not valid before 2099-02-03"), "{error}");
 
-    let error = refusal(Terms::new(authority.issue(&["kafka.example.com"], |_| {})), &trust).await;
-    let words = error.message();
-    assert!(words.contains("kafka.example.com") && words.contains("not for \"localhost\""), "{error}");
-    // A common name is no name of a host.
+    let error = rejection(Terms::new(authority.issue(&["kafka.example.com"], |_| {})), &trust).await;
+    let message = error.message();
+    assert!(message.contains("kafka.example.com") && message.contains("not for \"localhost\""), "{error}");
+    // The common name does not count as a host name.
     let common =
         |params: &mut CertificateParams| params.distinguished_name.push(DnType::CommonName, "localhost");
-    let error = refusal(Terms::new(authority.issue(&[], common)), &trust).await;
-    assert!(error.message().contains("for no name at all"), "{error}");
+    let error = rejection(Terms::new(authority.issue(&[], common)), &trust).await;
+    assert!(error.message().contains("for no host name"), "{error}");
 
     let stranger = Authority::new("stranger");
     for pairs in [&trust[..], &name_off] {
-        let error = refusal(Terms::new(stranger.issue(&["localhost"], |_| {})), pairs).await;
-        let words = error.message();
-        assert!(words.contains("\"CN=stranger\"") && words.contains("ssl.truststore.location"), "{error}");
+        let error = rejection(Terms::new(stranger.issue(&["localhost"], |_| {})), pairs).await;
+        let message = error.message();
+        assert!(
+            message.contains("\"CN=stranger\"") && message.contains("ssl.truststore.location"),
+            "{error}"
+        );
     }
     let for_clients = |params: &mut CertificateParams| {
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
     };
-    let error = refusal(Terms::new(authority.issue(&["localhost"], for_clients)), &trust).await;
+    let error = rejection(Terms::new(authority.issue(&["localhost"], for_clients)), &trust).await;
     assert!(error.message().contains("serverAuth"), "{error}");
 }
 
 #[tokio::test]
-async fn the_name_is_not_checked_where_that_was_turned_off() {
+async fn the_host_name_is_not_checked_if_that_is_turned_off() {
     let (_cluster, address) = broker(None).await;
     let authority = Authority::new("authority");
     let server = terminate(Terms::new(authority.issue(&["elsewhere"], |_| {})), address).await;
@@ -138,7 +140,7 @@ async fn the_name_is_not_checked_where_that_was_turned_off() {
 }
 
 #[tokio::test]
-async fn a_client_certificate_is_shown_where_one_is_wanted() {
+async fn a_client_certificate_is_presented_if_requested() {
     let (_cluster, address) = broker(None).await;
     let (servers, clients) = (Authority::new("servers"), Authority::new("clients"));
     let pem = servers.pem();
@@ -147,12 +149,12 @@ async fn a_client_certificate_is_shown_where_one_is_wanted() {
     let file = std::env::temp_dir().join(format!("ottla-client-{}.pem", std::process::id()));
     std::fs::write(&file, format!("{ENCRYPTED_KEY}{chain}")).unwrap();
     for versions in [&[&rustls::version::TLS12][..], &[&rustls::version::TLS13][..]] {
-        let wanting = || Terms {
+        let requiring = || Terms {
             clients: Some(clients.pem()),
             versions: Box::leak(versions.into()),
             ..Terms::new(servers.issue(&["localhost"], |_| {}))
         };
-        let server = terminate(wanting(), address).await;
+        let server = terminate(requiring(), address).await;
         let by_text = [trust, ("ssl.keystore.certificate.chain", &chain), ("ssl.keystore.key", KEY)];
         try_connect(server, &by_text).await.expect("a certificate");
         let password = ("ssl.key.password", "hunter2");
@@ -170,31 +172,31 @@ async fn a_client_certificate_is_shown_where_one_is_wanted() {
         std::fs::write(&key, ENCRYPTED_KEY).unwrap();
         let certificate = ("ssl.certificate.location", crt.to_str().unwrap());
         let by_files = [trust, certificate, ("ssl.key.location", key.to_str().unwrap()), password];
-        try_connect(server, &by_files).await.expect("a file each");
+        try_connect(server, &by_files).await.expect("two files");
         for file in [crt, key] {
             std::fs::remove_file(file).unwrap();
         }
 
-        let error = refusal(wanting(), &[trust]).await;
+        let error = rejection(requiring(), &[trust]).await;
         assert_eq!(error.kind(), Kind::Authentication, "{error}");
-        assert!(error.message().contains("wants a client certificate"), "{error}");
+        assert!(error.message().contains("requires a client certificate"), "{error}");
 
         let (other, key) = servers.issue(&[], |_| {});
         let wrong = [trust, ("ssl.keystore.certificate.chain", &other), ("ssl.keystore.key", &key)];
-        let error = refusal(wanting(), &wrong).await;
+        let error = rejection(requiring(), &wrong).await;
         assert_eq!(error.kind(), Kind::Authentication, "{error}");
-        assert!(error.message().contains("refused this client's certificate"), "{error}");
+        assert!(error.message().contains("rejected this client's certificate"), "{error}");
     }
     std::fs::remove_file(file).unwrap();
 }
 
 #[tokio::test]
-async fn a_port_that_speaks_something_else_is_told_so() {
+async fn a_port_that_speaks_another_protocol_is_recognised() {
     let (_cluster, address) = broker(None).await;
     let authority = Authority::new("authority");
     let pem = authority.pem();
     let trust = ("ssl.truststore.certificates", pem.as_str());
-    // A broker takes TLS's first bytes for a length that is too large, and hangs up.
+    // A broker reads TLS's first bytes as a length that is too large, and closes the connection.
     let error = try_connect(address, &[trust]).await.expect_err("plaintext");
     assert!(error.message().contains("security.protocol=PLAINTEXT"), "{error}");
     assert_eq!(error.context().phase, Some(Phase::Tls));
@@ -213,17 +215,17 @@ async fn a_port_that_speaks_something_else_is_told_so() {
     let plaintext = [("security.protocol", "PLAINTEXT")];
     let error = try_connect(tls, &plaintext).await.expect_err("TLS");
     assert!(error.message().contains("TLS") && error.message().contains("security.protocol"), "{error}");
-    // And one that hangs up without an alert.
-    let rude = tcp_server(|mut stream| async move {
+    // And one that closes the connection without an alert.
+    let abrupt = tcp_server(|mut stream| async move {
         let _ = stream.read(&mut [0; 8]).await;
         let _ = stream.shutdown().await;
     });
-    let error = try_connect(rude.await, &plaintext).await.expect_err("hung up");
+    let error = try_connect(abrupt.await, &plaintext).await.expect_err("closed");
     assert!(error.message().contains("if this listener speaks TLS"), "{error}");
 }
 
 #[tokio::test]
-async fn sasl_goes_over_tls() {
+async fn sasl_works_over_tls() {
     let users = [("ann".to_owned(), "secret".to_owned())].into();
     let (_cluster, address) = broker(Some(SaslConfig { users, ..Default::default() })).await;
     let authority = Authority::new("authority");
@@ -238,31 +240,32 @@ async fn sasl_goes_over_tls() {
             ("sasl.password", password),
         ]
     };
-    try_connect(server, &pairs("secret")).await.expect("signed on");
+    try_connect(server, &pairs("secret")).await.expect("authenticated");
     let error = try_connect(server, &pairs("wrong")).await.expect_err("wrong password");
     assert_eq!((error.kind(), error.context().phase), (Kind::Authentication, Some(Phase::Sasl)), "{error}");
 }
 
-fn refused(pairs: &[(&str, &str)]) -> String {
+fn config_error(pairs: &[(&str, &str)]) -> String {
     let all = [("bootstrap.servers", "localhost:9092"), ("security.protocol", "SSL")];
     let all = all.iter().chain(pairs).map(|(key, value)| (*key, Value::from(*value)));
     let made = Config::from_pairs(all).and_then(|config| Client::new(config, Default::default()));
     let error = made.expect_err("a wrong configuration");
     assert_eq!(error.kind(), Kind::Config, "{error}");
-    let words = format!("{error} {error:?}");
-    assert!(!words.contains("hunter2") && !words.contains("MIGHAgEAMBMG"), "{words}");
-    words
+    let message = format!("{error} {error:?}");
+    assert!(!message.contains("hunter2") && !message.contains("MIGHAgEAMBMG"), "{message}");
+    message
 }
 
 #[test]
-fn stores_of_java_are_refused_with_the_command_that_converts_them() {
+fn java_stores_are_rejected_with_the_command_that_converts_them() {
     const JKS: &[u8] = &[0xFE, 0xED, 0xFE, 0xED, 0, 0];
     const JCEKS: &[u8] = &[0xCE, 0xCE, 0xCE, 0xCE, 0, 0];
     const PKCS12: &[u8] = &[0x30, 0x82, 1, 1, 0];
     assert!(
-        refused(&[("ssl.truststore.type", "JKS")]).contains("`keytool -list -rfc -keystore truststore.jks")
+        config_error(&[("ssl.truststore.type", "JKS")])
+            .contains("`keytool -list -rfc -keystore truststore.jks")
     );
-    assert!(refused(&[("ssl.keystore.type", "PKCS12")]).contains("`openssl pkcs12 -in keystore.jks"));
+    assert!(config_error(&[("ssl.keystore.type", "PKCS12")]).contains("`openssl pkcs12 -in keystore.jks"));
     for (bytes, what) in [(JKS, "a JKS"), (JCEKS, "a JCEKS"), (PKCS12, "a PKCS#12")] {
         let file = std::env::temp_dir().join(format!("ottla's store {} {what}", std::process::id()));
         std::fs::write(&file, bytes).unwrap();
@@ -280,12 +283,12 @@ fn stores_of_java_are_refused_with_the_command_that_converts_them() {
                 (_, true) => format!("openssl pkcs12 -in {word} -aes256 -out keystore.pem"),
             };
             let location = (&*location, path);
-            // With its password and its type, as Java's are given, too.
+            // Also with its password and type, as in Java's configurations.
             let (password, ty) = ((&*password, "hunter2"), (&*ty, "JKS"));
             for pairs in [&[location][..], &[location, password], &[location, password, ty], &[location, ty]]
             {
-                let words = refused(pairs);
-                assert!(words.contains(what) && words.contains(&format!("`{command}")), "{words}");
+                let message = config_error(pairs);
+                assert!(message.contains(what) && message.contains(&format!("`{command}")), "{message}");
             }
         }
         std::fs::remove_file(file).unwrap();
@@ -293,42 +296,45 @@ fn stores_of_java_are_refused_with_the_command_that_converts_them() {
 }
 
 #[test]
-fn stores_that_cannot_be_used_are_refused_with_what_to_do() {
+fn unusable_stores_are_rejected_with_a_fix() {
     let authority = Authority::new("authority").pem();
     let chain = ("ssl.keystore.certificate.chain", authority.as_str());
     assert!(
-        refused(&[("ssl.truststore.location", "/nowhere.pem")]).contains("\"/nowhere.pem\" cannot be read")
+        config_error(&[("ssl.truststore.location", "/nowhere.pem")])
+            .contains("\"/nowhere.pem\" cannot be read")
     );
-    assert!(refused(&[("ssl.truststore.certificates", "nothing")]).contains("no certificate"));
-    assert!(refused(&[("ssl.truststore.password", "hunter2")]).contains("no password"));
-    assert!(refused(&[("ssl.keystore.key", KEY)]).contains("belong together"));
-    assert!(refused(&[chain, ("ssl.keystore.key", ENCRYPTED_KEY)]).contains("ssl.key.password"));
+    assert!(config_error(&[("ssl.truststore.certificates", "nothing")]).contains("no certificate"));
+    assert!(config_error(&[("ssl.truststore.password", "hunter2")]).contains("no password"));
+    assert!(config_error(&[("ssl.keystore.key", KEY)]).contains("belong together"));
+    assert!(config_error(&[chain, ("ssl.keystore.key", ENCRYPTED_KEY)]).contains("ssl.key.password"));
     let wrong_password = ("ssl.key.password", "hunter3");
     assert!(
-        refused(&[chain, ("ssl.keystore.key", ENCRYPTED_KEY), wrong_password])
+        config_error(&[chain, ("ssl.keystore.key", ENCRYPTED_KEY), wrong_password])
             .contains("cannot be decrypted")
     );
-    assert!(refused(&[chain, ("ssl.keystore.key", "hunter2")]).contains("no private key"));
+    assert!(config_error(&[chain, ("ssl.keystore.key", "hunter2")]).contains("no private key"));
     assert!(
-        refused(&[chain, ("ssl.keystore.key", &KEY.replace("MIGHAgEAMBMG", "????"))])
+        config_error(&[chain, ("ssl.keystore.key", &KEY.replace("MIGHAgEAMBMG", "????"))])
             .contains("ssl.keystore")
     );
     let old = "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n-----END RSA PRIVATE KEY-----";
-    assert!(refused(&[chain, ("ssl.keystore.key", old)]).contains("openssl pkcs8 -topk8"));
+    assert!(config_error(&[chain, ("ssl.keystore.key", old)]).contains("openssl pkcs8 -topk8"));
     assert!(
-        refused(&[chain, ("ssl.keystore.key", KEY)]).contains("ssl.keystore"),
+        config_error(&[chain, ("ssl.keystore.key", KEY)]).contains("ssl.keystore"),
         "the key of another certificate"
     );
-    assert!(refused(&[("ssl.enabled.protocols", "TLSv1.1")]).contains("TLSv1.2"));
-    assert!(refused(&[("ssl.enabled.protocols", "")]).contains("ssl.enabled.protocols"));
-    assert!(refused(&[("ssl.endpoint.identification.algorithm", "http")]).contains("https"));
+    assert!(config_error(&[("ssl.enabled.protocols", "TLSv1.1")]).contains("TLSv1.2"));
+    assert!(config_error(&[("ssl.enabled.protocols", "")]).contains("ssl.enabled.protocols"));
+    assert!(config_error(&[("ssl.endpoint.identification.algorithm", "http")]).contains("https"));
     assert!(
-        refused(&[("ssl.ca.location", "/no/ca.pem")]).contains("ssl.truststore.location: \"/no/ca.pem\"")
+        config_error(&[("ssl.ca.location", "/no/ca.pem")])
+            .contains("ssl.truststore.location: \"/no/ca.pem\"")
     );
     assert!(
-        refused(&[("ssl.certificate.location", "/no/tls.crt")]).contains("ssl.key.location belong together")
+        config_error(&[("ssl.certificate.location", "/no/tls.crt")])
+            .contains("ssl.key.location belong together")
     );
     let files = [("ssl.key.location", "/no/tls.key"), ("ssl.certificate.location", "/no/tls.crt")];
-    assert!(refused(&files).contains("ssl.certificate.location: \"/no/tls.crt\" cannot be read"));
-    assert!(refused(&[files[0], files[1], chain]).contains("choose one"));
+    assert!(config_error(&files).contains("ssl.certificate.location: \"/no/tls.crt\" cannot be read"));
+    assert!(config_error(&[files[0], files[1], chain]).contains("choose one"));
 }

@@ -94,7 +94,7 @@ impl Deserializer {
             // Ctrl-C, or the end of the program.
             return Ok(cause);
         }
-        let make = ERROR.import(py, "ottla.errors", "_not_deserialized")?;
+        let make = ERROR.import(py, "ottla.errors", "_deserialization_error")?;
         let made = make.call1((place.topic, place.partition, place.offset, self.field, cause.value(py)))?;
         Ok(PyErr::from_value(made))
     }

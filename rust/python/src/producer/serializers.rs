@@ -107,7 +107,7 @@ impl Serializer {
             // Ctrl-C, or the end of the program.
             return Ok(cause);
         }
-        let make = ERROR.import(py, "ottla.errors", "_not_serialized")?;
+        let make = ERROR.import(py, "ottla.errors", "_serialization_error")?;
         let made = make.call1((place.topic, self.field, place.index, cause.value(py)))?;
         Ok(PyErr::from_value(made))
     }

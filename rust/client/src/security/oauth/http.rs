@@ -1,6 +1,6 @@
-//! One POST over HTTP/1.1: names and sockets come from the environment, TLS is ours.
+//! A POST request over HTTP/1.1 to a token endpoint, with the environment's network and this client's TLS.
 //!
-//! Invariants: no redirect is followed, the answer's size is bounded. The time is the caller's.
+//! Invariants: redirects are not followed, and the response's size is bounded. The caller sets the deadline.
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full, Limited};
@@ -15,11 +15,11 @@ use crate::environment::{Environment, SocketOptions, Stream};
 use crate::error::{Error, Kind, Result};
 use crate::secret::Secret;
 
-/// The largest answer; its header has as much again.
-const MAX_ANSWER: usize = 128 * 1024;
+/// The largest response body, and the largest response header.
+const MAX_RESPONSE: usize = 128 * 1024;
 
-/// What came back.
-pub(super) struct Answer {
+/// The response.
+pub(super) struct HttpResponse {
     pub(super) status: u16,
     pub(super) body: Bytes,
 }
@@ -35,7 +35,7 @@ pub(super) async fn post(
     authorization: &Secret,
     form: &str,
     environment: &Environment,
-) -> Result<Answer> {
+) -> Result<HttpResponse> {
     let stream = connect(url, tls, environment).await?;
     let mut authorization =
         HeaderValue::from_str(authorization.expose()).map_err(|_| failed("malformed header"))?;
@@ -48,16 +48,16 @@ pub(super) async fn post(
         .header(AUTHORIZATION, authorization)
         .body(Full::new(Bytes::copy_from_slice(form.as_bytes())))
         .map_err(failed)?;
-    let shaken = http1::Builder::new().max_buf_size(MAX_ANSWER).handshake(TokioIo::new(stream)).await;
-    let (mut sender, connection) = shaken.map_err(failed)?;
-    // Ends with this call.
+    let handshaken = http1::Builder::new().max_buf_size(MAX_RESPONSE).handshake(TokioIo::new(stream)).await;
+    let (mut sender, connection) = handshaken.map_err(failed)?;
+    // Dropped, and so ended, with this call.
     let mut driver = JoinSet::new();
     driver.spawn(connection);
     let response = sender.send_request(request).await.map_err(failed)?;
     let status = response.status().as_u16();
-    let body = Limited::new(response.into_body(), MAX_ANSWER).collect().await;
-    let body = body.map_err(|error| failed(format_args!("the answer cannot be read: {error}")))?;
-    Ok(Answer { status, body: body.to_bytes() })
+    let body = Limited::new(response.into_body(), MAX_RESPONSE).collect().await;
+    let body = body.map_err(|error| failed(format_args!("the response cannot be read: {error}")))?;
+    Ok(HttpResponse { status, body: body.to_bytes() })
 }
 
 async fn connect(url: &Uri, tls: Option<&Tls>, environment: &Environment) -> Result<Box<dyn Stream>> {
@@ -82,12 +82,12 @@ async fn secure(stream: Box<dyn Stream>, tls: &Tls, host: &str) -> Result<Box<dy
     let (connected, info) = tls.handshake(stream, host).await;
     match connected {
         Ok(stream) => Ok(Box::new(stream)),
-        // Without the phase: to the broker's connection, this is a part of SASL.
+        // Without the phase: for the broker's connection, this is part of SASL.
         Err(error) => Err(match tls_error_in(&error, Some(&info), host) {
             Some(error) => {
                 let message = error.message().replace("the broker", "the token server");
-                let own = "sasl.oauthbearer.token.endpoint.ssl.truststore.location";
-                Error::new(error.kind(), message.replace("ssl.truststore.location", own))
+                let key = "sasl.oauthbearer.token.endpoint.ssl.truststore.location";
+                Error::new(error.kind(), message.replace("ssl.truststore.location", key))
             }
             None => failed(error),
         }),

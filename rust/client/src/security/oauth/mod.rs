@@ -1,11 +1,9 @@
-//! OAUTHBEARER (RFC 7628, KIP-255): tokens, where they come from, and how they are kept.
+//! OAUTHBEARER (RFC 7628, KIP-255): the token cache of a client and its sources.
 //!
-//! - `oidc` asks a token endpoint with a client's id and secret (KIP-768); `http` is how.
-//! - [`TokenProvider`](crate::environment::TokenProvider) is the application's own source of tokens.
-//!
-//! Invariants: one request for a token at a time, whoever waits for it; a token is asked for anew
-//! before it expires, and one that cannot be renewed is used while it lasts; one that a broker
-//! refused is not offered again.
+//! Tokens come from the application's `TokenProvider`, or from a token endpoint by client id and secret
+//! (`oidc`, KIP-768; `http` sends the request). Invariants: at most one token request at a time, which all
+//! waiting connections share; a token is renewed before it expires, and used until it expires if it
+//! cannot be renewed; a token that a broker rejected is not used again.
 
 mod http;
 mod oidc;
@@ -16,60 +14,54 @@ use tokio::sync::Mutex;
 
 pub(super) use oidc::Oidc;
 
+use super::NAME_A_PROVIDER;
+use super::config_error;
 use super::jaas::Jaas;
 use crate::config::Config;
 use crate::environment::{Environment, Token};
 use crate::error::{Error, Kind, Result};
 use crate::secret::Secret;
 
-/// The way to tokens that Java has login modules and callback handlers for, such as those of AWS.
-pub(super) const NAME_A_PROVIDER: &str = "name a Python callable that returns a token in sasl.oauthbearer.token.provider, as package.module:function, with sasl.mechanism=OAUTHBEARER (AWS MSK IAM and others: docs/security.md)";
-
-/// The longest token; a broker's frames are not endless either.
+/// The longest token in bytes.
 const MAX_TOKEN: usize = 64 * 1024;
-/// The part of a token's life after which another one is asked for, as in Java.
+/// The fraction of a token's lifetime after which it is renewed, as in Java.
 const REFRESH_AT: f64 = 0.8;
 
-/// Tokens for one client.
+/// The token of one client and its source.
 #[derive(Debug)]
-pub(in crate::security) struct Tokens {
+pub(in crate::security) struct TokenCache {
     oidc: Option<Oidc>,
     extensions: Vec<(String, String)>,
-    kept: Mutex<Option<Kept>>,
+    cached: Mutex<Option<CachedToken>>,
 }
 
 #[derive(Debug)]
-struct Kept {
+struct CachedToken {
     token: Token,
-    refresh: SystemTime,
+    renew_at: SystemTime,
 }
 
-impl Tokens {
+impl TokenCache {
     pub(super) fn from_config(config: &Config, jaas: Option<&Jaas>) -> Result<Self> {
         let class = &config.sasl_login_callback_handler_class;
         if !class.is_empty() && !class.ends_with(".OAuthBearerLoginCallbackHandler") {
-            return Err(Error::new(
-                Kind::Config,
-                format!(
-                    "sasl.login.callback.handler.class={class}: no class is loaded; leave it out, and {NAME_A_PROVIDER}"
-                ),
-            ));
+            return Err(config_error(format!(
+                "sasl.login.callback.handler.class={class}: no class is loaded; remove the key, and {NAME_A_PROVIDER}"
+            )));
         }
         if jaas.is_some_and(|jaas| jaas.with_prefix("unsecuredLogin").next().is_some()) {
-            return Err(Error::new(
-                Kind::Config,
-                "sasl.jaas.config: unsecured tokens are not made here; have a token callback or sasl.oauthbearer.token.provider give one",
+            return Err(config_error(
+                "sasl.jaas.config: unsecured tokens are not supported; return one from a token callback or from sasl.oauthbearer.token.provider",
             ));
         }
-        let given = jaas.into_iter().flat_map(|jaas| jaas.with_prefix("extension_"));
+        let options = jaas.into_iter().flat_map(|jaas| jaas.with_prefix("extension_"));
         let extensions: Vec<_> =
-            given.map(|(name, value)| (name.to_owned(), value.expose().to_owned())).collect();
-        check_extensions(&extensions)
-            .map_err(|why| Error::new(Kind::Config, format!("sasl.jaas.config: {why}")))?;
-        Ok(Self { oidc: Oidc::from_config(config, jaas)?, extensions, kept: Mutex::new(None) })
+            options.map(|(name, value)| (name.to_owned(), value.expose().to_owned())).collect();
+        check_extensions(&extensions).map_err(|why| config_error(format!("sasl.jaas.config: {why}")))?;
+        Ok(Self { oidc: Oidc::from_config(config, jaas)?, extensions, cached: Mutex::new(None) })
     }
 
-    /// Whether there is anywhere to get a token from.
+    /// Checks that there is a source of tokens.
     pub(super) fn check(&self, environment: &Environment) -> Result<()> {
         if self.oidc.is_some() || environment.token_provider.is_some() {
             return Ok(());
@@ -77,7 +69,7 @@ impl Tokens {
         Err(no_source())
     }
 
-    /// The client's first message, with a token that is good.
+    /// The client's first message, with a valid token.
     pub(super) async fn message(&self, environment: &Environment) -> Result<Secret> {
         let token = self.token(environment).await?;
         let mut message = format!("n,,\u{1}auth=Bearer {}\u{1}", token.value.expose());
@@ -89,73 +81,73 @@ impl Tokens {
     }
 
     async fn token(&self, environment: &Environment) -> Result<Token> {
-        // Held while asking: who comes meanwhile waits for the same token.
-        let mut kept = self.kept.lock().await;
+        // Held during the request, so that other connections wait for the same token.
+        let mut cached = self.cached.lock().await;
         let now = environment.now();
-        if let Some(kept) = &*kept
-            && now < kept.refresh
+        if let Some(cached) = &*cached
+            && now < cached.renew_at
         {
-            return Ok(kept.token.clone());
+            return Ok(cached.token.clone());
         }
-        let asked = match (&environment.token_provider, &self.oidc) {
+        let fetched = match (&environment.token_provider, &self.oidc) {
             (Some(provider), _) => provider.token().await,
             (None, Some(oidc)) => oidc.token(environment).await,
             (None, None) => Err(no_source()),
         };
-        match asked.and_then(|token| check_token(&token).map(|()| token)) {
+        match fetched.and_then(|token| check_token(&token).map(|()| token)) {
             Ok(token) => {
-                *kept = token.expires.map(|expires| {
-                    let life = expires.duration_since(now).unwrap_or(Duration::ZERO);
-                    Kept { token: token.clone(), refresh: now + life.mul_f64(REFRESH_AT) }
+                *cached = token.expires.map(|expires| {
+                    let lifetime = expires.duration_since(now).unwrap_or(Duration::ZERO);
+                    CachedToken { token: token.clone(), renew_at: now + lifetime.mul_f64(REFRESH_AT) }
                 });
                 Ok(token)
             }
-            Err(error) => match &*kept {
-                Some(kept) if kept.token.expires.is_some_and(|expires| now < expires) => {
-                    tracing::warn!(target: "ottla.connection", %error, "no new token; the old one is good for a while");
-                    Ok(kept.token.clone())
+            Err(error) => match &*cached {
+                Some(cached) if cached.token.expires.is_some_and(|expires| now < expires) => {
+                    tracing::warn!(target: "ottla.connection", %error, "the token cannot be renewed; the current one is used until it expires");
+                    Ok(cached.token.clone())
                 }
                 _ => Err(error),
             },
         }
     }
 
-    /// Forgets a token that a broker refused.
-    pub(super) async fn forget(&self) {
-        *self.kept.lock().await = None;
+    /// Discards a token that a broker rejected.
+    pub(super) async fn discard(&self) {
+        *self.cached.lock().await = None;
     }
 }
 
 fn no_source() -> Error {
-    let message = "sasl.mechanism=OAUTHBEARER needs a token: give a token callback, name one in sasl.oauthbearer.token.provider, or set sasl.oauthbearer.token.endpoint.url with a client's id and secret";
-    Error::new(Kind::Config, message)
+    let message = "sasl.mechanism=OAUTHBEARER needs a token: pass a token callback (sasl_oauth_token), name one in sasl.oauthbearer.token.provider, or set sasl.oauthbearer.token.endpoint.url with a client id and secret";
+    config_error(message)
 }
 
-fn refused(why: &str) -> Error {
+fn unusable(why: &str) -> Error {
     Error::new(Kind::Authentication, format!("the token cannot be used: {why}"))
 }
 
-/// RFC 6750's characters, so that a token cannot end its message early.
+/// Allows only the characters of RFC 6750, so that a token cannot end its message early.
 fn check_token(token: &Token) -> Result<()> {
     let value = token.value.expose();
     let body = value.trim_end_matches('=');
     let legal = |b: u8| b.is_ascii_alphanumeric() || b"-._~+/".contains(&b);
     if body.is_empty() || !body.bytes().all(legal) {
-        return Err(refused("it is empty, or holds characters that no bearer token has"));
+        return Err(unusable("it is empty, or contains characters that bearer tokens may not have"));
     }
     if value.len() > MAX_TOKEN {
-        return Err(refused(&format!("it has {} bytes", value.len())));
+        return Err(unusable(&format!("it has {} bytes, and {MAX_TOKEN} are allowed", value.len())));
     }
-    check_extensions(&token.extensions).map_err(|why| refused(&why))
+    check_extensions(&token.extensions).map_err(|why| unusable(&why))
 }
 
 fn check_extensions(extensions: &[(String, String)]) -> Result<(), String> {
     for (name, value) in extensions {
         if name == "auth" || name.is_empty() || !name.bytes().all(|b| b.is_ascii_alphabetic()) {
-            return Err("the name of a SASL extension has letters only, and is not auth".to_owned());
+            return Err("the name of a SASL extension may have letters only, and may not be auth".to_owned());
         }
         if !value.chars().all(|c| matches!(c, ' '..='~' | '\t' | '\r' | '\n')) {
-            return Err(format!("the SASL extension {name} holds characters that it may not"));
+            return Err(format!("the SASL extension {name} contains characters that are not allowed"));
         }
     }
     Ok(())

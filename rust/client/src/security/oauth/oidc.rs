@@ -1,7 +1,7 @@
-//! OIDC client credentials (KIP-768): a token for a client's id and secret, from the endpoint that
-//! the configuration names.
+//! OIDC client credentials (KIP-768): requests a token with a client id and secret from the configured
+//! endpoint.
 //!
-//! Invariant: the secret goes to that endpoint only, by https unless plain http was asked for.
+//! Invariant: the secret is sent to that endpoint only, over https unless plain http is allowed explicitly.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -10,18 +10,18 @@ use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use hyper::Uri;
 use serde_json::Value;
 
-use super::super::{Jaas, Tls};
-use super::http::{self, Answer};
+use super::super::{Jaas, Tls, config_error};
+use super::http::{self, HttpResponse};
 use crate::config::Config;
 use crate::environment::{Environment, Token};
 use crate::error::{Error, Kind, Result};
 use crate::printable::printable;
 use crate::secret::Secret;
 
-/// A token without an end is used for no longer than this.
-const LONGEST_LIFE: Duration = Duration::from_secs(365 * 86_400);
+/// Upper limit of a token's lifetime.
+const MAX_LIFETIME: Duration = Duration::from_secs(365 * 86_400);
 
-/// The endpoint, and who asks it.
+/// A token endpoint, with the request to send.
 #[derive(Debug)]
 pub(in crate::security) struct Oidc {
     url: Uri,
@@ -30,12 +30,8 @@ pub(in crate::security) struct Oidc {
     body: String,
 }
 
-fn wrong(message: impl Into<String>) -> Error {
-    Error::new(Kind::Config, message)
-}
-
-/// The configuration with the token endpoint's trust store, which Java has as options of the login module.
-fn with_store_of(jaas: Option<&Jaas>, config: &Config) -> Config {
+/// The configuration with the token endpoint's trust store, which in Java is an option of the login module.
+fn with_truststore_of(jaas: Option<&Jaas>, config: &Config) -> Config {
     let mut config = config.clone();
     let option = |name: &str| jaas.and_then(|jaas| jaas.option(name)).map(|value| value.expose().to_owned());
     let location = &mut config.sasl_oauthbearer_token_endpoint_ssl_truststore_location;
@@ -48,27 +44,29 @@ fn with_store_of(jaas: Option<&Jaas>, config: &Config) -> Config {
 }
 
 impl Oidc {
-    /// The configured endpoint, if there is one.
+    /// Reads the configured endpoint, if any.
     pub(super) fn from_config(config: &Config, jaas: Option<&Jaas>) -> Result<Option<Self>> {
         let text = &config.sasl_oauthbearer_token_endpoint_url;
         if text.is_empty() {
             return Ok(None);
         }
         let key = "sasl.oauthbearer.token.endpoint.url";
-        let url: Uri = text.parse().map_err(|_| wrong(format!("{key}: it is not a URL")))?;
+        let url: Uri = text.parse().map_err(|_| config_error(format!("{key}: not a valid URL")))?;
         let userinfo = url.authority().is_some_and(|authority| authority.as_str().contains('@'));
         if userinfo || url.host().is_none() {
-            return Err(wrong(format!("{key}: expected https://host/path, without user and password")));
+            return Err(config_error(format!(
+                "{key}: expected https://host/path, without user and password"
+            )));
         }
         let tls = match url.scheme_str() {
-            Some("https") => Some(Tls::for_token_endpoint(&with_store_of(jaas, config))?),
+            Some("https") => Some(Tls::for_token_endpoint(&with_truststore_of(jaas, config))?),
             Some("http") if config.sasl_oauthbearer_token_endpoint_allow_http => None,
             Some("http") => {
-                return Err(wrong(format!(
-                    "{key}: http would show the client's secret to the network; use https, or allow it with sasl.oauthbearer.token.endpoint.allow.http=true"
+                return Err(config_error(format!(
+                    "{key}: http would expose the client secret to the network; use https, or allow http with sasl.oauthbearer.token.endpoint.allow.http=true"
                 )));
             }
-            _ => return Err(wrong(format!("{key}: expected https://…"))),
+            _ => return Err(config_error(format!("{key}: expected https://…"))),
         };
         let option = |name: &str| jaas.and_then(|jaas| jaas.option(name)).cloned().unwrap_or_default();
         let or = |set: &str, name: &str| if set.is_empty() { option(name) } else { Secret::new(set) };
@@ -76,17 +74,17 @@ impl Oidc {
         let secret = or(config.sasl_oauthbearer_client_credentials_client_secret.expose(), "clientSecret");
         let scope = or(&config.sasl_oauthbearer_scope, "scope");
         if id.is_empty() || secret.is_empty() {
-            return Err(wrong(format!(
+            return Err(config_error(format!(
                 "{key} needs sasl.oauthbearer.client.credentials.client.id and sasl.oauthbearer.client.credentials.client.secret"
             )));
         }
         let pair = match config.sasl_oauthbearer_header_urlencode {
-            true => Secret::new(format!("{}:{}", encoded(id.expose()), encoded(secret.expose()))),
+            true => Secret::new(format!("{}:{}", url_encode(id.expose()), url_encode(secret.expose()))),
             false => Secret::new(format!("{}:{}", id.expose(), secret.expose())),
         };
         let scope = match scope.is_empty() {
             true => String::new(),
-            false => format!("&scope={}", encoded(scope.expose())),
+            false => format!("&scope={}", url_encode(scope.expose())),
         };
         Ok(Some(Self {
             url,
@@ -96,55 +94,57 @@ impl Oidc {
         }))
     }
 
-    /// A new token.
+    /// Requests a token.
     pub(super) async fn token(&self, environment: &Environment) -> Result<Token> {
-        let asked =
+        let response =
             http::post(&self.url, self.tls.as_ref(), &self.authorization, &self.body, environment).await;
-        let answer = asked.map_err(|error| error.prefixed(format_args!("no token from {}", self.url)))?;
-        self.process_answer(&answer, environment.now())
+        let response =
+            response.map_err(|error| error.prefixed(format_args!("no token from {}", self.url)))?;
+        self.process_response(&response, environment.now())
     }
 
-    fn process_answer(&self, answer: &Answer, now: SystemTime) -> Result<Token> {
-        let document: Option<Value> = serde_json::from_slice(&answer.body).ok();
+    fn process_response(&self, response: &HttpResponse, now: SystemTime) -> Result<Token> {
+        let document: Option<Value> = serde_json::from_slice(&response.body).ok();
         let field = |name: &str| document.as_ref().and_then(|document| document.get(name));
         let text = |name: &str| field(name).and_then(Value::as_str);
-        if answer.status != 200 {
-            let said: Vec<String> =
+        if response.status != 200 {
+            let details: Vec<String> =
                 ["error", "error_description"].into_iter().filter_map(text).map(printable).collect();
-            let said = if said.is_empty() { String::new() } else { format!(": \"{}\"", said.join(": ")) };
-            // A server in trouble may recover; one that says no goes on saying so.
+            let details =
+                if details.is_empty() { String::new() } else { format!(": \"{}\"", details.join(": ")) };
+            // A failing server may recover; a rejection is final.
             let kind =
-                if matches!(answer.status, 429 | 500..) { Kind::Connection } else { Kind::Authentication };
+                if matches!(response.status, 429 | 500..) { Kind::Connection } else { Kind::Authentication };
             return Err(Error::new(
                 kind,
-                format!("the token endpoint {} answered {}{said}", self.url, answer.status),
+                format!("the token endpoint {} returned status {}{details}", self.url, response.status),
             ));
         }
         let Some(token) = text("access_token") else {
-            let words = format!("the token endpoint {} gave no access_token", self.url);
-            return Err(Error::new(Kind::Authentication, words));
+            let message = format!("the token endpoint {} returned no access_token", self.url);
+            return Err(Error::new(Kind::Authentication, message));
         };
         let seconds = match field("expires_in") {
             Some(Value::String(text)) => text.parse().ok(),
             Some(number) => number.as_f64(),
             None => None,
         };
-        let life = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-        let expires = life.map(|life| now + life.min(LONGEST_LIFE)).or_else(|| expiry(token));
+        let lifetime = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+        let expires = lifetime.map(|lifetime| now + lifetime.min(MAX_LIFETIME)).or_else(|| expiry(token));
         Ok(Token { value: Secret::new(token), expires, extensions: Vec::new() })
     }
 }
 
-/// What a JSON web token says about its own end.
+/// The expiry in a JSON web token (`exp`).
 fn expiry(token: &str) -> Option<SystemTime> {
     let claims = URL_SAFE_NO_PAD.decode(token.split('.').nth(1)?).ok()?;
     let claims: Value = serde_json::from_slice(&claims).ok()?;
-    let since = Duration::try_from_secs_f64(claims.get("exp")?.as_f64()?).ok()?;
-    UNIX_EPOCH.checked_add(since)
+    let since_epoch = Duration::try_from_secs_f64(claims.get("exp")?.as_f64()?).ok()?;
+    UNIX_EPOCH.checked_add(since_epoch)
 }
 
-/// A text as forms have it.
-fn encoded(text: &str) -> String {
+/// URL-encodes a text for a form.
+fn url_encode(text: &str) -> String {
     let mut out = String::new();
     for byte in text.bytes() {
         match byte {

@@ -1,5 +1,6 @@
-"""What is slow: names, the network, or a broker. Connecting takes the network's time alone, so what
-requests take beyond it is the broker's.
+"""Findings about latency: of name resolution, of the network, or of a broker.
+
+Connecting takes only the network's time, so the additional time of a request is the broker's.
 """
 
 from __future__ import annotations
@@ -9,18 +10,27 @@ from dataclasses import dataclass
 
 from ottla.doctor.facts import Address, Endpoint, Facts, Step
 from ottla.doctor.findings import Finding
+from ottla.doctor.text import counted, listed
 
-# A step that takes longer makes each connection slow enough to be felt.
+# A step that takes longer slows down each connection noticeably.
 SLOW_SECONDS = 1.0
-# Steps whose time is one exchange with the broker, or a few.
+# Steps that consist of one exchange with the broker, or a few.
 _REQUESTS = {"ApiVersions", "Metadata", "Identity", "Fetch", "ListOffsets"}
 
 
 @dataclass(frozen=True)
-class _Slow:
-    """A place, what was slow there, and how long it took."""
+class _Latency:
+    """The slowest request on a connection, and the time of connecting.
 
-    place: str
+    Attributes:
+        where: the broker or the server.
+        check: the check of the slowest request.
+        seconds: the time that it took.
+        connecting: the time of connecting.
+        brokers: the broker's id, if it is a broker.
+    """
+
+    where: str
     check: str
     seconds: float
     connecting: float
@@ -28,7 +38,7 @@ class _Slow:
 
 
 def judge_speed(facts: Facts) -> Iterator[Finding]:
-    """Return what is slow, by its cause, and what was left out for want of time."""
+    """Return the findings about latency, and about checks that the doctor's timeout cut short."""
     yield from _names(facts)
     connections = list(_connections(facts))
     slow = [found for found in connections if found.connecting > SLOW_SECONDS]
@@ -38,25 +48,24 @@ def judge_speed(facts: Facts) -> Iterator[Finding]:
             "warning",
             "TCP",
             "slow_network",
-            f"the network to {'all brokers' if everywhere else _places(slow)} is slow: connecting "
+            f"the network to {'all brokers' if everywhere else _where(slow)} is slow: connecting "
             f"takes up to {max(found.connecting for found in slow):.1f} s",
-            "look at the network on the way (VPN, routing, packet loss); the brokers are not to "
-            "blame; raise request.timeout.ms and socket.connection.setup.timeout.ms if it stays",
+            "check the network path (VPN, routing, packet loss), not the brokers; if it stays "
+            "slow, raise request.timeout.ms and socket.connection.setup.timeout.ms",
             _ids(slow),
         )
     busy = [found for found in connections if _own(found) > SLOW_SECONDS]
     if busy:
-        named = ", ".join(
-            f"{found.check} at {found.place} took {found.seconds:.1f} s" for found in busy[:5]
+        requests = listed(
+            [f"{found.check} at {found.where} took {found.seconds:.1f} s" for found in busy]
         )
-        more = f" and {len(busy) - 5} more" if len(busy) > 5 else ""
         yield Finding(
             "warning",
             "TCP",
             "slow_broker",
-            f"brokers respond slowly, not the network: {named}{more}, connecting at most "
+            f"the brokers are slow, not the network: {requests}, connecting at most "
             f"{max(found.connecting for found in busy):.1f} s",
-            "look at the load of these brokers: CPU, garbage collection, disks, request queues, "
+            "check the load of these brokers: CPU, garbage collection, disks, request queues, "
             "and quotas that throttle this client",
             _ids(busy),
         )
@@ -66,13 +75,13 @@ def judge_speed(facts: Facts) -> Iterator[Finding]:
             "warning",
             "TCP",
             "out_of_time",
-            f"{late} checks could not be made or finished: the doctor's own time was over, which "
+            f"{counted(late, 'check')} did not complete before the doctor's timeout ended, which "
             "says nothing about the brokers",
-            "give it more time (--timeout)",
+            "allow more time (--timeout)",
         )
 
 
-def _own(found: _Slow) -> float:
+def _own(found: _Latency) -> float:
     return found.seconds - found.connecting
 
 
@@ -88,45 +97,43 @@ def _names(facts: Facts) -> Iterator[Finding]:
             "warning",
             "DNS",
             "slow_names",
-            f"resolving names is slow: {host} took {seconds:.1f} s",
-            "look at the name servers that this machine asks (/etc/resolv.conf): a first one that "
-            "does not answer costs seconds for each name",
+            f"name resolution is slow: {host} took {seconds:.1f} s",
+            "check this machine's name servers (/etc/resolv.conf): if the first one does not "
+            "respond, each lookup takes seconds",
         )
 
 
-def _connections(facts: Facts) -> Iterator[_Slow]:
-    """Return each connection with the slowest of its requests."""
+def _connections(facts: Facts) -> Iterator[_Latency]:
+    """Return the latency of each connection."""
     for endpoint in facts.bootstrap:
         for address in endpoint.addresses:
-            yield from _connection(_place(endpoint.name, address), address, address.steps, ())
+            yield from _connection(_server(endpoint.name, address), address, address.steps, ())
     for broker in facts.brokers:
         for address in broker.endpoint.addresses:
             checked = [step for partition in broker.partitions for step in partition.steps]
-            place = f"broker {broker.id}"
-            yield from _connection(place, address, [*address.steps, *checked], (broker.id,))
+            where = f"broker {broker.id}"
+            yield from _connection(where, address, [*address.steps, *checked], (broker.id,))
 
 
 def _connection(
-    place: str, address: Address, steps: Sequence[Step], brokers: tuple[int, ...]
-) -> Iterator[_Slow]:
+    where: str, address: Address, steps: Sequence[Step], brokers: tuple[int, ...]
+) -> Iterator[_Latency]:
     connecting = next((step for step in address.steps if step.check == "TCP" and step.ok), None)
     requests = [step for step in steps if step.ok and step.check in _REQUESTS]
     if connecting is not None:
         slowest = max(requests, key=lambda step: step.seconds, default=connecting)
-        yield _Slow(place, slowest.check, slowest.seconds, connecting.seconds, brokers)
+        yield _Latency(where, slowest.check, slowest.seconds, connecting.seconds, brokers)
 
 
-def _place(name: str, address: Address) -> str:
+def _server(name: str, address: Address) -> str:
     return name if name.startswith((address.ip, "[")) else f"{name} ({address.ip})"
 
 
-def _places(found: list[_Slow], limit: int = 5) -> str:
-    places = list(dict.fromkeys(one.place for one in found))
-    more = f" and {len(places) - limit} more" if len(places) > limit else ""
-    return ", ".join(places[:limit]) + more
+def _where(found: list[_Latency]) -> str:
+    return listed(list(dict.fromkeys(one.where for one in found)))
 
 
-def _ids(found: list[_Slow]) -> tuple[int, ...]:
+def _ids(found: list[_Latency]) -> tuple[int, ...]:
     return tuple(dict.fromkeys(broker for one in found for broker in one.brokers))
 
 

@@ -1,4 +1,4 @@
-"""Good practice: what works now and may hurt later, as notes; as warnings where later is soon."""
+"""Good practice: notes about set-ups that work now but may fail later, warnings if that is soon."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ from collections.abc import Iterator
 
 from ottla.doctor.facts import Broker, Facts, LogDir
 from ottla.doctor.findings import Finding
+from ottla.doctor.text import listed
 
-# Replicas that one broker should hold at most: Kafka's own recommendation.
+# Replicas that one broker should host at most: Kafka's own recommendation.
 REPLICAS_PER_BROKER = 4000
-# A volume with less free than this fails soon: logs grow by whole segments.
+# A volume with less free space is about to fill up: logs grow by whole segments.
 FREE_PERCENT = 10
 
 
 def advise(facts: Facts) -> Iterator[Finding]:
-    """Return the advice that the facts give reason for."""
+    """Return the notes and warnings that apply."""
     yield from _bootstrap_servers(facts)
     yield from _addresses(facts)
     yield from _replicas(facts)
@@ -24,10 +25,10 @@ def advise(facts: Facts) -> Iterator[Finding]:
 
 def _bootstrap_servers(facts: Facts) -> Iterator[Finding]:
     working = [broker for broker in facts.brokers if broker.endpoint.working is not None]
-    # Several addresses behind one name are several servers.
+    # A name with several addresses stands for several servers.
     if len(facts.bootstrap) != 1 or len(facts.bootstrap[0].addresses) > 1 or len(working) < 2:
         return
-    # With spaces, which the key allows, so that the line can be folded.
+    # With spaces, which the key allows, so that the line can be wrapped.
     servers = ", ".join(list(dict.fromkeys(broker.endpoint.name for broker in working))[:3])
     if "," not in servers:
         return
@@ -35,9 +36,9 @@ def _bootstrap_servers(facts: Facts) -> Iterator[Finding]:
         "note",
         "TCP",
         "one_bootstrap_server",
-        f"{facts.bootstrap[0].name} is the only bootstrap server: while it is down, no client "
-        "starts, although the other brokers run",
-        f"name two or three: bootstrap.servers={servers}",
+        f"{facts.bootstrap[0].name} is the only bootstrap server: while it is down, no client can "
+        "start, even if the other brokers are running",
+        f"list two or three: bootstrap.servers={servers}",
     )
 
 
@@ -48,8 +49,9 @@ def _addresses(facts: Facts) -> Iterator[Finding]:
             "note",
             "Advertised",
             "numeric_addresses",
-            f"{_named(numeric)} advertise IP addresses: a broker that moves to another address has "
-            "to be reconfigured, and TLS certificates are rarely issued for addresses",
+            f"{_named(numeric, 'advertises an IP address', 'advertise IP addresses')}: a broker "
+            "that gets another address has to be reconfigured, and TLS certificates are rarely "
+            "issued for IP addresses",
             "advertise host names (advertised.listeners)",
             tuple(broker.id for broker in numeric),
         )
@@ -70,9 +72,9 @@ def _replicas(facts: Facts) -> Iterator[Finding]:
             "note",
             "Leaders",
             "many_partitions",
-            f"{_named(crowded)} hold more than {REPLICAS_PER_BROKER:,} replicas each (up to "
-            f"{most:,}): failover and restarts of such brokers take long",
-            "add brokers, or give topics fewer partitions",
+            f"{_named(crowded, 'hosts', 'host')} more than {REPLICAS_PER_BROKER:,} replicas (up to "
+            f"{most:,}): failover and restarts take long",
+            "add brokers, or use fewer partitions per topic",
             tuple(broker.id for broker in crowded),
         )
 
@@ -84,8 +86,8 @@ def _disks(facts: Facts) -> Iterator[Finding]:
             "warning",
             "Leaders",
             "log_dir_failed",
-            f"directories have failed: {_directories(failed)}; their replicas are offline",
-            "look into the broker's log and at the disk; replace it and restart the broker",
+            f"log directories have failed: {_directories(failed)}; their replicas are offline",
+            "check the broker's log and the disk; replace the disk and restart the broker",
             tuple(dict.fromkeys(broker.id for broker, _ in failed)),
         )
     full = [(b, d) for b in facts.brokers for d in b.log_dirs if _free(d) < FREE_PERCENT]
@@ -94,29 +96,28 @@ def _disks(facts: Facts) -> Iterator[Finding]:
             "warning",
             "Leaders",
             "disk_full",
-            f"disks are nearly full: {_directories(full)}; a broker whose disk is full stops",
+            f"disks are nearly full: {_directories(full)}; a broker with a full disk stops",
             "add space, shorten the retention of large topics, or move partitions to other brokers",
             tuple(dict.fromkeys(broker.id for broker, _ in full)),
         )
 
 
 def _free(directory: LogDir) -> float:
-    """Return how much of the directory's volume is free, in percent."""
+    """Return the free space of the directory's volume, in percent."""
     if directory.usable_bytes is None or not directory.total_bytes:
         return 100.0
     return 100 * directory.usable_bytes / directory.total_bytes
 
 
-def _directories(found: list[tuple[Broker, LogDir]], limit: int = 5) -> str:
+def _directories(found: list[tuple[Broker, LogDir]]) -> str:
     named = []
-    for broker, directory in found[:limit]:
+    for broker, directory in found:
         free = "" if directory.usable_bytes is None else f" ({_free(directory):.0f} % free)"
         named.append(f"{directory.path} of broker {broker.id}{free}")
-    more = f" and {len(found) - limit} more" if len(found) > limit else ""
-    return ", ".join(named) + more
+    return listed(named)
 
 
-def _named(brokers: list[Broker], limit: int = 5) -> str:
-    ids = ", ".join(str(broker.id) for broker in brokers[:limit])
-    more = f" and {len(brokers) - limit} more" if len(brokers) > limit else ""
-    return f"brokers {ids}{more}"
+def _named(brokers: list[Broker], singular: str, plural: str) -> str:
+    """Return the brokers as the subject of a sentence, with its verb in the right form."""
+    ids = listed([str(broker.id) for broker in brokers])
+    return f"broker {ids} {singular}" if len(brokers) == 1 else f"brokers {ids} {plural}"

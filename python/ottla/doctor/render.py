@@ -1,36 +1,36 @@
-"""The picture of a report: a tree of what was checked, and the verdict below it, as plain text.
+"""Formats a report as plain text: a tree of the checks, and the verdict below it.
 
-Thirty brokers fit one screen: broken ones come first, and of a large cluster's healthy ones only
-the ids are shown, unless everything is asked for.
+Thirty brokers fit on one screen: failing brokers come first, and healthy brokers of a large cluster
+share a line, unless ``Style.verbose`` is set.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime, timezone
 
 from ottla.doctor.facts import Address, Broker, Endpoint, Facts, PartitionCheck, Step, Tls
 from ottla.doctor.findings import Finding
+from ottla.doctor.text import counted, iso_date
 from ottla.doctor.tree import Node, Style, clean, paragraph, tree
 
-# Partitions of one broker that are shown; the others are counted.
+# Partitions of one broker that are shown; the others are only counted.
 _PARTITIONS = 5
-# Names of a certificate that are shown.
+# Host names of a certificate that are shown.
 _NAMES = 3
-# Brokers of which each is shown step by step; of more, healthy ones share a line.
+# Up to this many brokers are shown step by step; of more, healthy ones share a line.
 _BROKERS = 3
-# Broken brokers that have a line of their own; the others are counted.
-_BROKEN = 10
+# Failing brokers that have a line of their own; the others are only listed.
+_FAILING = 10
 
 
-def draw(facts: Facts, findings: Sequence[Finding], style: Style) -> str:
-    """Return the whole picture, without a newline at its end."""
+def render(facts: Facts, findings: Sequence[Finding], style: Style) -> str:
+    """Return the report's text, without a newline at its end."""
     lines = [style.paint("bold", f"bootstrap servers ({facts.security_protocol})")]
     for server in facts.bootstrap:
         lines += tree(_endpoint(server, server.name), style)
     if facts.cluster is not None:
         name = clean(facts.cluster.cluster_id or "without id")
-        lines += ["", style.paint("bold", f"cluster {name}, at the addresses that it advertises")]
+        lines += ["", style.paint("bold", f"cluster {name}, at its advertised addresses")]
         for node in _brokers(facts, style):
             lines += tree(node, style)
         if facts.topics is not None:
@@ -48,45 +48,46 @@ def _verdict(facts: Facts, findings: Sequence[Finding], style: Style) -> list[st
     if not any(finding.severity == "error" for finding in findings):
         count = len(facts.brokers)
         checked = sum(not broker.endpoint.out_of_time for broker in facts.brokers)
-        brokers = "the broker answers where clients are told to find it"
+        summary = "the broker responds at its advertised address"
         if count != 1:
-            brokers = f"the {count} brokers answer where clients are told to find them"
+            brokers = "both brokers" if count == 2 else f"all {count} brokers"
+            summary = f"{brokers} respond at their advertised addresses"
         if checked < count:
-            brokers = f"the {checked} of {count} brokers that were checked in time answer"
-        lines.append(f"  {style.mark(True)} {brokers}")
+            summary = f"the {checked} of {count} brokers that were checked in time respond"
+        lines.append(f"  {style.mark(True)} {summary}")
     for finding in findings:
         color = {"error": "bad", "warning": "warning", "note": "faint"}[finding.severity]
         head = f"{finding.severity} ({finding.phase}): "
         first, *rest = paragraph(head + clean(finding.summary), "  ")
         lines += [first.replace(head, style.paint(color, head[:-2]) + ": ", 1), *rest]
         if finding.fix:
-            lines += paragraph("what to do: " + clean(finding.fix), "    ")
+            lines += paragraph("fix: " + clean(finding.fix), "    ")
     return lines
 
 
 def _brokers(facts: Facts, style: Style) -> list[Node]:
-    """Return the brokers, broken ones first, and no more of them than a screen has room for."""
+    """Return the brokers, failing ones first, and only as many as fit on a screen."""
     nodes = {broker.id: _broker(broker) for broker in facts.brokers}
-    broken = [broker for broker in facts.brokers if not nodes[broker.id].ok]
+    failing = [broker for broker in facts.brokers if not nodes[broker.id].ok]
     if style.verbose or len(facts.brokers) <= _BROKERS:
         return list(nodes.values())
-    shown = [nodes[broker.id] for broker in broken[:_BROKERS]]
-    for broker in broken[_BROKERS:_BROKEN]:
+    shown = [nodes[broker.id] for broker in failing[:_BROKERS]]
+    for broker in failing[_BROKERS:_FAILING]:
         node = nodes[broker.id]
         shown.append(Node(False, node.text, _first_failure(broker)))
-    if len(broken) > _BROKEN:
-        rest = broken[_BROKEN:]
-        shown.append(Node(False, f"{len(rest)} more brokers", f"broken too: {_ids(rest)}"))
+    if len(failing) > _FAILING:
+        rest = failing[_FAILING:]
+        shown.append(Node(False, f"{len(rest)} more brokers", f"failing too: {_ids(rest)}"))
     healthy = [broker for broker in facts.brokers if nodes[broker.id].ok]
     if healthy:
         slowest = max(_slowest(broker) for broker in healthy)
         note = f"{_ids(healthy)}: every step within {slowest * 1e3:.1f} ms"
-        shown.append(Node(True, _count(len(healthy), "healthy broker"), note))
+        shown.append(Node(True, counted(len(healthy), "healthy broker"), note))
     return shown
 
 
 def _first_failure(broker: Broker) -> str:
-    """Return in one line what is wrong with a broker."""
+    """Return a broker's first failure in one line."""
     if not broker.endpoint.dns.ok:
         return f"DNS: {broker.endpoint.dns.message}"
     found = broker.endpoint.failure
@@ -102,7 +103,7 @@ def _slowest(broker: Broker) -> float:
 
 
 def _ids(brokers: Iterable[Broker]) -> str:
-    """Return ids with consecutive ones as ranges: ``1-3, 7``."""
+    """Return the ids, with consecutive ones as ranges: ``1-3, 7``."""
     ranges: list[list[int]] = []
     for broker in sorted(broker.id for broker in brokers):
         if ranges and broker == ranges[-1][1] + 1:
@@ -113,7 +114,7 @@ def _ids(brokers: Iterable[Broker]) -> str:
 
 
 def _endpoint(endpoint: Endpoint, text: str) -> Node:
-    """Return a name with its addresses; a name that is an address is not resolved."""
+    """Return a server's name with its addresses; without a DNS step if the name is an address."""
     literal = [address.ip for address in endpoint.addresses] == [endpoint.host]
     node = Node(endpoint.working is not None, text)
     if not literal:
@@ -133,13 +134,13 @@ def _endpoint(endpoint: Endpoint, text: str) -> Node:
 def _detail(step: Step, address: Address) -> str:
     if step.check == "ApiVersions" and address.apis:
         release = f"Kafka {address.release} or newer, " if address.release else ""
-        return f"{release}{_count(len(address.apis), 'API')}"
+        return f"{release}{counted(len(address.apis), 'API')}"
     if step.check == "TLS" and address.tls is not None:
         return _tls(address.tls)
     if step.check == "SASL":
         return f"offered: {', '.join(address.mechanisms)}"
     if step.check == "Metadata" and address.view is not None:
-        return _count(len(address.view.brokers), "broker")
+        return counted(len(address.view.brokers), "broker")
     if step.check == "Identity" and address.node is not None:
         return f"it is broker {address.node}"
     return ""
@@ -151,16 +152,16 @@ def _tls(tls: Tls) -> str:
         more = ", …" if len(tls.names) > _NAMES else ""
         parts[1] += f" for {', '.join(tls.names[:_NAMES])}{more}"
     if tls.not_after is not None:
-        parts.append(f"until {_day(tls.not_after)}")
+        parts.append(f"until {iso_date(tls.not_after)}")
     return ", ".join(parts)
 
 
 def _broker(broker: Broker) -> Node:
     roles = [f"in {broker.rack}"] if broker.rack else []
-    roles.append(f"leads {_count(broker.leads, 'partition')}")
+    roles.append(f"leads {counted(broker.leads, 'partition')}")
     node = _endpoint(broker.endpoint, f"broker {broker.id} at {broker.endpoint.name}")
     node.note = "" if not node.ok else ", ".join(roles)
-    # What fails comes first, where many are left out.
+    # Failed partitions first, because many may be left out.
     partitions = sorted(broker.partitions, key=lambda checked: checked.failure is None)
     for checked in partitions[:_PARTITIONS]:
         node.below += _partition(checked)
@@ -168,8 +169,8 @@ def _broker(broker: Broker) -> Node:
     rest = partitions[_PARTITIONS:]
     if rest:
         failed = sum(checked.failure is not None for checked in rest)
-        words = f"{failed} of them failed" if failed else "they answered alike"
-        node.below.append(Node(not failed, f"{_count(len(rest), 'more partition')}", words))
+        note = f"{failed} of them failed" if failed else "all passed"
+        node.below.append(Node(not failed, counted(len(rest), "more partition"), note))
     return node
 
 
@@ -190,13 +191,13 @@ def _topics(facts: Facts) -> Node:
     topics = facts.topics
     assert topics is not None
     ok = topics.step.ok and topics.error is None and not topics.leaderless_count
-    count = f"{_count(topics.topics, 'topic')}, {_count(topics.partitions, 'partition')}"
+    count = f"{counted(topics.topics, 'topic')}, {counted(topics.partitions, 'partition')}"
     text = count if topics.name is None else f"topic {topics.name}"
-    notes = [] if topics.name is None or topics.error else [_count(topics.partitions, "partition")]
+    notes = [] if topics.name is None or topics.error else [counted(topics.partitions, "partition")]
     if topics.error or not topics.step.ok:
         notes.append(topics.error or topics.step.message or "")
     if topics.leaderless_count:
-        notes.append(f"{topics.leaderless_count} without leader")
+        notes.append(f"{topics.leaderless_count} without a leader")
     if topics.under_replicated:
         notes.append(f"{topics.under_replicated} under-replicated")
     return Node(ok, text, ", ".join(notes))
@@ -222,7 +223,7 @@ def _coordinator(facts: Facts) -> Node:
     for step in found.steps:
         detail = ""
         if step.check == "DescribeGroups" and found.state is not None:
-            detail = f"{found.state}, {_count(found.members or 0, 'member')}"
+            detail = f"{found.state}, {counted(found.members or 0, 'member')}"
         node.below.append(_step(step, detail))
     return node
 
@@ -231,11 +232,3 @@ def _step(step: Step, detail: str) -> Node:
     took = f"{step.seconds * 1e3:.1f} ms"
     about = detail if step.ok else step.message or ""
     return Node(step.ok, f"{step.check:<15} {took:>10}", about)
-
-
-def _day(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, timezone.utc).date().isoformat()
-
-
-def _count(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -1,0 +1,274 @@
+"""Step three: can each broker be reached at its advertised address, and is it the right broker?
+
+A common trap: the bootstrap server works, but its metadata sends the client to addresses that are
+useless from where it runs. The finding names both sides of the mismatch.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterator
+
+from ottla.doctor.checks.port import port_finding
+from ottla.doctor.facts import Broker, Endpoint, Facts
+from ottla.doctor.findings import Finding
+from ottla.doctor.text import listed
+
+
+def judge_brokers(facts: Facts) -> Iterator[Finding]:
+    """Return the findings about the brokers' advertised addresses."""
+    yield from _judge_identity(facts)
+    local = [broker for broker in facts.brokers if kind_of(broker.endpoint.host) == "loopback"]
+    working = [broker for broker in local if broker.endpoint.working is not None]
+    if working:
+        yield Finding(
+            "note",
+            "Advertised",
+            "only_from_here",
+            f"{_advertised(working)}: only clients on this machine can reach "
+            f"{_plural(working, 'this broker', 'these brokers')}",
+            "",
+            _ids(working),
+        )
+    alike: dict[tuple[str, str, str], list[Broker]] = {}
+    for broker in facts.brokers:
+        check, reason = _failure(broker.endpoint)
+        if check:
+            kind = kind_of(broker.endpoint.host)
+            alike.setdefault((check, reason, kind), []).append(broker)
+    for (check, _, kind), brokers in alike.items():
+        if check == "DNS":
+            yield _unresolved(facts, brokers)
+        elif check == "TCP":
+            yield _unreachable(facts, brokers, kind)
+        else:
+            for broker in brokers:
+                yield _wrong_port(broker, facts.security_protocol)
+    yield from _judge_large_requests(facts)
+
+
+def _failure(endpoint: Endpoint) -> tuple[str, str]:
+    """Return the check and the reason for which a broker cannot be used; empty if it can."""
+    if endpoint.working is not None or endpoint.out_of_time:
+        return "", ""
+    if not endpoint.dns.ok:
+        return "DNS", endpoint.dns.reason or ""
+    if endpoint.failure is None:
+        return "", ""
+    _, step = endpoint.failure
+    return step.check, step.reason or ""
+
+
+def _advertised(brokers: list[Broker]) -> str:
+    return listed([f"broker {broker.id} advertises {broker.endpoint.name}" for broker in brokers])
+
+
+def _working_bootstrap(facts: Facts) -> str:
+    """Return a clause about the bootstrap server that works."""
+    for server in facts.bootstrap:
+        if server.working is not None:
+            return f"bootstrap server {server.name} works"
+    return "bootstrapping works"
+
+
+def _ids(brokers: list[Broker]) -> tuple[int, ...]:
+    return tuple(broker.id for broker in brokers)
+
+
+def _plural(brokers: list[Broker], one: str, many: str) -> str:
+    return many if len(brokers) > 1 else one
+
+
+def _unresolved(facts: Facts, brokers: list[Broker]) -> Finding:
+    hint = ""
+    if all("." not in broker.endpoint.host for broker in brokers):
+        hint = _plural(
+            brokers,
+            "; it looks like the name of a container, which is known only in the container's "
+            "network",
+            "; they look like names of containers, which are known only in the containers' network",
+        )
+    return Finding(
+        "error",
+        "Advertised",
+        "advertised_unresolved",
+        f"{_working_bootstrap(facts)}, but {_advertised(brokers)}: "
+        f"{_plural(brokers, 'this name', 'these names')} cannot be resolved on this machine{hint}",
+        "add each name to the clients' DNS or /etc/hosts, or let the brokers advertise names that "
+        "the clients can resolve (advertised.listeners)",
+        _ids(brokers),
+    )
+
+
+def _unreachable(facts: Facts, brokers: list[Broker], kind: str) -> Finding:
+    step = next(
+        address.failure for address in brokers[0].endpoint.addresses if address.failure is not None
+    )
+    why = {
+        "refused": _plural(brokers, "refuses connections", "refuse connections"),
+        "timed_out": _plural(brokers, "does not respond", "do not respond"),
+        "unreachable": _plural(brokers, "has no route from here", "have no route from here"),
+    }.get(step.reason or "", f"{_plural(brokers, 'fails', 'fail')} ({step.message})")
+    subject = f"{_working_bootstrap(facts)}, but {_advertised(brokers)}, which {why}"
+    if _kind_works(facts, kind):
+        return Finding(
+            "error",
+            "Advertised",
+            "broker_unreachable",
+            f"{subject}; other brokers with the same kind of address can be reached",
+            "check that the broker is running and listens there, and that no firewall is in "
+            "between",
+            _ids(brokers),
+        )
+    meaning = {
+        "loopback": "a loopback address is the client's own machine, so clients on other machines "
+        f"cannot reach {_plural(brokers, 'the broker', 'the brokers')}",
+        "private": _plural(
+            brokers,
+            "this address is private, so clients outside its network cannot reach it",
+            "these addresses are private, so clients outside their network cannot reach them",
+        ),
+        "link-local": _plural(
+            brokers,
+            "this address is valid on one link only, so clients elsewhere cannot reach it",
+            "these addresses are valid on one link only, so clients elsewhere cannot reach them",
+        ),
+        "unspecified": "clients cannot connect to the unspecified address",
+        "container": _plural(
+            brokers,
+            "this looks like the name of a container, so clients outside its network cannot reach "
+            "it",
+            "these look like names of containers, so clients outside their network cannot reach "
+            "them",
+        ),
+    }.get(kind)
+    return Finding(
+        "error",
+        "Advertised",
+        f"advertised_{kind}" if meaning else "advertised_unreachable",
+        f"{subject}: {meaning}" if meaning else subject,
+        "let each broker advertise an address that its clients can reach (advertised.listeners, "
+        "with a listener for each client network), or give the clients a route: routing, VPN, "
+        "firewalls, security groups",
+        _ids(brokers),
+    )
+
+
+def _kind_works(facts: Facts, kind: str) -> bool:
+    """Return whether a broker with this kind of address works, so that the kind is not at fault."""
+    return any(
+        broker.endpoint.working is not None and kind_of(broker.endpoint.host) == kind
+        for broker in facts.brokers
+    )
+
+
+def _judge_large_requests(facts: Facts) -> Iterator[Finding]:
+    """Return the brokers that respond to small requests only."""
+    lost = [
+        broker
+        for broker in facts.brokers
+        if any(
+            step.reason == "large_requests_lost"
+            for address in broker.endpoint.addresses
+            for step in address.steps
+        )
+    ]
+    if lost:
+        named = listed([f"{broker.id} at {broker.endpoint.name}" for broker in lost])
+        yield Finding(
+            "error",
+            "Advertised",
+            "large_requests_lost",
+            f"{_plural(lost, f'broker {named} responds', f'brokers {named} respond')} to small "
+            "requests, but not to one of 4 KiB: the network path drops large packets",
+            "lower the MTU of this machine's network interface to what the path carries (VPNs and "
+            'tunnels take 20 to 100 of 1500 bytes), let ICMP "fragmentation needed" through the '
+            "firewalls, or clamp the MSS on the router",
+            _ids(lost),
+        )
+
+
+def _wrong_port(broker: Broker, protocol: str) -> Finding:
+    assert broker.endpoint.failure is not None
+    address, step = broker.endpoint.failure
+    subject = f"broker {broker.id} at its advertised address {broker.endpoint.name}"
+    found = port_finding(subject, address, step, protocol=protocol)
+    return Finding("error", found.phase, found.code, found.summary, found.fix, (broker.id,))
+
+
+def _judge_identity(facts: Facts) -> Iterator[Finding]:
+    """Return the addresses that several brokers share, or that lead to the wrong broker."""
+    by_address: dict[str, list[Broker]] = {}
+    for broker in facts.brokers:
+        by_address.setdefault(broker.endpoint.name, []).append(broker)
+    shared: set[int] = set()
+    for name, brokers in by_address.items():
+        local = kind_of(brokers[0].endpoint.host) == "loopback"
+        # Brokers on different hosts may all advertise localhost: that is no load balancer.
+        if len(brokers) < 2 or (local and brokers[0].endpoint.working is None):
+            continue
+        shared |= set(_ids(brokers))
+        ids = ", ".join(str(broker.id) for broker in brokers)
+        yield Finding(
+            "error",
+            "Advertised",
+            "one_address_for_all",
+            f"brokers {ids} advertise the same address, {name}: a load balancer or a virtual IP in "
+            "front of them connects clients to any broker instead of a partition's leader",
+            "give each broker an advertised address of its own, with another name or another port "
+            "(advertised.listeners); a load balancer may stand in front of the bootstrap servers "
+            "only",
+            _ids(brokers),
+        )
+    for broker in facts.brokers:
+        wrong = [
+            address
+            for address in broker.endpoint.addresses
+            if any(step.reason == "another_broker" for step in address.steps)
+        ]
+        if wrong and broker.id not in shared:
+            node = wrong[0].node
+            responder = "another broker" if node is None else f"broker {node}"
+            yield Finding(
+                "error",
+                "Advertised",
+                "another_broker",
+                f"{_advertised([broker])}, but {responder} responds there",
+                "correct the broker's advertised.listeners, or the forwarding of that address: a "
+                "load balancer or a virtual IP must not choose between brokers",
+                (broker.id,),
+            )
+        yield from _judge_cluster(facts, broker)
+
+
+def _judge_cluster(facts: Facts, broker: Broker) -> Iterator[Finding]:
+    expected = facts.cluster.cluster_id if facts.cluster is not None else None
+    view = broker.endpoint.working.view if broker.endpoint.working is not None else None
+    if view is not None and None not in {expected, view.cluster_id} and view.cluster_id != expected:
+        yield Finding(
+            "error",
+            "Advertised",
+            "another_cluster",
+            f"{_advertised([broker])}, but a broker of another cluster responds there "
+            f"({view.cluster_id}, not {expected})",
+            "correct the broker's advertised.listeners, or the forwarding of that address",
+            (broker.id,),
+        )
+
+
+def kind_of(host: str) -> str:
+    """Return the kind of a host's address: loopback, private, …, name, or container."""
+    if host == "localhost" or host.endswith(".localhost"):
+        return "loopback"
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        internal = "." not in host or host.endswith((".internal", ".local"))
+        return "container" if internal else "name"
+    if address.is_unspecified:
+        return "unspecified"
+    if address.is_loopback:
+        return "loopback"
+    if address.is_link_local:
+        return "link-local"
+    return "private" if address.is_private else "public"

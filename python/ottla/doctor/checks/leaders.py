@@ -1,0 +1,209 @@
+"""Step four: do partition leaders and group coordinators serve requests?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ottla.doctor.facts import Broker, Facts, PartitionCheck, Step
+from ottla.doctor.findings import Finding
+from ottla.doctor.text import counted, listed
+
+_GRANT = "grant the principal the missing permissions (kafka-acls: Describe and Read on the {what})"
+_LEADER_ELSEWHERE = {"NOT_LEADER_OR_FOLLOWER", "FENCED_LEADER_EPOCH"}
+
+
+def judge_topics(facts: Facts) -> Iterator[Finding]:
+    """Return the findings about topics that follow from the metadata."""
+    topics = facts.topics
+    if topics is None:
+        return
+    if not topics.step.ok:
+        yield Finding(
+            "error",
+            "Metadata",
+            "no_topics",
+            f"the topics cannot be fetched: {topics.step.message}",
+            "check the log of the broker that works as bootstrap server",
+        )
+    elif topics.error is not None:
+        denied = topics.error == "TOPIC_AUTHORIZATION_FAILED"
+        create = (
+            "check the topic's name, or create the topic: it does not exist, or this principal may "
+            "not see it"
+        )
+        yield Finding(
+            "error",
+            "Metadata",
+            "topic_denied" if denied else "topic_unknown",
+            f"the topic {topics.name!r} cannot be used: {topics.error}",
+            _GRANT.format(what="topic") if denied else create,
+        )
+    if topics.leaderless_count:
+        names = [f"{topic}-{index}" for topic, index in topics.leaderless]
+        yield Finding(
+            "error" if topics.name is not None else "warning",
+            "Leaders",
+            "leaderless",
+            f"{topics.leaderless_count} of {counted(topics.partitions, 'partition')} have no "
+            f"leader ({listed(names, total=topics.leaderless_count)}): they can be neither "
+            "written nor read",
+            "bring back the brokers of these partitions: all in-sync replicas are down",
+        )
+    if topics.missing_brokers:
+        yield _missing(topics.missing_brokers)
+    if topics.under_replicated:
+        yield Finding(
+            "warning",
+            "Leaders",
+            "under_replicated",
+            f"{topics.under_replicated} of {counted(topics.partitions, 'partition')} have "
+            "out-of-sync replicas",
+            "check the brokers' health: one of them is down or lags; with acks=all, writes fail "
+            "below min.insync.replicas",
+        )
+
+
+def _missing(brokers: Sequence[tuple[int, int]]) -> Finding:
+    """Return the finding for brokers that have replicas but are not among the live brokers."""
+    replicas = counted(sum(count for _, count in brokers), "replica")
+    named = listed([str(broker) for broker, _ in brokers], limit=10)
+    if len(brokers) == 1:
+        summary = (
+            f"broker {named} is down: it has {replicas}, but the metadata does not list it as a "
+            "live broker"
+        )
+        fix = (
+            "start the broker and check its log: it crashed, was stopped, or is cut off from the "
+            "controllers; if it will not come back, move its replicas to other brokers "
+            "(kafka-reassign-partitions)"
+        )
+    else:
+        summary = (
+            f"brokers {named} are down: they have {replicas}, but the metadata does not list them "
+            "as live brokers"
+        )
+        fix = (
+            "start these brokers and check their logs: they crashed, were stopped, or are cut off "
+            "from the controllers; if they will not come back, move their replicas to other "
+            "brokers (kafka-reassign-partitions)"
+        )
+    ids = tuple(broker for broker, _ in brokers)
+    return Finding("warning", "Leaders", "broker_missing", summary, fix, ids)
+
+
+def judge_leaders(facts: Facts) -> Iterator[Finding]:
+    """Return the findings about the checked leaders."""
+    failed = [
+        (broker, checked, checked.failure)
+        for broker in facts.brokers
+        for checked in broker.partitions
+        if checked.failure is not None and checked.failure.reason != "out_of_time"
+    ]
+    seen: set[tuple[int, str | None]] = set()
+    for broker, checked, step in failed:
+        # One finding per broker and cause: a hundred partitions fail alike.
+        key = (broker.id, step.code or step.reason)
+        if key not in seen:
+            seen.add(key)
+            alike = [c for b, c, s in failed if (b.id, s.code or s.reason) == key]
+            yield _judge_leader(broker, checked, step, len(alike))
+
+
+def _judge_leader(broker: Broker, checked: PartitionCheck, step: Step, count: int) -> Finding:
+    name = listed([f"{checked.topic}-{checked.partition}"], limit=1, total=count)
+    where = f"broker {broker.id} at {broker.endpoint.name}"
+    ids = (broker.id,)
+    if step.code in _LEADER_ELSEWHERE and checked.leader_now == broker.id:
+        return Finding(
+            "error",
+            "Leaders",
+            "misrouted",
+            f"the metadata names broker {broker.id} as the leader of {name}, but the broker at "
+            f"{broker.endpoint.name} rejects {step.check} with {step.code}: another broker "
+            "responds there",
+            "give each broker an advertised address of its own (advertised.listeners): this one "
+            "stands for several brokers",
+            ids,
+        )
+    if step.code in _LEADER_ELSEWHERE:
+        moved = (
+            f"broker {broker.id} lost the leadership of {name}, which now has no leader"
+            if checked.leader_now is None
+            else f"the leader of {name} moved from broker {broker.id} to broker "
+            f"{checked.leader_now} during the checks"
+        )
+        return Finding(
+            "note",
+            "Leaders",
+            "leader_moved",
+            moved,
+            "",
+            ids,
+        )
+    if _denied(step):
+        return Finding(
+            "error",
+            "Leaders",
+            "read_denied",
+            f"{where} rejects {step.check} for {name}: {step.code}",
+            _GRANT.format(what="topic"),
+            ids,
+        )
+    return Finding(
+        "error",
+        "Leaders",
+        "leader_fails",
+        f"{where} leads {name}, but {step.check} fails: {step.message}",
+        "check the broker's log, load and disks",
+        ids,
+    )
+
+
+def _denied(step: Step) -> bool:
+    return step.code is not None and step.code.endswith("AUTHORIZATION_FAILED")
+
+
+def judge_coordinator(facts: Facts) -> Iterator[Finding]:
+    """Return the findings about the coordinator of the requested group."""
+    found = facts.coordinator
+    if found is None:
+        return
+    group, step = f"group {found.group!r}", found.failure
+    if step is not None and step.reason == "out_of_time":
+        return
+    reached = {b.id for b in facts.brokers if b.endpoint.working is not None}
+    if step is None:
+        if found.broker is not None and found.broker not in reached:
+            yield Finding(
+                "error",
+                "Coordinators",
+                "coordinator_unreachable",
+                f"the coordinator of {group} is broker {found.broker}, which cannot be reached",
+                "see the findings about that broker; until it can be reached, members of the group "
+                "can neither join nor commit",
+                (found.broker,),
+            )
+        return
+    if step.code == "COORDINATOR_NOT_AVAILABLE":
+        fix = (
+            "check offsets.topic.replication.factor against the number of brokers: the topic "
+            "__consumer_offsets cannot be created, or has no leader for this group"
+        )
+    elif _denied(step):
+        fix = _GRANT.format(what="group")
+    elif step.code == "NOT_COORDINATOR":
+        fix = (
+            "see the findings about that broker, and check its log: another broker responds at its "
+            "address, or the coordinator keeps moving"
+        )
+    else:
+        fix = "check the coordinator's log"
+    where = "" if found.broker is None else f" at broker {found.broker}"
+    yield Finding(
+        "error",
+        "Coordinators",
+        "coordinator_fails",
+        f"{group} has no working coordinator: {step.check}{where} fails: {step.message}",
+        fix,
+        () if found.broker is None else (found.broker,),
+    )
