@@ -5,7 +5,7 @@ use bytes::Bytes;
 use ottla_protocol::messages::metadata::{
     MetadataResponse, MetadataResponseBroker, MetadataResponsePartition, MetadataResponseTopic,
 };
-use ottla_protocol::records::{BatchBuilder, Compression, Compressor, Stamp, rewrite};
+use ottla_protocol::records::{BatchBuilder, Compression, Compressor, ProducerState, rewrite};
 use ottla_protocol::wire::Uuid;
 
 /// The sizes of a record's value, in bytes.
@@ -49,8 +49,8 @@ pub fn fetched(codec: Compression, key: Option<&[u8]>, size: usize, total: usize
         builder.append(1_700_000_000_000 + row as i64, key, Some(value), &[]).unwrap();
         if builder.size_in_bytes() > (64 << 10) - size || row + 1 == values.len() {
             let count = builder.len() as i64;
-            let batch = builder.finish(&Stamp::default(), &mut compressor).unwrap();
-            blob.extend_from_slice(&rewrite::place(batch, base, 0).unwrap());
+            let batch = builder.finish(&ProducerState::default(), &mut compressor).unwrap();
+            blob.extend_from_slice(&rewrite::assign_base_offset(batch, base, 0).unwrap());
             base += count;
         }
     }

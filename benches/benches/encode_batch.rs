@@ -12,7 +12,7 @@ use arrow_array::{BinaryArray, RecordBatch};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use ottla_arrow::Columns;
 use ottla_benches::{SIZES, values};
-use ottla_protocol::records::{BatchBuilder, Compression, Compressor, Stamp};
+use ottla_protocol::records::{BatchBuilder, Compression, Compressor, ProducerState};
 
 /// What producers close a batch at in these scenarios.
 const BATCH: usize = 64 << 10;
@@ -32,7 +32,7 @@ fn encode_batch(criterion: &mut Criterion) {
                             .append(1_700_000_000_000, Some(b"some-key"), Some(black_box(value)), &[])
                             .unwrap();
                         if builder.size_in_bytes() >= BATCH - size {
-                            black_box(builder.finish(&Stamp::default(), &mut compressor).unwrap());
+                            black_box(builder.finish(&ProducerState::default(), &mut compressor).unwrap());
                         }
                     }
                     builder.reset();
@@ -58,7 +58,7 @@ fn encode_batch(criterion: &mut Criterion) {
                 let mut at = 0;
                 while at < columns.len() {
                     at = columns.append(&mut builder, at, BATCH, 1_700_000_000_000).unwrap();
-                    black_box(builder.finish(&Stamp::default(), &mut compressor).unwrap());
+                    black_box(builder.finish(&ProducerState::default(), &mut compressor).unwrap());
                 }
             });
         });

@@ -3,8 +3,8 @@
 use bytes::{BufMut, Bytes};
 use ottla_protocol::records::control::read_control_type;
 use ottla_protocol::records::{
-    AbortedTransaction, AbortedTransactions, Batch, BatchBuilder, Batches, Compression, Compressor, Part,
-    PlainRun, PlainSink, RecordRef, Scratch, Stamp,
+    AbortedTransaction, AbortedTransactions, Batch, BatchBuilder, Batches, Compression, Compressor,
+    Decompressor, PaddedSlice, PlainRun, PlainSink, ProducerState, RecordRef,
 };
 
 /// Small, so that a bomb shows without taking long.
@@ -15,20 +15,20 @@ const SLACK: usize = 64;
 /// The first byte says whether CRCs are checked; the rest is a fetched blob.
 pub fn batches(data: &[u8]) {
     let [flags, blob @ ..] = data else { return };
-    let mut scratch = Scratch::with_limit(LIMIT);
+    let mut decompressor = Decompressor::with_limit(LIMIT);
     let list = (0..4).map(|n| AbortedTransaction { first_offset: 2 * n, producer_id: n });
     let mut aborted = AbortedTransactions::new(list);
     let mut all = Batches::new(Bytes::copy_from_slice(blob)).check_crc(flags & 1 == 1);
     while let Some(Ok(batch)) = all.next() {
         assert!(batch.size_in_bytes() <= blob.len());
-        let _ = (read_control_type(&batch, &mut scratch), aborted.admits(&batch, &mut scratch));
+        let _ = (read_control_type(&batch, &mut decompressor), aborted.admits(&batch, &mut decompressor));
         let _ =
             (batch.timestamp_type(), batch.max_timestamp(), batch.delete_horizon(), batch.base_sequence());
-        read(&batch, &mut scratch);
+        read(&batch, &mut decompressor);
     }
     // Offset and length, 12 bytes, are what a length can be judged by.
     let rest = all.rest().len();
-    assert!(rest < 12 || all.announced_size().is_some_and(|size| size > rest), "{rest} bytes are left over");
+    assert!(rest < 12 || all.next_batch_size().is_some_and(|size| size > rest), "{rest} bytes are left over");
 }
 
 /// What a record is: offset, timestamp, key, value, and how many headers.
@@ -43,17 +43,17 @@ fn seen(record: &RecordRef<'_>) -> Seen {
 struct Collect(Vec<Seen>);
 
 impl PlainSink for Collect {
-    fn take<'a, R: PlainRun<'a>>(&mut self, records: &mut R) -> usize {
-        let own = |part: Part<'_>| {
-            let bytes = part.bytes().to_vec();
-            assert_eq!(bytes.len(), part.len());
-            if let Some(padded) = part.padded::<40>() {
+    fn read_run<'a, R: PlainRun<'a>>(&mut self, records: &mut R) -> usize {
+        let own = |slice: PaddedSlice<'_>| {
+            let bytes = slice.bytes().to_vec();
+            assert_eq!(bytes.len(), slice.len());
+            if let Some(padded) = slice.padded::<40>() {
                 assert!(bytes.len() > 40 || padded.starts_with(&bytes));
             }
             bytes
         };
         let mut count = 0;
-        while count < records.left() {
+        while count < records.max_remaining() {
             let Some(record) = records.next() else { break };
             assert_eq!((record.key.is_some(), record.value.is_some()), (R::KEY, R::VALUE));
             self.0.push((record.offset, record.timestamp, record.key.map(own), record.value.map(own), 0));
@@ -64,23 +64,23 @@ impl PlainSink for Collect {
 }
 
 /// Reads all records, in both ways; gives how many there are before the first that is wrong.
-fn read(batch: &Batch, scratch: &mut Scratch) -> usize {
+fn read(batch: &Batch, decompressor: &mut Decompressor) -> usize {
     let mut records = Vec::new();
-    if let Ok(all) = batch.records(scratch) {
-        let at_most = all.at_most();
+    if let Ok(all) = batch.records(decompressor) {
+        let max_remaining = all.max_remaining();
         for record in all.map_while(Result::ok) {
             assert!(record.offset <= batch.last_offset());
             assert_eq!(record.headers.iter().count(), record.headers.len());
             records.push(seen(&record));
         }
-        assert!(records.len() <= at_most);
+        assert!(records.len() <= max_remaining);
     }
-    assert!(scratch.capacity() <= LIMIT + SLACK, "{} bytes are kept", scratch.capacity());
+    assert!(decompressor.capacity() <= LIMIT + SLACK, "{} bytes are kept", decompressor.capacity());
     // Read in runs, as columns are filled, they are the same.
-    if let Ok(mut all) = batch.records(scratch) {
+    if let Ok(mut all) = batch.records(decompressor) {
         let mut collected = Collect::default();
         loop {
-            all.plain(&mut collected);
+            all.read_plain(&mut collected);
             let Some(Ok(record)) = all.next() else { break };
             collected.0.push(seen(&record));
         }
@@ -101,9 +101,9 @@ pub fn decompress(data: &[u8]) {
         0 | 1 => current(codec, payload),
         magic => legacy(codec, magic - 2, payload),
     };
-    let mut scratch = Scratch::with_limit(LIMIT);
+    let mut decompressor = Decompressor::with_limit(LIMIT);
     for batch in Batches::new(entry).check_crc(false).map_while(Result::ok) {
-        read(&batch, &mut scratch);
+        read(&batch, &mut decompressor);
     }
 }
 
@@ -153,10 +153,10 @@ fn there_and_back(codec: Compression, value: &[u8]) {
     let mut builder = BatchBuilder::new(0);
     builder.append(0, None, Some(value), &[]).expect("a value is appended");
     let mut compressor = Compressor::new(codec).expect("a compressor");
-    let batch = builder.finish(&Stamp::default(), &mut compressor).expect("a batch is closed");
-    let mut scratch = Scratch::with_limit(LIMIT);
+    let batch = builder.finish(&ProducerState::default(), &mut compressor).expect("a batch is closed");
+    let mut decompressor = Decompressor::with_limit(LIMIT);
     let batch = Batches::new(batch).next().expect("a batch").expect("a good one");
-    let mut records = batch.records(&mut scratch).expect("it can be decompressed");
+    let mut records = batch.records(&mut decompressor).expect("it can be decompressed");
     let record = records.next().expect("a record").expect("a good one");
     assert_eq!(record.value, Some(value));
     assert!(records.next().is_none());

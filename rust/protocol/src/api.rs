@@ -3,8 +3,16 @@
 //! One row per API. What the schemas do not say about versions (which a client may not use, and
 //! when) is in [`ApiKey::client_max`].
 
-use crate::messages::{self, Message, Request};
+use crate::messages::{self, Message};
 use crate::wire::WireError;
+
+/// A request of an API.
+pub trait Request: Message {
+    /// The request's API.
+    const API: ApiKey;
+    /// The response to the request.
+    type Response: Message;
+}
 
 macro_rules! apis {
     ($($key:literal $name:ident: $module:ident::{$request:ident, $response:ident};)*) => {

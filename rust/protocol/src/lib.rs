@@ -17,7 +17,7 @@ pub mod messages;
 pub mod records;
 pub mod wire;
 
-pub use api::ApiKey;
+pub use api::{ApiKey, Request};
 pub use error_code::ErrorCode;
-pub use messages::{Message, Request};
+pub use messages::Message;
 pub use wire::{Result, WireError};

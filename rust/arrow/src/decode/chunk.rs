@@ -113,13 +113,13 @@ impl Chunk {
     }
 
     /// The next rows have this timestamp type, and are no more than this.
-    pub(super) fn begin_batch(&mut self, timestamp_type: i32, at_most: usize) {
+    pub(super) fn begin_batch(&mut self, timestamp_type: i32, max_remaining: usize) {
         match self.timestamp_types.last_mut() {
             Some(last) if last.0 == timestamp_type => {}
             Some(last) if last.1 == self.rows => last.0 = timestamp_type,
             _ => self.timestamp_types.push((timestamp_type, self.rows)),
         }
-        let rows = at_most.min(self.max_rows - self.rows.min(self.max_rows));
+        let rows = max_remaining.min(self.max_rows - self.rows.min(self.max_rows));
         let bytes = (rows * RECORD_GUESS).min(self.target_bytes);
         self.value.begin(bytes);
         if let Some(headers) = &mut self.headers {
@@ -139,7 +139,7 @@ impl Chunk {
         pushed: &mut Pushed,
         ready: &mut VecDeque<DecodedBatch>,
     ) -> Result<(), DecodeCause> {
-        while let left @ 1.. = records.at_most() {
+        while let left @ 1.. = records.max_remaining() {
             match self.room(left, records.encoded_len().unwrap_or(0)) {
                 0 => self.cut(pushed.next_offset, ready)?,
                 rows => self.push_some(records, rows, pushed)?,
@@ -170,7 +170,7 @@ impl Chunk {
             // Where no record is plain, looking for one each time would cost more than it gives.
             let mut others = 1;
             while rows.left() > 0 {
-                others = if records.plain(rows) > 0 { 1 } else { MOST_OTHERS.min(2 * others) };
+                others = if records.read_plain(rows) > 0 { 1 } else { MOST_OTHERS.min(2 * others) };
                 for _ in 0..others.min(rows.left()) {
                     let Some(record) = records.next() else { return Ok(()) };
                     rows.push(&record?);
@@ -216,19 +216,19 @@ impl Chunk {
     /// Has `fill` fill up to so many rows, and takes note of what came.
     fn fill_rows<T>(
         &mut self,
-        at_most: usize,
+        max_remaining: usize,
         pushed: &mut Pushed,
         fill: impl FnOnce(&mut Rows<'_>) -> T,
     ) -> T {
         let Self { offset, timestamp, key, value, headers, .. } = self;
         let before = [offset.len(), timestamp.len(), key.rows(), value.rows()];
-        offset.resize(before[0] + at_most, 0);
-        timestamp.resize(before[1] + at_most, 0);
+        offset.resize(before[0] + max_remaining, 0);
+        timestamp.resize(before[1] + max_remaining, 0);
         let mut rows = Rows {
             offsets: offset.get_mut(before[0]..).unwrap_or_default(),
             timestamps: timestamp.get_mut(before[1]..).unwrap_or_default(),
-            key: BytesRows::new(key, at_most),
-            value: BytesRows::new(value, at_most),
+            key: BytesRows::new(key, max_remaining),
+            value: BytesRows::new(value, max_remaining),
             headers: headers.as_mut(),
             count: 0,
         };

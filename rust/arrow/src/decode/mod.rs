@@ -18,7 +18,9 @@ use std::sync::Arc;
 use ::bytes::Bytes;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
-use ottla_protocol::records::{AbortedTransactions, Batch, Batches, DEFAULT_DECOMPRESSED_LIMIT, Scratch};
+use ottla_protocol::records::{
+    AbortedTransactions, Batch, Batches, DEFAULT_DECOMPRESSED_LIMIT, Decompressor,
+};
 
 use crate::Column;
 use chunk::Chunk;
@@ -121,7 +123,7 @@ pub struct DecodedBatch {
 #[derive(Debug)]
 pub struct ArrowDecoder {
     chunk: Chunk,
-    scratch: Scratch,
+    decompressor: Decompressor,
     ready: VecDeque<DecodedBatch>,
 }
 
@@ -131,7 +133,7 @@ impl ArrowDecoder {
     pub fn new(columns: &[Column], config: DecoderConfig) -> Self {
         Self {
             chunk: Chunk::new(columns, &config),
-            scratch: Scratch::with_limit(config.max_decompressed),
+            decompressor: Decompressor::with_limit(config.max_decompressed),
             ready: VecDeque::new(),
         }
     }
@@ -162,12 +164,12 @@ impl ArrowDecoder {
             self.push_batch(&batch, range, options.aborted.as_deref_mut(), &mut pushed)
         });
         self.chunk.end_span(pushed.next_offset);
-        self.scratch.trim();
+        self.decompressor.trim();
         if let Err(cause) = outcome {
             let (topic, partition) = (range.topic.to_owned(), range.partition);
             return Err(DecodeError { topic, partition, next_offset: pushed.next_offset, cause });
         }
-        pushed.cut_off = batches.announced_size();
+        pushed.cut_off = batches.next_batch_size();
         Ok(pushed)
     }
 
@@ -204,7 +206,7 @@ impl ArrowDecoder {
         pushed: &mut Pushed,
     ) -> Result<(), DecodeCause> {
         let admitted = match aborted {
-            Some(aborted) => aborted.admits(batch, &mut self.scratch)?,
+            Some(aborted) => aborted.admits(batch, &mut self.decompressor)?,
             None => !batch.is_control(),
         };
         let before = batch.last_offset() < range.start;
@@ -226,9 +228,9 @@ impl ArrowDecoder {
         range: &OffsetRange<'_>,
         pushed: &mut Pushed,
     ) -> Result<(), DecodeCause> {
-        let Self { chunk, scratch, ready } = self;
-        let mut records = batch.records(scratch)?;
-        chunk.begin_batch(batch.timestamp_type().id(), records.at_most());
+        let Self { chunk, decompressor, ready } = self;
+        let mut records = batch.records(decompressor)?;
+        chunk.begin_batch(batch.timestamp_type().id(), records.max_remaining());
         // The reader has checked that a batch's records lie within it.
         let inside =
             batch.magic() == 2 && range.start <= batch.base_offset() && batch.last_offset() < range.end;

@@ -10,7 +10,7 @@
 use std::mem;
 use std::ops::Range;
 
-use ottla_protocol::records::{Part, PlainRun, PlainSink, RecordRef};
+use ottla_protocol::records::{PaddedSlice, PlainRun, PlainSink, RecordRef};
 
 use super::bytes::BytesColumn;
 use super::headers::HeadersColumn;
@@ -69,8 +69,8 @@ impl Rows<'_> {
 
 impl PlainSink for Rows<'_> {
     #[inline(always)]
-    fn take<'r, R: PlainRun<'r>>(&mut self, records: &mut R) -> usize {
-        let range = self.count..self.count + self.left().min(records.left());
+    fn read_run<'r, R: PlainRun<'r>>(&mut self, records: &mut R) -> usize {
+        let range = self.count..self.count + self.left().min(records.max_remaining());
         let offsets = self.offsets.get_mut(range.clone()).unwrap_or_default();
         let timestamps = self.timestamps.get_mut(range.clone()).unwrap_or_default();
         let (mut keys, key_ends) = self.key.run::<KEY_PAD>(range.clone(), R::KEY);
@@ -140,18 +140,18 @@ struct BytesRun<const PAD: usize> {
 impl<const PAD: usize> BytesRun<PAD> {
     /// Appends it, and gives where it ends. The bytes stay within 31 bits.
     #[inline(always)]
-    fn push(&mut self, part: Option<Part<'_>>) -> i32 {
-        if let Some(part) = part {
-            if part.len() < self.below
-                && let Some(padded) = part.padded::<PAD>()
+    fn push(&mut self, slice: Option<PaddedSlice<'_>>) -> i32 {
+        if let Some(slice) = slice {
+            if slice.len() < self.below
+                && let Some(padded) = slice.padded::<PAD>()
             {
                 self.make_room(PAD);
-                let end = self.bytes.len() + part.len();
+                let end = self.bytes.len() + slice.len();
                 self.bytes.extend_from_slice(padded);
                 self.bytes.truncate(end);
             } else if self.wanted {
-                self.make_room(part.len());
-                self.bytes.extend_from_slice(part.bytes());
+                self.make_room(slice.len());
+                self.bytes.extend_from_slice(slice.bytes());
             }
         }
         self.bytes.len() as i32

@@ -6,7 +6,9 @@ use arrow_array::builder::{BinaryBuilder, ListBuilder, StringBuilder, StructBuil
 use arrow_array::*;
 use arrow_schema::{DataType, Field, Schema};
 use ottla_arrow::{ArrowDecoder, Column, Columns, ColumnsError, DecoderConfig, OffsetRange, PushOptions};
-use ottla_protocol::records::{BatchBuilder, Batches, Compression, Compressor, Header, Scratch, Stamp};
+use ottla_protocol::records::{
+    BatchBuilder, Batches, Compression, Compressor, Decompressor, Header, ProducerState,
+};
 
 fn rows(columns: Vec<(&str, ArrayRef)>) -> RecordBatch {
     let fields: Vec<_> =
@@ -154,7 +156,7 @@ fn decoded_batches_go_back() {
         let key = (row % 3 == 0).then_some(&key[..]);
         builder.append(1000 + i64::from(row), key, Some(&vec![row; usize::from(row)]), &headers).unwrap();
     }
-    let sent = builder.finish(&Stamp::default(), &mut compressor).unwrap();
+    let sent = builder.finish(&ProducerState::default(), &mut compressor).unwrap();
     let mut decoder = ArrowDecoder::new(&Column::ALL, DecoderConfig::default());
     let range = OffsetRange { topic: "t", partition: 0, start: 0, end: i64::MAX };
     decoder.push(&sent, &range, PushOptions::default()).unwrap();
@@ -162,16 +164,16 @@ fn decoded_batches_go_back() {
     let done = decoder.pop().unwrap();
     let columns = Columns::try_new(&done.batch).unwrap();
     assert_eq!(columns.append(&mut builder, 0, usize::MAX, 0), Ok(100));
-    assert_eq!(builder.finish(&Stamp::default(), &mut compressor).unwrap(), sent);
+    assert_eq!(builder.finish(&ProducerState::default(), &mut compressor).unwrap(), sent);
 
     // In parts: each holds at most the bytes asked for, or one row.
     let (mut at, mut rows) = (0, 0);
     while at < columns.len() {
         at = columns.append(&mut builder, at, 300, 0).unwrap();
         assert!(builder.size_in_bytes() <= 300);
-        let bytes = builder.finish(&Stamp::default(), &mut compressor).unwrap();
+        let bytes = builder.finish(&ProducerState::default(), &mut compressor).unwrap();
         let batch = Batches::new(bytes).next().unwrap().unwrap();
-        rows += batch.records(&mut Scratch::new()).unwrap().count();
+        rows += batch.records(&mut Decompressor::new()).unwrap().count();
     }
     assert_eq!(rows, 100);
     let struct_array = StructArray::from(done.batch.clone());

@@ -10,7 +10,8 @@ use bytes::Bytes;
 use ottla_arrow::{ArrowDecoder, Column, DecodeCause, DecoderConfig, OffsetRange, PushOptions, Span};
 use ottla_protocol::records::control::{ControlType, Marker, build_marker};
 use ottla_protocol::records::{
-    AbortedTransaction, AbortedTransactions, BatchBuilder, Compression, Compressor, Header, Stamp, rewrite,
+    AbortedTransaction, AbortedTransactions, BatchBuilder, Compression, Compressor, Header, ProducerState,
+    rewrite,
 };
 
 fn batch(base_offset: i64, rows: u32, codec: Compression, producer_id: i64) -> Bytes {
@@ -22,21 +23,22 @@ fn batch(base_offset: i64, rows: u32, codec: Compression, producer_id: i64) -> B
         let value = (row % 3 != 2).then_some(value.as_bytes());
         builder.append(1000 + i64::from(row), key, value, if row == 1 { &headers } else { &[] }).unwrap();
     }
-    let stamp = Stamp { producer_id, transactional: producer_id >= 0, ..Stamp::default() };
+    let stamp = ProducerState { producer_id, transactional: producer_id >= 0, ..ProducerState::default() };
     let bytes = builder.finish(&stamp, &mut Compressor::new(codec).unwrap()).unwrap();
-    rewrite::place(bytes, base_offset, 0).unwrap()
+    rewrite::assign_base_offset(bytes, base_offset, 0).unwrap()
 }
 
 fn gap(base_offset: i64, offsets: u32) -> Bytes {
     let mut builder = BatchBuilder::new(0);
     builder.skip_offsets(offsets);
-    let bytes = builder.finish(&Stamp::default(), &mut Compressor::new(Compression::None).unwrap()).unwrap();
-    rewrite::place(bytes, base_offset, 0).unwrap()
+    let bytes =
+        builder.finish(&ProducerState::default(), &mut Compressor::new(Compression::None).unwrap()).unwrap();
+    rewrite::assign_base_offset(bytes, base_offset, 0).unwrap()
 }
 
 fn marker(offset: i64, producer_id: i64, control: ControlType) -> Bytes {
     let marker = Marker { control, producer_id, producer_epoch: 0, coordinator_epoch: 0, timestamp: 1 };
-    rewrite::place(build_marker(&marker).unwrap(), offset, 0).unwrap()
+    rewrite::assign_base_offset(build_marker(&marker).unwrap(), offset, 0).unwrap()
 }
 
 fn blob(parts: &[Bytes]) -> Bytes {

@@ -6,7 +6,7 @@ use arrow_array::types::Int64Type;
 use arrow_array::{Array, RecordBatch};
 use bytes::Bytes;
 use ottla_arrow::{ArrowDecoder, Column, DecoderConfig, OffsetRange, PushOptions};
-use ottla_protocol::records::{BatchBuilder, Compression, Compressor, Stamp, rewrite};
+use ottla_protocol::records::{BatchBuilder, Compression, Compressor, ProducerState, rewrite};
 
 const ROWS: u32 = 20_000;
 
@@ -17,8 +17,9 @@ fn blob(number: i64, rows: u32) -> Bytes {
         let text = format!("batch {number:>2} row {row:>6}");
         builder.append(number, Some(text.as_bytes()), Some(text.as_bytes()), &[]).unwrap();
     }
-    let bytes = builder.finish(&Stamp::default(), &mut Compressor::new(Compression::None).unwrap()).unwrap();
-    rewrite::place(bytes, number * i64::from(ROWS), 0).unwrap()
+    let bytes =
+        builder.finish(&ProducerState::default(), &mut Compressor::new(Compression::None).unwrap()).unwrap();
+    rewrite::assign_base_offset(bytes, number * i64::from(ROWS), 0).unwrap()
 }
 
 fn decode(decoder: &mut ArrowDecoder, number: i64, rows: u32) -> RecordBatch {
@@ -110,7 +111,8 @@ fn the_memory_of_a_huge_record_is_given_back() {
     const SIZE: usize = 24 << 20;
     let mut builder = BatchBuilder::new(0);
     builder.append(0, None, Some(&vec![b'v'; SIZE]), &[]).unwrap();
-    let blob = builder.finish(&Stamp::default(), &mut Compressor::new(Compression::Zstd).unwrap()).unwrap();
+    let blob =
+        builder.finish(&ProducerState::default(), &mut Compressor::new(Compression::Zstd).unwrap()).unwrap();
     let mut decoder = ArrowDecoder::new(&columns(), DecoderConfig::default());
     let used = allocation_counter::measure(|| {
         let range = OffsetRange { topic: "orders", partition: 0, start: 0, end: i64::MAX };

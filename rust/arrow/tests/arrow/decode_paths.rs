@@ -3,7 +3,7 @@
 use arrow_array::RecordBatch;
 use bytes::Bytes;
 use ottla_arrow::{ArrowDecoder, Column, DecoderConfig, OffsetRange, PushOptions};
-use ottla_protocol::records::{BatchBuilder, Compression, Compressor, Header, Stamp, rewrite};
+use ottla_protocol::records::{BatchBuilder, Compression, Compressor, Header, ProducerState, rewrite};
 
 /// Numbers that look random, the same in every run.
 struct Dice(u64);
@@ -37,8 +37,8 @@ fn batch(dice: &mut Dice, base_offset: i64) -> (Bytes, usize) {
         }
     }
     let mut compressor = Compressor::new(Compression::ALL[dice.below(5)]).unwrap();
-    let bytes = builder.finish(&Stamp::default(), &mut compressor).unwrap();
-    (rewrite::place(bytes, base_offset, 0).unwrap(), rows)
+    let bytes = builder.finish(&ProducerState::default(), &mut compressor).unwrap();
+    (rewrite::assign_base_offset(bytes, base_offset, 0).unwrap(), rows)
 }
 
 fn decode(columns: &[Column], blob: &Bytes, start: i64, config: DecoderConfig) -> Vec<RecordBatch> {
@@ -88,7 +88,7 @@ fn batches_end_at_their_target() {
         builder.append(1000, None, Some(&[7; 1000]), &[]).unwrap();
     }
     let mut compressor = Compressor::new(Compression::None).unwrap();
-    let blob = builder.finish(&Stamp::default(), &mut compressor).unwrap();
+    let blob = builder.finish(&ProducerState::default(), &mut compressor).unwrap();
     let config = DecoderConfig { target_bytes: 1 << 20, ..DecoderConfig::default() };
     let rows: Vec<usize> = decode(&Column::ALL, &blob, 0, config).iter().map(RecordBatch::num_rows).collect();
     // 1049 values of 1000 bytes are the first to hold a mebibyte.

@@ -82,7 +82,7 @@ pub(super) fn usable(records: &Bytes, check_crcs: bool) -> Usable {
             Err(error) => usable.flaw = Some(error.into()),
         }
     }
-    usable.cut_off = batches.announced_size();
+    usable.cut_off = batches.next_batch_size();
     usable.records = records.slice(..whole);
     usable
 }

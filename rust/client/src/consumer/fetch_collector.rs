@@ -44,12 +44,12 @@ impl Consumer {
     pub fn take_records(&self, most: usize) -> Vec<RecordSet> {
         let mut sets: Vec<RecordSet> = Vec::new();
         let (mut left, mut emptied) = (most, false);
-        let mut scratch = self.scratch.lock();
+        let mut decompressor = self.decompressor.lock();
         while left > 0 {
             let Some(piece) = self.shared.assignment.lock().take() else { break };
             let (partition, version, from) = (piece.partition.clone(), piece.version(), piece.start);
             let had = sets.len();
-            let (rest, standing) = decode(piece, left, &mut scratch, &mut sets);
+            let (rest, standing) = decode(piece, left, &mut decompressor, &mut sets);
             let got: usize = sets.iter().skip(had).map(|set| set.entries.len()).sum();
             left -= got;
             let mut assignment = self.shared.assignment.lock();
@@ -68,8 +68,8 @@ impl Consumer {
                 }
             }
         }
-        scratch.trim();
-        drop(scratch);
+        decompressor.trim();
+        drop(decompressor);
         // Only then is there room for more.
         if emptied {
             self.shared.news.notify_one();

@@ -38,7 +38,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use ottla_protocol::records::Scratch;
+use ottla_protocol::records::Decompressor;
 use parking_lot::Mutex;
 use tokio::task::AbortHandle;
 use tokio::time::{Duration, Instant, sleep_until};
@@ -82,7 +82,7 @@ pub struct Consumer {
     commits: Commits,
     woken: AtomicBool,
     closed: AtomicBool,
-    scratch: Mutex<Scratch>,
+    decompressor: Mutex<Decompressor>,
 }
 
 impl Drop for Consumer {
@@ -96,7 +96,7 @@ impl Consumer {
     /// one request of a connection at a time, and may keep a member that joins waiting.
     #[must_use]
     pub fn new(client: Client) -> Self {
-        let scratch = Scratch::with_limit(client.config().decompressed_batch_max);
+        let decompressor = Decompressor::with_limit(client.config().decompressed_batch_max);
         let shared = Arc::new(Shared::new(client));
         Self {
             commits: Commits::new(Arc::clone(&shared)),
@@ -105,7 +105,7 @@ impl Consumer {
             fetcher: Mutex::default(),
             woken: AtomicBool::new(false),
             closed: AtomicBool::new(false),
-            scratch: Mutex::new(scratch),
+            decompressor: Mutex::new(decompressor),
         }
     }
 

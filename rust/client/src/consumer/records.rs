@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use ottla_protocol::records::{Batch, Batches, Compression, RecordRef, Scratch, TimestampType};
+use ottla_protocol::records::{Batch, Batches, Compression, Decompressor, RecordRef, TimestampType};
 
 use crate::consumer::completed_fetch::Prefetched;
 use crate::consumer::partition_state::Standing;
@@ -168,7 +168,7 @@ pub(super) enum Rest {
 pub(super) fn decode(
     mut piece: Prefetched,
     most: usize,
-    scratch: &mut Scratch,
+    decompressor: &mut Decompressor,
     sets: &mut Vec<RecordSet>,
 ) -> (Rest, Standing) {
     let (mut left, from) = (most, sets.len());
@@ -198,7 +198,7 @@ pub(super) fn decode(
             if left == 0 {
                 return (Rest::Piece(cut(piece, before, standing.offset)), standing);
             }
-            match decode_batch(&mut piece, &batch, scratch) {
+            match decode_batch(&mut piece, &batch, decompressor) {
                 Ok((set, None)) => (set, batches.rest().clone()),
                 Ok((good, Some(error))) => {
                     // What does not fit now is decoded again: malformed batches are rare.
@@ -236,25 +236,25 @@ fn cut(piece: Prefetched, records: Bytes, start: i64) -> Prefetched {
 fn decode_batch(
     piece: &mut Prefetched,
     batch: &Batch,
-    scratch: &mut Scratch,
+    decompressor: &mut Decompressor,
 ) -> Result<(RecordSet, Option<Error>)> {
     let admitted = match &mut piece.aborted {
-        Some(aborted) => aborted.admits(batch, scratch)?,
+        Some(aborted) => aborted.admits(batch, decompressor)?,
         None => !batch.is_control(),
     };
     let mut set = RecordSet::new(partition_of(piece), piece.version, batch);
     if !admitted || batch.last_offset() < piece.start {
         return Ok((set, None));
     }
-    let records = batch.records(scratch)?;
+    let records = batch.records(decompressor)?;
     let compressed = batch.compression() != Compression::None;
     let bytes = if compressed { records.bytes() } else { batch.as_bytes() };
     // A large buffer is not kept for the next batch, so that the records can have it.
-    let mut keep = match compressed && bytes.len() <= Scratch::KEPT {
+    let mut keep = match compressed && bytes.len() <= Decompressor::MAX_RETAINED {
         true => Keep::Copy(Vec::with_capacity(bytes.len())),
         false => Keep::InPlace(bytes.as_ptr().addr()),
     };
-    set.entries.reserve(records.at_most().min(MOST_EXPECTED));
+    set.entries.reserve(records.max_remaining().min(MOST_EXPECTED));
     let mut flaw = None;
     for record in records {
         let record = match record {
@@ -271,7 +271,7 @@ fn decode_batch(
     }
     set.bytes = match keep {
         Keep::Copy(bytes) => bytes.into(),
-        Keep::InPlace(_) if compressed => scratch.take().into(),
+        Keep::InPlace(_) if compressed => decompressor.take().into(),
         Keep::InPlace(_) => batch.as_bytes().clone(),
     };
     Ok((set, flaw))

@@ -5,7 +5,7 @@
 
 use bytes::Bytes;
 use ottla_protocol::ErrorCode;
-use ottla_protocol::records::{Batch, Batches, Compression, RecordError, Scratch};
+use ottla_protocol::records::{Batch, Batches, Compression, Decompressor, RecordError};
 
 /// An error and, where Kafka has more to say, a message.
 pub(crate) type Refused = (ErrorCode, &'static str);
@@ -55,8 +55,8 @@ pub(crate) fn check(records: Option<&Bytes>, version: i16) -> Result<Checked, Re
 
 fn check_records(batch: &Batch) -> Result<bool, Refused> {
     let (mut next, mut keyed, mut gaps) = (batch.base_offset(), true, false);
-    let mut scratch = Scratch::new();
-    let visited = batch.records(&mut scratch).and_then(|mut records| {
+    let mut decompressor = Decompressor::new();
+    let visited = batch.records(&mut decompressor).and_then(|mut records| {
         records.try_for_each(|record| {
             let record = record?;
             gaps |= record.offset != next;

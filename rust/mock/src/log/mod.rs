@@ -141,7 +141,7 @@ impl PartitionLog {
         let base_offset = self.end_offset;
         // The request still holds these bytes, so that placing them copies the batch: a small one
         // does not keep the whole request's frame in memory.
-        let placed = rewrite::place(batch.as_bytes().clone(), base_offset, rules.leader_epoch);
+        let placed = rewrite::assign_base_offset(batch.as_bytes().clone(), base_offset, rules.leader_epoch);
         let bytes = placed.and_then(|bytes| match rules.append_time {
             Some(time) => rewrite::set_log_append_time(bytes, time),
             None => Ok(bytes),

@@ -146,11 +146,3 @@ fn context<M: Message>(version: i16) -> Result<Context> {
         Err(WireError::Version { message: M::NAME, version, min: M::MIN_VERSION, max: M::MAX_VERSION })
     }
 }
-
-/// A request, which names its API and its response.
-pub trait Request: Message {
-    /// The API.
-    const API: crate::api::ApiKey;
-    /// What a broker answers.
-    type Response: Message;
-}

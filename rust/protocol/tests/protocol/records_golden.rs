@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use ottla_protocol::records::control::{ControlType, read_control_type};
 use ottla_protocol::records::{
-    AbortedTransaction, AbortedTransactions, Batches, Compression, RecordError, Scratch, TimestampType,
+    AbortedTransaction, AbortedTransactions, Batches, Compression, Decompressor, RecordError, TimestampType,
 };
 
 const JAVA: &str = include_str!("records_vectors/java.txt");
@@ -20,10 +20,10 @@ fn java(name: &str) -> Bytes {
 type Owned = (i64, i64, Option<Vec<u8>>, Option<Vec<u8>>, Vec<(Vec<u8>, Option<Vec<u8>>)>);
 
 fn all(bytes: Bytes) -> Result<Vec<Owned>, RecordError> {
-    let mut scratch = Scratch::new();
+    let mut decompressor = Decompressor::new();
     let mut out = Vec::new();
     for batch in Batches::new(bytes) {
-        for record in batch?.records(&mut scratch)? {
+        for record in batch?.records(&mut decompressor)? {
             let record = record?;
             let headers =
                 record.headers.iter().map(|h| (h.key.to_vec(), h.value.map(<[u8]>::to_vec))).collect();
@@ -49,11 +49,13 @@ fn java_batches_of_every_codec_and_magic() {
         let Ok(codec) = name.parse::<Compression>() else { continue };
         let magic: i8 = magic.parse().unwrap();
         let bytes = unhex(hex);
-        let mut scratch = Scratch::new();
+        let mut decompressor = Decompressor::new();
         for batch in Batches::new(bytes.clone()) {
             let batch = batch.unwrap();
             assert_eq!((batch.magic(), batch.compression()), (magic, codec), "{line}");
-            assert!(batch.last_offset() <= 1002 && batch.records(&mut scratch).unwrap().at_most() >= 1);
+            assert!(
+                batch.last_offset() <= 1002 && batch.records(&mut decompressor).unwrap().max_remaining() >= 1
+            );
             if magic == 2 {
                 assert_eq!((batch.base_offset(), batch.last_offset(), batch.count()), (1000, 1002, Some(3)));
                 assert_eq!((batch.producer_id(), batch.producer_epoch(), batch.base_sequence()), (77, 3, 40));
@@ -86,12 +88,12 @@ fn a_wrapper_with_log_append_time_times_every_record() {
 fn a_marker_by_java_ends_its_transaction() {
     let bytes = java("abort");
     let batch = Batches::new(bytes).next().unwrap().unwrap();
-    let mut scratch = Scratch::new();
+    let mut decompressor = Decompressor::new();
     assert!(batch.is_control() && batch.is_transactional());
     assert_eq!((batch.base_offset(), batch.producer_id()), (55, 77));
-    assert_eq!(read_control_type(&batch, &mut scratch), Ok(Some(ControlType::Abort)));
+    assert_eq!(read_control_type(&batch, &mut decompressor), Ok(Some(ControlType::Abort)));
     let mut aborted = AbortedTransactions::new([AbortedTransaction { first_offset: 50, producer_id: 77 }]);
-    assert_eq!(aborted.admits(&batch, &mut scratch), Ok(false));
+    assert_eq!(aborted.admits(&batch, &mut decompressor), Ok(false));
 }
 
 /// Magic 2 by hand, field by field: one record, key null, value "v", header "a" twice.
@@ -151,7 +153,7 @@ fn a_cut_batch_ends_the_blob_quietly_and_says_what_it_needs() {
         assert!(batches.next().unwrap().is_ok());
         assert!(batches.next().is_none(), "cut {cut}");
         let left = whole.len() - cut;
-        assert_eq!(batches.announced_size(), (left >= 12).then_some(whole.len()));
+        assert_eq!(batches.next_batch_size(), (left >= 12).then_some(whole.len()));
     }
 }
 

@@ -3,7 +3,8 @@
 use bytes::Bytes;
 use ottla_protocol::records::control::read_control_type;
 use ottla_protocol::records::{
-    BATCH_OVERHEAD, BatchBuilder, Batches, Compression, Compressor, Flaw, Header, RecordError, Scratch, Stamp,
+    BATCH_OVERHEAD, BatchBuilder, Batches, Compression, Compressor, Decompressor, Header, InvalidRecord,
+    ProducerState, RecordError,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -13,20 +14,20 @@ const JAVA: &str = include_str!("records_vectors/java.txt");
 
 /// Reads everything there is to read, and checks what memory that took.
 fn exhaust(bytes: Bytes, check_crc: bool) -> usize {
-    let mut scratch = Scratch::with_limit(LIMIT);
+    let mut decompressor = Decompressor::with_limit(LIMIT);
     let mut count = 0;
     for batch in Batches::new(bytes).check_crc(check_crc) {
         let Ok(batch) = batch else { break };
-        let _ = read_control_type(&batch, &mut scratch);
-        let Ok(records) = batch.records(&mut scratch) else { continue };
-        assert!(records.at_most() <= LIMIT.max(batch.size_in_bytes()));
+        let _ = read_control_type(&batch, &mut decompressor);
+        let Ok(records) = batch.records(&mut decompressor) else { continue };
+        assert!(records.max_remaining() <= LIMIT.max(batch.size_in_bytes()));
         for record in records {
             let Ok(record) = record else { break };
             assert!(record.offset <= batch.last_offset());
             assert_eq!(record.headers.iter().count(), record.headers.len());
             count += 1;
         }
-        assert!(scratch.capacity() <= LIMIT + 1, "{}", scratch.capacity());
+        assert!(decompressor.capacity() <= LIMIT + 1, "{}", decompressor.capacity());
     }
     count
 }
@@ -37,7 +38,7 @@ fn build(codec: Compression, values: &[&[u8]]) -> Vec<u8> {
     for value in values {
         builder.append(5, Some(b"key"), Some(value), &headers).unwrap();
     }
-    builder.finish(&Stamp::default(), &mut Compressor::new(codec).unwrap()).unwrap().to_vec()
+    builder.finish(&ProducerState::default(), &mut Compressor::new(codec).unwrap()).unwrap().to_vec()
 }
 
 fn seal(bytes: &mut [u8]) {
@@ -112,9 +113,9 @@ fn counts_and_lengths_must_match_exactly() {
     let good = build(Compression::None, &[b"one", b"two"]);
     assert_eq!(exhaust(Bytes::from(good.clone()), true), 2);
     let read = |bytes: &[u8]| -> Result<usize, RecordError> {
-        let mut scratch = Scratch::new();
+        let mut decompressor = Decompressor::new();
         let batch = Batches::new(Bytes::copy_from_slice(bytes)).next().unwrap()?;
-        let records: Result<Vec<_>, _> = batch.records(&mut scratch)?.collect();
+        let records: Result<Vec<_>, _> = batch.records(&mut decompressor)?.collect();
         records.map(|records| records.len())
     };
     let with_count = |count: i32| {
@@ -127,7 +128,7 @@ fn counts_and_lengths_must_match_exactly() {
     let left = (good.len() - BATCH_OVERHEAD) / 2;
     assert_eq!(with_count(1), Err(RecordError::Trailing { base_offset: 0, count: 1, left }));
     for count in [3, i32::MAX] {
-        let error = RecordError::Record { base_offset: 0, index: 2, flaw: Flaw::Truncated };
+        let error = RecordError::InvalidRecord { base_offset: 0, index: 2, reason: InvalidRecord::Truncated };
         assert_eq!(with_count(count), Err(error));
     }
     assert_eq!(with_count(-1), Err(RecordError::Field { base_offset: 0, field: "record count", value: -1 }));
@@ -139,19 +140,19 @@ fn counts_and_lengths_must_match_exactly() {
         seal(&mut bytes);
         assert!(read(&bytes).is_err(), "{delta}");
     }
-    for (at, byte, flaw) in [
-        (64, 6, Flaw::Offset),
-        (64, 1, Flaw::Offset),
-        (65, 3, Flaw::Negative),
-        (65, 0x7e, Flaw::Truncated),
-        (63, 0x80, Flaw::Offset),
+    for (at, byte, reason) in [
+        (64, 6, InvalidRecord::Offset),
+        (64, 1, InvalidRecord::Offset),
+        (65, 3, InvalidRecord::Negative),
+        (65, 0x7e, InvalidRecord::Truncated),
+        (63, 0x80, InvalidRecord::Offset),
     ] {
         let mut bytes = good.clone();
         bytes[at] = byte;
         seal(&mut bytes);
         let error = read(&bytes).unwrap_err();
         assert!(
-            matches!(error, RecordError::Record { index: 0, flaw: found, .. } if found == flaw),
+            matches!(error, RecordError::InvalidRecord { index: 0, reason: found, .. } if found == reason),
             "{at} {error}"
         );
     }
@@ -164,12 +165,12 @@ fn bombs_give_typed_errors() {
     for codec in [Compression::Gzip, Compression::Snappy, Compression::Lz4, Compression::Zstd] {
         let bomb = build(codec, &[&zeros]);
         for limit in [0, 1, 1000, 1 << 20, 64 << 20] {
-            let mut scratch = Scratch::with_limit(limit);
+            let mut decompressor = Decompressor::with_limit(limit);
             let batch = Batches::new(Bytes::from(bomb.clone())).next().unwrap().unwrap();
-            let error = batch.records(&mut scratch).map(|_| ()).unwrap_err();
+            let error = batch.records(&mut decompressor).map(|_| ()).unwrap_err();
             assert_eq!(error, RecordError::TooLarge { base_offset: 0, codec, limit });
             // The allocator's least is a few bytes.
-            assert!(scratch.capacity() <= limit + 16, "{codec} {}", scratch.capacity());
+            assert!(decompressor.capacity() <= limit + 16, "{codec} {}", decompressor.capacity());
         }
     }
 }
@@ -182,8 +183,8 @@ fn the_limit_is_exact() {
         let raw = build(Compression::None, &[&value]).len() - BATCH_OVERHEAD;
         let bytes = Bytes::from(build(codec, &[&value]));
         let batch = Batches::new(bytes).next().unwrap().unwrap();
-        assert_eq!(batch.records(&mut Scratch::with_limit(raw)).unwrap().count(), 1, "{codec}");
-        let error = batch.records(&mut Scratch::with_limit(raw - 1)).map(|_| ()).unwrap_err();
+        assert_eq!(batch.records(&mut Decompressor::with_limit(raw)).unwrap().count(), 1, "{codec}");
+        let error = batch.records(&mut Decompressor::with_limit(raw - 1)).map(|_| ()).unwrap_err();
         assert_eq!(error, RecordError::TooLarge { base_offset: 0, codec, limit: raw - 1 });
     }
 }
@@ -197,9 +198,9 @@ fn compressed_data_cut_anywhere_is_corrupt() {
             bytes[8..12].copy_from_slice(&((keep - 12) as u32).to_be_bytes());
             seal(&mut bytes);
             let batch = Batches::new(Bytes::from(bytes)).next().unwrap().unwrap();
-            let mut scratch = Scratch::new();
+            let mut decompressor = Decompressor::new();
             let outcome =
-                batch.records(&mut scratch).and_then(|records| records.collect::<Result<Vec<_>, _>>());
+                batch.records(&mut decompressor).and_then(|records| records.collect::<Result<Vec<_>, _>>());
             assert!(outcome.is_err(), "{codec} cut to {keep}");
         }
     }
@@ -222,10 +223,11 @@ fn announced_sizes_are_not_believed() {
         bytes[22] = codec;
         seal(&mut bytes);
         let batch = Batches::new(Bytes::from(bytes)).next().unwrap().unwrap();
-        let mut scratch = Scratch::new();
-        let outcome = batch.records(&mut scratch).and_then(|records| records.collect::<Result<Vec<_>, _>>());
+        let mut decompressor = Decompressor::new();
+        let outcome =
+            batch.records(&mut decompressor).and_then(|records| records.collect::<Result<Vec<_>, _>>());
         assert!(outcome.is_err());
         drop(outcome);
-        assert!(scratch.capacity() <= 1 << 20, "{codec} {}", scratch.capacity());
+        assert!(decompressor.capacity() <= 1 << 20, "{codec} {}", decompressor.capacity());
     }
 }

@@ -7,7 +7,8 @@ use std::io::Write;
 use bytes::Bytes;
 use flate2::write::GzEncoder;
 use ottla_protocol::records::{
-    BATCH_OVERHEAD, Batch, BatchBuilder, Batches, Compression, Compressor, RecordError, Scratch, Stamp,
+    BATCH_OVERHEAD, Batch, BatchBuilder, Batches, Compression, Compressor, Decompressor, ProducerState,
+    RecordError,
 };
 
 use crate::support::generate::Random;
@@ -39,7 +40,7 @@ fn uncompressed(value: &[u8]) -> Vec<u8> {
 fn closed(value: &[u8], mut compressor: Compressor) -> Vec<u8> {
     let mut builder = BatchBuilder::new(0);
     builder.append(0, None, Some(value), &[]).unwrap();
-    builder.finish(&Stamp::default(), &mut compressor).unwrap().to_vec()
+    builder.finish(&ProducerState::default(), &mut compressor).unwrap().to_vec()
 }
 
 /// A batch of one record, with what somebody compressed it to.
@@ -112,8 +113,8 @@ fn by_all_writers(size: usize) -> Written {
     all
 }
 
-fn read(batch: &Batch, scratch: &mut Scratch) -> Result<usize, RecordError> {
-    let mut records = batch.records(scratch)?;
+fn read(batch: &Batch, decompressor: &mut Decompressor) -> Result<usize, RecordError> {
+    let mut records = batch.records(decompressor)?;
     let bytes = records.bytes().len();
     records.try_for_each(|record| record.map(drop))?;
     Ok(bytes)
@@ -124,7 +125,7 @@ fn a_large_batch_takes_a_quarter_more_than_its_size_at_most() {
     for size in [1 << 20, (3 << 20) + 12_345, 10 << 20] {
         for (writer, batch) in by_all_writers(size) {
             let codec = batch.compression();
-            let (made, used) = peak(|| read(&batch, &mut Scratch::new()).unwrap());
+            let (made, used) = peak(|| read(&batch, &mut Decompressor::new()).unwrap());
             assert!(made >= size);
             let most = made as u64 / 4 * 5 + STATE;
             println!("{codec} {writer} {size}: {:.3}", used as f64 / made as f64);
@@ -146,7 +147,7 @@ fn gzip_of_two_equal_members_is_read_to_its_end() {
     let (first, second) = records.split_at(records.len() / 2);
     assert!(first == second, "the record is the same bytes twice");
     let batch = batch(Compression::Gzip, &[gzip_member(first), gzip_member(second)].concat());
-    assert_eq!(read(&batch, &mut Scratch::new()), Ok(records.len()));
+    assert_eq!(read(&batch, &mut Decompressor::new()), Ok(records.len()));
 }
 
 /// A larger batch is not decompressed beside what was kept of a smaller one.
@@ -162,8 +163,8 @@ fn batches_that_grow_take_no_more_than_the_last() {
         let batches = [100_000, 700_000, 3_000_000, 7_000_000, 10_000_000]
             .map(|size| batch(codec, &write(&records(&value[..size]))));
         let (made, used) = peak(|| {
-            let mut scratch = Scratch::new();
-            batches.iter().map(|batch| read(batch, &mut scratch).unwrap()).max().unwrap()
+            let mut decompressor = Decompressor::new();
+            batches.iter().map(|batch| read(batch, &mut decompressor).unwrap()).max().unwrap()
         });
         assert!(used <= made as u64 / 4 * 5 + STATE, "{codec}: {used} bytes for {made}");
     }
@@ -172,24 +173,24 @@ fn batches_that_grow_take_no_more_than_the_last() {
 #[test]
 fn what_a_large_batch_took_is_given_back_or_handed_out() {
     let (large, small) = (9 << 20, 3 << 20);
-    let mut scratch = Scratch::new();
+    let mut decompressor = Decompressor::new();
     let batch_of = |size| batch(Compression::Zstd, &ours(Compression::Zstd, &value(size)));
-    assert!(read(&batch_of(large), &mut scratch).unwrap() >= large);
-    assert!(scratch.capacity() >= large);
-    scratch.trim();
-    assert_eq!(scratch.capacity(), 0);
-    assert!(read(&batch_of(small), &mut scratch).unwrap() >= small);
-    scratch.trim();
-    assert!((small..small * 5 / 4).contains(&scratch.capacity()), "{}", scratch.capacity());
+    assert!(read(&batch_of(large), &mut decompressor).unwrap() >= large);
+    assert!(decompressor.capacity() >= large);
+    decompressor.trim();
+    assert_eq!(decompressor.capacity(), 0);
+    assert!(read(&batch_of(small), &mut decompressor).unwrap() >= small);
+    decompressor.trim();
+    assert!((small..small * 5 / 4).contains(&decompressor.capacity()), "{}", decompressor.capacity());
 
     let (batch, wanted) = (batch_of(large), records(&value(large)));
-    read(&batch, &mut scratch).unwrap();
-    let (taken, used) = peak(|| scratch.take());
+    read(&batch, &mut decompressor).unwrap();
+    let (taken, used) = peak(|| decompressor.take());
     assert_eq!((taken.len() >= large, used), (true, 0));
     assert!(taken.ends_with(&wanted[wanted.len() - 1000..]));
-    assert_eq!(scratch.capacity(), 0);
-    assert!(scratch.take().is_empty());
-    assert!(read(&batch, &mut scratch).unwrap() >= large);
+    assert_eq!(decompressor.capacity(), 0);
+    assert!(decompressor.take().is_empty());
+    assert!(read(&batch, &mut decompressor).unwrap() >= large);
 }
 
 /// Sizes that are announced and not there: 4 GiB, and as much as is just plausible.
@@ -201,7 +202,7 @@ fn a_size_that_is_not_there_takes_no_more_than_is_plausible() {
         let end = lying.len() - 4;
         lying[end..].copy_from_slice(&announced.to_le_bytes());
         let batch = batch(Compression::Gzip, &lying);
-        let (outcome, used) = peak(|| read(&batch, &mut Scratch::new()));
+        let (outcome, used) = peak(|| read(&batch, &mut Decompressor::new()));
         assert!(matches!(outcome, Err(RecordError::Corrupt { .. })), "{outcome:?}");
         assert!(used <= 2 << 20, "{used} bytes for an announced size of {announced}");
     }
@@ -213,7 +214,7 @@ fn a_batch_above_the_limit_takes_little() {
     let (size, limit) = (7 << 20, 4 << 20);
     for (writer, batch) in by_all_writers(size) {
         let codec = batch.compression();
-        let (outcome, used) = peak(|| read(&batch, &mut Scratch::with_limit(limit)));
+        let (outcome, used) = peak(|| read(&batch, &mut Decompressor::with_limit(limit)));
         assert_eq!(outcome, Err(RecordError::TooLarge { base_offset: 0, codec, limit }), "{writer}");
         assert!(used <= 2 << 20, "{codec} {writer}: {used} bytes");
     }

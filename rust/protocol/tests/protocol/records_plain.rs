@@ -2,8 +2,8 @@
 
 use bytes::Bytes;
 use ottla_protocol::records::{
-    Batch, BatchBuilder, Batches, Compression, Compressor, Header, Part, PlainRun, PlainSink, RecordRef,
-    Scratch, Stamp, rewrite,
+    Batch, BatchBuilder, Batches, Compression, Compressor, Decompressor, Header, PaddedSlice, PlainRun,
+    PlainSink, ProducerState, RecordRef, rewrite,
 };
 use proptest::collection::vec;
 use proptest::option;
@@ -21,17 +21,17 @@ struct Collect {
 }
 
 impl PlainSink for Collect {
-    fn take<'a, R: PlainRun<'a>>(&mut self, records: &mut R) -> usize {
-        let own = |part: Part<'_>| {
-            let bytes = part.bytes().to_vec();
-            assert_eq!((bytes.len(), bytes.is_empty()), (part.len(), part.is_empty()));
-            if let Some(padded) = part.padded::<128>() {
+    fn read_run<'a, R: PlainRun<'a>>(&mut self, records: &mut R) -> usize {
+        let own = |slice: PaddedSlice<'_>| {
+            let bytes = slice.bytes().to_vec();
+            assert_eq!((bytes.len(), bytes.is_empty()), (slice.len(), slice.is_empty()));
+            if let Some(padded) = slice.padded::<128>() {
                 assert!(bytes.len() > 128 || padded.starts_with(&bytes));
             }
             bytes
         };
         let mut count = 0;
-        while count < records.left() {
+        while count < records.max_remaining() {
             let Some(record) = records.next() else { break };
             assert_eq!((record.key.is_some(), record.value.is_some()), (R::KEY, R::VALUE));
             self.seen.push((record.offset, record.timestamp, record.key.map(own), record.value.map(own), 0));
@@ -50,29 +50,29 @@ fn seen(record: &RecordRef<'_>) -> Seen {
 
 /// Reads a batch both ways, and compares records and the error behind them.
 fn compare(batch: &Batch) -> Collect {
-    let mut scratch = Scratch::default();
+    let mut decompressor = Decompressor::default();
     let mut one_by_one = Vec::new();
     let mut error = None;
-    for record in batch.records(&mut scratch).unwrap() {
+    for record in batch.records(&mut decompressor).unwrap() {
         match record {
             Ok(record) => one_by_one.push(seen(&record)),
-            Err(flawed) => error = Some(flawed.to_string()),
+            Err(cause) => error = Some(cause.to_string()),
         }
     }
     let mut collected = Collect::default();
-    let mut records = batch.records(&mut scratch).unwrap();
-    let at_most = records.at_most();
+    let mut records = batch.records(&mut decompressor).unwrap();
+    let max_remaining = records.max_remaining();
     let end = loop {
-        records.plain(&mut collected);
+        records.read_plain(&mut collected);
         match records.next() {
             Some(Ok(record)) => collected.seen.push(seen(&record)),
-            Some(Err(flawed)) => break Some(flawed.to_string()),
+            Some(Err(cause)) => break Some(cause.to_string()),
             None => break None,
         }
     };
     assert_eq!(collected.seen, one_by_one);
     assert_eq!(end, error);
-    assert!(collected.seen.len() <= at_most);
+    assert!(collected.seen.len() <= max_remaining);
     collected
 }
 
@@ -118,8 +118,9 @@ fn build(runs: &[Run], append_time: bool) -> Bytes {
             builder.append(run.timestamp, key, value, if run.headers { &headers } else { &[] }).unwrap();
         }
     }
-    let bytes = builder.finish(&Stamp::default(), &mut Compressor::new(Compression::None).unwrap()).unwrap();
-    let bytes = rewrite::place(bytes, 1_000_000, 0).unwrap();
+    let bytes =
+        builder.finish(&ProducerState::default(), &mut Compressor::new(Compression::None).unwrap()).unwrap();
+    let bytes = rewrite::assign_base_offset(bytes, 1_000_000, 0).unwrap();
     if append_time { rewrite::set_log_append_time(bytes, 77).unwrap() } else { bytes }
 }
 

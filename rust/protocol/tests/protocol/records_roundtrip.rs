@@ -4,7 +4,7 @@ use bytes::Bytes;
 use ottla_protocol::records::control::{ControlType, Marker, build_marker, read_control_type};
 use ottla_protocol::records::{
     AbortedTransaction, AbortedTransactions, BATCH_OVERHEAD, Batch, BatchBuilder, Batches, Compression,
-    Compressor, Header, RecordError, Scratch, Stamp, TimestampType, rewrite,
+    Compressor, Decompressor, Header, ProducerState, RecordError, TimestampType, rewrite,
 };
 use proptest::collection::vec;
 use proptest::option;
@@ -65,16 +65,16 @@ proptest! {
         let codec = Compression::ALL[codec];
         let mut compressor = Compressor::new(codec).unwrap();
         let mut builder = BatchBuilder::new(1024);
-        let mut scratch = Scratch::new();
+        let mut decompressor = Decompressor::new();
         for records in &batches {
             let taken: usize = records.iter().map(|record| append(&mut builder, record)).sum();
             prop_assert_eq!(builder.size_in_bytes(), BATCH_OVERHEAD + taken);
             prop_assert_eq!(builder.len(), records.len());
-            let batch = only(builder.finish(&Stamp::default(), &mut compressor).unwrap());
+            let batch = only(builder.finish(&ProducerState::default(), &mut compressor).unwrap());
             prop_assert!(builder.is_empty());
             prop_assert_eq!(batch.count().map(|count| count as usize), Some(records.len()));
             prop_assert_eq!(batch.compression(), codec);
-            let read: Result<Vec<_>, _> = batch.records(&mut scratch).unwrap().collect();
+            let read: Result<Vec<_>, _> = batch.records(&mut decompressor).unwrap().collect();
             let read = read.unwrap();
             prop_assert_eq!(read.len(), records.len());
             for (index, (read, record)) in read.iter().zip(records).enumerate() {
@@ -100,7 +100,7 @@ fn large_batches_and_all_levels() {
     ];
     let noise: Vec<u8> = (0u32..300_000).map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
     let text = b"{\"level\":\"info\",\"message\":\"a line like all others\"}".repeat(8000);
-    let mut scratch = Scratch::new();
+    let mut decompressor = Decompressor::new();
     for (codec, levels) in levels {
         for level in levels {
             let mut compressor = Compressor::with_level(codec, level).unwrap();
@@ -108,9 +108,12 @@ fn large_batches_and_all_levels() {
             for value in [&noise, &text, &noise] {
                 builder.append(0, None, Some(value), &[]).unwrap();
             }
-            let batch = only(builder.finish(&Stamp::default(), &mut compressor).unwrap());
-            let values: Vec<_> =
-                batch.records(&mut scratch).unwrap().map(|record| record.unwrap().value.unwrap()).collect();
+            let batch = only(builder.finish(&ProducerState::default(), &mut compressor).unwrap());
+            let values: Vec<_> = batch
+                .records(&mut decompressor)
+                .unwrap()
+                .map(|record| record.unwrap().value.unwrap())
+                .collect();
             assert!(values == [&noise[..], &text[..], &noise[..]], "{codec} {level}");
         }
     }
@@ -127,7 +130,7 @@ fn names_numbers_and_levels() {
     let error = "brotli".parse::<Compression>().unwrap_err();
     assert_eq!(
         error.to_string(),
-        "unknown compression type \"brotli\": one of none, gzip, snappy, lz4, zstd"
+        "unknown compression type \"brotli\": expected none, gzip, snappy, lz4 or zstd"
     );
     for (codec, level) in
         [(Compression::Gzip, 0), (Compression::Gzip, 10), (Compression::Lz4, 18), (Compression::Zstd, 23)]
@@ -136,7 +139,7 @@ fn names_numbers_and_levels() {
     }
 }
 
-fn finished(stamp: &Stamp) -> Bytes {
+fn finished(stamp: &ProducerState) -> Bytes {
     let mut builder = BatchBuilder::new(100);
     builder.append(10, Some(b"k"), Some(b"v"), &[]).unwrap();
     builder.append(30, None, None, &[]).unwrap();
@@ -145,45 +148,61 @@ fn finished(stamp: &Stamp) -> Bytes {
 
 #[test]
 fn a_finished_batch_takes_a_new_stamp_place_and_time() {
-    let first =
-        Stamp { producer_id: 9, producer_epoch: 1, base_sequence: 5, transactional: true, control: false };
+    let first = ProducerState {
+        producer_id: 9,
+        producer_epoch: 1,
+        base_sequence: 5,
+        transactional: true,
+        control: false,
+    };
     let bytes = finished(&first);
     let shared = bytes.clone();
-    let second =
-        Stamp { producer_id: 11, producer_epoch: 0, base_sequence: 0, transactional: false, control: false };
-    let restamped = rewrite::restamp(bytes, &second).unwrap();
+    let second = ProducerState {
+        producer_id: 11,
+        producer_epoch: 0,
+        base_sequence: 0,
+        transactional: false,
+        control: false,
+    };
+    let restamped = rewrite::set_producer_state(bytes, &second).unwrap();
     assert_eq!(only(shared).producer_id(), 9);
     assert_eq!(restamped, finished(&second));
-    let placed = rewrite::place(restamped, 1 << 40, 8).unwrap();
+    let placed = rewrite::assign_base_offset(restamped, 1 << 40, 8).unwrap();
     let timed = rewrite::set_log_append_time(placed, 77).unwrap();
     let batch = only(timed);
     assert_eq!((batch.base_offset(), batch.last_offset()), (1 << 40, (1 << 40) + 1));
     assert_eq!((batch.partition_leader_epoch(), batch.timestamp_type()), (8, TimestampType::LogAppendTime));
-    let mut scratch = Scratch::new();
+    let mut decompressor = Decompressor::new();
     let times: Vec<_> =
-        batch.records(&mut scratch).unwrap().map(|record| record.unwrap().timestamp).collect();
+        batch.records(&mut decompressor).unwrap().map(|record| record.unwrap().timestamp).collect();
     assert_eq!(times, [77, 77]);
-    assert!(rewrite::restamp(Bytes::from_static(b"short"), &first).is_err());
+    assert!(rewrite::set_producer_state(Bytes::from_static(b"short"), &first).is_err());
     let mut two = finished(&first).to_vec();
     two.extend_from_slice(&finished(&first));
-    assert!(matches!(rewrite::place(Bytes::from(two), 0, 0), Err(RecordError::NotABatch { .. })));
+    assert!(matches!(
+        rewrite::assign_base_offset(Bytes::from(two), 0, 0),
+        Err(RecordError::NotABatch { .. })
+    ));
 }
 
 #[test]
 fn an_empty_builder_does_not_finish_but_an_emptied_batch_does() {
     let mut compressor = Compressor::new(Compression::None).unwrap();
     let mut builder = BatchBuilder::new(0);
-    assert!(matches!(builder.finish(&Stamp::default(), &mut compressor), Err(RecordError::NotABatch { .. })));
+    assert!(matches!(
+        builder.finish(&ProducerState::default(), &mut compressor),
+        Err(RecordError::NotABatch { .. })
+    ));
     builder.skip_offsets(4);
-    let batch = only(builder.finish(&Stamp::default(), &mut compressor).unwrap());
+    let batch = only(builder.finish(&ProducerState::default(), &mut compressor).unwrap());
     assert_eq!((batch.last_offset(), batch.count()), (3, Some(0)));
-    assert_eq!(batch.records(&mut Scratch::new()).unwrap().count(), 0);
+    assert_eq!(batch.records(&mut Decompressor::new()).unwrap().count(), 0);
     builder.skip_offsets(2);
     builder.append(1, None, None, &[]).unwrap();
     builder.skip_offsets(1);
-    let batch = only(builder.finish(&Stamp::default(), &mut compressor).unwrap());
+    let batch = only(builder.finish(&ProducerState::default(), &mut compressor).unwrap());
     let offsets: Vec<_> =
-        batch.records(&mut Scratch::new()).unwrap().map(|record| record.unwrap().offset).collect();
+        batch.records(&mut Decompressor::new()).unwrap().map(|record| record.unwrap().offset).collect();
     assert_eq!((offsets, batch.last_offset()), (vec![2], 3));
 }
 
@@ -191,14 +210,19 @@ fn an_empty_builder_does_not_finish_but_an_emptied_batch_does() {
 #[test]
 fn aborted_transactions_in_any_order_and_twice() {
     let data = |offset, producer_id| {
-        let stamp =
-            Stamp { producer_id, producer_epoch: 0, base_sequence: 0, transactional: true, control: false };
-        only(rewrite::place(finished(&stamp), offset, 0).unwrap())
+        let stamp = ProducerState {
+            producer_id,
+            producer_epoch: 0,
+            base_sequence: 0,
+            transactional: true,
+            control: false,
+        };
+        only(rewrite::assign_base_offset(finished(&stamp), offset, 0).unwrap())
     };
     let marker = |offset, producer_id, control| {
         let marker = Marker { control, producer_id, producer_epoch: 0, coordinator_epoch: 1, timestamp: 5 };
-        let batch = only(rewrite::place(build_marker(&marker).unwrap(), offset, 0).unwrap());
-        assert_eq!(read_control_type(&batch, &mut Scratch::new()), Ok(Some(control)));
+        let batch = only(rewrite::assign_base_offset(build_marker(&marker).unwrap(), offset, 0).unwrap());
+        assert_eq!(read_control_type(&batch, &mut Decompressor::new()), Ok(Some(control)));
         batch
     };
     let log = [
@@ -211,14 +235,14 @@ fn aborted_transactions_in_any_order_and_twice() {
         (marker(10, 1, ControlType::Commit), false),
         (marker(11, 2, ControlType::Abort), false),
         (data(12, 2), true),
-        (only(rewrite::place(finished(&Stamp::default()), 14, 0).unwrap()), true),
+        (only(rewrite::assign_base_offset(finished(&ProducerState::default()), 14, 0).unwrap()), true),
     ];
     let entry = |first_offset, producer_id| AbortedTransaction { first_offset, producer_id };
     for list in [vec![entry(8, 2), entry(0, 1), entry(8, 2), entry(0, 1)], vec![entry(0, 1), entry(8, 2)]] {
         let mut aborted = AbortedTransactions::new(list);
-        let mut scratch = Scratch::new();
+        let mut decompressor = Decompressor::new();
         for (batch, seen) in &log {
-            assert_eq!(aborted.admits(batch, &mut scratch), Ok(*seen), "offset {}", batch.base_offset());
+            assert_eq!(aborted.admits(batch, &mut decompressor), Ok(*seen), "offset {}", batch.base_offset());
         }
     }
 }

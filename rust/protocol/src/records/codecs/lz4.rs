@@ -1,8 +1,8 @@
-//! LZ4: the frame format, written as Java's KafkaLZ4BlockOutputStream writes it.
+//! LZ4: the frame format, written as Java's `KafkaLZ4BlockOutputStream` writes it.
 //!
-//! Frames are made here over block codecs: the default level's keeps its table between batches, the
-//! others search harder, as in Java. Blocks that depend on the one before are read too, although no
-//! Kafka client writes them.
+//! This file writes and reads the frames; libraries code the blocks. The default level uses the fast
+//! compressor, which keeps its table between batches; the others use LZ4HC, as in Java. Linked blocks
+//! are read too, although no Kafka client writes them.
 
 use ::lz4::block::{CompressionMode, compress_to_buffer, decompress_to_buffer};
 use lz4_flex::block::{
@@ -10,22 +10,22 @@ use lz4_flex::block::{
     get_maximum_output_size,
 };
 
-use super::Compression;
-use super::output::Output;
+use super::output_buffer::OutputBuffer;
 use super::xxh32::xxh32;
+use crate::records::Compression;
 use crate::records::error::CodecError;
 
 const MAGIC: [u8; 4] = 0x184D_2204u32.to_le_bytes();
-/// The magic; version 1, independent blocks, no checksums; blocks of 64 KiB; the header's checksum.
+/// The magic; version 1, independent blocks, no checksums; 64 KiB blocks; the header checksum.
 const HEADER: [u8; 7] = [0x04, 0x22, 0x4D, 0x18, 0x60, 0x40, 0x82];
 const BLOCK: usize = 64 << 10;
-/// In a block's length: the block is stored as it is.
+/// The flag in a block's length that marks an uncompressed block.
 const STORED: u32 = 0x8000_0000;
 /// How far back a block may refer.
 const WINDOW: usize = 64 << 10;
 
-/// What the length of a copy is counted from.
-const LEAST_COPY: usize = 4;
+/// The minimum length of a match, which its encoded length does not include.
+const MIN_MATCH: usize = 4;
 
 const VERSION_MASK: u8 = 0xC0;
 const VERSION_1: u8 = 0x40;
@@ -38,7 +38,7 @@ const RESERVED: u8 = 0x03;
 pub(super) enum Encoder {
     /// The default level.
     Fast(Box<CompressTable>),
-    /// LZ4HC at a level; the library takes those above 12 for 12.
+    /// LZ4HC at a level; the library treats levels above 12 as 12.
     High(i32),
 }
 
@@ -57,7 +57,7 @@ impl Encoder {
             let start = output.len();
             output.resize(start + 4 + get_maximum_output_size(block.len()), 0);
             let Some((len, body)) =
-                output.get_mut(start..).and_then(|open| open.split_first_chunk_mut::<4>())
+                output.get_mut(start..).and_then(|target| target.split_first_chunk_mut::<4>())
             else {
                 return Err("no room for a block".to_owned());
             };
@@ -94,7 +94,7 @@ impl Encoder {
 pub(super) fn decompress(
     mut input: &[u8],
     old_checksum: bool,
-    output: &mut Output,
+    output: &mut OutputBuffer,
 ) -> Result<(), CodecError> {
     loop {
         input = decompress_frame(input, old_checksum, output)?;
@@ -104,16 +104,17 @@ pub(super) fn decompress(
     }
 }
 
+/// The frame descriptor.
 struct Descriptor {
     flags: u8,
-    block: usize,
+    max_block: usize,
 }
 
-/// Reads one frame and returns what follows it.
+/// Decompresses one frame and returns the bytes after it.
 fn decompress_frame<'a>(
     mut input: &'a [u8],
     old_checksum: bool,
-    output: &mut Output,
+    output: &mut OutputBuffer,
 ) -> Result<&'a [u8], CodecError> {
     let frame_start = output.len();
     let descriptor = read_descriptor(&mut input, old_checksum)?;
@@ -124,7 +125,7 @@ fn decompress_frame<'a>(
         }
         // 31 bits fit.
         let len = (field & !STORED) as usize;
-        if len > descriptor.block {
+        if len > descriptor.max_block {
             return Err(corrupt("a block is larger than its frame allows"));
         }
         let (block, rest) = input.split_at_checked(len).ok_or_else(|| corrupt("a block is cut short"))?;
@@ -143,7 +144,7 @@ fn decompress_frame<'a>(
     }
     if descriptor.flags & CONTENT_CHECKSUM != 0 {
         let sum = u32::from_le_bytes(*take(&mut input, "the content checksum is cut short")?);
-        if !output.counts() && sum != xxh32(output.filled().get(frame_start..).unwrap_or_default()) {
+        if !output.is_counting() && sum != xxh32(output.filled().get(frame_start..).unwrap_or_default()) {
             return Err(corrupt("the content checksum is wrong"));
         }
     }
@@ -159,73 +160,75 @@ fn read_descriptor(input: &mut &[u8], old_checksum: bool) -> Result<Descriptor, 
     if flags & VERSION_MASK != VERSION_1 || flags & RESERVED != 0 || sizes & 0x8F != 0 {
         return Err(corrupt("unknown frame flags"));
     }
-    let block = match sizes >> 4 {
+    let max_block = match sizes >> 4 {
         id @ 4..=7 => 1usize << (8 + 2 * id),
         _ => return Err(corrupt("unknown block size")),
     };
     if flags & CONTENT_SIZE != 0 {
-        // It may lie, and counting is quick.
+        // Not used: it may be false, and counting is fast.
         take::<8>(input, "the frame is cut short")?;
     }
     let described = start.get(..start.len() - input.len()).unwrap_or_default();
     let [sum] = *take::<1>(input, "the frame is cut short")?;
-    // The second byte of the hash. Writers of magic 0 and 1 hashed the frame's magic as well.
+    // The checksum is the second byte of the hash. Writers of magic 0 and 1 also hashed the frame's magic.
     if !old_checksum && sum != xxh32(described).to_le_bytes()[1] {
         return Err(corrupt("the header checksum is wrong"));
     }
-    Ok(Descriptor { flags, block })
+    Ok(Descriptor { flags, max_block })
 }
 
 fn decompress_block(
     block: &[u8],
     descriptor: &Descriptor,
     frame_start: usize,
-    output: &mut Output,
+    output: &mut OutputBuffer,
 ) -> Result<(), CodecError> {
-    if output.counts() {
+    if output.is_counting() {
         let len = decompressed_len(block)?;
-        return if len > descriptor.block {
-            Err(corrupt("a block makes more than its frame allows"))
+        return if len > descriptor.max_block {
+            Err(corrupt("a block decompresses to more than its frame allows"))
         } else {
             output.advance(len)
         };
     }
-    let (done, open) = output.split();
-    let room = open.len();
-    let open = open.get_mut(..descriptor.block.min(room)).unwrap_or_default();
-    let made = if descriptor.flags & INDEPENDENT != 0 {
-        // The C library is quicker by a third; of a block that it refuses, the other says why.
-        match i32::try_from(open.len()).map(|room| decompress_to_buffer(block, Some(room), open)) {
+    let (filled, unfilled) = output.split();
+    let room = unfilled.len();
+    let target = unfilled.get_mut(..descriptor.max_block.min(room)).unwrap_or_default();
+    let result = if descriptor.flags & INDEPENDENT != 0 {
+        // The C library is faster by a third; if it refuses a block, the Rust one reports the reason.
+        match i32::try_from(target.len()).map(|room| decompress_to_buffer(block, Some(room), target)) {
             Ok(Ok(written)) => Ok(written),
-            _ => decompress_into(block, open),
+            _ => decompress_into(block, target),
         }
     } else {
-        let from = frame_start.max(done.len().saturating_sub(WINDOW));
-        decompress_into_with_dict(block, open, done.get(from..).unwrap_or_default())
+        let from = frame_start.max(filled.len().saturating_sub(WINDOW));
+        decompress_into_with_dict(block, target, filled.get(from..).unwrap_or_default())
     };
-    match made {
+    match result {
         Ok(written) => output.advance(written),
-        Err(DecompressError::OutputTooSmall { .. }) if room < descriptor.block => Err(CodecError::TooLarge),
+        Err(DecompressError::OutputTooSmall { .. }) if room < descriptor.max_block => {
+            Err(CodecError::TooLarge)
+        }
         Err(error) => Err(corrupt(&error.to_string())),
     }
 }
 
-/// How many bytes a block makes, by the lengths of its sequences.
+/// The decompressed length of a block: the sum of its sequences' lengths.
 fn decompressed_len(mut block: &[u8]) -> Result<usize, CodecError> {
-    const CUT: &str = "a block ends inside a sequence";
+    const TRUNCATED: &str = "a block ends inside a sequence";
     let mut sum = 0_usize;
     loop {
-        let [token] = *take::<1>(&mut block, CUT)?;
+        let [token] = *take::<1>(&mut block, TRUNCATED)?;
         let literals = sequence_len(token >> 4, &mut block)?;
         sum = sum.saturating_add(literals);
-        block = block.get(literals..).ok_or_else(|| corrupt(CUT))?;
-        // The last sequence has no copy.
+        block = block.get(literals..).ok_or_else(|| corrupt(TRUNCATED))?;
+        // The last sequence has no match.
         if block.is_empty() {
             return Ok(sum);
         }
-        take::<2>(&mut block, CUT)?;
-        let copied = sequence_len(token & 0x0F, &mut block)?;
-        sum = sum.saturating_add(copied).saturating_add(LEAST_COPY);
+        take::<2>(&mut block, TRUNCATED)?;
+        let matched = sequence_len(token & 0x0F, &mut block)?;
+        sum = sum.saturating_add(matched).saturating_add(MIN_MATCH);
     }
 }
 
@@ -243,10 +246,10 @@ fn sequence_len(nibble: u8, block: &mut &[u8]) -> Result<usize, CodecError> {
     Ok(len)
 }
 
-fn take<'a, const N: usize>(input: &mut &'a [u8], cut: &str) -> Result<&'a [u8; N], CodecError> {
-    let (taken, rest) = input.split_first_chunk::<N>().ok_or_else(|| corrupt(cut))?;
+fn take<'a, const N: usize>(input: &mut &'a [u8], truncated: &str) -> Result<&'a [u8; N], CodecError> {
+    let (bytes, rest) = input.split_first_chunk::<N>().ok_or_else(|| corrupt(truncated))?;
     *input = rest;
-    Ok(taken)
+    Ok(bytes)
 }
 
 fn corrupt(cause: &str) -> CodecError {

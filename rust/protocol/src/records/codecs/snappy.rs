@@ -1,15 +1,15 @@
-//! Snappy: written in the xerial framing of Java's SnappyOutputStream, read with and without it.
+//! Snappy: written in the xerial framing of Java's `SnappyOutputStream`, read with and without it.
 
-use super::output::Output;
+use super::output_buffer::OutputBuffer;
 use crate::records::error::CodecError;
 
 const MAGIC: [u8; 8] = [0x82, b'S', b'N', b'A', b'P', b'P', b'Y', 0];
 /// The magic, then the version and the oldest compatible version, both 1.
 const HEADER: [u8; 16] = [0x82, b'S', b'N', b'A', b'P', b'P', b'Y', 0, 0, 0, 0, 1, 0, 0, 0, 1];
-/// Snappy's own window: a larger chunk finds nothing more.
+/// Snappy's own window: larger chunks compress no better.
 const CHUNK: usize = 64 << 10;
-/// A copy of at most 64 bytes takes at least 3: no input can grow by more.
-const GREATEST_RATIO: usize = 22;
+/// A copy of at most 64 bytes takes at least 3, so no input can grow by more than this factor.
+const MAX_RATIO: usize = 22;
 
 pub(super) struct Encoder(Box<snap::raw::Encoder>);
 
@@ -24,7 +24,7 @@ impl Encoder {
             let start = output.len();
             output.resize(start + 4 + snap::raw::max_compress_len(chunk.len()), 0);
             let Some((len, body)) =
-                output.get_mut(start..).and_then(|open| open.split_first_chunk_mut::<4>())
+                output.get_mut(start..).and_then(|target| target.split_first_chunk_mut::<4>())
             else {
                 return Err("no room for a chunk".to_owned());
             };
@@ -37,17 +37,17 @@ impl Encoder {
     }
 }
 
-/// The sum of what the chunks announce, each of which is checked against its length.
-pub(super) fn announced(input: &[u8]) -> Option<usize> {
+/// The sum of the sizes that the chunks announce, each checked against the chunk's length.
+pub(super) fn announced_size(input: &[u8]) -> Option<usize> {
     let mut sum = 0_usize;
     let chunk = |chunk: &[u8]| {
-        sum = sum.saturating_add(announced_by_chunk(chunk)?);
+        sum = sum.saturating_add(chunk_announced_size(chunk)?);
         Ok(())
     };
     for_each_chunk(input, chunk).ok().map(|()| sum)
 }
 
-pub(super) fn decompress(input: &[u8], output: &mut Output) -> Result<(), CodecError> {
+pub(super) fn decompress(input: &[u8], output: &mut OutputBuffer) -> Result<(), CodecError> {
     for_each_chunk(input, |chunk| decompress_chunk(chunk, output))
 }
 
@@ -60,7 +60,7 @@ fn for_each_chunk(
     }
     let mut rest = input;
     while !rest.is_empty() {
-        // A stream may be several, one after another, each with its header.
+        // Streams, each with its header, may be concatenated.
         if rest.starts_with(&MAGIC) {
             rest = rest.get(HEADER.len()..).ok_or_else(|| corrupt("the framing header is cut short"))?;
             continue;
@@ -76,20 +76,20 @@ fn for_each_chunk(
     Ok(())
 }
 
-fn announced_by_chunk(input: &[u8]) -> Result<usize, CodecError> {
+fn chunk_announced_size(input: &[u8]) -> Result<usize, CodecError> {
     let len = snap::raw::decompress_len(input).map_err(|error| corrupt(&error.to_string()))?;
-    if len > input.len().saturating_mul(GREATEST_RATIO) {
-        return Err(corrupt("the announced size is more than the bytes can hold"));
+    if len > input.len().saturating_mul(MAX_RATIO) {
+        return Err(corrupt("the announced size exceeds what the bytes can decompress to"));
     }
     Ok(len)
 }
 
-fn decompress_chunk(input: &[u8], output: &mut Output) -> Result<(), CodecError> {
-    let len = announced_by_chunk(input)?;
-    if output.counts() {
+fn decompress_chunk(input: &[u8], output: &mut OutputBuffer) -> Result<(), CodecError> {
+    let len = chunk_announced_size(input)?;
+    if output.is_counting() {
         return output.advance(len);
     }
-    let target = output.open().get_mut(..len).ok_or(CodecError::TooLarge)?;
+    let target = output.unfilled().get_mut(..len).ok_or(CodecError::TooLarge)?;
     let written =
         snap::raw::Decoder::new().decompress(input, target).map_err(|error| corrupt(&error.to_string()))?;
     output.advance(written)
