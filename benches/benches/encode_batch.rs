@@ -10,7 +10,7 @@ use std::hint::black_box;
 
 use arrow_array::{BinaryArray, RecordBatch};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use ottla_arrow::Columns;
+use ottla_arrow::RecordColumns;
 use ottla_benches::{SIZES, values};
 use ottla_protocol::records::{BatchBuilder, Compression, Compressor, ProducerState};
 
@@ -54,7 +54,7 @@ fn encode_batch(criterion: &mut Criterion) {
         group.throughput(Throughput::Elements(values.len() as u64));
         group.bench_function(BenchmarkId::new("from_columns", size), |bencher| {
             bencher.iter(|| {
-                let columns = Columns::try_new(black_box(&batch)).unwrap();
+                let columns = RecordColumns::try_new(black_box(&batch)).unwrap();
                 let mut at = 0;
                 while at < columns.len() {
                     at = columns.append(&mut builder, at, BATCH, 1_700_000_000_000).unwrap();

@@ -1,8 +1,8 @@
-//! The batch that is being filled.
+//! [`ArrowBatchBuilder`]: the open batch of a decoder.
 //!
-//! Invariant: the bytes of all columns together stay within 31 bits, so that no offset overflows:
-//! [`Chunk::push`] counts each row before it is pushed, and [`Chunk::push_all`] what all rows take that are
-//! left.
+//! Invariant: the bytes of all columns together stay within 31 bits, so that no offset overflows.
+//! [`ArrowBatchBuilder::push`] counts each row before it is appended, [`ArrowBatchBuilder::push_all`] all
+//! remaining rows.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -13,25 +13,25 @@ use arrow_array::{
 use arrow_schema::SchemaRef;
 use ottla_protocol::records::{RecordError, RecordRef, Records};
 
+use super::buffer_pool::BufferPool;
 use super::bytes::BytesColumn;
 use super::headers::{self, HeadersColumn};
-use super::rows::{BytesRows, Rows, micros};
-use super::spare::Spare;
+use super::row_writer::{BytesWriter, RowWriter, micros};
 use super::topic::TopicColumn;
-use super::{DecodeCause, DecodedBatch, DecoderConfig, Pushed, Span};
+use super::{DecodeCause, DecodeSummary, DecodedBatch, DecoderConfig, PartitionSpan};
 use crate::Column;
 use crate::schema::UTC;
 
-const MAX_BYTES: usize = i32::MAX as usize;
-/// So many topic names of the greatest length, 249 bytes, still fit into a column.
+const MAX_BATCH_BYTES: usize = i32::MAX as usize;
+/// A column holds this many topic names of the maximum length, 249 bytes.
 const MAX_ROWS: usize = 1 << 22;
-/// No value starts with more room than this before it is known to be needed.
-const RECORD_GUESS: usize = 128;
-/// So many records are read one by one before another is tried that is plain.
-const MOST_OTHERS: usize = 32;
+/// The size of a value for which the first batch reserves memory.
+const ESTIMATED_VALUE_BYTES: usize = 128;
+/// The maximum number of records that are read one by one before plain records are tried again.
+const MAX_PLAIN_BACKOFF: usize = 32;
 
 #[derive(Debug)]
-pub(super) struct Chunk {
+pub(super) struct ArrowBatchBuilder {
     columns: Vec<Column>,
     schema: SchemaRef,
     max_rows: usize,
@@ -39,28 +39,28 @@ pub(super) struct Chunk {
 
     rows: usize,
     bytes: usize,
-    // A column that nobody asked for stays empty.
+    // A column that is not selected stays empty.
     key: BytesColumn,
     value: BytesColumn,
     offset: Vec<i64>,
-    spare_offset: Spare<i64>,
-    wants_offset: bool,
+    offset_pool: BufferPool<i64>,
+    selects_offset: bool,
     timestamp: Vec<i64>,
-    spare_timestamp: Spare<i64>,
-    wants_timestamp: bool,
+    timestamp_pool: BufferPool<i64>,
+    selects_timestamp: bool,
     headers: Option<HeadersColumn>,
     topic: TopicColumn,
-    /// Timestamp types, each with the row from which on it holds.
+    /// Timestamp types, each with its first row.
     timestamp_types: Vec<(i32, usize)>,
-    spans: Vec<Span>,
+    spans: Vec<PartitionSpan>,
     span_start: usize,
 }
 
-impl Chunk {
+impl ArrowBatchBuilder {
     pub(super) fn new(columns: &[Column], config: &DecoderConfig) -> Self {
-        let wants = |column| columns.contains(&column);
-        let target_bytes = config.target_bytes.clamp(1, MAX_BYTES);
-        let most = 2 * target_bytes;
+        let selects = |column| columns.contains(&column);
+        let target_bytes = config.target_bytes.clamp(1, MAX_BATCH_BYTES);
+        let max_pooled = 2 * target_bytes;
         Self {
             schema: Column::schema(columns),
             columns: columns.to_vec(),
@@ -68,15 +68,15 @@ impl Chunk {
             target_bytes,
             rows: 0,
             bytes: 0,
-            key: BytesColumn::new(wants(Column::Key), most),
-            value: BytesColumn::new(wants(Column::Value), most),
+            key: BytesColumn::new(selects(Column::Key), max_pooled),
+            value: BytesColumn::new(selects(Column::Value), max_pooled),
             offset: Vec::new(),
-            spare_offset: Spare::new(usize::MAX),
-            wants_offset: wants(Column::Offset),
+            offset_pool: BufferPool::new(usize::MAX),
+            selects_offset: selects(Column::Offset),
             timestamp: Vec::new(),
-            spare_timestamp: Spare::new(usize::MAX),
-            wants_timestamp: wants(Column::Timestamp),
-            headers: wants(Column::Headers).then(|| HeadersColumn::new(most)),
+            timestamp_pool: BufferPool::new(usize::MAX),
+            selects_timestamp: selects(Column::Timestamp),
+            headers: selects(Column::Headers).then(|| HeadersColumn::new(max_pooled)),
             topic: TopicColumn::new(),
             timestamp_types: Vec::new(),
             spans: Vec::new(),
@@ -95,83 +95,84 @@ impl Chunk {
     pub(super) fn begin_span(&mut self, topic: &str, partition: i32, next_offset: i64) {
         let topic = self.topic.intern(topic);
         self.span_start = self.rows;
-        self.spans.push(Span { topic, partition, rows: 0, next_offset });
+        self.spans.push(PartitionSpan { topic, partition, rows: 0, next_offset });
     }
 
     pub(super) fn end_span(&mut self, next_offset: i64) {
         let rows = self.rows - self.span_start;
         let Some(span) = self.spans.pop() else { return };
         if rows > 0 {
-            self.spans.push(Span { rows, next_offset, ..span });
+            self.spans.push(PartitionSpan { rows, next_offset, ..span });
             return;
         }
-        // Markers and gaps have no rows: handing out the partition's last rows moves past them.
-        let same = |other: &&mut Span| other.topic == span.topic && other.partition == span.partition;
+        // Markers and gaps have no rows: the partition's last rows carry the position past them.
+        let same =
+            |other: &&mut PartitionSpan| other.topic == span.topic && other.partition == span.partition;
         if let Some(last) = self.spans.iter_mut().rev().find(same) {
             last.next_offset = next_offset;
         }
     }
 
-    /// The next rows have this timestamp type, and are no more than this.
-    pub(super) fn begin_batch(&mut self, timestamp_type: i32, max_remaining: usize) {
+    /// Prepares for at most `max_rows` rows of this timestamp type.
+    pub(super) fn begin_record_batch(&mut self, timestamp_type: i32, max_rows: usize) {
         match self.timestamp_types.last_mut() {
             Some(last) if last.0 == timestamp_type => {}
             Some(last) if last.1 == self.rows => last.0 = timestamp_type,
             _ => self.timestamp_types.push((timestamp_type, self.rows)),
         }
-        let rows = max_remaining.min(self.max_rows - self.rows.min(self.max_rows));
-        let bytes = (rows * RECORD_GUESS).min(self.target_bytes);
-        self.value.begin(bytes);
+        let rows = max_rows.min(self.max_rows - self.rows.min(self.max_rows));
+        let bytes = (rows * ESTIMATED_VALUE_BYTES).min(self.target_bytes);
+        self.value.reserve_first(bytes);
         if let Some(headers) = &mut self.headers {
             headers.reserve(rows);
         }
     }
 
-    /// Whether all records that are encoded in so many bytes surely fit into an empty batch.
+    /// Whether any records with this encoded length fit into an empty batch.
     pub(super) fn can_hold(encoded: usize) -> bool {
-        encoded.saturating_mul(headers::GROWTH) <= MAX_BYTES
+        encoded.saturating_mul(headers::MAX_GROWTH) <= MAX_BATCH_BYTES
     }
 
-    /// Appends all records, which [`Chunk::can_hold`], finishing batches on the way.
+    /// Appends all records, for which [`ArrowBatchBuilder::can_hold`] is true, and finishes full batches.
     pub(super) fn push_all(
         &mut self,
         records: &mut Records<'_>,
-        pushed: &mut Pushed,
+        summary: &mut DecodeSummary,
         ready: &mut VecDeque<DecodedBatch>,
     ) -> Result<(), DecodeCause> {
         while let left @ 1.. = records.max_remaining() {
-            match self.room(left, records.encoded_len().unwrap_or(0)) {
-                0 => self.cut(pushed.next_offset, ready)?,
-                rows => self.push_some(records, rows, pushed)?,
+            match self.rows_that_fit(left, records.encoded_len().unwrap_or(0)) {
+                0 => self.split_batch(summary.next_offset, ready)?,
+                rows => self.push_rows(records, rows, summary)?,
             }
         }
-        // Nothing, or what is wrong with the bytes that are left over.
-        records.try_for_each(|record| self.push(&record?, pushed, ready))
+        // Only the error of trailing bytes is left, if any.
+        records.try_for_each(|record| self.push(&record?, summary, ready))
     }
 
-    /// How many of so many rows, encoded in so many bytes, go into this batch: by their mean size.
-    fn room(&self, rows: usize, encoded: usize) -> usize {
+    /// How many of `rows` records with this encoded length fit into this batch, by their mean size.
+    fn rows_that_fit(&self, rows: usize, encoded: usize) -> usize {
         if self.rows > 0 && !Self::can_hold(self.bytes.saturating_add(encoded)) {
             return 0;
         }
         let mean = (encoded / rows.max(1)).max(1);
-        let wanted = self.target_bytes.saturating_sub(self.bytes).div_ceil(mean);
-        rows.min(self.max_rows.saturating_sub(self.rows)).min(wanted)
+        let to_target = self.target_bytes.saturating_sub(self.bytes).div_ceil(mean);
+        rows.min(self.max_rows.saturating_sub(self.rows)).min(to_target)
     }
 
     /// Appends the next rows.
-    fn push_some(
+    fn push_rows(
         &mut self,
         records: &mut Records<'_>,
         rows: usize,
-        pushed: &mut Pushed,
+        summary: &mut DecodeSummary,
     ) -> Result<(), RecordError> {
-        self.fill_rows(rows, pushed, |rows| {
-            // Where no record is plain, looking for one each time would cost more than it gives.
-            let mut others = 1;
-            while rows.left() > 0 {
-                others = if records.read_plain(rows) > 0 { 1 } else { MOST_OTHERS.min(2 * others) };
-                for _ in 0..others.min(rows.left()) {
+        self.fill_rows(rows, summary, |rows| {
+            // Where no record is plain, trying each time would cost more than it saves.
+            let mut backoff = 1;
+            while rows.remaining() > 0 {
+                backoff = if records.read_plain(rows) > 0 { 1 } else { MAX_PLAIN_BACKOFF.min(2 * backoff) };
+                for _ in 0..backoff.min(rows.remaining()) {
                     let Some(record) = records.next() else { return Ok(()) };
                     rows.push(&record?);
                 }
@@ -180,94 +181,98 @@ impl Chunk {
         })
     }
 
-    /// Appends a record, finishing the batch first if it is full.
+    /// Appends a record; finishes the batch first if it is full.
     pub(super) fn push(
         &mut self,
         record: &RecordRef<'_>,
-        pushed: &mut Pushed,
+        summary: &mut DecodeSummary,
         ready: &mut VecDeque<DecodedBatch>,
     ) -> Result<(), DecodeCause> {
         let bytes = size_of(record);
         let is_full = self.rows == self.max_rows
             || self.bytes >= self.target_bytes
-            || self.bytes.saturating_add(bytes) > MAX_BYTES;
+            || self.bytes.saturating_add(bytes) > MAX_BATCH_BYTES;
         if is_full && self.rows > 0 {
-            self.cut(pushed.next_offset, ready)?;
+            self.split_batch(summary.next_offset, ready)?;
         }
-        if bytes > MAX_BYTES {
+        if bytes > MAX_BATCH_BYTES {
             return Err(DecodeCause::RowTooLarge { bytes });
         }
         self.key.push(record.key);
         self.value.push(record.value);
-        if self.wants_offset {
+        if self.selects_offset {
             self.offset.push(record.offset);
         }
-        if self.wants_timestamp {
+        if self.selects_timestamp {
             self.timestamp.push(micros(record.timestamp));
         }
         if let Some(headers) = &mut self.headers {
             headers.push(&record.headers);
         }
-        pushed.next_offset = pushed.next_offset.max(record.offset.saturating_add(1));
-        self.took(1, pushed);
+        summary.next_offset = summary.next_offset.max(record.offset.saturating_add(1));
+        self.count_rows(1, summary);
         Ok(())
     }
 
-    /// Has `fill` fill up to so many rows, and takes note of what came.
+    /// Reserves `max_rows` rows, lets `fill` write them, and counts those written.
     fn fill_rows<T>(
         &mut self,
-        max_remaining: usize,
-        pushed: &mut Pushed,
-        fill: impl FnOnce(&mut Rows<'_>) -> T,
+        max_rows: usize,
+        summary: &mut DecodeSummary,
+        fill: impl FnOnce(&mut RowWriter<'_>) -> T,
     ) -> T {
         let Self { offset, timestamp, key, value, headers, .. } = self;
         let before = [offset.len(), timestamp.len(), key.rows(), value.rows()];
-        offset.resize(before[0] + max_remaining, 0);
-        timestamp.resize(before[1] + max_remaining, 0);
-        let mut rows = Rows {
+        offset.resize(before[0] + max_rows, 0);
+        timestamp.resize(before[1] + max_rows, 0);
+        let mut rows = RowWriter {
             offsets: offset.get_mut(before[0]..).unwrap_or_default(),
             timestamps: timestamp.get_mut(before[1]..).unwrap_or_default(),
-            key: BytesRows::new(key, max_remaining),
-            value: BytesRows::new(value, max_remaining),
+            key: BytesWriter::new(key, max_rows),
+            value: BytesWriter::new(value, max_rows),
             headers: headers.as_mut(),
             count: 0,
         };
-        let outcome = fill(&mut rows);
+        let result = fill(&mut rows);
         let count = rows.count;
         if let Some(last) = rows.offsets.get(..count).and_then(<[i64]>::last) {
-            pushed.next_offset = pushed.next_offset.max(last.saturating_add(1));
+            summary.next_offset = summary.next_offset.max(last.saturating_add(1));
         }
-        // What nobody wants is not kept.
-        let kept = |wanted, before| if wanted { before + count } else { 0 };
-        offset.truncate(kept(self.wants_offset, before[0]));
-        timestamp.truncate(kept(self.wants_timestamp, before[1]));
-        key.offsets.truncate(kept(key.wanted, before[2]) + 1);
-        value.offsets.truncate(kept(value.wanted, before[3]) + 1);
-        self.took(count, pushed);
-        outcome
+        // Columns that are not selected are emptied again.
+        let kept = |selected, before| if selected { before + count } else { 0 };
+        offset.truncate(kept(self.selects_offset, before[0]));
+        timestamp.truncate(kept(self.selects_timestamp, before[1]));
+        key.offsets.truncate(kept(key.selected, before[2]) + 1);
+        value.offsets.truncate(kept(value.selected, before[3]) + 1);
+        self.count_rows(count, summary);
+        result
     }
 
-    fn took(&mut self, rows: usize, pushed: &mut Pushed) {
+    fn count_rows(&mut self, rows: usize, summary: &mut DecodeSummary) {
         self.rows += rows;
         self.bytes = self.key.len() + self.value.len() + self.headers.as_ref().map_or(0, HeadersColumn::len);
-        pushed.rows += rows;
+        summary.rows += rows;
     }
 
-    /// Finishes the batch in the middle of a span, which goes on in the next one.
+    /// Finishes the batch within a span, which continues in the next batch.
     #[cold]
-    fn cut(&mut self, next_offset: i64, ready: &mut VecDeque<DecodedBatch>) -> Result<(), DecodeCause> {
+    fn split_batch(
+        &mut self,
+        next_offset: i64,
+        ready: &mut VecDeque<DecodedBatch>,
+    ) -> Result<(), DecodeCause> {
         let timestamp_type = self.timestamp_types.last().map_or(0, |last| last.0);
         let Some(span) = self.spans.last().cloned() else { return Ok(()) };
         self.end_span(next_offset);
-        self.emit(ready)?;
-        self.spans.push(Span { rows: 0, next_offset, ..span });
-        self.begin_batch(timestamp_type, 0);
+        self.finish_batch(ready)?;
+        self.spans.push(PartitionSpan { rows: 0, next_offset, ..span });
+        self.begin_record_batch(timestamp_type, 0);
         Ok(())
     }
 
-    pub(super) fn emit(&mut self, ready: &mut VecDeque<DecodedBatch>) -> Result<(), DecodeCause> {
+    pub(super) fn finish_batch(&mut self, ready: &mut VecDeque<DecodedBatch>) -> Result<(), DecodeCause> {
         if self.rows == 0 {
-            // Whoever pushed was told the next offset; there are no rows to tie it to.
+            // `push` returned the next offset; there are no rows to carry it.
             self.spans.clear();
             return Ok(());
         }
@@ -278,7 +283,7 @@ impl Chunk {
         let types = std::mem::take(&mut self.timestamp_types);
         let mut arrays = Vec::with_capacity(self.columns.len());
         for column in self.columns.clone() {
-            // A column that is listed twice is shared.
+            // A column that is selected twice is shared.
             let first = self.columns.iter().position(|other| *other == column);
             let array = match first.and_then(|at| arrays.get(at)) {
                 Some(array) => Arc::clone(array),
@@ -296,12 +301,12 @@ impl Chunk {
         &mut self,
         column: Column,
         rows: usize,
-        spans: &[Span],
+        spans: &[PartitionSpan],
         types: &[(i32, usize)],
     ) -> Result<ArrayRef, DecodeCause> {
-        let take = |numbers: &mut Vec<i64>, spare: &Spare<i64>| {
-            let (filled, fresh) = spare.exchange(std::mem::take(numbers), rows);
-            *numbers = fresh;
+        let take = |numbers: &mut Vec<i64>, pool: &BufferPool<i64>| {
+            let (filled, next) = pool.exchange(std::mem::take(numbers), rows);
+            *numbers = next;
             filled
         };
         Ok(match column {
@@ -315,9 +320,9 @@ impl Chunk {
                 }
                 Arc::new(Int32Array::from(partitions))
             }
-            Column::Offset => Arc::new(Int64Array::new(take(&mut self.offset, &self.spare_offset), None)),
+            Column::Offset => Arc::new(Int64Array::new(take(&mut self.offset, &self.offset_pool), None)),
             Column::Timestamp => {
-                let timestamps = take(&mut self.timestamp, &self.spare_timestamp);
+                let timestamps = take(&mut self.timestamp, &self.timestamp_pool);
                 Arc::new(TimestampMicrosecondArray::new(timestamps, None).with_timezone(UTC))
             }
             Column::TimestampType => {
@@ -333,7 +338,7 @@ impl Chunk {
     }
 }
 
-/// What a record takes of the columns' bytes, whichever of them are asked for.
+/// An upper bound of the bytes that a record adds to all columns, selected or not.
 #[inline(always)]
 fn size_of(record: &RecordRef<'_>) -> usize {
     record.key.map_or(0, <[u8]>::len)

@@ -1,11 +1,11 @@
-//! The columns while a whole batch goes into them.
+//! Writes the rows of a record batch into the columns.
 //!
-//! Invariant: rows are written into room that was made for all of them at once, and what is left of
-//! it is taken back: nothing grows in the loop over the records but the bytes of keys and values.
+//! Invariant: space for all rows is reserved at once and truncated afterwards. In the loop over the
+//! records, only the bytes of keys and values grow.
 //!
-//! That loop is the hot path. What it holds lies in local variables that no call can reach, since
-//! the compiler keeps only those in registers: so values are moved out of the columns and back, and
-//! they grow by being handed over.
+//! That loop is the hot path. Its state is in local variables that no call can reach, since the compiler
+//! keeps only those in registers. Values are therefore moved out of the columns and back, and they grow by
+//! being passed by value.
 
 use std::mem;
 use std::ops::Range;
@@ -14,42 +14,42 @@ use ottla_protocol::records::{PaddedSlice, PlainRun, PlainSink, RecordRef};
 
 use super::bytes::BytesColumn;
 use super::headers::HeadersColumn;
-use super::nulls::Nulls;
+use super::null_runs::NullRuns;
 
-/// Keys of up to so many bytes are copied without a call.
+/// Keys of up to this many bytes are copied without a call.
 const KEY_PAD: usize = 32;
-/// Values of up to so many bytes are.
+/// Values of up to this many bytes are copied without a call.
 const VALUE_PAD: usize = 128;
 
-/// The columns, with room for the rows to come. Offsets and timestamps are always filled: that costs
-/// less than asking for each record whether somebody wants them.
-pub(super) struct Rows<'a> {
+/// The columns, with space for the next rows. Offsets and timestamps are always filled: that costs
+/// less than checking for each record whether the columns are selected.
+pub(super) struct RowWriter<'a> {
     pub(super) offsets: &'a mut [i64],
     pub(super) timestamps: &'a mut [i64],
-    pub(super) key: BytesRows<'a>,
-    pub(super) value: BytesRows<'a>,
+    pub(super) key: BytesWriter<'a>,
+    pub(super) value: BytesWriter<'a>,
     pub(super) headers: Option<&'a mut HeadersColumn>,
-    /// How many rows were filled.
+    /// The number of filled rows.
     pub(super) count: usize,
 }
 
-/// A binary column with room for the rows to come.
-pub(super) struct BytesRows<'a> {
-    /// Rows that the column has already.
+/// A binary column with space for the next rows.
+pub(super) struct BytesWriter<'a> {
+    /// The number of rows in the column before these.
     before: usize,
     ends: &'a mut [i32],
     values: &'a mut Vec<u8>,
-    nulls: &'a mut Nulls,
-    wanted: bool,
+    nulls: &'a mut NullRuns,
+    selected: bool,
 }
 
-impl Rows<'_> {
-    /// How many more there is room for.
-    pub(super) fn left(&self) -> usize {
+impl RowWriter<'_> {
+    /// The number of rows for which there is still space.
+    pub(super) fn remaining(&self) -> usize {
         self.offsets.len().saturating_sub(self.count)
     }
 
-    /// Appends any record.
+    /// Appends a record of any shape.
     pub(super) fn push(&mut self, record: &RecordRef<'_>) {
         let row = self.count;
         if let Some(offset) = self.offsets.get_mut(row) {
@@ -67,17 +67,17 @@ impl Rows<'_> {
     }
 }
 
-impl PlainSink for Rows<'_> {
+impl PlainSink for RowWriter<'_> {
     #[inline(always)]
     fn read_run<'r, R: PlainRun<'r>>(&mut self, records: &mut R) -> usize {
-        let range = self.count..self.count + self.left().min(records.max_remaining());
+        let range = self.count..self.count + self.remaining().min(records.max_remaining());
         let offsets = self.offsets.get_mut(range.clone()).unwrap_or_default();
         let timestamps = self.timestamps.get_mut(range.clone()).unwrap_or_default();
-        let (mut keys, key_ends) = self.key.run::<KEY_PAD>(range.clone(), R::KEY);
-        let (mut values, value_ends) = self.value.run::<VALUE_PAD>(range, R::VALUE);
-        let slots = offsets.iter_mut().zip(timestamps).zip(key_ends.iter_mut().zip(value_ends));
+        let (mut keys, key_ends) = self.key.appender::<KEY_PAD>(range.clone(), R::KEY);
+        let (mut values, value_ends) = self.value.appender::<VALUE_PAD>(range, R::VALUE);
+        let targets = offsets.iter_mut().zip(timestamps).zip(key_ends.iter_mut().zip(value_ends));
         let mut count = 0;
-        for ((offset, timestamp), (key_end, value_end)) in slots {
+        for ((offset, timestamp), (key_end, value_end)) in targets {
             let Some(record) = records.next() else { break };
             *offset = record.offset;
             *timestamp = micros(record.timestamp);
@@ -94,7 +94,7 @@ impl PlainSink for Rows<'_> {
     }
 }
 
-impl<'a> BytesRows<'a> {
+impl<'a> BytesWriter<'a> {
     pub(super) fn new(column: &'a mut BytesColumn, rows: usize) -> Self {
         let before = column.rows();
         column.offsets.resize(before + 1 + rows, 0);
@@ -103,13 +103,13 @@ impl<'a> BytesRows<'a> {
             ends: column.offsets.get_mut(before + 1..).unwrap_or_default(),
             values: &mut column.values,
             nulls: &mut column.nulls,
-            wanted: column.wanted,
+            selected: column.selected,
         }
     }
 
     fn push(&mut self, row: usize, bytes: Option<&[u8]>) {
-        if self.wanted {
-            self.nulls.note(self.before + row, bytes.is_none());
+        if self.selected {
+            self.nulls.set_from(self.before + row, bytes.is_none());
             self.values.extend_from_slice(bytes.unwrap_or_default());
         }
         if let Some(end) = self.ends.get_mut(row) {
@@ -117,40 +117,44 @@ impl<'a> BytesRows<'a> {
         }
     }
 
-    /// What the rows of a range go into, none of which is null, or all of which are.
+    /// The appender and the offsets for a range of rows, all of which are null or none is.
     #[inline(always)]
-    fn run<const PAD: usize>(&mut self, rows: Range<usize>, some: bool) -> (BytesRun<PAD>, &mut [i32]) {
-        if self.wanted {
-            self.nulls.note(self.before + rows.start, !some);
+    fn appender<const PAD: usize>(
+        &mut self,
+        rows: Range<usize>,
+        not_null: bool,
+    ) -> (BytesAppender<PAD>, &mut [i32]) {
+        if self.selected {
+            self.nulls.set_from(self.before + rows.start, !not_null);
         }
-        let below = if self.wanted { PAD + 1 } else { 0 };
-        let run = BytesRun { bytes: mem::take(self.values), below, wanted: self.wanted };
-        (run, self.ends.get_mut(rows).unwrap_or_default())
+        let padded_below = if self.selected { PAD + 1 } else { 0 };
+        let appender = BytesAppender { bytes: mem::take(self.values), padded_below, selected: self.selected };
+        (appender, self.ends.get_mut(rows).unwrap_or_default())
     }
 }
 
-/// A column's bytes, in the hot loop's hands.
-struct BytesRun<const PAD: usize> {
+/// A column's bytes, moved into the hot loop.
+struct BytesAppender<const PAD: usize> {
     bytes: Vec<u8>,
-    /// What is shorter is copied as `PAD` bytes: nothing is, if nobody wants the column.
-    below: usize,
-    wanted: bool,
+    /// Slices shorter than this are copied as `PAD` bytes; zero if the column is not selected.
+    padded_below: usize,
+    selected: bool,
 }
 
-impl<const PAD: usize> BytesRun<PAD> {
-    /// Appends it, and gives where it ends. The bytes stay within 31 bits.
+impl<const PAD: usize> BytesAppender<PAD> {
+    /// Appends the slice and returns its end. The bytes stay within 31 bits.
     #[inline(always)]
     fn push(&mut self, slice: Option<PaddedSlice<'_>>) -> i32 {
         if let Some(slice) = slice {
-            if slice.len() < self.below
+            if slice.len() < self.padded_below
                 && let Some(padded) = slice.padded::<PAD>()
             {
-                self.make_room(PAD);
+                self.reserve(PAD);
                 let end = self.bytes.len() + slice.len();
                 self.bytes.extend_from_slice(padded);
                 self.bytes.truncate(end);
-            } else if self.wanted {
-                self.make_room(slice.len());
+            } else if self.selected {
+                self.reserve(slice.len());
                 self.bytes.extend_from_slice(slice.bytes());
             }
         }
@@ -158,21 +162,21 @@ impl<const PAD: usize> BytesRun<PAD> {
     }
 
     #[inline(always)]
-    fn make_room(&mut self, more: usize) {
+    fn reserve(&mut self, more: usize) {
         if self.bytes.capacity() - self.bytes.len() < more {
-            self.bytes = grown(mem::take(&mut self.bytes), more);
+            self.bytes = reserve_more(mem::take(&mut self.bytes), more);
         }
     }
 }
 
 #[cold]
 #[inline(never)]
-fn grown(mut bytes: Vec<u8>, more: usize) -> Vec<u8> {
+fn reserve_more(mut bytes: Vec<u8>, more: usize) -> Vec<u8> {
     bytes.reserve(more);
     bytes
 }
 
-/// Milliseconds in microseconds. -1, "none", becomes -1000: what Spark's own source gives.
+/// Converts milliseconds to microseconds. -1, for no timestamp, becomes -1000, as in Spark's own source.
 #[inline(always)]
 pub(super) fn micros(millis: i64) -> i64 {
     millis.checked_mul(1000).unwrap_or_else(|| saturated(millis))

@@ -1,5 +1,5 @@
-//! Proves: the memory of a batch is used again once nobody holds it, and not before; that of a huge record
-//! is given back.
+//! A batch's buffers are reused once the batch is dropped and not before; the memory of a huge record is
+//! freed.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
@@ -10,7 +10,7 @@ use ottla_protocol::records::{BatchBuilder, Compression, Compressor, ProducerSta
 
 const ROWS: u32 = 20_000;
 
-/// Rows whose values and keys tell which batch they are of; equally long in all, as their memory is.
+/// Rows whose keys and values name their batch. All batches have the same size, so buffers fit again.
 fn blob(number: i64, rows: u32) -> Bytes {
     let mut builder = BatchBuilder::new(0);
     for row in 0..rows {
@@ -46,8 +46,8 @@ fn check(batch: &RecordBatch, number: i64) {
     );
 }
 
-/// Where the columns' bytes lie.
-fn places(batch: &RecordBatch) -> Vec<usize> {
+/// The addresses of the columns' buffers.
+fn addresses(batch: &RecordBatch) -> Vec<usize> {
     let buffers = batch.columns().iter().flat_map(|column| column.to_data().buffers().to_vec());
     buffers.map(|buffer| buffer.as_ptr().addr()).collect()
 }
@@ -57,27 +57,27 @@ fn columns() -> [Column; 4] {
 }
 
 #[test]
-fn memory_is_used_again_and_never_while_it_is_held() {
+fn buffers_are_reused_only_after_their_batch_is_dropped() {
     let mut decoder = ArrowDecoder::new(&columns(), DecoderConfig::default());
-    let mut held = Vec::new();
+    let mut kept = Vec::new();
     for number in 0..5 {
-        held.push(decode(&mut decoder, number, ROWS));
+        kept.push(decode(&mut decoder, number, ROWS));
     }
-    for (number, batch) in (0..).zip(&held) {
+    for (number, batch) in (0..).zip(&kept) {
         check(batch, number);
     }
-    // A slice holds on to all of it.
-    let slice = held.remove(0).slice(ROWS as usize - 1, 1);
-    let free = places(&held.remove(0));
+    // A slice keeps its whole batch alive.
+    let slice = kept.remove(0).slice(ROWS as usize - 1, 1);
+    let free = addresses(&kept.remove(0));
     let mut seen = Vec::new();
     for number in 10..14 {
         let batch = decode(&mut decoder, number, ROWS);
         check(&batch, number);
-        seen.extend(places(&batch));
-        held.push(batch);
+        seen.extend(addresses(&batch));
+        kept.push(batch);
     }
-    assert!(free.iter().all(|place| seen.contains(place)), "what came back was not used again");
-    for (number, batch) in [2, 3, 4, 10, 11, 12, 13].into_iter().zip(&held) {
+    assert!(free.iter().all(|address| seen.contains(address)), "a returned buffer was not reused");
+    for (number, batch) in [2, 3, 4, 10, 11, 12, 13].into_iter().zip(&kept) {
         check(batch, number);
     }
     let last = slice.column_by_name("value").unwrap().as_binary::<i32>().value(0);
@@ -95,7 +95,7 @@ fn batches_outlive_their_decoder() {
 }
 
 #[test]
-fn a_small_batch_after_a_large_one_holds_little() {
+fn a_small_batch_after_a_large_one_takes_little_memory() {
     let mut decoder = ArrowDecoder::new(&columns(), DecoderConfig::default());
     let large = decode(&mut decoder, 0, ROWS);
     drop(large);
@@ -105,9 +105,9 @@ fn a_small_batch_after_a_large_one_holds_little() {
     assert!(small.get_array_memory_size() < 10_000, "{} bytes", small.get_array_memory_size());
 }
 
-/// A record of 24 MiB needs them once for the buffer that it is decompressed to, and once for its column.
+/// A record of 24 MiB takes that memory twice: in the decompression buffer and in its column.
 #[test]
-fn the_memory_of_a_huge_record_is_given_back() {
+fn the_memory_of_a_huge_record_is_freed() {
     const SIZE: usize = 24 << 20;
     let mut builder = BatchBuilder::new(0);
     builder.append(0, None, Some(&vec![b'v'; SIZE]), &[]).unwrap();
