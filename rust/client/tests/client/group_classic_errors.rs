@@ -89,7 +89,7 @@ fn every_refusal_of_join_group_is_a_transition() {
     for (code, words) in [
         (E::FencedInstanceId, "group.instance.id=i"),
         (E::InvalidSessionTimeout, "session.timeout.ms=10000"),
-        (E::InvalidGroupId, "group id is not legal"),
+        (E::InvalidGroupId, "group id is invalid"),
     ] {
         let mut bench = bench(false, &STATIC);
         let (ticket, _, _) = joining(&bench.subscribe(&["t"]));
