@@ -1,4 +1,5 @@
-//! Bytes that others wrote: Kafka's Java classes for every codec and magic, and a few by hand.
+//! Reads record batches from elsewhere: from Kafka's Java classes for every codec and magic, and a few
+//! written by hand.
 
 use bytes::Bytes;
 use ottla_protocol::records::control::{ControlType, read_control_type};
@@ -78,14 +79,14 @@ fn java_batches_of_every_codec_and_magic() {
 }
 
 #[test]
-fn a_wrapper_with_log_append_time_times_every_record() {
+fn a_wrapper_with_log_append_time_sets_every_timestamp() {
     let records = all(java("gzip-logappend")).unwrap();
     let seen: Vec<_> = records.iter().map(|record| (record.0, record.1)).collect();
     assert_eq!(seen, [(1000, 1234), (1001, 1234)]);
 }
 
 #[test]
-fn a_marker_by_java_ends_its_transaction() {
+fn java_markers_end_transactions() {
     let bytes = java("abort");
     let batch = Batches::new(bytes).next().unwrap().unwrap();
     let mut decompressor = Decompressor::new();
@@ -96,13 +97,13 @@ fn a_marker_by_java_ends_its_transaction() {
     assert_eq!(aborted.admits(&batch, &mut decompressor), Ok(false));
 }
 
-/// Magic 2 by hand, field by field: one record, key null, value "v", header "a" twice.
+/// A batch of magic 2 by hand, field by field: one record with a null key, value "v" and header "a" twice.
 #[test]
 fn magic_2_by_hand() {
     let record = "1c 00 04 02 01 02 76 04 02 61 01 02 61 02 78".replace(' ', "");
     let covered = [
         "0008",             // attributes: LogAppendTime
-        "00000003",         // last offset delta: compaction took 0, 2 and 3
+        "00000003",         // last offset delta: compaction removed 0, 2 and 3
         "0000000000000064", // base timestamp
         "00000000000000c8", // max timestamp
         "ffffffffffffffff", // producer id
@@ -126,7 +127,7 @@ fn magic_2_by_hand() {
     assert_eq!(all(Bytes::from(bytes)).unwrap(), [(8, 200, None, Some(b"v".to_vec()), headers)]);
 }
 
-/// Magic 0 by hand, and each of its CRC's bytes matters.
+/// A message of magic 0 by hand; a change of its CRC is detected.
 #[test]
 fn magic_0_by_hand() {
     // CRC-32 of 00 00 ffffffff 00000001 78, as zlib computes it.
@@ -144,7 +145,7 @@ fn magic_0_by_hand() {
 }
 
 #[test]
-fn a_cut_batch_ends_the_blob_quietly_and_says_what_it_needs() {
+fn a_truncated_batch_ends_the_iteration_and_announces_its_size() {
     let whole = java("none 2");
     let mut blob = whole.to_vec();
     blob.extend_from_slice(&whole);
@@ -158,7 +159,7 @@ fn a_cut_batch_ends_the_blob_quietly_and_says_what_it_needs() {
 }
 
 #[test]
-fn errors_end_the_iteration_and_name_the_offset() {
+fn errors_end_the_iteration_and_contain_the_offset() {
     let mut bytes = java("none 2").to_vec();
     let broken = |bytes: &[u8]| {
         let mut batches = Batches::new(Bytes::copy_from_slice(bytes));

@@ -1,4 +1,4 @@
-//! Bytes that nobody honest sends: no panic, no memory beyond the limit, typed errors (B2, B3, B4).
+//! Random and damaged record batches: no panic, no memory beyond the limit, typed errors (B2, B3, B4).
 
 use bytes::Bytes;
 use ottla_protocol::records::control::read_control_type;
@@ -12,7 +12,7 @@ use proptest::prelude::*;
 const LIMIT: usize = 1 << 16;
 const JAVA: &str = include_str!("records_vectors/java.txt");
 
-/// Reads everything there is to read, and checks what memory that took.
+/// Reads everything that can be read, and checks the memory it takes.
 fn exhaust(bytes: Bytes, check_crc: bool) -> usize {
     let mut decompressor = Decompressor::with_limit(LIMIT);
     let mut count = 0;
@@ -84,7 +84,7 @@ proptest! {
         }
         let keep = bytes.len() - cut.min(bytes.len());
         if keep > 61 && cut > 0 {
-            // A batch that is whole by its own account, with less in it.
+            // The length still matches, but the records are truncated.
             bytes.truncate(keep);
             let len = (keep - 12) as u32;
             bytes[8..12].copy_from_slice(&len.to_be_bytes());
@@ -97,7 +97,7 @@ proptest! {
     }
 
     #[test]
-    fn header_fields_off_by_anything(at in 0usize..61, width in 0usize..3, value in any::<i64>(), which in 0usize..5) {
+    fn damaged_header_fields(at in 0usize..61, width in 0usize..3, value in any::<i64>(), which in 0usize..5) {
         let mut bytes = build(Compression::ALL[which], &[b"one", b"two"]);
         let width = [1, 4, 8][width].min(61 - at);
         bytes[at..at + width].copy_from_slice(&value.to_be_bytes()[8 - width..]);
@@ -132,8 +132,7 @@ fn counts_and_lengths_must_match_exactly() {
         assert_eq!(with_count(count), Err(error));
     }
     assert_eq!(with_count(-1), Err(RecordError::Field { base_offset: 0, field: "record count", value: -1 }));
-    // Every byte of the first record, off by anything: never more records, and a length that is
-    // off by one is noticed.
+    // A wrong length of the first record is detected.
     for delta in [1u8, 2, 0xfe] {
         let mut bytes = good.clone();
         bytes[61] = bytes[61].wrapping_add(delta);
@@ -158,9 +157,9 @@ fn counts_and_lengths_must_match_exactly() {
     }
 }
 
-/// B4: a few KiB that want to be 200 MB.
+/// B4: a few KiB that decompress to 200 MB.
 #[test]
-fn bombs_give_typed_errors() {
+fn decompression_bombs_give_typed_errors() {
     let zeros = vec![0u8; 200 << 20];
     for codec in [Compression::Gzip, Compression::Snappy, Compression::Lz4, Compression::Zstd] {
         let bomb = build(codec, &[&zeros]);
@@ -169,13 +168,13 @@ fn bombs_give_typed_errors() {
             let batch = Batches::new(Bytes::from(bomb.clone())).next().unwrap().unwrap();
             let error = batch.records(&mut decompressor).map(|_| ()).unwrap_err();
             assert_eq!(error, RecordError::TooLarge { base_offset: 0, codec, limit });
-            // The allocator's least is a few bytes.
+            // The allocator's minimum is a few bytes.
             assert!(decompressor.capacity() <= limit + 16, "{codec} {}", decompressor.capacity());
         }
     }
 }
 
-/// The limit is met exactly, and one byte less is refused.
+/// Data of exactly the limit is decompressed; with a limit one byte lower it is refused.
 #[test]
 fn the_limit_is_exact() {
     for codec in [Compression::Gzip, Compression::Snappy, Compression::Lz4, Compression::Zstd] {
@@ -190,7 +189,7 @@ fn the_limit_is_exact() {
 }
 
 #[test]
-fn compressed_data_cut_anywhere_is_corrupt() {
+fn compressed_data_truncated_anywhere_is_corrupt() {
     for codec in [Compression::Gzip, Compression::Snappy, Compression::Lz4, Compression::Zstd] {
         let whole = build(codec, &[&b"some text that repeats, ".repeat(40)]);
         for keep in BATCH_OVERHEAD..whole.len() {
@@ -206,9 +205,9 @@ fn compressed_data_cut_anywhere_is_corrupt() {
     }
 }
 
-/// A snappy stream that announces 4 GiB, an LZ4 frame and a zstd frame that announce as much.
+/// A snappy stream, an LZ4 frame and a zstd frame that each announce 4 GiB or more.
 #[test]
-fn announced_sizes_are_not_believed() {
+fn announced_sizes_are_not_trusted() {
     let payloads: [(u8, &[u8]); 3] = [
         (2, &[0xff, 0xff, 0xff, 0xff, 0x0f, 0x00, 0x61]),
         (3, &[0x04, 0x22, 0x4D, 0x18, 0x68, 0x70, 0xff, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0x99]),

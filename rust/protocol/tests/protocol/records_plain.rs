@@ -1,4 +1,4 @@
-//! Records read in runs are the records read one by one, whatever the bytes are.
+//! Reading plain records in runs gives the same records as iterating, for any bytes.
 
 use bytes::Bytes;
 use ottla_protocol::records::{
@@ -12,7 +12,7 @@ use proptest::prelude::*;
 /// Offset, timestamp, key, value, number of headers.
 type Seen = (i64, i64, Option<Vec<u8>>, Option<Vec<u8>>, usize);
 
-/// What was read, and how much of it in runs.
+/// The records read, and how many of them were read in runs.
 #[derive(Default)]
 struct Collect {
     seen: Vec<Seen>,
@@ -48,7 +48,7 @@ fn seen(record: &RecordRef<'_>) -> Seen {
     (record.offset, record.timestamp, own(record.key), own(record.value), record.headers.len())
 }
 
-/// Reads a batch both ways, and compares records and the error behind them.
+/// Reads a batch in both ways, and compares the records and the final error.
 fn compare(batch: &Batch) -> Collect {
     let mut decompressor = Decompressor::default();
     let mut one_by_one = Vec::new();
@@ -80,7 +80,7 @@ fn only(bytes: Bytes) -> Batch {
     Batches::new(bytes).check_crc(false).next().unwrap().unwrap()
 }
 
-/// Around where a varint takes one byte more, in either direction.
+/// Values around the points where a varint takes one more byte, in either direction.
 fn edge() -> impl Strategy<Value = i64> {
     let around = |at: i64| at - 3..at + 4;
     prop_oneof![0i64..8, around(64), around(-64), around(8192), around(-8192), around(1 << 20), any::<i64>()]
@@ -100,7 +100,7 @@ fn run() -> impl Strategy<Value = Run> {
     let len = || option::weighted(0.8, prop_oneof![0usize..4, 40usize..70, 100usize..140, 8185usize..8200]);
     (1usize..90, edge(), len(), len(), any::<bool>(), prop_oneof![Just(0u32), 0u32..9000]).prop_map(
         |(records, timestamp, key, value, headers, gap)| {
-            // Long ones are rare, so that the test is quick.
+            // Few long records, to keep the test fast.
             let records = if key.max(value) > Some(1000) { records % 3 + 1 } else { records };
             Run { records, timestamp, key, value, headers: headers && records % 4 == 0, gap }
         },
@@ -128,7 +128,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
     #[test]
-    fn honest_batches(runs in vec(run(), 1..6), append_time in any::<bool>()) {
+    fn valid_batches(runs in vec(run(), 1..6), append_time in any::<bool>()) {
         let collected = compare(&only(build(&runs, append_time)));
         prop_assert_eq!(collected.seen.len(), runs.iter().map(|run| run.records).sum::<usize>());
     }
@@ -139,7 +139,7 @@ proptest! {
         edits in vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
     ) {
         let mut bytes = build(&runs, false).to_vec();
-        // The header is others' to judge, but for the count and the last offset.
+        // Damage only the records: other tests cover the header.
         for (at, byte) in edits {
             let at = 61 + at.index(bytes.len() - 61);
             bytes[at] = byte;
@@ -147,7 +147,7 @@ proptest! {
         compare(&only(bytes.into()));
     }
 
-    /// The beginnings of records are where the varints are.
+    /// Random small records, which consist mostly of varints.
     #[test]
     fn small_records(mut bytes in vec(prop_oneof![0u8..20, any::<u8>()], 0..200), count in 0u8..40, last in 0u8..3) {
         let mut batch = build(&[Run { records: 1, timestamp: 5, key: None, value: None, headers: false, gap: 0 }], false)[..61].to_vec();
@@ -161,15 +161,15 @@ proptest! {
 }
 
 #[test]
-fn usual_records_are_read_in_few_runs() {
-    let usual = |key, value| Run { records: 5000, timestamp: 9, key, value, headers: false, gap: 0 };
+fn similar_records_are_read_in_few_runs() {
+    let similar = |key, value| Run { records: 5000, timestamp: 9, key, value, headers: false, gap: 0 };
     for (key, value) in
         [(None, Some(100)), (Some(8), Some(100)), (Some(8), None), (None, None), (Some(70), Some(9))]
     {
-        let collected = compare(&only(build(&[usual(key, value)], false)));
-        // The last ones are too near to the end of the bytes, if they are short.
+        let collected = compare(&only(build(&[similar(key, value)], false)));
+        // The last records may be too close to the end of the bytes for the fast path.
         assert!(collected.plain >= 4990, "{} of 5000", collected.plain);
-        // The first offsets take one byte, those behind them two.
+        // The first offset deltas take one byte, later ones two.
         assert!(collected.runs <= 5, "{} runs", collected.runs);
     }
 }

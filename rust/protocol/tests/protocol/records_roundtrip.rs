@@ -1,4 +1,4 @@
-//! What is written is read back: every codec, null, empty, repeated and invalid UTF-8 included.
+//! Written records are read back: all codecs; null, empty and repeated values; invalid UTF-8.
 
 use bytes::Bytes;
 use ottla_protocol::records::control::{ControlType, Marker, build_marker, read_control_type};
@@ -22,7 +22,7 @@ struct Record {
 
 fn record() -> impl Strategy<Value = Record> {
     let timestamp = prop_oneof![Just(-1i64), 1_700_000_000_000i64..1_700_000_100_000, any::<i64>()];
-    // Few distinct header keys, so that they repeat; bytes of any kind, so not always UTF-8.
+    // Few distinct header keys, so that they repeat; some are not UTF-8.
     let key = prop_oneof![Just(b"trace".to_vec()), Just(vec![0xff, 0xfe]), vec(any::<u8>(), 0..3)];
     let value = prop_oneof![
         Just(Some(b"the same line again ".repeat(20))),
@@ -43,11 +43,11 @@ fn append(builder: &mut BatchBuilder, record: &Record) -> usize {
         record.headers.iter().map(|(key, value)| Header { key, value: value.as_deref() }).collect();
     let bound = BatchBuilder::upper_bound(record.key.as_deref(), record.value.as_deref(), &headers);
     let before = builder.size_in_bytes();
-    let taken =
+    let size =
         builder.append(record.timestamp, record.key.as_deref(), record.value.as_deref(), &headers).unwrap();
-    assert_eq!(builder.size_in_bytes() - before, taken);
-    assert!(taken <= bound);
-    taken
+    assert_eq!(builder.size_in_bytes() - before, size);
+    assert!(size <= bound);
+    size
 }
 
 fn only(bytes: Bytes) -> Batch {
@@ -61,14 +61,14 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
     #[test]
-    fn every_codec_round_trips(batches in vec(vec(record(), 1..40), 1..3), codec in 0usize..5) {
+    fn all_codecs_round_trip(batches in vec(vec(record(), 1..40), 1..3), codec in 0usize..5) {
         let codec = Compression::ALL[codec];
         let mut compressor = Compressor::new(codec).unwrap();
         let mut builder = BatchBuilder::new(1024);
         let mut decompressor = Decompressor::new();
         for records in &batches {
-            let taken: usize = records.iter().map(|record| append(&mut builder, record)).sum();
-            prop_assert_eq!(builder.size_in_bytes(), BATCH_OVERHEAD + taken);
+            let size: usize = records.iter().map(|record| append(&mut builder, record)).sum();
+            prop_assert_eq!(builder.size_in_bytes(), BATCH_OVERHEAD + size);
             prop_assert_eq!(builder.len(), records.len());
             let batch = only(builder.finish(&ProducerState::default(), &mut compressor).unwrap());
             prop_assert!(builder.is_empty());
@@ -139,15 +139,15 @@ fn names_numbers_and_levels() {
     }
 }
 
-fn finished(stamp: &ProducerState) -> Bytes {
+fn finished(producer: &ProducerState) -> Bytes {
     let mut builder = BatchBuilder::new(100);
     builder.append(10, Some(b"k"), Some(b"v"), &[]).unwrap();
     builder.append(30, None, None, &[]).unwrap();
-    builder.finish(stamp, &mut Compressor::new(Compression::Zstd).unwrap()).unwrap()
+    builder.finish(producer, &mut Compressor::new(Compression::Zstd).unwrap()).unwrap()
 }
 
 #[test]
-fn a_finished_batch_takes_a_new_stamp_place_and_time() {
+fn rewriting_sets_producer_state_offset_and_time() {
     let first = ProducerState {
         producer_id: 9,
         producer_epoch: 1,
@@ -164,10 +164,10 @@ fn a_finished_batch_takes_a_new_stamp_place_and_time() {
         transactional: false,
         control: false,
     };
-    let restamped = rewrite::set_producer_state(bytes, &second).unwrap();
+    let rewritten = rewrite::set_producer_state(bytes, &second).unwrap();
     assert_eq!(only(shared).producer_id(), 9);
-    assert_eq!(restamped, finished(&second));
-    let placed = rewrite::assign_base_offset(restamped, 1 << 40, 8).unwrap();
+    assert_eq!(rewritten, finished(&second));
+    let placed = rewrite::assign_base_offset(rewritten, 1 << 40, 8).unwrap();
     let timed = rewrite::set_log_append_time(placed, 77).unwrap();
     let batch = only(timed);
     assert_eq!((batch.base_offset(), batch.last_offset()), (1 << 40, (1 << 40) + 1));
@@ -186,7 +186,7 @@ fn a_finished_batch_takes_a_new_stamp_place_and_time() {
 }
 
 #[test]
-fn an_empty_builder_does_not_finish_but_an_emptied_batch_does() {
+fn an_empty_builder_cannot_finish_but_a_batch_of_gaps_can() {
     let mut compressor = Compressor::new(Compression::None).unwrap();
     let mut builder = BatchBuilder::new(0);
     assert!(matches!(
@@ -206,18 +206,18 @@ fn an_empty_builder_does_not_finish_but_an_emptied_batch_does() {
     assert_eq!((offsets, batch.last_offset()), (vec![2], 3));
 }
 
-/// C1: aborted records are filtered whatever the list's order, and markers never show.
+/// C1: aborted records and markers are filtered, whatever the list's order and duplicates.
 #[test]
-fn aborted_transactions_in_any_order_and_twice() {
+fn aborted_transactions_are_filtered_in_any_order() {
     let data = |offset, producer_id| {
-        let stamp = ProducerState {
+        let producer = ProducerState {
             producer_id,
             producer_epoch: 0,
             base_sequence: 0,
             transactional: true,
             control: false,
         };
-        only(rewrite::assign_base_offset(finished(&stamp), offset, 0).unwrap())
+        only(rewrite::assign_base_offset(finished(&producer), offset, 0).unwrap())
     };
     let marker = |offset, producer_id, control| {
         let marker = Marker { control, producer_id, producer_epoch: 0, coordinator_epoch: 1, timestamp: 5 };

@@ -1,6 +1,5 @@
-//! Proves: decompressing a large batch takes no more than a quarter above its size, by whatever client it
-//! was written; sizes that compressed bytes announce take no memory beyond what is plausible; large
-//! buffers are given back or handed out.
+//! The memory of decompression: at most a quarter more than the size of a large batch, whichever client
+//! wrote it; no more than a plausible amount for an announced size; large buffers are freed or returned.
 
 use std::io::Write;
 
@@ -14,10 +13,10 @@ use ottla_protocol::records::{
 use crate::support::generate::Random;
 use crate::support::memory::peak;
 
-/// What a codec's own state may take besides: tables, windows, the buffer for counting.
+/// The limit of a codec's own state in bytes: tables, windows, the counting buffer.
 const STATE: u64 = 256 << 10;
 
-/// A value of which every other 64 bytes shrink.
+/// A value in which every second block of 64 bytes is compressible.
 fn value(size: usize) -> Vec<u8> {
     let mut random = Random(7);
     let mut value = Vec::with_capacity(size + 128);
@@ -43,7 +42,7 @@ fn closed(value: &[u8], mut compressor: Compressor) -> Vec<u8> {
     builder.finish(&ProducerState::default(), &mut compressor).unwrap().to_vec()
 }
 
-/// A batch of one record, with what somebody compressed it to.
+/// A batch around compressed records.
 fn batch(codec: Compression, payload: &[u8]) -> Batch {
     let mut bytes = uncompressed(b"");
     bytes.truncate(BATCH_OVERHEAD);
@@ -54,13 +53,13 @@ fn batch(codec: Compression, payload: &[u8]) -> Batch {
     Batches::new(Bytes::from(bytes)).check_crc(false).next().unwrap().unwrap()
 }
 
-/// What ottla's producer writes.
+/// Records compressed as ottla's producer does.
 fn ours(codec: Compression, value: &[u8]) -> Vec<u8> {
     let level = if codec == Compression::Gzip { 1 } else { codec.default_level().unwrap_or_default() };
     closed(value, Compressor::with_level(codec, level).unwrap()).split_off(BATCH_OVERHEAD)
 }
 
-/// Gzip in two members, of which the trailer tells the size of the second only.
+/// Gzip in two members; the trailer announces only the size of the second.
 fn gzip_members(records: &[u8]) -> Vec<u8> {
     let (first, second) = records.split_at(records.len() / 3);
     [gzip_member(first), gzip_member(second)].concat()
@@ -72,7 +71,7 @@ fn gzip_member(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// Zstandard as Java writes it: a frame that announces no size, so that reading it needs a window.
+/// Zstandard as Java writes it: a frame that announces no size, so that decompressing it needs a window.
 fn zstd_stream(records: &[u8]) -> Vec<u8> {
     let mut encoder = zstd::stream::Encoder::new(Vec::new(), 1).unwrap();
     encoder.include_contentsize(false).unwrap();
@@ -80,7 +79,7 @@ fn zstd_stream(records: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// LZ4 in blocks that depend on the one before.
+/// LZ4 in linked blocks.
 fn lz4_linked(records: &[u8]) -> Vec<u8> {
     let mut builder = lz4::EncoderBuilder::new();
     builder.block_mode(lz4::BlockMode::Linked).block_size(lz4::BlockSize::Max256KB).level(1);
@@ -121,23 +120,23 @@ fn read(batch: &Batch, decompressor: &mut Decompressor) -> Result<usize, RecordE
 }
 
 #[test]
-fn a_large_batch_takes_a_quarter_more_than_its_size_at_most() {
+fn a_large_batch_takes_at_most_a_quarter_more_than_its_size() {
     for size in [1 << 20, (3 << 20) + 12_345, 10 << 20] {
         for (writer, batch) in by_all_writers(size) {
             let codec = batch.compression();
             let (made, used) = peak(|| read(&batch, &mut Decompressor::new()).unwrap());
             assert!(made >= size);
-            let most = made as u64 / 4 * 5 + STATE;
+            let limit = made as u64 / 4 * 5 + STATE;
             println!("{codec} {writer} {size}: {:.3}", used as f64 / made as f64);
-            assert!(used <= most, "{codec} {writer}: {used} bytes for {made}");
+            assert!(used <= limit, "{codec} {writer}: {used} bytes for {made}");
         }
     }
 }
 
-/// Of two members with the same bytes the trailers are the same, too: the first must not be taken for all.
+/// Two equal members have equal trailers: the first one must not be mistaken for the whole.
 #[test]
 fn gzip_of_two_equal_members_is_read_to_its_end() {
-    // A record is its head, its value, and a zero for no headers; the value here repeats the head.
+    // A record is its first fields, its value, and a zero header count; the value here repeats the fields.
     const FILLER: usize = 5_000;
     const HEAD: usize = 10;
     let head = records(&[0; 2 * FILLER + HEAD - 1])[..HEAD].to_vec();
@@ -150,9 +149,9 @@ fn gzip_of_two_equal_members_is_read_to_its_end() {
     assert_eq!(read(&batch, &mut Decompressor::new()), Ok(records.len()));
 }
 
-/// A larger batch is not decompressed beside what was kept of a smaller one.
+/// The retained buffer of a smaller batch is freed before a larger batch is decompressed.
 #[test]
-fn batches_that_grow_take_no_more_than_the_last() {
+fn growing_batches_take_no_more_than_the_largest() {
     let value = value(10_000_000);
     for (codec, write) in [
         (Compression::Gzip, gzip_members as fn(&[u8]) -> Vec<u8>),
@@ -171,7 +170,7 @@ fn batches_that_grow_take_no_more_than_the_last() {
 }
 
 #[test]
-fn what_a_large_batch_took_is_given_back_or_handed_out() {
+fn large_buffers_are_freed_or_returned() {
     let (large, small) = (9 << 20, 3 << 20);
     let mut decompressor = Decompressor::new();
     let batch_of = |size| batch(Compression::Zstd, &ours(Compression::Zstd, &value(size)));
@@ -193,24 +192,24 @@ fn what_a_large_batch_took_is_given_back_or_handed_out() {
     assert!(read(&batch, &mut decompressor).unwrap() >= large);
 }
 
-/// Sizes that are announced and not there: 4 GiB, and as much as is just plausible.
+/// False announced sizes: 4 GiB, and one that is barely plausible.
 #[test]
-fn a_size_that_is_not_there_takes_no_more_than_is_plausible() {
+fn a_false_announced_size_takes_no_more_than_is_plausible() {
     let payload = ours(Compression::Gzip, &value(1000));
     for announced in [u32::MAX, 900_000_000, 5_000_000] {
-        let mut lying = payload.clone();
-        let end = lying.len() - 4;
-        lying[end..].copy_from_slice(&announced.to_le_bytes());
-        let batch = batch(Compression::Gzip, &lying);
+        let mut payload = payload.clone();
+        let end = payload.len() - 4;
+        payload[end..].copy_from_slice(&announced.to_le_bytes());
+        let batch = batch(Compression::Gzip, &payload);
         let (outcome, used) = peak(|| read(&batch, &mut Decompressor::new()));
         assert!(matches!(outcome, Err(RecordError::Corrupt { .. })), "{outcome:?}");
         assert!(used <= 2 << 20, "{used} bytes for an announced size of {announced}");
     }
 }
 
-/// What is refused takes no memory, wherever its size comes to light.
+/// A refused batch takes little memory, at whatever point its size is detected.
 #[test]
-fn a_batch_above_the_limit_takes_little() {
+fn a_batch_above_the_limit_takes_little_memory() {
     let (size, limit) = (7 << 20, 4 << 20);
     for (writer, batch) in by_all_writers(size) {
         let codec = batch.compression();
