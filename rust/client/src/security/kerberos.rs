@@ -256,7 +256,7 @@ fn explained(error: &ottla_gssapi::Error, named: &str, keytab: bool) -> Error {
         "Kerberos does not know the broker by this name: check sasl.kerberos.service.name, and that the brokers advertise the host names of their principals"
     } else if has(&["lock skew"]) {
         "the clocks of this host and the key distribution center differ by too much"
-    } else if has(&["making a security context"]) && !has(&["redentials"]) && !has(&["expired"]) {
+    } else if has(&["initializing the security context"]) && !has(&["redentials"]) && !has(&["expired"]) {
         "the broker's log may say more"
     } else if keytab {
         "check that sasl.kerberos.keytab holds the present key of sasl.kerberos.principal, and that Kerberos knows it"
