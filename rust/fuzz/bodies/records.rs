@@ -1,4 +1,4 @@
-//! Record batches as a broker sends them, and what the codecs make of any bytes.
+//! Record batches as a broker sends them, and decompression of any bytes.
 
 use bytes::{BufMut, Bytes};
 use ottla_protocol::records::control::read_control_type;
@@ -7,12 +7,12 @@ use ottla_protocol::records::{
     Decompressor, PaddedSlice, PlainRun, PlainSink, ProducerState, RecordRef,
 };
 
-/// Small, so that a bomb shows without taking long.
+/// A small limit, so that decompression bombs are found quickly.
 const LIMIT: usize = 1 << 20;
-/// The least that an allocator gives.
+/// The allocator's minimum.
 const SLACK: usize = 64;
 
-/// The first byte says whether CRCs are checked; the rest is a fetched blob.
+/// Reads fetched record batches. The first byte says whether CRCs are checked.
 pub fn batches(data: &[u8]) {
     let [flags, blob @ ..] = data else { return };
     let mut decompressor = Decompressor::with_limit(LIMIT);
@@ -26,21 +26,21 @@ pub fn batches(data: &[u8]) {
             (batch.timestamp_type(), batch.max_timestamp(), batch.delete_horizon(), batch.base_sequence());
         read(&batch, &mut decompressor);
     }
-    // Offset and length, 12 bytes, are what a length can be judged by.
+    // A batch's size is known from its first 12 bytes, offset and length.
     let rest = all.rest().len();
     assert!(rest < 12 || all.next_batch_size().is_some_and(|size| size > rest), "{rest} bytes are left over");
 }
 
-/// What a record is: offset, timestamp, key, value, and how many headers.
-type Seen = (i64, i64, Option<Vec<u8>>, Option<Vec<u8>>, usize);
+/// Offset, timestamp, key, value, number of headers.
+type OwnedRecord = (i64, i64, Option<Vec<u8>>, Option<Vec<u8>>, usize);
 
-fn seen(record: &RecordRef<'_>) -> Seen {
+fn owned(record: &RecordRef<'_>) -> OwnedRecord {
     let own = |bytes: Option<&[u8]>| bytes.map(<[u8]>::to_vec);
     (record.offset, record.timestamp, own(record.key), own(record.value), record.headers.len())
 }
 
 #[derive(Default)]
-struct Collect(Vec<Seen>);
+struct Collect(Vec<OwnedRecord>);
 
 impl PlainSink for Collect {
     fn read_run<'a, R: PlainRun<'a>>(&mut self, records: &mut R) -> usize {
@@ -63,7 +63,7 @@ impl PlainSink for Collect {
     }
 }
 
-/// Reads all records, in both ways; gives how many there are before the first that is wrong.
+/// Reads all records in both ways and returns the number before the first invalid one.
 fn read(batch: &Batch, decompressor: &mut Decompressor) -> usize {
     let mut records = Vec::new();
     if let Ok(all) = batch.records(decompressor) {
@@ -71,34 +71,34 @@ fn read(batch: &Batch, decompressor: &mut Decompressor) -> usize {
         for record in all.map_while(Result::ok) {
             assert!(record.offset <= batch.last_offset());
             assert_eq!(record.headers.iter().count(), record.headers.len());
-            records.push(seen(&record));
+            records.push(owned(&record));
         }
         assert!(records.len() <= max_remaining);
     }
     assert!(decompressor.capacity() <= LIMIT + SLACK, "{} bytes are kept", decompressor.capacity());
-    // Read in runs, as columns are filled, they are the same.
+    // Reading them in runs, as the Arrow decoder does, gives the same records.
     if let Ok(mut all) = batch.records(decompressor) {
         let mut collected = Collect::default();
         loop {
             all.read_plain(&mut collected);
             let Some(Ok(record)) = all.next() else { break };
-            collected.0.push(seen(&record));
+            collected.0.push(owned(&record));
         }
         assert_eq!(collected.0, records);
     }
     records.len()
 }
 
-/// The first byte says which codec and which magic; the rest is what a batch holds, compressed by
-/// somebody. With the highest bit set, it is compressed here first and must come back.
+/// Decompresses a batch. The first byte selects codec and magic; the rest are the compressed records. With
+/// the highest bit set, the rest is compressed first and must round-trip.
 pub fn decompress(data: &[u8]) {
     let [flags, payload @ ..] = data else { return };
     let codec = Compression::ALL[1 + usize::from(flags & 3)];
     if flags & 0x80 != 0 {
-        return there_and_back(codec, payload);
+        return round_trip(codec, payload);
     }
     let entry = match flags >> 2 & 3 {
-        0 | 1 => current(codec, payload),
+        0 | 1 => v2(codec, payload),
         magic => legacy(codec, magic - 2, payload),
     };
     let mut decompressor = Decompressor::with_limit(LIMIT);
@@ -108,7 +108,7 @@ pub fn decompress(data: &[u8]) {
 }
 
 /// A batch of magic 2 around compressed records.
-fn current(codec: Compression, payload: &[u8]) -> Bytes {
+fn v2(codec: Compression, payload: &[u8]) -> Bytes {
     let mut out = Vec::new();
     out.put_i64(0);
     out.put_i32(49 + payload.len() as i32);
@@ -146,7 +146,7 @@ fn legacy(codec: Compression, magic: u8, payload: &[u8]) -> Bytes {
     out.into()
 }
 
-fn there_and_back(codec: Compression, value: &[u8]) {
+fn round_trip(codec: Compression, value: &[u8]) {
     if value.len() > LIMIT / 2 {
         return;
     }
@@ -155,9 +155,9 @@ fn there_and_back(codec: Compression, value: &[u8]) {
     let mut compressor = Compressor::new(codec).expect("a compressor");
     let batch = builder.finish(&ProducerState::default(), &mut compressor).expect("a batch is closed");
     let mut decompressor = Decompressor::with_limit(LIMIT);
-    let batch = Batches::new(batch).next().expect("a batch").expect("a good one");
+    let batch = Batches::new(batch).next().expect("a batch").expect("a valid one");
     let mut records = batch.records(&mut decompressor).expect("it can be decompressed");
-    let record = records.next().expect("a record").expect("a good one");
+    let record = records.next().expect("a record").expect("a valid one");
     assert_eq!(record.value, Some(value));
     assert!(records.next().is_none());
 }

@@ -36,7 +36,7 @@ impl Name {
 
     fn import(library: &'static Library, text: &str, name_type: &'static Oid) -> Result<Self, Error> {
         let (mut minor, mut handle) = (0, null_mut());
-        // SAFETY: the text is only read, and copied, operation the call; the name_type lives for ever.
+        // SAFETY: the text is copied during the call; the name type is static.
         let major =
             unsafe { (library.import_name)(&mut minor, &borrowed(text.as_bytes()), name_type, &mut handle) };
         let name = Self { library, handle };

@@ -10,12 +10,12 @@ use proptest::option;
 use proptest::prelude::*;
 
 /// Offset, timestamp, key, value, number of headers.
-type Seen = (i64, i64, Option<Vec<u8>>, Option<Vec<u8>>, usize);
+type OwnedRecord = (i64, i64, Option<Vec<u8>>, Option<Vec<u8>>, usize);
 
 /// The records read, and how many of them were read in runs.
 #[derive(Default)]
 struct Collect {
-    seen: Vec<Seen>,
+    records: Vec<OwnedRecord>,
     plain: usize,
     runs: usize,
 }
@@ -34,7 +34,13 @@ impl PlainSink for Collect {
         while count < records.max_remaining() {
             let Some(record) = records.next() else { break };
             assert_eq!((record.key.is_some(), record.value.is_some()), (R::KEY, R::VALUE));
-            self.seen.push((record.offset, record.timestamp, record.key.map(own), record.value.map(own), 0));
+            self.records.push((
+                record.offset,
+                record.timestamp,
+                record.key.map(own),
+                record.value.map(own),
+                0,
+            ));
             count += 1;
         }
         self.plain += count;
@@ -43,7 +49,7 @@ impl PlainSink for Collect {
     }
 }
 
-fn seen(record: &RecordRef<'_>) -> Seen {
+fn owned(record: &RecordRef<'_>) -> OwnedRecord {
     let own = |bytes: Option<&[u8]>| bytes.map(<[u8]>::to_vec);
     (record.offset, record.timestamp, own(record.key), own(record.value), record.headers.len())
 }
@@ -55,7 +61,7 @@ fn compare(batch: &Batch) -> Collect {
     let mut error = None;
     for record in batch.records(&mut decompressor).unwrap() {
         match record {
-            Ok(record) => one_by_one.push(seen(&record)),
+            Ok(record) => one_by_one.push(owned(&record)),
             Err(cause) => error = Some(cause.to_string()),
         }
     }
@@ -65,14 +71,14 @@ fn compare(batch: &Batch) -> Collect {
     let end = loop {
         records.read_plain(&mut collected);
         match records.next() {
-            Some(Ok(record)) => collected.seen.push(seen(&record)),
+            Some(Ok(record)) => collected.records.push(owned(&record)),
             Some(Err(cause)) => break Some(cause.to_string()),
             None => break None,
         }
     };
-    assert_eq!(collected.seen, one_by_one);
+    assert_eq!(collected.records, one_by_one);
     assert_eq!(end, error);
-    assert!(collected.seen.len() <= max_remaining);
+    assert!(collected.records.len() <= max_remaining);
     collected
 }
 
@@ -130,7 +136,7 @@ proptest! {
     #[test]
     fn valid_batches(runs in vec(run(), 1..6), append_time in any::<bool>()) {
         let collected = compare(&only(build(&runs, append_time)));
-        prop_assert_eq!(collected.seen.len(), runs.iter().map(|run| run.records).sum::<usize>());
+        prop_assert_eq!(collected.records.len(), runs.iter().map(|run| run.records).sum::<usize>());
     }
 
     #[test]
