@@ -1,5 +1,5 @@
 //! Inputs shared by the benchmark scenarios.
-#![allow(clippy::unwrap_used, reason = "an input that cannot be made ends the run")]
+#![allow(clippy::unwrap_used, reason = "a failure ends the run")]
 
 use bytes::Bytes;
 use ottla_protocol::messages::metadata::{
@@ -14,7 +14,7 @@ pub const SIZES: [usize; 2] = [100, 1000];
 /// The key of records that have one.
 pub const KEY: &[u8] = b"some-key";
 
-/// Values that look like log lines and compress about as well, `total` bytes of them.
+/// `total` bytes of values that resemble log lines and compress about as well.
 #[must_use]
 pub fn values(size: usize, total: usize) -> Vec<Vec<u8>> {
     let mut seed = 0x9E37_79B9_7F4A_7C15_u64;
@@ -38,7 +38,7 @@ pub fn values(size: usize, total: usize) -> Vec<Vec<u8>> {
     (0..total / size).map(line).collect()
 }
 
-/// What a fetch brings: batches of 64 KiB before compression, and the number of records in them.
+/// A partition's records in a Fetch response, in batches of 64 KiB before compression, and their number.
 #[must_use]
 pub fn fetched(codec: Compression, key: Option<&[u8]>, size: usize, total: usize) -> (Bytes, u64) {
     let values = values(size, total);
@@ -57,7 +57,7 @@ pub fn fetched(codec: Compression, key: Option<&[u8]>, size: usize, total: usize
     (blob.into(), values.len() as u64)
 }
 
-/// A metadata answer: three brokers, and so many topics of so many partitions.
+/// A Metadata response with three brokers and `topics` topics of `partitions` partitions.
 #[must_use]
 pub fn metadata(topics: i32, partitions: i32) -> MetadataResponse {
     let broker = |node_id: i32| MetadataResponseBroker {

@@ -1,5 +1,5 @@
-//! Records into batches: append, compress, CRC. From slices as a producer's `send` does, and from
-//! Arrow columns as `send_batch` does.
+//! Encodes records into batches (append, compress, CRC): from slices as a producer's `send`, and from
+//! Arrow columns as `send_batch`.
 #![allow(
     missing_docs,
     clippy::unwrap_used,
@@ -14,7 +14,7 @@ use ottla_arrow::RecordColumns;
 use ottla_benches::{SIZES, values};
 use ottla_protocol::records::{BatchBuilder, Compression, Compressor, ProducerState};
 
-/// What producers close a batch at in these scenarios.
+/// The batch size of these scenarios.
 const BATCH: usize = 64 << 10;
 
 fn encode_batch(criterion: &mut Criterion) {

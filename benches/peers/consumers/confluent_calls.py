@@ -1,6 +1,7 @@
 """confluent-kafka (librdkafka), tuned for throughput, and its AIOConsumer.
 
-CRCs are checked, as by Java and ottla, unless it is said otherwise; librdkafka's default is not to.
+CRCs are checked, as in Java and ottla, unless the name says otherwise; librdkafka's default is
+not to.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Any
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaException, TopicPartition
 from confluent_kafka.aio import AIOConsumer
 
-from benches.peers.consumers.task import FEW, MANY, Kind, Task, Way
+from benches.peers.consumers.task import FEW, MANY, Call, Kind, Task
 
 NAME = "confluent-kafka"
 
@@ -84,7 +85,7 @@ def default_poll(task: Task) -> None:
             raise KafkaException(message.error())
         size += len(message.value() or b"")
         count += 1
-        # The clock is not looked at for each.
+        # The clock is not read for each record.
         if count == 1000 or task.received + count == task.records:
             if not task.take(count, size):
                 break
@@ -120,10 +121,10 @@ def _aio_poll(task: Task) -> None:
     asyncio.run(work())
 
 
-WAYS = [
-    Way(f"consume({FEW})", Kind.LIST, partial(_consume, at_once=FEW)),
-    Way(f"consume({MANY})", Kind.LIST, partial(_consume, at_once=MANY)),
-    Way(f"AIOConsumer.consume({MANY})", Kind.LIST, _aio_consume),
-    Way("AIOConsumer.poll", Kind.ASYNC, _aio_poll, share=0.02),
-    Way(f"consume({FEW})", Kind.LIST_UNCHECKED, partial(_consume, at_once=FEW, crcs=False)),
+CALLS = [
+    Call(f"consume({FEW})", Kind.LIST, partial(_consume, at_once=FEW)),
+    Call(f"consume({MANY})", Kind.LIST, partial(_consume, at_once=MANY)),
+    Call(f"AIOConsumer.consume({MANY})", Kind.LIST, _aio_consume),
+    Call("AIOConsumer.poll", Kind.ASYNC, _aio_poll, share=0.02),
+    Call(f"consume({FEW})", Kind.LIST_UNCHECKED, partial(_consume, at_once=FEW, crcs=False)),
 ]

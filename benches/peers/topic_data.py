@@ -14,7 +14,7 @@ _DISTINCT = 10_000
 
 
 def values(size: int, count: int = _DISTINCT) -> list[bytes]:
-    """Return distinct values of which the second half compresses to nothing."""
+    """Return distinct values whose second half compresses to almost nothing."""
     source = random.Random(size)
     half = size // 2
     return [source.randbytes(half) + bytes(size - half) for _ in range(count)]
@@ -26,7 +26,7 @@ def keys(count: int = _DISTINCT) -> list[bytes]:
 
 
 @dataclass(frozen=True)
-class Contents:
+class TopicData:
     """A topic and its records."""
 
     value_bytes: int
@@ -37,12 +37,12 @@ class Contents:
     with_keys: bool = False
 
 
-def fill(kafka: KafkaCluster, contents: Contents) -> str:
-    """Create a topic and write the records in turn to its partitions, in batches of a megabyte."""
+def fill_topic(kafka: KafkaCluster, data: TopicData) -> str:
+    """Create a topic and write records round-robin to its partitions, in 1 MB batches."""
     topic = f"filled-{uuid.uuid4().hex[:8]}"
-    kafka.create_topic(topic, contents.partitions, contents.replicas)
-    some = values(contents.value_bytes)
-    some_keys = keys() if contents.with_keys else [None]
+    kafka.create_topic(topic, data.partitions, data.replicas)
+    some = values(data.value_bytes)
+    some_keys = keys() if data.with_keys else [None]
     failed: list[object] = []
     producer = Producer(
         {
@@ -50,18 +50,18 @@ def fill(kafka: KafkaCluster, contents: Contents) -> str:
             "linger.ms": 50,
             "batch.size": 1_000_000,
             "batch.num.messages": 100_000,
-            "compression.type": contents.codec,
+            "compression.type": data.codec,
             "queue.buffering.max.messages": 1_000_000,
             "queue.buffering.max.kbytes": 1_048_576,
             "delivery.report.only.error": True,
             "on_delivery": lambda error, _: failed.append(error),
         }
     )
-    for n in range(contents.records):
+    for n in range(data.records):
         value, key = some[n % len(some)], some_keys[n % len(some_keys)]
         while True:
             try:
-                producer.produce(topic, value, key, partition=n % contents.partitions)
+                producer.produce(topic, value, key, partition=n % data.partitions)
                 break
             except BufferError:
                 producer.poll(0.05)

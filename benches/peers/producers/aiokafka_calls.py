@@ -1,4 +1,4 @@
-"""aiokafka, which is Python all the way; with codecs it needs another package."""
+"""aiokafka, a pure-Python client; codecs need another package."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Any
 
 from aiokafka import AIOKafkaProducer  # type: ignore[import-not-found,import-untyped,unused-ignore]
 
-from benches.peers.producers.task import BATCH_SIZE, LINGER_MS, Kind, Task, Way
+from benches.peers.producers.task import BATCH_SIZE, LINGER_MS, Call, Kind, Task
 
 NAME = "aiokafka"
 
 
 async def _futures(task: Task) -> None:
-    parts = list(task.parts())
+    chunks = list(task.chunks())
     producer: Any = AIOKafkaProducer(
         bootstrap_servers=task.bootstrap,
         acks="all",
@@ -25,10 +25,10 @@ async def _futures(task: Task) -> None:
     await producer.send_and_wait(task.topic, b"first")
     with task.measured():
         send, topic = producer.send, task.topic
-        for part in parts:
-            for sent in [await send(topic, value) for value in part]:
+        for chunk in chunks:
+            for sent in [await send(topic, value) for value in chunk]:
                 await sent
     await producer.stop()
 
 
-WAYS = [Way("send", Kind.FUTURES, lambda task: asyncio.run(_futures(task)), 0.05, ("none",))]
+CALLS = [Call("send", Kind.FUTURES, lambda task: asyncio.run(_futures(task)), 0.05, ("none",))]

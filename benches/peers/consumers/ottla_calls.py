@@ -1,4 +1,4 @@
-"""ottla: columns, lists, and one by one with asyncio. Settings as they come, CRCs are checked."""
+"""ottla: columns, lists, and single records with asyncio; default settings, CRCs are checked."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 import ottla
-from benches.peers.consumers.task import FEW, MANY, Kind, Task, Way
+from benches.peers.consumers.task import FEW, MANY, Call, Kind, Task
 
 NAME = "ottla"
 
@@ -26,7 +26,7 @@ def _consumer(task: Task, crcs: bool = True) -> ottla.Consumer:
 
 def _take_batch(task: Task, batch: Any) -> bool:
     values = pa.record_batch(batch).column("value")
-    # Offsets are of 4 bytes, one more than there are values.
+    # Offsets have 4 bytes each, and are one more than the values.
     return task.take(len(values), values.get_total_buffer_size() - 4 * (len(values) + 1))
 
 
@@ -47,7 +47,7 @@ def poll(task: Task, at_once: int, crcs: bool = True) -> None:
         while more:
             size, records = 0, consumer.poll(1.0, at_once)
             for record in records:
-                # An application looks at each value.
+                # An application reads each value.
                 size += len(record.value or b"")
             if records:
                 more = task.take(len(records), size)
@@ -62,7 +62,7 @@ def async_for(task: Task) -> None:
             async for record in consumer:
                 size += len(record.value or b"")
                 count += 1
-                # The clock is not looked at for each.
+                # The clock is not read for each record.
                 if count == 1000 or task.received + count in (1, task.records):
                     if not task.take(count, size):
                         return
@@ -78,7 +78,7 @@ def one_by_one(task: Task) -> None:
         for record in consumer:
             size += len(record.value or b"")
             count += 1
-            # The clock is not looked at for each.
+            # The clock is not read for each record.
             if count == 1000 or task.received + count in (1, task.records):
                 if not task.take(count, size):
                     return
@@ -96,12 +96,12 @@ def _value(task: Task, crcs: bool = True) -> None:
     poll_arrow(task, ["value"], crcs)
 
 
-WAYS = [
-    Way("poll_arrow, value", Kind.ARROW, _value),
-    Way("poll_arrow, all columns", Kind.ARROW, poll_arrow),
-    Way(f"poll({FEW})", Kind.LIST, partial(poll, at_once=FEW)),
-    Way(f"poll({MANY})", Kind.LIST, partial(poll, at_once=MANY)),
-    Way("async for", Kind.ASYNC, async_for),
-    Way("poll_arrow, value", Kind.ARROW_UNCHECKED, partial(_value, crcs=False)),
-    Way(f"poll({FEW})", Kind.LIST_UNCHECKED, partial(poll, at_once=FEW, crcs=False)),
+CALLS = [
+    Call("poll_arrow, value", Kind.ARROW, _value),
+    Call("poll_arrow, all columns", Kind.ARROW, poll_arrow),
+    Call(f"poll({FEW})", Kind.LIST, partial(poll, at_once=FEW)),
+    Call(f"poll({MANY})", Kind.LIST, partial(poll, at_once=MANY)),
+    Call("async for", Kind.ASYNC, async_for),
+    Call("poll_arrow, value", Kind.ARROW_UNCHECKED, partial(_value, crcs=False)),
+    Call(f"poll({FEW})", Kind.LIST_UNCHECKED, partial(poll, at_once=FEW, crcs=False)),
 ]

@@ -8,7 +8,7 @@ from typing import Any
 from confluent_kafka import KafkaError, Producer
 from confluent_kafka.aio import AIOProducer
 
-from benches.peers.producers.task import BATCH_SIZE, LINGER_MS, Kind, Task, Way
+from benches.peers.producers.task import BATCH_SIZE, LINGER_MS, Call, Kind, Task
 
 NAME = "confluent-kafka"
 
@@ -22,7 +22,7 @@ def _settings(task: Task) -> dict[str, Any]:
         "batch.size": BATCH_SIZE,
         "batch.num.messages": 100_000,
         "compression.type": task.compression,
-        # So much that the loop hardly ever waits.
+        # Large enough that the loop hardly ever waits.
         "queue.buffering.max.messages": 1_000_000,
         "queue.buffering.max.kbytes": 1_048_576,
     }
@@ -35,7 +35,7 @@ def _producer(task: Task) -> tuple[Producer, list[KafkaError]]:
         if error is not None:
             failed.append(error)
 
-    # One callback for all, called for failures alone, is the cheapest honest bookkeeping.
+    # One callback for all records, called only for failures, is the cheapest complete check.
     reports = {"delivery.report.only.error": True, "on_delivery": on_delivery}
     producer = Producer({**_settings(task), **reports})
     producer.produce(task.topic, b"first")
@@ -49,12 +49,12 @@ def _flush(producer: Producer, failed: list[KafkaError]) -> None:
 
 
 def _produce(task: Task) -> None:
-    parts = list(task.parts())
+    chunks = list(task.chunks())
     producer, failed = _producer(task)
     with task.measured():
         topic, produce = task.topic, producer.produce
-        for part in parts:
-            for value in part:
+        for chunk in chunks:
+            for value in chunk:
                 while True:
                     try:
                         produce(topic, value)
@@ -66,11 +66,11 @@ def _produce(task: Task) -> None:
 
 
 def _produce_batch(task: Task) -> None:
-    parts = list(task.parts())
+    chunks = list(task.chunks())
     producer, failed = _producer(task)
     with task.measured():
-        for part in parts:
-            left = [{"value": value} for value in part]
+        for chunk in chunks:
+            left = [{"value": value} for value in chunk]
             while left:
                 producer.produce_batch(task.topic, left)
                 left = [message for message in left if message.pop("_error", None)]
@@ -89,32 +89,32 @@ async def _connected(task: Task) -> AIOProducer:
 
 
 async def _futures(task: Task) -> None:
-    parts = list(task.parts())
+    chunks = list(task.chunks())
     producer = await _connected(task)
     with task.measured():
         produce, topic = producer.produce, task.topic
-        for part in parts:
-            for sent in [await produce(topic, value) for value in part]:
+        for chunk in chunks:
+            for sent in [await produce(topic, value) for value in chunk]:
                 await sent
     await producer.close()
 
 
 async def _tasks(task: Task) -> None:
-    parts = list(task.parts())
+    chunks = list(task.chunks())
     producer = await _connected(task)
 
     async def one(value: bytes) -> object:
         return await (await producer.produce(task.topic, value))
 
     with task.measured():
-        for part in parts:
-            await asyncio.gather(*[one(value) for value in part])
+        for chunk in chunks:
+            await asyncio.gather(*[one(value) for value in chunk])
     await producer.close()
 
 
-WAYS = [
-    Way("produce", Kind.RECORD, _produce, 0.5),
-    Way("produce_batch", Kind.LIST, _produce_batch, 0.5),
-    Way("AIOProducer", Kind.FUTURES, lambda task: asyncio.run(_futures(task)), 0.05),
-    Way("AIOProducer", Kind.TASKS, lambda task: asyncio.run(_tasks(task)), 0.05),
+CALLS = [
+    Call("produce", Kind.RECORD, _produce, 0.5),
+    Call("produce_batch", Kind.LIST, _produce_batch, 0.5),
+    Call("AIOProducer", Kind.FUTURES, lambda task: asyncio.run(_futures(task)), 0.05),
+    Call("AIOProducer", Kind.TASKS, lambda task: asyncio.run(_tasks(task)), 0.05),
 ]

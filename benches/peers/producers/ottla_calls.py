@@ -1,4 +1,4 @@
-"""ottla: Arrow, lists, records one by one, and futures of asyncio."""
+"""ottla: Arrow, lists, single records, and asyncio futures."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 import ottla
-from benches.peers.producers.task import BATCH_SIZE, LINGER_MS, Kind, Task, Way
+from benches.peers.producers.task import BATCH_SIZE, LINGER_MS, Call, Kind, Task
 
 NAME = "ottla"
 
@@ -25,44 +25,44 @@ def _producer(task: Task) -> ottla.Producer:
 
 
 def _arrow(task: Task) -> None:
-    parts = [pa.array(part, type=pa.binary()) for part in task.parts()]
+    chunks = [pa.array(chunk, type=pa.binary()) for chunk in task.chunks()]
     with _producer(task) as producer, task.measured():
-        for part in parts:
-            producer.send_batch(task.topic, part)
+        for chunk in chunks:
+            producer.send_batch(task.topic, chunk)
         producer.flush()
 
 
 def _list(task: Task) -> None:
-    parts = list(task.parts())
+    chunks = list(task.chunks())
     with _producer(task) as producer, task.measured():
-        for part in parts:
-            producer.send_batch(task.topic, part)
+        for chunk in chunks:
+            producer.send_batch(task.topic, chunk)
         producer.flush()
 
 
 def _send(task: Task) -> None:
-    parts = list(task.parts())
+    chunks = list(task.chunks())
     with _producer(task) as producer, task.measured():
         send, topic = producer.send, task.topic
-        for part in parts:
-            for value in part:
+        for chunk in chunks:
+            for value in chunk:
                 send(topic, value)
         producer.flush()
 
 
 async def _futures(task: Task) -> None:
-    parts = list(task.parts())
+    chunks = list(task.chunks())
     async with ottla.AsyncProducer(task.bootstrap, **_settings(task)) as producer:
         send, topic = producer.send, task.topic
         await send(topic, b"first")
         with task.measured():
-            for part in parts:
-                for sent in [send(topic, value) for value in part]:
+            for chunk in chunks:
+                for sent in [send(topic, value) for value in chunk]:
                     await sent
 
 
 async def _tasks(task: Task) -> None:
-    parts = list(task.parts())
+    chunks = list(task.chunks())
     async with ottla.AsyncProducer(task.bootstrap, **_settings(task)) as producer:
         send, topic = producer.send, task.topic
         await send(topic, b"first")
@@ -71,14 +71,14 @@ async def _tasks(task: Task) -> None:
             return await send(topic, value)
 
         with task.measured():
-            for part in parts:
-                await asyncio.gather(*[one(value) for value in part])
+            for chunk in chunks:
+                await asyncio.gather(*[one(value) for value in chunk])
 
 
-WAYS = [
-    Way("send_batch(Arrow)", Kind.ARROW, _arrow),
-    Way("send_batch(list)", Kind.LIST, _list),
-    Way("send", Kind.RECORD, _send, 0.5),
-    Way("await send", Kind.FUTURES, lambda task: asyncio.run(_futures(task)), 0.2),
-    Way("await send", Kind.TASKS, lambda task: asyncio.run(_tasks(task)), 0.1),
+CALLS = [
+    Call("send_batch(Arrow)", Kind.ARROW, _arrow),
+    Call("send_batch(list)", Kind.LIST, _list),
+    Call("send", Kind.RECORD, _send, 0.5),
+    Call("await send", Kind.FUTURES, lambda task: asyncio.run(_futures(task)), 0.2),
+    Call("await send", Kind.TASKS, lambda task: asyncio.run(_tasks(task)), 0.1),
 ]

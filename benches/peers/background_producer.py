@@ -1,11 +1,11 @@
-"""A producer process that writes records at an even pace to all partitions of a topic in turn.
+"""A producer process that writes records at an even pace to a topic's partitions, round-robin.
 
-    python -m benches.peers.feed BOOTSTRAP TOPIC PARTITIONS RATE
+    python -m benches.peers.background_producer BOOTSTRAP TOPIC PARTITIONS RATE
 
-Each value begins with the time when it was produced, as nanoseconds since 1970: the one clock that
-Python, Java and Go share. For each line of input the process waits until its records are
-acknowledged as fast as it writes them, and prints how long acknowledgements took since the line
-before: no consumer gets a record earlier. It ends when its input is closed.
+Each value begins with the time of production in nanoseconds since 1970, the one clock that
+Python, Java and Go share. For each line of input, the process waits until acknowledgements keep
+up with its pace, and prints the time to acknowledgement since the previous line: no consumer can
+receive a record earlier. The process ends when its input is closed.
 """
 
 from __future__ import annotations
@@ -25,44 +25,46 @@ from confluent_kafka import Message, Producer
 
 VALUE_BYTES = 100
 SENT = struct.Struct(">q")
-# Acknowledgements keep up when at most the records of so many seconds are on their way.
-_ON_THE_WAY_SECONDS = 0.05
-_SETTLE_SECONDS = 120
+# Acknowledgements keep up while at most this many seconds of records are unacknowledged.
+_MAX_LAG_SECONDS = 0.05
+_CATCH_UP_TIMEOUT_SECONDS = 120
 
 
 @dataclass(frozen=True)
-class Feed:
+class BackgroundProducer:
     """The running process."""
 
     process: subprocess.Popen[str]
 
-    def settle(self) -> str:
-        """Wait until the brokers keep up; return how long acknowledgements took until now."""
+    def catch_up(self) -> str:
+        """Wait until the brokers keep up; return the time to acknowledgement until now."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         self.process.stdin.write("\n")
         self.process.stdin.flush()
         line = self.process.stdout.readline()
         if not line:
-            raise SystemExit("the producer has ended, or the brokers do not keep up with it")
+            raise SystemExit("the producer has exited, or the brokers do not keep up with it")
         return str(json.loads(line))
 
 
 @contextmanager
-def feeding(bootstrap: str, topic: str, partitions: int, rate: float) -> Iterator[Feed]:
+def background_producer(
+    bootstrap: str, topic: str, partitions: int, rate: float
+) -> Iterator[BackgroundProducer]:
     """Run the process; fail at the end if a record was lost."""
-    order = [bootstrap, topic, str(partitions), str(rate)]
-    command = [sys.executable, "-m", "benches.peers.feed", *order]
+    arguments = [bootstrap, topic, str(partitions), str(rate)]
+    command = [sys.executable, "-m", "benches.peers.background_producer", *arguments]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as process:
-        yield Feed(process)
+        yield BackgroundProducer(process)
         process.communicate(timeout=60)
     if process.returncode != 0:
-        raise SystemExit(f"the producer ended with {process.returncode}")
+        raise SystemExit(f"the producer exited with status {process.returncode}")
 
 
 class _Writer:
-    """Writes at the pace until it is stopped, and keeps the times to acknowledgement."""
+    """Writes at an even pace until stopped, and records the times to acknowledgement."""
 
     def __init__(self, bootstrap: str, rate: float) -> None:
         self._producer = Producer(
@@ -91,10 +93,10 @@ class _Writer:
             time.sleep(max(0.0, began + count / self._rate - time.monotonic()))
         return self._producer.flush(30) + len(self._failed)
 
-    def answer_lines(self) -> None:
-        """Settle and report for each line of input; stop at its end."""
+    def serve_requests(self) -> None:
+        """Catch up and report for each line of input; stop at its end."""
         for _ in sys.stdin:
-            if not self._settle():
+            if not self._catch_up():
                 break
             millis, self._millis = self._millis, []
             cuts = statistics.quantiles(millis, n=100) if len(millis) > 1 else [0.0] * 99
@@ -104,9 +106,9 @@ class _Writer:
             print(json.dumps(report), flush=True)
         self._stopped.set()
 
-    def _settle(self) -> bool:
-        deadline = time.monotonic() + _SETTLE_SECONDS
-        while len(self._producer) > self._rate * _ON_THE_WAY_SECONDS:
+    def _catch_up(self) -> bool:
+        deadline = time.monotonic() + _CATCH_UP_TIMEOUT_SECONDS
+        while len(self._producer) > self._rate * _MAX_LAG_SECONDS:
             if time.monotonic() > deadline:
                 return False
             time.sleep(0.1)
@@ -121,7 +123,7 @@ class _Writer:
 
 def main(bootstrap: str, topic: str, partitions: int, rate: float) -> int:
     writer = _Writer(bootstrap, rate)
-    threading.Thread(target=writer.answer_lines, daemon=True).start()
+    threading.Thread(target=writer.serve_requests, daemon=True).start()
     failed = writer.write(topic, partitions)
     if failed:
         print(f"{failed} records were not delivered", file=sys.stderr)

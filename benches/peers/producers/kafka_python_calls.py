@@ -1,4 +1,4 @@
-"""kafka-python, which is Python all the way; with codecs it needs other packages."""
+"""kafka-python, a pure-Python client; codecs need other packages."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from typing import Any
 
 from kafka import KafkaProducer  # type: ignore[import-not-found,import-untyped,unused-ignore]
 
-from benches.peers.producers.task import BATCH_SIZE, LINGER_MS, Kind, Task, Way
+from benches.peers.producers.task import BATCH_SIZE, LINGER_MS, Call, Kind, Task
 
 NAME = "kafka-python"
 
 
 def _send(task: Task) -> None:
-    parts = list(task.parts())
+    chunks = list(task.chunks())
     producer: Any = KafkaProducer(
         bootstrap_servers=task.bootstrap,
         acks="all",
@@ -22,12 +22,12 @@ def _send(task: Task) -> None:
     )
     producer.send(task.topic, b"first").get(60)
     with task.measured():
-        for part in parts:
-            sent = [producer.send(task.topic, value) for value in part]
+        for chunk in chunks:
+            sent = [producer.send(task.topic, value) for value in chunk]
         producer.flush()
         if not sent[-1].succeeded():
             raise SystemExit("not all was delivered")
     producer.close()
 
 
-WAYS = [Way("send", Kind.RECORD, _send, 0.05, ("none",))]
+CALLS = [Call("send", Kind.RECORD, _send, 0.05, ("none",))]
