@@ -1,6 +1,6 @@
-# The one entry to building, testing and measuring ottla; `make help` lists it.
-# Every target does its own set-up: tools into .venv, everything fetched or generated into
-# .ottla-build, with stamps so that a second run reuses what the first one made.
+# The entry point for building, testing and measuring ottla; `make help` lists the targets.
+# Every target does its own set-up: tools go into .venv, fetched and generated files into .ottla-build.
+# Stamps let later runs reuse them.
 
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -9,9 +9,9 @@ SHELL := bash
 .DELETE_ON_ERROR:
 
 PY := .venv/bin/python
-# Directories too, so that a deleted file rebuilds.
+# Includes directories, so that deleting a file triggers a rebuild.
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find rust -path rust/fuzz -prune -o \( -type d -o -name '*.rs' -o -name Cargo.toml \) -print)
-# The extension as the gate builds it, in seconds, and as users get it. The last one built is in place.
+# The extension as the gate builds it, in seconds, and as users get it. The last one built is installed.
 QUICK := .ottla-build/extension-dev.stamp
 OPTIMISED := .ottla-build/extension-release.stamp
 STEP := @printf '\n==> %s\n'
@@ -33,10 +33,10 @@ PYTEST_TIER := $(PY) -m tests.gate.pytest_tier
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-demo: check-demo ## see it work, here or with OTTLA_BOOTSTRAP=host:port
+demo: check-demo ## run the demo, on a mock cluster or with OTTLA_BOOTSTRAP=host:port
 	@MAKE='$(MAKE)' tools/demo.sh
 
-test: check-test ## the gate: all tiers below, what CI runs; also plain `make`
+test: check-test ## the gate: all tiers below, as in CI; also plain `make`
 	@MAKE='$(MAKE)' tools/tiers.sh $(TIERS)
 
 check: lint unit ## tier 1: format, lints, types, stubs, unit tests
@@ -53,11 +53,11 @@ test-broker: $(QUICK) .venv/dev.stamp jars ## tier 4: three real brokers, securi
 	$(STEP) 'pytest on real brokers'
 	@$(PYTEST_TIER) test-broker -m 'cluster and not deep' tests/cluster tests/security tests/compat
 
-test-spark: $(QUICK) .venv/dev.stamp jars ## tier 5: one Spark session, beside Spark's own source
+test-spark: $(QUICK) .venv/dev.stamp jars ## tier 5: one Spark session, compared with Spark's own source
 	$(STEP) 'pytest in Spark'
 	@$(PYTEST_TIER) test-spark -m 'spark and not deep' tests/spark
 
-deep: check-test $(OPTIMISED) .venv/dev.stamp oracle jars older-jars network kerberos ## what takes time: before a release; writes a report
+deep: check-test $(OPTIMISED) .venv/dev.stamp oracle jars older-jars network kerberos ## the slow tests, before a release; writes a report
 	@$(PY) -m tests.gate.deep --seeds $(SEEDS)
 
 pytest: .venv/dev.stamp ## any Python tests: make pytest ARGS='tests/mock -k scan'
@@ -72,12 +72,12 @@ unit: $(QUICK) .venv/dev.stamp
 check-test check-demo: check-%:
 	@tools/prerequisites.sh $*
 
-wheel: .venv/build.stamp ## a wheel for Linux, tried in a clean venv of each Python
+wheel: .venv/build.stamp ## a wheel for Linux, tested in a clean venv of each Python
 	@tools/wheel.sh
 
 build: $(OPTIMISED) ## the extension as users get it, into .venv
 
-oracle: ## what Kafka's Java classes say, for Rust's tests
+oracle: ## reference data from Kafka's Java classes, for Rust's tests
 	@tools/oracle.sh
 
 jars: ## real brokers and Spark's own connector
@@ -99,7 +99,7 @@ lint: formatted $(QUICK) ## format, clippy, ruff, mypy, stubs against the binary
 	@$(PY) -m mypy
 	@$(PY) -m mypy.stubtest ottla._core
 
-# Before anything is compiled.
+# Runs before anything is compiled.
 formatted: .venv/dev.stamp
 	$(STEP) 'cargo fmt, ruff'
 	@cargo fmt --all --check
@@ -117,7 +117,7 @@ fmt: .venv/dev.stamp ## format Rust and Python
 	@$(PY) -m ruff check --fix --select I
 	@$(PY) -m ruff format
 
-bench: $(OPTIMISED) .venv/dev.stamp jars ## Rust scenarios, then ottla and its peers on brokers
+bench: $(OPTIMISED) .venv/dev.stamp jars ## Rust scenarios, then ottla and other clients on brokers
 	$(STEP) 'cargo bench'
 	@cargo bench --locked -p ottla-benches
 	$(STEP) 'peers'
@@ -143,7 +143,7 @@ docs: $(QUICK) .venv/dev.stamp ## configuration.md, config_types.py, the stub's 
 	@$(PY) tools/stub_docstrings.py
 	@RUSTDOCFLAGS='-D warnings' cargo doc --locked --workspace --no-deps --exclude ottla-python
 
-clean: ## everything this Makefile made
+clean: ## remove everything that this Makefile creates
 	@rm -rf .venv .ottla-build target rust/fuzz/target .pytest_cache .mypy_cache .ruff_cache
 	@rm -f python/ottla/_core.*.so
 

@@ -1,11 +1,11 @@
 //! Inputs shared by the benchmark scenarios.
-#![allow(clippy::unwrap_used, reason = "an input that cannot be made ends the run")]
+#![allow(clippy::unwrap_used, reason = "a failure ends the run")]
 
 use bytes::Bytes;
 use ottla_protocol::messages::metadata::{
     MetadataResponse, MetadataResponseBroker, MetadataResponsePartition, MetadataResponseTopic,
 };
-use ottla_protocol::records::{BatchBuilder, Compression, Compressor, Stamp, rewrite};
+use ottla_protocol::records::{BatchBuilder, Compression, Compressor, ProducerState, rewrite};
 use ottla_protocol::wire::Uuid;
 
 /// The sizes of a record's value, in bytes.
@@ -14,7 +14,7 @@ pub const SIZES: [usize; 2] = [100, 1000];
 /// The key of records that have one.
 pub const KEY: &[u8] = b"some-key";
 
-/// Values that look like log lines and compress about as well, `total` bytes of them.
+/// `total` bytes of values that resemble log lines and compress about as well.
 #[must_use]
 pub fn values(size: usize, total: usize) -> Vec<Vec<u8>> {
     let mut seed = 0x9E37_79B9_7F4A_7C15_u64;
@@ -38,7 +38,7 @@ pub fn values(size: usize, total: usize) -> Vec<Vec<u8>> {
     (0..total / size).map(line).collect()
 }
 
-/// What a fetch brings: batches of 64 KiB before compression, and the number of records in them.
+/// A partition's records in a Fetch response, in batches of 64 KiB before compression, and their number.
 #[must_use]
 pub fn fetched(codec: Compression, key: Option<&[u8]>, size: usize, total: usize) -> (Bytes, u64) {
     let values = values(size, total);
@@ -49,15 +49,15 @@ pub fn fetched(codec: Compression, key: Option<&[u8]>, size: usize, total: usize
         builder.append(1_700_000_000_000 + row as i64, key, Some(value), &[]).unwrap();
         if builder.size_in_bytes() > (64 << 10) - size || row + 1 == values.len() {
             let count = builder.len() as i64;
-            let batch = builder.finish(&Stamp::default(), &mut compressor).unwrap();
-            blob.extend_from_slice(&rewrite::place(batch, base, 0).unwrap());
+            let batch = builder.finish(&ProducerState::default(), &mut compressor).unwrap();
+            blob.extend_from_slice(&rewrite::assign_base_offset(batch, base, 0).unwrap());
             base += count;
         }
     }
     (blob.into(), values.len() as u64)
 }
 
-/// A metadata answer: three brokers, and so many topics of so many partitions.
+/// A Metadata response with three brokers and `topics` topics of `partitions` partitions.
 #[must_use]
 pub fn metadata(topics: i32, partitions: i32) -> MetadataResponse {
     let broker = |node_id: i32| MetadataResponseBroker {

@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
-# Puts bytecode into the archives out of which Spark's Python processes import PySpark:
-#   compile_pyspark.sh [SPARK_HOME]
-# Python compiles what it imports from an archive anew in each process, and keeps nothing of it.
-# Run it with the Python of the workers, once an installation or image; another Python passes over
-# the bytecode and compiles as before.
+# compile_pyspark.sh [SPARK_HOME]: adds bytecode to the archives from which Spark's Python processes import
+# PySpark. Without it, each process compiles every imported module again, since Python does not cache bytecode
+# in archives. Run it once per installation or image, with the workers' Python; other Python versions ignore
+# the bytecode and compile as before.
 set -euo pipefail
 home=${1:-${SPARK_HOME:-$(python -c 'import pyspark; print(pyspark.__path__[0])')}}
 scratch=$(mktemp -d)
@@ -13,7 +12,7 @@ for archive in "$home"/python/lib/*.zip; do
     python -m zipfile -e "$archive" "$scratch/all"
     (
         cd "$scratch/all"
-        # By hash and not checked: an archive keeps times too coarse to compare.
+        # Unchecked hashes instead of timestamps, which archives store too coarsely.
         python -W ignore -m compileall -q -b --invalidation-mode unchecked-hash .
         python -m zipfile -c "$scratch/compiled.zip" ./*
     )

@@ -1,11 +1,11 @@
-"""Kafka and Spark without a jar: write a frame, read it back, follow it as a stream, see the lag.
+"""Kafka and Spark without a jar: write a frame, read it back, stream it, and show the lag.
 
     pip install "ottla[spark]"
-    python examples/spark_kafka.py                      # with a Kafka cluster in the process
+    python examples/spark_kafka.py                      # on a mock cluster in the process
     OTTLA_BOOTSTRAP=host:9092 python examples/spark_kafka.py
 
-Needs Java 17 for Spark, nothing else. PySpark 4.0 and 4.1 have no maxOffsetsPerTrigger, so leave it
-out there; they report no lag either.
+Requires only Java 17, for Spark. PySpark 4.0 and 4.1 do not support maxOffsetsPerTrigger, so omit
+it there; they report no lag either.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ ORDERS = 10_000
 
 @contextlib.contextmanager
 def kafka() -> Iterator[str]:
-    """The address of a cluster: yours, or one that lives in this process."""
+    """Yield the bootstrap servers of your cluster, or of a mock cluster in this process."""
     if given := os.environ.get("OTTLA_BOOTSTRAP"):
         yield given
     else:
@@ -46,14 +46,14 @@ def main() -> None:
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.driver.bindAddress", "127.0.0.1")
         .config("spark.python.unix.domain.socket.enabled", "true")
-        # As many as two cores have a use for; the default of 200 is for clusters.
+        # Enough for two cores; the default of 200 is for clusters.
         .config("spark.sql.shuffle.partitions", "2")
         .getOrCreate()
     )
     ottla.spark.register(spark)
     with kafka() as bootstrap, tempfile.TemporaryDirectory() as checkpoint:
         with ottla.Admin(bootstrap) as admin, contextlib.suppress(ottla.errors.ConfigError):
-            admin.create_topic(TOPIC, PARTITIONS)  # a ConfigError says that it is there already
+            admin.create_topic(TOPIC, PARTITIONS)  # ConfigError: the topic already exists
 
         orders = spark.range(ORDERS).selectExpr(
             "CONCAT('customer-', id % 100) AS key", "TO_JSON(STRUCT(id, id % 7 AS items)) AS value"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Checks all crates by deny.toml: licences, duplicates, sources and, where the database of advisories can
-# be fetched, those.
+# Checks all crates with cargo-deny, as configured in deny.toml: licences, duplicates, sources and, if the
+# database can be fetched, advisories.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -10,5 +10,5 @@ cargo deny --locked check --hide-inclusion-graph bans licenses sources
 if git ls-remote --exit-code https://github.com/RustSec/advisory-db HEAD >/dev/null 2>&1; then
   cargo deny --locked check advisories
 else
-  echo 'the database of advisories cannot be reached: advisories were not checked' >&2
+  echo 'the advisory database is unreachable: advisories were not checked' >&2
 fi

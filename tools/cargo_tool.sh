@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# cargo_tool.sh NAME VERSION: has cargo's subcommand NAME in this version in .ottla-build/cargo/bin.
+# cargo_tool.sh NAME VERSION: installs this version of the cargo subcommand NAME into .ottla-build/cargo/bin.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

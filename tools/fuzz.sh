@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Runs every target of rust/fuzz for a bounded time: fuzz.sh [SECONDS] [TARGET...]. One that fails
-# does not keep the others from running. Without a sanitizer, stable Rust is enough: the targets
-# look for panics, hangs and memory, not for unsafety.
+# fuzz.sh [SECONDS] [TARGET...]: runs every target of rust/fuzz for a bounded time. A failed target does not
+# stop the others. The targets look for panics, hangs and memory use, not for undefined behaviour, so they
+# need no sanitizer and stable Rust suffices.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -18,7 +18,7 @@ fi
 failed=()
 for target in "${targets[@]}"; do
   printf '\n==> %s for %s s\n' "$target" "$seconds"
-  mkdir -p "corpus/$target" # what the run finds; seeds/ is only read
+  mkdir -p "corpus/$target" # for new findings; seeds/ is only read
   cargo fuzz run --fuzz-dir . --sanitizer none "$target" "corpus/$target" "seeds/$target" -- \
     -max_total_time="$seconds" -timeout=10 -rss_limit_mb=1024 -print_final_stats=1 || failed+=("$target")
 done

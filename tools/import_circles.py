@@ -1,12 +1,12 @@
 """Lists the import circles of each Rust crate and of the Python package.
 
-A circle between a module and its own parent or child is allowed: they are one thing in two files.
-A re-export (`pub use`) counts as an import of the module that defines the name, so a facade such
-as `requests/mod.rs` adds none. Any other circle fails the check unless `ALLOWED` gives a reason for
-it, and so does an entry of `ALLOWED` that is no longer a circle.
+A circle between a module and its own parent or child is allowed, since they form one unit. An
+import through a re-export (`pub use`) counts as an import of the module that defines the name, so a
+facade such as `requests/mod.rs` adds no circle. Any other circle fails the check unless `ALLOWED`
+gives a reason, and so does an entry of `ALLOWED` that is no longer a circle.
 
     tools/import_circles.py            check, as `make check` does
-    tools/import_circles.py --graph    print every import too
+    tools/import_circles.py --graph    also print every import
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 CRATES = ("protocol", "arrow", "gssapi", "client", "mock", "python")
 
-# A circle, as its modules in order, and why it may stay.
+# The allowed circles, each as its modules in order, with the reason.
 ALLOWED: dict[tuple[str, ...], str] = {}
 
 Graph = dict[str, set[str]]
@@ -35,7 +35,7 @@ MODULE = re.compile(r"^\s*(?:pub(?:\([^)]*\))?\s+)?mod (\w+);", re.MULTILINE)
 
 
 def expand(tree: str) -> Iterator[tuple[str, str]]:
-    """The paths of a use tree and the name of each: `a::{b, c as d}` -> (a::b, b), (a::c, d)."""
+    """Yield each path of a use tree with its name: `a::{b, c as d}` -> (a::b, b), (a::c, d)."""
     tree = tree.strip()
     if "{" not in tree:
         path, _, alias = tree.partition(" as ")
@@ -55,7 +55,7 @@ def expand(tree: str) -> Iterator[tuple[str, str]]:
 
 
 class Crate:
-    """The modules of one crate, by path within it ("" is lib.rs), and what each of them names."""
+    """The modules of one crate, by path within it ("" is lib.rs), and the names in each."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -83,7 +83,7 @@ class Crate:
         return f"{module}::{name}" if module else name
 
     def absolute(self, module: str, path: str) -> str:
-        """`path`, as written in `module`, from the crate's root; `::path` if of another crate."""
+        """Return `path` of `module` from the crate's root; `::path` if of another crate."""
         first, _, rest = path.partition("::")
         if first == "crate":
             return rest
@@ -96,7 +96,7 @@ class Crate:
         return self.join(module, path) if child in self.texts else f"::{path}"
 
     def defining(self, path: str, seen: frozenset[str] = frozenset()) -> str | None:
-        """The module that defines `path`, through re-exports; None if it is another crate's."""
+        """Return the module that defines `path`, through re-exports; None if in another crate."""
         if path.startswith("::") or path in seen:
             return None
         parts, module = path.split("::"), ""
@@ -112,7 +112,7 @@ class Crate:
             uses = [use["tree"] for use in USE.finditer(text) if not use["pub"]]
             used = {path for tree in uses for path, _ in expand(tree)}
             used |= set(PATH.findall(USE.sub(" ", text)))
-            # `child::name`, as a parent writes it.
+            # `child::name`, as a parent may write it.
             children = [m for m in self.texts if m.rpartition("::")[0] == module and m]
             for child in children:
                 name = child.rsplit("::", 1)[-1]
@@ -123,7 +123,10 @@ class Crate:
 
 
 def python_graph(package: Path) -> Graph:
-    """The imports of a package's modules, late ones too, but not those for type checkers alone."""
+    """Return the imports of a package's modules, including those in functions.
+
+    Imports under `TYPE_CHECKING` do not count.
+    """
     modules = {
         ".".join(p.relative_to(package.parent).with_suffix("").parts).removesuffix(".__init__"): p
         for p in sorted(package.rglob("*.py"))
@@ -156,13 +159,13 @@ def python_graph(package: Path) -> Graph:
 
 
 def related(one: str, other: str, separator: str) -> bool:
-    """Whether one module contains the other."""
+    """Return whether one module contains the other."""
     first, second = (name + separator if name else "" for name in (one, other))
     return first.startswith(second) or second.startswith(first)
 
 
 def circles(graph: Graph, separator: str) -> list[tuple[str, ...]]:
-    """The shortest circle through each module that reaches itself through others."""
+    """Return the shortest circle through each module that imports itself indirectly."""
     edges = {a: {b for b in bs if not related(a, b, separator)} for a, bs in graph.items()}
     found: set[tuple[str, ...]] = set()
     for start in sorted(edges):

@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
-# Fetches the Java artifacts of tests/kafka/ into .ottla-build/jars/<name>/, one call a directory:
+# jars.sh NAME...: fetches sets of Java artifacts of tests/kafka/ into .ottla-build/jars/NAME/:
 # `tools/jars.sh brokers oracle spark` (pom.xml), `tools/jars.sh kafka-3.9 kafka-2.8` (older.xml).
-# Downloads are retried; a directory that was fetched for what is wanted now is left alone, without
-# starting Maven.
+# Downloads are retried. A set that is up to date is skipped without starting Maven.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -12,11 +11,11 @@ declare -A goal=(
   [brokers]=copy-dependencies@brokers [oracle]=copy@oracle [spark]=copy@spark
   [kafka-3.9]=copy-dependencies@older [kafka-2.8]=copy-dependencies@older
 )
-# The last release of each line; 2.8 is run with ZooKeeper.
+# The last release of each line; 2.8 runs with ZooKeeper.
 declare -A release=([kafka-3.9]=3.9.2 [kafka-2.8]=2.8.2)
 mkdir -p .ottla-build/jars .ottla-build/log
 
-# What Maven is called with for a directory.
+# The arguments of Maven for a set.
 arguments() {
   if [[ -n ${release[$1]:-} ]]; then
     echo "${older[*]} -Dkafka.version=${release[$1]} -Djars.directory=$1"
@@ -25,7 +24,7 @@ arguments() {
   fi
 }
 
-# Maven is silent about how far it is; its log tells.
+# Maven prints no progress; its log shows it.
 show_progress() {
   local name=$1 log=$2
   while sleep 5; do
@@ -35,12 +34,12 @@ show_progress() {
 
 fetch() {
   local name=$1 log=.ottla-build/log/maven-$1.log dir=.ottla-build/jars/$1 ticker status
-  rm -rf "$dir" # leftovers of another version would share the class path
+  rm -rf "$dir" # files of another version would be on the class path
   : >"$log"
   show_progress "$name" "$log" &
   ticker=$!
   status=0
-  # shellcheck disable=SC2046 # words without blanks
+  # shellcheck disable=SC2046 # no argument contains blanks
   mvn -B $(arguments "$name") -Dstyle.color=never -Dmaven.wagon.http.retryHandler.count=5 \
     "dependency:${goal[$name]}" >"$log" 2>&1 </dev/null || status=$?
   kill "$ticker" && wait "$ticker" 2>/dev/null || true
@@ -58,7 +57,7 @@ for name in "$@"; do
     if fetch "$name"; then break; fi
     if ((attempt == attempts)); then
       tail -n 20 ".ottla-build/log/maven-$name.log" >&2
-      echo "could not fetch the $name jars in $attempts attempts; the lines above are Maven's last" >&2
+      echo "could not fetch the $name jars in $attempts attempts; the lines above are the end of Maven's output" >&2
       exit 1
     fi
     echo "  attempt $attempt failed, trying again"

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Names every missing prerequisite at once, with how to get it.
+# Lists all missing prerequisites, each with its remedy.
 #   prerequisites.sh python   print a suitable interpreter, $PYTHON first
-#   prerequisites.sh build    check what building needs
-#   prerequisites.sh demo     check what `make demo` needs: that, and Java for Spark
-#   prerequisites.sh test     check what `make test` needs besides
+#   prerequisites.sh build    check the prerequisites of building
+#   prerequisites.sh demo     check those of `make demo`: building, and Java for Spark
+#   prerequisites.sh test     check those of `make test`: building, Java, Maven, disk space
 set -euo pipefail
 
 # $1 >= $2, as versions.
@@ -41,33 +41,33 @@ check_build() {
 
 check_java() {
   local version
-  # macOS has a `java` that only says it is none.
+  # macOS has a placeholder `java` that only prints an error.
   version=$(java -version 2>&1 | sed -n 's/.*version "\([0-9]*\).*/\1/p' | head -n 1 || true)
   if [[ -z $version ]]; then
     missing+=("Java 17 or newer, which runs the real brokers and Spark: 'apt install openjdk-17-jdk-headless', or https://adoptium.net")
   elif ! at_least "$version" 17; then
     missing+=("Java 17 or newer, found $version: 'apt install openjdk-17-jdk-headless', or https://adoptium.net")
   elif [[ $(java --list-modules 2>/dev/null) != *jdk.compiler* ]]; then
-    missing+=("a JDK instead of the Java run-time alone: 'apt install openjdk-17-jdk-headless', or https://adoptium.net")
+    missing+=("a JDK instead of a Java runtime: 'apt install openjdk-17-jdk-headless', or https://adoptium.net")
   fi
 }
 
-# Brokers on a full disk die, an hour after the start and without a word of the disk.
+# Brokers on a full disk fail after an hour, with errors that do not mention the disk.
 check_disk() {
-  local directory=$1 megabytes=$2 what=$3 free
+  local directory=$1 megabytes=$2 purpose=$3 free
   shift 3
   free=$(df -Pm "$directory" | awk 'NR == 2 { print $4 }')
-  # What is there already needs no more room.
+  # Existing files count towards the required space.
   if (($#)); then megabytes=$((megabytes - $({ du -smc "$@" 2>/dev/null || true; } | tail -n 1 | cut -f 1))); fi
   if ((free < megabytes)); then
-    missing+=("$megabytes MB free for $what in $directory, where $free are: make room, or see 'make clean'")
+    missing+=("$megabytes MB of free disk space for $purpose in $directory, found $free: free some, or run 'make clean'")
   fi
 }
 
 check_test() {
   check_java
-  check_disk . 10500 "what is built" target .venv .ottla-build
-  check_disk "${TMPDIR:-/tmp}" 3000 "what the brokers of the tests write (TMPDIR says where)"
+  check_disk . 10500 "builds" target .venv .ottla-build
+  check_disk "${TMPDIR:-/tmp}" 3000 "the logs of the tests' brokers (TMPDIR sets the directory)"
   if ! command -v mvn >/dev/null; then
     missing+=("Maven, which fetches the brokers: 'apt install maven', 'brew install maven', or https://maven.apache.org")
   fi
@@ -78,7 +78,7 @@ case ${1:-} in
   build) check_build ;;
   demo) check_build; check_java ;;
   test) check_build; check_test ;;
-  *) echo "usage: $0 python|build|test" >&2; exit 2 ;;
+  *) echo "usage: $0 python|build|demo|test" >&2; exit 2 ;;
 esac
 
 if ((${#missing[@]})); then

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Pins what requirements/*.in asks for, with all that it needs and the hash of every file, into the .txt
-# files beside them. `tools/requirements.sh --upgrade` takes the newest versions.
+# Pins the packages of requirements/*.in, their dependencies and the hash of every file, in the .txt files
+# next to them. `tools/requirements.sh --upgrade` selects the newest versions.
 set -euo pipefail
 cd "$(dirname "$0")/../requirements"
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Prints Kafka's schema of one API in the notation of rust/protocol/src/messages.
 
-The first draft of a file when a Kafka release adds or changes an API; what a reader should know
-about the API is then written by hand above it. Usage:
+The output is the first draft of a file when a Kafka release adds or changes an API; its
+documentation is then written by hand. Usage:
 
     tools/schema_to_notation.py kafka-clients.jar Metadata > rust/protocol/src/messages/metadata.rs
 """
@@ -20,7 +20,7 @@ PRIMITIVES = {
     "int64": "i64", "float64": "f64", "uuid": "Uuid", "string": "String", "bytes": "Bytes",
     "records": "Records",
 }  # fmt: skip
-# Bytes that are credentials: their type hides them from Debug output.
+# Fields with credentials: their type hides them from Debug output.
 SECRETS = {"AuthBytes", "Hmac", "SaltedPassword"}
 KEYWORDS = {"type", "match", "ref", "move"}
 NO_DEFAULT = {"", "null", "false", "0"}
@@ -29,20 +29,20 @@ Schema = dict[str, Any]
 
 
 def load(jar: zipfile.ZipFile, name: str) -> Schema:
-    """A schema without the comments that Kafka's JSON dialect allows."""
+    """Return a schema, without the comments that Kafka's JSON dialect allows."""
     text = jar.read(f"common/message/{name}.json").decode()
     schema: Schema = json.loads(re.sub(r"^\s*//.*$", "", text, flags=re.MULTILINE))
     return schema
 
 
 def snake(name: str) -> str:
-    """PascalCase to snake_case."""
+    """Convert PascalCase to snake_case."""
     out = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
     return f"r#{out}" if out in KEYWORDS else out
 
 
 def rust_type(field: Schema, rename: dict[str, str]) -> str:
-    """The Rust type of a field."""
+    """Return the Rust type of a field."""
     kind: str = field["type"]
     array = kind.startswith("[]")
     item = kind[2:] if array else kind
@@ -53,7 +53,7 @@ def rust_type(field: Schema, rename: dict[str, str]) -> str:
 
 
 def default(field: Schema) -> str:
-    """The default of a field where it is not the Rust type's own."""
+    """Return the default of a field, or nothing if it is the Rust type's own."""
     text = str(field.get("default", "")).lower()
     if text in NO_DEFAULT:
         return ""
@@ -63,7 +63,7 @@ def default(field: Schema) -> str:
 
 
 def structs(message: str, fields: list[Schema], rename: dict[str, str]) -> list[str]:
-    """The struct of `fields` and, after it, those nested in it."""
+    """Return the lines of the struct with `fields`, and of the structs nested in it."""
     out = [f"    struct {rename.get(message, message)} {{"]
     nested: list[str] = []
     for field in fields:
@@ -80,13 +80,13 @@ def structs(message: str, fields: list[Schema], rename: dict[str, str]) -> list[
 
 
 def names(fields: list[Schema]) -> set[str]:
-    """The names of all structs nested in `fields`."""
+    """Return the names of all structs nested in `fields`."""
     found = {f["type"].removeprefix("[]") for f in fields if "fields" in f}
     return found.union(*(names(f["fields"]) for f in fields if "fields" in f))
 
 
 def notation(schema: Schema, taken: set[str]) -> str:
-    """One `message!` block. A struct whose name is taken gets the message's name in front."""
+    """Return one `message!` block. A struct whose name is taken is prefixed with the message's."""
     name: str = schema["name"]
     own = names(schema["fields"]) | {c["name"] for c in schema.get("commonStructs", [])}
     rename = {s: name.removesuffix("Request").removesuffix("Response") + s for s in own & taken}
@@ -105,7 +105,7 @@ def notation(schema: Schema, taken: set[str]) -> str:
 
 
 def file(jar: zipfile.ZipFile, api: str) -> str:
-    """The notation of an API's request and response, or of a single schema."""
+    """Return the notation of an API's request and response, or of a single schema."""
     present = {n.removeprefix("common/message/") for n in jar.namelist()}
     taken: set[str] = set()
     blocks = [

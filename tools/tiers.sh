@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# tiers.sh TIER...: runs tiers of tests, cheapest first, each a make target in a process of its own. One
-# that fails ends the run with its name. At the end come each tier's time, and what passed only at its
-# second try.
+# tiers.sh TIER...: runs tiers of tests in order, each a make target in its own process. The first failed
+# tier ends the run. At the end, prints the time of each tier and the tests that passed only when retried.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 

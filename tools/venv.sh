@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes .venv if it is not there (or its interpreter has gone) and installs a requirements file.
+# venv.sh FILE: creates .venv if it is missing or its interpreter was removed, and installs a requirements file.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -7,7 +7,7 @@ requirements=$1
 mkdir -p .ottla-build
 if ! .venv/bin/python -c '' 2>/dev/null; then
   python=$(tools/prerequisites.sh python)
-  printf '\n==> making .venv with %s\n' "$("$python" --version)"
+  printf '\n==> creating .venv with %s\n' "$("$python" --version)"
   rm -rf .venv
   "$python" -m venv .venv
 fi

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds a manylinux wheel for as old a glibc as the toolchain can, checks what it links to, and tries it in a
-# clean environment of each Python that is found, without pyarrow.
+# Builds a manylinux wheel for the oldest glibc that the toolchain supports, checks its libraries, and tests it
+# in a clean environment of each installed Python, without pyarrow.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -9,7 +9,7 @@ rm -rf "$out"
 mkdir -p "$out"
 tools=$out/tools
 .venv/bin/python -m venv "$tools"
-# zig's compiler links against any glibc; maturin builds with it.
+# maturin builds with zig's compiler, which can link against any glibc.
 "$tools/bin/pip" install --quiet --disable-pip-version-check 'maturin==1.16.0' 'ziglang==0.15.2' 'auditwheel==6.8.2'
 PATH=$PWD/$tools/bin:$PATH maturin build --profile wheel --locked --zig --compatibility manylinux_2_28 --out "$out"
 wheel=$(echo "$out"/*.whl)
@@ -27,4 +27,4 @@ for python in python3.{10..15} ~/.pyenv/versions/3.*/bin/python3; do
   tried=$((tried + 1))
 done
 rm -rf "$out/clean"
-((tried)) || { echo 'no Python 3.10 or newer was found to try the wheel with' >&2; exit 1; }
+((tried)) || { echo 'no Python 3.10 or newer was found to test the wheel' >&2; exit 1; }

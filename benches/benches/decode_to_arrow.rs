@@ -1,4 +1,4 @@
-//! Fetched bytes to Arrow columns, CRC checked: the consumer's and Spark's hot path.
+//! Decodes fetched bytes to Arrow columns, CRC checked: the hot path of the consumer and of Spark.
 #![allow(
     missing_docs,
     clippy::unwrap_used,
@@ -14,7 +14,7 @@ use ottla_protocol::records::Compression;
 
 fn decode_to_arrow(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("decode_to_arrow");
-    // What Spark's source has without headers; what a user gets who asks for less.
+    // The columns of Spark's source without headers, and a selection of two.
     let all = &Column::ALL[..7];
     let few = &[Column::Value, Column::Offset][..];
     let none = Compression::None;

@@ -1,5 +1,5 @@
-//! Records into batches: append, compress, CRC. From slices as a producer's `send` does, and from
-//! Arrow columns as `send_batch` does.
+//! Encodes records into batches (append, compress, CRC): from slices as a producer's `send`, and from
+//! Arrow columns as `send_batch`.
 #![allow(
     missing_docs,
     clippy::unwrap_used,
@@ -10,11 +10,11 @@ use std::hint::black_box;
 
 use arrow_array::{BinaryArray, RecordBatch};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use ottla_arrow::Columns;
+use ottla_arrow::RecordColumns;
 use ottla_benches::{SIZES, values};
-use ottla_protocol::records::{BatchBuilder, Compression, Compressor, Stamp};
+use ottla_protocol::records::{BatchBuilder, Compression, Compressor, ProducerState};
 
-/// What producers close a batch at in these scenarios.
+/// The batch size of these scenarios.
 const BATCH: usize = 64 << 10;
 
 fn encode_batch(criterion: &mut Criterion) {
@@ -32,7 +32,7 @@ fn encode_batch(criterion: &mut Criterion) {
                             .append(1_700_000_000_000, Some(b"some-key"), Some(black_box(value)), &[])
                             .unwrap();
                         if builder.size_in_bytes() >= BATCH - size {
-                            black_box(builder.finish(&Stamp::default(), &mut compressor).unwrap());
+                            black_box(builder.finish(&ProducerState::default(), &mut compressor).unwrap());
                         }
                     }
                     builder.reset();
@@ -54,11 +54,11 @@ fn encode_batch(criterion: &mut Criterion) {
         group.throughput(Throughput::Elements(values.len() as u64));
         group.bench_function(BenchmarkId::new("from_columns", size), |bencher| {
             bencher.iter(|| {
-                let columns = Columns::try_new(black_box(&batch)).unwrap();
+                let columns = RecordColumns::try_new(black_box(&batch)).unwrap();
                 let mut at = 0;
                 while at < columns.len() {
                     at = columns.append(&mut builder, at, BATCH, 1_700_000_000_000).unwrap();
-                    black_box(builder.finish(&Stamp::default(), &mut compressor).unwrap());
+                    black_box(builder.finish(&ProducerState::default(), &mut compressor).unwrap());
                 }
             });
         });

@@ -1,4 +1,4 @@
-//! Who leads a partition: one atomic load and two look-ups, in a cluster of 20,000 topics.
+//! Looks up the leader of a partition, one atomic load and two hash look-ups, in a cluster of 20,000 topics.
 #![allow(missing_docs, reason = "a benchmark's macros document nothing")]
 
 use std::hint::black_box;

@@ -14,8 +14,8 @@ import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 
 /**
  * Java's part of benches/peers/age.py: ConsumeAge BOOTSTRAP TOPIC PARTITIONS WARM_SECONDS SECONDS WORK_MS. Reads new
- * records and pauses for WORK_MS after each poll; prints how many microseconds old each record was when poll returned
- * it, as JSON. Values begin with nanoseconds since 1970.
+ * records and sleeps for WORK_MS after each poll; prints as JSON the age of each record, in microseconds, at the return
+ * of its poll. Values begin with nanoseconds since 1970.
  */
 public final class ConsumeAge {
     private static final OperatingSystemMXBean SYSTEM =

@@ -9,8 +9,8 @@ import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 
 /**
  * Java's part of benches/peers/delivery.py: ConsumeLatency BOOTSTRAP TOPIC GROUP PROTOCOL SINCE COUNT. Joins a group
- * and takes records, which begin with the time when they were sent; prints the microseconds until the first one,
- * and then how old each of COUNT was that were sent since the nanosecond SINCE.
+ * and reads records, which begin with their send time; prints the microseconds until the first one, and then the ages
+ * of COUNT records sent after the nanosecond SINCE.
  */
 public final class ConsumeLatency {
     public static void main(String[] arguments) {

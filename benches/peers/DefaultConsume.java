@@ -11,8 +11,8 @@ import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 
 /**
  * Java's part of benches/peers/consumers/defaults.py: DefaultConsume BOOTSTRAP TOPIC PARTITIONS RECORDS BYTES. Reads a
- * topic at the default configuration, a part of it first to warm up; measures from before the consumer is created to
- * the last record, and prints the result as JSON.
+ * topic with the default configuration, after a warm-up with a part of it; measures from before the consumer is created
+ * to the last record, and prints the result as JSON.
  */
 public final class DefaultConsume {
     private static final int WARM_RECORDS = 20_000;

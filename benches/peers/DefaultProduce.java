@@ -11,7 +11,7 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
 
 /**
  * Java's part of benches/peers/producers/defaults.py: DefaultProduce BOOTSTRAP WARM_TOPIC TOPIC BYTES RECORDS CODEC.
- * Sends records with keys at the default configuration, to WARM_TOPIC first; measures from the first record to the
+ * Sends records with keys and the default configuration, to WARM_TOPIC first; measures from the first record to the
  * last acknowledgement, and prints the result as JSON.
  */
 public final class DefaultProduce {
@@ -63,7 +63,7 @@ public final class DefaultProduce {
         }
     }
 
-    /** Distinct keys, and values of which the second half compresses to nothing. */
+    /** Distinct keys, and values whose second half compresses to almost nothing. */
     private static void fillRecords(int size) {
         Random source = new Random(size);
         for (int n = 0; n < DISTINCT; n++) {

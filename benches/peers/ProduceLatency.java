@@ -7,7 +7,7 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
 
 /**
  * Java's part of benches/peers/latency.py: ProduceLatency BOOTSTRAP TOPIC BYTES WARM COUNT NANOSECONDS. Sends a
- * record each so many nanoseconds and waits for it; prints the microseconds that each took, sorted.
+ * record every NANOSECONDS and waits for its acknowledgement; prints the microseconds of each, sorted.
  */
 public final class ProduceLatency {
     public static void main(String[] arguments) throws Exception {
@@ -29,7 +29,7 @@ public final class ProduceLatency {
             for (int n = -warm; n < took.length; n++) {
                 due += pause;
                 long now = System.nanoTime();
-                // Whoever is late has kept a record waiting: its time runs from when it was due.
+                // A late record is measured from the time it was due.
                 boolean late = now >= due;
                 while (!late && (now = System.nanoTime()) < due) {
                     LockSupport.parkNanos(due - now);

@@ -1,1 +1,1 @@
-"""The same produce and consume work, done by ottla and by other clients on real brokers."""
+"""Compares ottla with other Kafka clients on real brokers."""

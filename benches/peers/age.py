@@ -1,18 +1,18 @@
-"""How old records are when a slow application gets them, at every client's default settings.
+"""The age of records when a slow application receives them, at every client's default settings.
 
     python -m benches.peers.age [--rounds 3] [--seconds 25] [--warm 5] [--work 20] [--rate 1000]
         [--clients ottla,Java]
 
-A process writes 1,000 records a second to twelve partitions on three brokers (`feed.py`). The
-application works 20 ms on the records of each poll: it sleeps. A record's age is the time from
-producing it to the return of the poll that hands it out. Clients take turns, each alone in a
-process of its own, once acknowledgements keep up with the producer, and after some seconds that are
-not counted; partitions are assigned and read from their end. How long acknowledgements took is
-reported for each turn: ages include it. The table has the medians of the rounds; CPU is that of the
-consumer's process.
+A process writes 1,000 records a second to twelve partitions on three brokers
+(`background_producer.py`). The application simulates 20 ms of work after each poll by sleeping. A
+record's age is the time from producing it to the return of the poll with it. Clients take turns,
+each alone in its own process, once acknowledgements keep up with the producer and after a warm-up
+that is not counted. Partitions are assigned and read from their end. The time to acknowledgement
+is reported for each turn, since ages include it. The table shows the medians of the rounds; CPU
+is that of the consumer's process.
 
-confluent-kafka has two rows: `consume(500)` with a timeout of one second, which returns 500 records
-or those that came before the timeout, and with a timeout of zero, which returns at once.
+confluent-kafka has two rows: `consume(500)` with a timeout of one second, which returns 500
+records or those received before the timeout, and with a timeout of zero, which returns at once.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-from benches.peers import client_choice, ranking, turns
-from benches.peers.feed import SENT, feeding
+from benches.peers import client_option, ranking, runner
+from benches.peers.background_producer import SENT, background_producer
 from benches.peers.ranking import CPU, Row
 from tests.support.kafka_cluster import LONG_LIVED, KafkaCluster
 
 PARTITIONS = 12
 RESULTS = Path(".ottla-build/age.json")
-GOAL = "ottla's defaults hand out the youngest records, the cheapest in CPU"
-# The part of its turn's records that a client gets unless the machine pauses.
-LEAST_SEEN = 0.9
-# Until the brokers' JVMs are warm; before it, acknowledgements take seconds.
+GOAL = "ottla's defaults deliver the youngest records at the lowest CPU"
+# The share of its turn's records that a client receives unless the machine pauses.
+MIN_SEEN = 0.9
+# The brokers' JVMs need this to warm up; until then, acknowledgements take seconds.
 BROKER_WARM_SECONDS = 40
-PROGRAMS = turns.Programs("ConsumeAge.java", "age", "benches.peers.age")
+PROGRAMS = runner.Programs("ConsumeAge.java", "age", "benches.peers.age")
 
 CALLS = {
     "ottla": ["poll"],
@@ -54,48 +54,55 @@ CALLS = {
 
 @dataclass(frozen=True)
 class Reader:
-    """A Python client's poll, and the value of a record that it returns."""
+    """A Python client's poll, and the accessor of a record's value."""
 
     poll: Callable[[], list[Any]]
     value: Callable[[Any], bytes]
 
 
 def main() -> int:
-    parser = turns.parser(__doc__, RESULTS)
+    parser = runner.argument_parser(__doc__, RESULTS)
     parser.set_defaults(rounds=3)
-    parser.add_argument("--seconds", type=int, default=25, help="of each client's turn")
-    parser.add_argument("--warm", type=int, default=5, help="seconds before, not counted")
+    parser.add_argument("--seconds", type=int, default=25, help="per turn")
+    parser.add_argument("--warm", type=int, default=5, help="seconds before each turn, not counted")
     parser.add_argument("--work", type=int, default=20, help="milliseconds after each poll")
     parser.add_argument("--rate", type=float, default=1000, help="records a second")
-    client_choice.add_option(parser)
+    client_option.add_to(parser)
     options = parser.parse_args()
     if options.child:
         return _run_child(*json.loads(options.child))
-    client_choice.prepare(options.clients)
+    client_option.prepare(options.clients)
     scenario = (f"{options.rate:,.0f} a second", f"{options.work} ms")
     rows = [Row(scenario, client, call) for client in options.clients for call in CALLS[client]]
     with KafkaCluster(jvm=LONG_LIVED) as kafka:
         topic = f"age-{uuid.uuid4().hex[:8]}"
         kafka.create_topic(topic, PARTITIONS, 1)
-        order = (kafka.bootstrap, topic, PARTITIONS, options.warm, options.seconds, options.work)
-        with feeding(kafka.bootstrap, topic, PARTITIONS, options.rate) as feed:
+        arguments = (
+            kafka.bootstrap,
+            topic,
+            PARTITIONS,
+            options.warm,
+            options.seconds,
+            options.work,
+        )
+        with background_producer(kafka.bootstrap, topic, PARTITIONS, options.rate) as producer:
             time.sleep(BROKER_WARM_SECONDS)
             for turn in range(options.rounds):
-                for row in turns.in_turn(rows, turn):
-                    feed.settle()
-                    took = _measure(row, order)
+                for row in runner.rotated(rows, turn):
+                    producer.catch_up()
+                    took = _measure(row, arguments)
                     _check(row, took, options.rate * options.seconds)
                     row.add(_figures(**took))
-                    turns.tell(f"meanwhile acknowledged after {feed.settle()}")
+                    runner.log_progress(f"acknowledged meanwhile after {producer.catch_up()}")
     print(ranking.table(["records", "work a poll"], rows))
     print(ranking.verdict(GOAL, rows))
-    turns.save(options.json, [asdict(row) for row in rows])
+    runner.save_json(options.json, [asdict(row) for row in rows])
     return 0
 
 
-def _measure(row: Row, order: Sequence[object]) -> dict[str, Any]:
+def _measure(row: Row, arguments: Sequence[object]) -> dict[str, Any]:
     """Return the `micros` of each record and the `cpu_seconds` of one turn."""
-    took: dict[str, Any] = turns.in_client(PROGRAMS, row.client, row.call, order)
+    took: dict[str, Any] = runner.run_client(PROGRAMS, row.client, row.call, arguments)
     return took
 
 
@@ -103,8 +110,10 @@ def _check(row: Row, took: dict[str, Any], expected: float) -> None:
     seen = len(took["micros"])
     if seen < 100:
         raise SystemExit(f"{row.name}: {seen} records")
-    if not LEAST_SEEN <= seen / expected <= 2 - LEAST_SEEN:
-        turns.tell(f"{row.name}: {seen} records instead of {expected:.0f}: the machine pauses")
+    if not MIN_SEEN <= seen / expected <= 2 - MIN_SEEN:
+        runner.log_progress(
+            f"{row.name}: {seen} records instead of {expected:.0f}: the machine pauses"
+        )
 
 
 def _figures(micros: list[int], cpu_seconds: float) -> dict[str, float]:
@@ -117,8 +126,8 @@ def _figures(micros: list[int], cpu_seconds: float) -> dict[str, float]:
     }
 
 
-def _run_child(client: str, call: str, *order: Any) -> int:
-    bootstrap, topic, partitions, warm, seconds, work_ms = order
+def _run_child(client: str, call: str, *arguments: Any) -> int:
+    bootstrap, topic, partitions, warm, seconds, work_ms = arguments
     with READERS[client, call](bootstrap, topic, partitions) as reader:
         _ages(reader, warm, work_ms / 1000)
         cpu = time.process_time()
@@ -129,7 +138,7 @@ def _run_child(client: str, call: str, *order: Any) -> int:
 
 
 def _ages(reader: Reader, seconds: float, work: float) -> list[int]:
-    """Poll for so long and sleep after each poll; return the ages in microseconds."""
+    """Poll for `seconds`, sleeping after each poll; return the ages in microseconds."""
     micros: list[int] = []
     end = time.monotonic() + seconds
     while time.monotonic() < end:

@@ -1,15 +1,16 @@
-"""Read a backlog with each of ottla's calls, whatever `fetch.max.wait.ms` is, and with its peers.
+"""Read a backlog with each of ottla's calls at several `fetch.max.wait.ms`, and with other clients.
 
     python -m benches.peers.backlog [--rounds 3] [--scale 1.0] [--partitions 1,2,10,50]
         [--waits 10,500,2000] [--clients ottla,Java]
 
-One million records of 100 bytes lie in so many partitions on each of three brokers. A broker that
-has no records for a fetch answers it only after `fetch.max.wait.ms`; a consumer that waits for it
-while other partitions have records reads a backlog slower the higher the setting. Goal: at any
-setting, wall time is at most WALL_LIMIT times that at the lowest setting, and CPU no more, where
-CPU_LIMIT allows for noise. Peers run at their defaults: 500 ms, franz-go 5 s. Each run is a process
-of its own (`consumers/defaults.py`); runs take turns, after one of each client that is not counted,
-in which the brokers' JVMs warm up. The table has the medians of the rounds.
+Each of three brokers leads the given number of partitions, which hold one million records of 100
+bytes in all. A broker without records for a fetch responds only after `fetch.max.wait.ms`; a
+consumer that waits for it while other partitions have records reads a backlog slower, the higher
+the setting. Goal: at any setting, wall time is at most WALL_LIMIT times, and CPU at most
+CPU_LIMIT times, that at the lowest setting; the limits allow for noise. Other clients run at
+their defaults: 500 ms, franz-go 5 s. Each run is its own process (`consumers/defaults.py`). Runs
+take turns, after one run of each client that is not counted and warms up the brokers' JVMs. The
+table shows the medians of the rounds.
 """
 
 from __future__ import annotations
@@ -19,11 +20,11 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
-from benches.peers import client_choice, ranking, turns
+from benches.peers import client_option, ranking, runner
 from benches.peers.consumers import defaults as consuming
 from benches.peers.consumers.task import Task
-from benches.peers.filling import Contents, fill
 from benches.peers.ranking import CPU, WALL, Row
+from benches.peers.topic_data import TopicData, fill_topic
 from tests.support.kafka_cluster import LONG_LIVED, KafkaCluster
 
 BROKERS = 3
@@ -32,7 +33,7 @@ WAITS = [10, 500, 2000]
 PARTITIONS = [1, 2, 10, 50]
 RESULTS = Path(".ottla-build/backlog.json")
 WALL_LIMIT, CPU_LIMIT = 1.1, 1.05
-# The setting that is not given to any client.
+# Marks rows in which the client uses its default.
 DEFAULT, OTTLA_DEFAULT_WAIT = "default", 500
 
 OTTLA = ["poll", "for", "async for", "poll_arrow", "scan"]
@@ -44,14 +45,16 @@ PEERS = {
 
 
 def main() -> int:
-    parser = turns.parser(__doc__, RESULTS)
+    parser = runner.argument_parser(__doc__, RESULTS)
     parser.set_defaults(rounds=3)
     parser.add_argument("--scale", type=float, default=1.0, help="fraction of the records")
-    parser.add_argument("--partitions", type=turns.numbers, default=PARTITIONS, help="a broker")
-    parser.add_argument("--waits", type=turns.numbers, default=WAITS, help="milliseconds")
-    client_choice.add_option(parser)
+    parser.add_argument(
+        "--partitions", type=runner.parse_numbers, default=PARTITIONS, help="per broker"
+    )
+    parser.add_argument("--waits", type=runner.parse_numbers, default=WAITS, help="milliseconds")
+    client_option.add_to(parser)
     options = parser.parse_args()
-    client_choice.prepare(options.clients)
+    client_option.prepare(options.clients)
     records = consuming.whole_lists(RECORDS * options.scale)
     waits = [DEFAULT if wait == OTTLA_DEFAULT_WAIT else str(wait) for wait in options.waits]
     rows: list[Row] = []
@@ -64,7 +67,7 @@ def main() -> int:
     print(_verdict_on_waits(rows, waits[0]))
     at_default = [row for row in rows if row.scenario[1] == DEFAULT]
     print(ranking.verdict("at defaults ottla is fastest and cheapest in CPU", at_default))
-    turns.save(options.json, [asdict(row) for row in rows])
+    runner.save_json(options.json, [asdict(row) for row in rows])
     return 0
 
 
@@ -80,7 +83,7 @@ def _rows(partitions: str, waits: list[str], clients: list[str]) -> Iterator[Row
 def _run(
     kafka: KafkaCluster, rows: list[Row], partitions: int, records: int, rounds: int, warm: bool
 ) -> None:
-    topic = fill(kafka, Contents(VALUE_BYTES, "none", records, partitions))
+    topic = fill_topic(kafka, TopicData(VALUE_BYTES, "none", records, partitions))
 
     def read(row: Row) -> dict[str, float]:
         wait = row.scenario[1]

@@ -1,4 +1,4 @@
-"""confluent-kafka (librdkafka): tuned for throughput, and as it comes."""
+"""confluent-kafka (librdkafka): tuned for throughput, and with default settings."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _consume(job: Job, settings: dict[str, Any]) -> int:
         for message in consumer.consume(num_messages=20_000, timeout=0.5):
             if message.error() is not None:
                 raise KafkaException(message.error())
-            # An application looks at each value.
+            # An application reads each value.
             size += len(message.value() or b"")
             received += 1
     consumer.close()
@@ -48,6 +48,6 @@ def _consume(job: Job, settings: dict[str, Any]) -> int:
 
 PROFILES = [
     Profile("tuned", lambda job: _consume(job, _FETCH)),
-    # Everything but the check of what comes, as librdkafka has it.
+    # librdkafka's defaults, except that CRCs are checked.
     Profile("defaults", lambda job: _consume(job, {"check.crcs": True})),
 ]

@@ -3,12 +3,12 @@
     python -m benches.peers.defaults [--rounds 3] [--scale 1.0] [--sizes 100,500,1000]
         [--codecs none,gzip,snappy,lz4,zstd] [--verbs produce,consume] [--clients ottla,Java]
 
-Only the servers, the topic, the codec, and for consumers the partitions and `auto.offset.reset` are
-given. Three brokers, six partitions of three replicas; records have keys, and half of each value
-can be compressed. Each run is a process of its own, which sends or reads 20,000 records before it
-is measured: see `producers/defaults.py` and `consumers/defaults.py`. Calls take turns, after
-a run of each client that is not counted, in which the brokers' JVMs warm up; the table has the
-medians of the rounds. After each run that produces, the log must hold every record.
+Clients are given only the servers, the topic, the codec, and for consumers the partitions and
+`auto.offset.reset`. Three brokers, six partitions with three replicas; records have keys, and
+half of each value is compressible. Each run is its own process, which sends or reads 20,000
+records before it is measured: see `producers/defaults.py` and `consumers/defaults.py`. Calls take
+turns, after one run of each client that is not counted and warms up the brokers' JVMs. The table
+shows the medians of the rounds. After each run that produces, the log must contain every record.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
-from benches.peers import cheapness, client_choice, ranking, turns
+from benches.peers import client_option, cpu_cost, ranking, runner
 from benches.peers.consumers import defaults as consuming
 from benches.peers.consumers.task import Task
-from benches.peers.filling import Contents, fill
 from benches.peers.producers import defaults as producing
 from benches.peers.producers.defaults import Job
 from benches.peers.ranking import Row
+from benches.peers.topic_data import TopicData, fill_topic
 from tests.support.kafka_cluster import LONG_LIVED, KafkaCluster
 
 RECORDS = {100: 300_000, 500: 150_000, 1000: 100_000}
@@ -52,12 +52,12 @@ TOPIC = {"file.delete.delay.ms": "0"}
 
 
 def main() -> int:
-    parser = cheapness.parser(__doc__, RESULTS, RECORDS, CODECS)
+    parser = cpu_cost.argument_parser(__doc__, RESULTS, RECORDS, CODECS)
     parser.set_defaults(rounds=3)
-    parser.add_argument("--verbs", type=turns.names, default=["produce", "consume"])
-    client_choice.add_option(parser)
+    parser.add_argument("--verbs", type=runner.parse_names, default=["produce", "consume"])
+    client_option.add_to(parser)
     options = parser.parse_args()
-    client_choice.prepare(options.clients)
+    client_option.prepare(options.clients)
     rows: list[Row] = []
     with KafkaCluster(jvm=LONG_LIVED) as kafka:
         bench = _Bench(kafka, options.rounds, options.clients)
@@ -66,7 +66,7 @@ def main() -> int:
             rows += getattr(bench, verb)(size, codec, records)
     print(ranking.table(["call to", "values", "codec"], rows))
     print(ranking.verdict(GOAL, rows))
-    turns.save(options.json, [asdict(row) for row in rows])
+    runner.save_json(options.json, [asdict(row) for row in rows])
     return 0
 
 
@@ -95,8 +95,8 @@ class _Bench:
         return self._take_turns(("produce", f"{size} B", codec), PRODUCE, run)
 
     def consume(self, size: int, codec: str, records: int) -> list[Row]:
-        contents = Contents(size, codec, records, PARTITIONS, REPLICAS, with_keys=True)
-        topic = fill(self._kafka, contents)
+        data = TopicData(size, codec, records, PARTITIONS, REPLICAS, with_keys=True)
+        topic = fill_topic(self._kafka, data)
         task = Task(self._kafka.bootstrap, topic, PARTITIONS, records, size)
 
         def run(row: Row) -> dict[str, float]:

@@ -1,13 +1,13 @@
-"""From sending to having, and from joining to the first record: ottla, Java, confluent.
+"""Time from sending to receiving, and from joining to the first record: ottla, Java, confluent.
 
     python -m benches.peers.delivery [--rounds 3] [--count 2000] [--rate 200]
 
-One producer sends records of 100 bytes at an even pace, all the time; each begins with the time
-when it was sent. Each consumer joins a group of its own, in a process of its own, with settings as
-they come. The first record counts from before the consumer is made, and consumers take turns. For
-the ages all consume at once and of the same records: a broker that collects its garbage for 100 ms
-makes the hundredth part of them late, and would do so for whoever's turn it is. Three brokers, the
-partition has one replica. Shown are the medians of the rounds.
+One producer continuously sends records of 100 bytes at an even pace; each begins with its send
+time. Each consumer joins its own group in its own process, at default settings. The time to the
+first record includes creating the consumer, and consumers take turns. For the ages, all consumers
+run at once and read the same records: a broker's garbage collection of 100 ms delays one record
+in a hundred, and would otherwise affect only the client whose turn it is. Three brokers; the
+partition has one replica. The table shows the medians of the rounds.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
-from benches.peers import turns
+from benches.peers import runner
 from tests.support.kafka_cluster import LONG_LIVED, KafkaCluster
 
 VALUE_BYTES = 100
-# Until then all have joined and are warm, in a JVM too.
+# After this time all clients have joined and are warm, including the JVM.
 WARM_SECONDS = 10
 RESULTS = Path(".ottla-build/delivery.json")
 
 
 class Ages:
-    """How long the first record took, and how old each of so many was that were sent since."""
+    """The time to the first record, and the ages of `count` records sent after `since`."""
 
     def __init__(self, since: int, count: int) -> None:
         self._since = since
@@ -44,11 +44,11 @@ class Ages:
         self.micros: list[int] = []
 
     def start(self) -> None:
-        """Begin to wait for the first."""
+        """Start the clock of the first record."""
         self._start = time.monotonic_ns()
 
     def take(self, value: bytes | None) -> bool:
-        """Note one record; says whether more are wanted."""
+        """Count one record; return whether more are needed."""
         now = time.monotonic_ns()
         if not self.micros:
             self.micros.append((now - self._start) // 1000)
@@ -113,20 +113,22 @@ def _confluent(bootstrap: str, topic: str, group: str, protocol: str, ages: Ages
 PYTHON = {"ottla": _ottla, "ottla, async for": _ottla_async, "confluent-kafka": _confluent}
 
 
-def _measure(client: str, bootstrap: str, topic: str, protocol: str, *what: int) -> list[int]:
-    """Microseconds until the first record, and of how many sent since when what age."""
-    order = [bootstrap, topic, uuid.uuid4().hex, protocol, *what]
+def _measure(
+    client: str, bootstrap: str, topic: str, protocol: str, since: int, count: int
+) -> list[int]:
+    """Return the microseconds to the first record, and the ages of `count` later records."""
+    arguments = [bootstrap, topic, uuid.uuid4().hex, protocol, since, count]
     took: list[int]
     if client == "Java":
-        took = turns.in_java("ConsumeLatency.java", order)
+        took = runner.run_java("ConsumeLatency.java", arguments)
     else:
-        took = turns.in_python("benches.peers.delivery", [client, *order])
+        took = runner.run_python("benches.peers.delivery", [client, *arguments])
     return took
 
 
 @contextmanager
 def _sending(bootstrap: str, topic: str, interval: float) -> Iterator[None]:
-    """Sends a record each so many seconds."""
+    """Send a record every `interval` seconds."""
     from confluent_kafka import Producer
 
     producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 0, "acks": "1"})
@@ -152,9 +154,9 @@ def _sending(bootstrap: str, topic: str, interval: float) -> Iterator[None]:
 
 
 def main() -> int:
-    parser = turns.parser(__doc__, RESULTS)
+    parser = runner.argument_parser(__doc__, RESULTS)
     parser.set_defaults(rounds=3)
-    parser.add_argument("--count", type=int, default=2000, help="records whose age is taken")
+    parser.add_argument("--count", type=int, default=2000, help="records whose age is measured")
     parser.add_argument("--rate", type=float, default=200, help="records a second")
     options = parser.parse_args()
     if options.child:
@@ -168,7 +170,7 @@ def main() -> int:
         topic = f"delivery-{uuid.uuid4().hex[:8]}"
         kafka.create_topic(topic, 1, 1)
         with _sending(kafka.bootstrap, topic, 1 / options.rate):
-            # For the cluster's first group the brokers make the topic of offsets.
+            # The cluster's first group makes the brokers create the offsets topic.
             _measure("confluent-kafka", kafka.bootstrap, topic, "classic", 0, 0)
             for turn in range(options.rounds):
                 for protocol in ("classic", "consumer"):
@@ -178,7 +180,7 @@ def main() -> int:
     for name, columns in results.items():
         first, p50, p99 = map(statistics.median, columns.values())
         print(f"| {name} | {first:.0f} | {p50:.0f} | {p99:.0f} |")
-    turns.save(options.json, results)
+    runner.save_json(options.json, results)
     return 0
 
 
@@ -190,7 +192,7 @@ def _round(
     count: int,
     results: dict[str, dict[str, list[float]]],
 ) -> None:
-    clients = turns.in_turn([*PYTHON, "Java"], turn)
+    clients = runner.rotated([*PYTHON, "Java"], turn)
     firsts = [_measure(client, bootstrap, topic, protocol, 0, 0)[0] for client in clients]
     since = time.monotonic_ns() + WARM_SECONDS * 1_000_000_000
     with ThreadPoolExecutor(len(clients)) as pool:
@@ -201,7 +203,7 @@ def _round(
     for client, first, run in zip(clients, firsts, runs, strict=True):
         cuts = statistics.quantiles(run.result()[1:], n=100)
         figures = {"first": first / 1000, "p50": cuts[49], "p99": cuts[98]}
-        turns.tell(f"{client}, {protocol}: {figures}")
+        runner.log_progress(f"{client}, {protocol}: {figures}")
         columns = results.setdefault(f"{client} | {protocol}", {name: [] for name in figures})
         for name, figure in figures.items():
             columns[name].append(figure)

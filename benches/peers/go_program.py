@@ -1,6 +1,6 @@
-"""Builds benches/peers/franz_go on demand; turns.in_go runs it.
+"""Builds benches/peers/franz_go on demand, for `runner.run_go`.
 
-A missing Go toolchain is an error that names the remedy, never a reason to skip the client.
+A missing Go toolchain is an error that names the remedy; the client is never skipped silently.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def _build() -> None:
             "franz-go needs Go 1.26 or newer on PATH: install it from https://go.dev/dl, or run"
             " without this client: --clients ottla,confluent-kafka,Java"
         )
-    # Version control may refuse a tree that another user owns; the program needs no stamp of it.
+    # git may refuse a repository that another user owns; the program needs no version stamp.
     command = [go, "build", "-trimpath", "-buildvcs=false", "-o", str(PROGRAM), "."]
     PROGRAM.parent.mkdir(parents=True, exist_ok=True)
     done = subprocess.run(command, cwd=SOURCES, capture_output=True, text=True, check=False)

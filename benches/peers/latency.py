@@ -1,11 +1,11 @@
-"""From produce to acknowledgement, with ``linger.ms`` 0 at a modest pace: ottla, Java, confluent.
+"""Time from produce to acknowledgement, ``linger.ms`` 0, modest pace: ottla, Java, confluent.
 
     python -m benches.peers.latency [--rounds 5] [--count 3000] [--rate 200]
 
-One record of 100 bytes at a time, each waited for before the next, ``acks=all``, idempotence; three
-brokers, the partition has one replica. A record that could not be sent when it was due, since the
-one before was not back, counts from when it was due. Clients take turns, each warmed up before its
-turn is measured; shown are the medians of the rounds' percentiles.
+One record of 100 bytes at a time, acknowledged before the next is sent; ``acks=all``,
+idempotence; three brokers, the partition has one replica. A record that is sent late because its
+predecessor was not yet acknowledged is measured from the time it was due. Clients take turns and
+warm up before each. The table shows the medians of the rounds' percentiles.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import uuid
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from benches.peers import turns
+from benches.peers import runner
 from tests.support.kafka_cluster import LONG_LIVED, KafkaCluster
 
 VALUE_BYTES = 100
@@ -28,19 +28,19 @@ RESULTS = Path(".ottla-build/latency.json")
 
 
 class Pace:
-    """When the next record is due, and from when its time runs."""
+    """An even pace: the time at which each record is due, and from which it is measured."""
 
     def __init__(self, interval: float) -> None:
         self._interval = interval
         self._due = time.perf_counter()
 
     def pause(self) -> float:
-        """How long until the next; not positive if it is late."""
+        """Return the seconds until the next record is due; not positive if it is late."""
         self._due += self._interval
         return self._due - time.perf_counter()
 
     def began(self, pause: float) -> float:
-        """From when the record counts, after the pause."""
+        """Return the time from which the record is measured, after the pause."""
         return self._due if pause <= 0 else time.perf_counter()
 
 
@@ -113,38 +113,40 @@ def _confluent(bootstrap: str, topic: str, count: int, interval: float) -> list[
 PYTHON = {"ottla": _ottla, "ottla, await": _ottla_async, "confluent-kafka": _confluent}
 
 
-def _measure(client: str, order: Sequence[object]) -> list[float]:
+def _measure(client: str, arguments: Sequence[object]) -> list[float]:
     if client == "Java":
-        bootstrap, topic, count, interval = order
+        bootstrap, topic, count, interval = arguments
         nanos = round(float(str(interval)) * 1e9)
-        micros = turns.in_java(
+        micros = runner.run_java(
             "ProduceLatency.java", [bootstrap, topic, VALUE_BYTES, WARM, count, nanos]
         )
         return [each / 1e6 for each in micros]
-    took: list[float] = turns.in_python("benches.peers.latency", [client, *order])
+    took: list[float] = runner.run_python("benches.peers.latency", [client, *arguments])
     return took
 
 
 def main() -> int:
-    parser = turns.parser(__doc__, RESULTS)
+    parser = runner.argument_parser(__doc__, RESULTS)
     parser.add_argument("--count", type=int, default=2000)
     parser.add_argument("--rate", type=float, default=200, help="records a second")
     options = parser.parse_args()
     if options.child:
-        client, *order = json.loads(options.child)
-        print(json.dumps(PYTHON[client](*order)))
+        client, *arguments = json.loads(options.child)
+        print(json.dumps(PYTHON[client](*arguments)))
         return 0
     clients = [*PYTHON, "Java"]
     rounds: dict[str, list[tuple[float, float]]] = {client: [] for client in clients}
     with KafkaCluster(jvm=LONG_LIVED) as kafka:
         topic = f"latency-{uuid.uuid4().hex[:8]}"
         kafka.create_topic(topic, 1, 1)
-        order = (kafka.bootstrap, topic, options.count, 1 / options.rate)
+        arguments = (kafka.bootstrap, topic, options.count, 1 / options.rate)
         for turn in range(options.rounds):
-            for client in turns.in_turn(clients, turn):
-                cuts = statistics.quantiles(_measure(client, order), n=100)
+            for client in runner.rotated(clients, turn):
+                cuts = statistics.quantiles(_measure(client, arguments), n=100)
                 rounds[client].append((cuts[49] * 1e6, cuts[98] * 1e6))
-                turns.tell(f"{client}: p50 {cuts[49] * 1e6:.0f} µs, p99 {cuts[98] * 1e6:.0f} µs")
+                runner.log_progress(
+                    f"{client}: p50 {cuts[49] * 1e6:.0f} µs, p99 {cuts[98] * 1e6:.0f} µs"
+                )
         written = kafka.end_offset(topic, 0)
     least = options.rounds * len(clients) * (WARM + options.count)
     if written < least:
@@ -153,7 +155,7 @@ def main() -> int:
     for client, cuts_of_rounds in rounds.items():
         p50, p99 = (statistics.median(column) for column in zip(*cuts_of_rounds, strict=True))
         print(f"| {client} | {p50:.0f} | {p99:.0f} |")
-    turns.save(options.json, rounds)
+    runner.save_json(options.json, rounds)
     return 0
 
 

@@ -1,4 +1,4 @@
-"""ottla: consumed as Arrow."""
+"""ottla: consuming as Arrow."""
 
 from __future__ import annotations
 

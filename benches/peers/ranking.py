@@ -1,7 +1,7 @@
-"""One table for ottla and its peers at their defaults, and the cells where ottla is not the best.
+"""One table of ottla and other clients at their defaults, and the cells in which ottla is not best.
 
-Every measure is a cost: less is better. A row has the medians of its rounds. ottla's rows are
-compared with the best row of any peer in the same scenario, measure by measure.
+Every measure is a cost: less is better. A row shows the medians of its rounds. ottla's rows are
+compared with the best row of another client in the same scenario, measure by measure.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from benches.peers import turns
+from benches.peers import runner
 
 WALL = "wall s a million"
 CPU = "CPU s a million"
@@ -30,10 +30,10 @@ class Row:
         for measure, figure in figures.items():
             self.rounds.setdefault(measure, []).append(figure)
         shown = ", ".join(f"{measure} {_shown(figure)}" for measure, figure in figures.items())
-        turns.tell(f"{', '.join(self.scenario)}: {self.name}: {shown}")
+        runner.log_progress(f"{', '.join(self.scenario)}: {self.name}: {shown}")
 
     def add_run(self, took: Mapping[str, float]) -> None:
-        """Add a run of so many `records`, `seconds` and `cpu_seconds`."""
+        """Add a run, given its `records`, `seconds` and `cpu_seconds`."""
         per_million = 1e6 / took["records"]
         wall, cpu = took["seconds"] * per_million, took["cpu_seconds"] * per_million
         self.add({WALL: wall, CPU: cpu})
@@ -49,12 +49,12 @@ class Row:
 def take_turns(
     rows: Sequence[Row], rounds: int, run: Callable[[Row], Mapping[str, float]], warm: bool
 ) -> None:
-    """Run each row once a round; to warm up the brokers, a row of each client before that."""
+    """Run each row once per round; if `warm`, run one row of each client before, not counted."""
     first_rows = {row.client: row for row in reversed(rows)}
     for row in first_rows.values() if warm else ():
-        turns.tell(f"not counted: {row.name}: {run(row)}")
+        runner.log_progress(f"not counted: {row.name}: {run(row)}")
     for turn in range(rounds):
-        for row in turns.in_turn(rows, turn):
+        for row in runner.rotated(rows, turn):
             row.add_run(run(row))
 
 
@@ -73,7 +73,7 @@ def table(columns: Sequence[str], rows: Sequence[Row]) -> str:
 
 
 def verdict(goal: str, rows: Sequence[Row]) -> str:
-    """Return whether the goal is reached, and the cells where a peer is better than ottla."""
+    """Return whether the goal is met, and the cells in which another client is better."""
     compared = [(row, *cell) for row in rows for cell in _ratios(row, rows)]
     missed = [
         f"- {', '.join(row.scenario)}: {row.name}, {measure}: {ratio:.2f} times {best.name}"
@@ -84,7 +84,7 @@ def verdict(goal: str, rows: Sequence[Row]) -> str:
 
 
 def judge(goal: str, cells: int, missed: Sequence[str]) -> str:
-    """Return the line of a goal, and the cells that miss it."""
+    """Return whether a goal is met, and the cells that miss it."""
     if not cells:
         return f"\n{goal}: nothing to compare"
     if not missed:

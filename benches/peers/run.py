@@ -1,10 +1,10 @@
-"""Every client consumes on one real cluster: one table. (`produce.py` is the other way round.)
+"""Every client consumes on one real cluster: one table. `produce.py` measures producing.
 
     python -m benches.peers.run [--json FILE] [--clients ottla,confluent] [--scale 1.0] [--repeat 3]
 
-Each run is a process of its own (`--child`), so that one client's threads and memory do not weigh
-on the next. Interpreter start and imports are not counted. Of the repeats the one with the least
-CPU is shown: the others measured the machine.
+Each run is its own process (`--child`), so that one client's threads and memory do not affect the
+next. Interpreter start and imports are not counted. The table shows the repeat with the least
+CPU, since the others measured the machine's noise.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def main() -> int:
 
 @contextlib.contextmanager
 def _filled_topic(kafka: KafkaCluster, scenario: Scenario) -> Iterator[str]:
-    """What all clients consume, so that none profits from another's batches."""
+    """Fill the topic that all clients consume, so that all read the same batches."""
     name = f"peers-{uuid.uuid4().hex[:8]}"
     kafka.create_topic(name, scenario.partitions, 1)
     producer = Producer({"bootstrap.servers": kafka.bootstrap, "linger.ms": 5, "acks": "all"})
@@ -80,7 +80,7 @@ def _filled_topic(kafka: KafkaCluster, scenario: Scenario) -> Iterator[str]:
 def _runs(
     client: str, scenario: Scenario, kafka: KafkaCluster, filled: str, repeat: int
 ) -> Iterator[Result | str]:
-    """The best of `repeat` runs of each profile, or what went wrong."""
+    """Yield the best of `repeat` runs of each profile, or an error."""
     profiles = _profiles(client)
     if isinstance(profiles, str):
         yield profiles
@@ -99,11 +99,9 @@ def _runs(
 
 
 def _profiles(client: str) -> int | str:
-    """How many there are; asked of a process of its own."""
-    asking = f"import {CLIENTS[client]} as client\nprint(len(client.PROFILES))"
-    done = subprocess.run(
-        [sys.executable, "-c", asking], capture_output=True, text=True, check=False
-    )
+    """Return the number of profiles, from a separate process, or an error."""
+    code = f"import {CLIENTS[client]} as client\nprint(len(client.PROFILES))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     if done.returncode != 0:
         return f"{client} cannot be imported:\n{done.stderr}"
     return int(done.stdout)
@@ -112,14 +110,14 @@ def _profiles(client: str) -> int | str:
 def _start_child(
     client: str, profile: int, scenario: Scenario, topic: str, bootstrap: str
 ) -> Result | str:
-    order = {
+    arguments = {
         "client": client,
         "profile": profile,
         "scenario": scenario.__dict__,
         "topic": topic,
         "bootstrap": bootstrap,
     }
-    command = [sys.executable, "-m", "benches.peers.run", "--child", json.dumps(order)]
+    command = [sys.executable, "-m", "benches.peers.run", "--child", json.dumps(arguments)]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
     except subprocess.TimeoutExpired:
@@ -129,11 +127,11 @@ def _start_child(
     return Result(**json.loads(done.stdout.splitlines()[-1]))
 
 
-def _run_child(order: dict[str, object]) -> int:
-    client = importlib.import_module(CLIENTS[str(order["client"])])
-    profile = client.PROFILES[order["profile"]]
-    scenario = Scenario(**order["scenario"])  # type: ignore[arg-type]
-    job = Job(str(order["bootstrap"]), str(order["topic"]), scenario)
+def _run_child(arguments: dict[str, object]) -> int:
+    client = importlib.import_module(CLIENTS[str(arguments["client"])])
+    profile = client.PROFILES[arguments["profile"]]
+    scenario = Scenario(**arguments["scenario"])  # type: ignore[arg-type]
+    job = Job(str(arguments["bootstrap"]), str(arguments["topic"]), scenario)
     cpu, clock = _cpu(), time.perf_counter()
     records = profile.consume(job)
     seconds, cpu = time.perf_counter() - clock, _cpu() - cpu
@@ -150,7 +148,7 @@ def _cpu() -> float:
 
 
 def render(results: list[Result]) -> str:
-    """The table, as Markdown; the cheapest client first for each size of values."""
+    """Return the table in Markdown; the cheapest client first for each value size."""
     lines = [
         "",
         "| values | client | profile | records/s | MB/s | client CPU s per million |",

@@ -1,7 +1,7 @@
-"""What every client is asked to consume, and what a client's file must offer.
+"""The scenarios of `run.py`, and the interface of a client's module.
 
-A client is a module with a `NAME` and a list of `PROFILES`, its ways and tunings. Each run is alone
-in a process of its own, whose CPU seconds are counted. All consume the same topic.
+A client is a module with a `NAME` and a list of `PROFILES`: its calls and tunings. Each run is
+its own process, whose CPU seconds are counted. All clients consume the same topic.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Scenario:
-    """One size of value, and how many of them."""
+    """One value size, and the number of records."""
 
     value_bytes: int
     records: int
@@ -23,7 +23,7 @@ class Scenario:
         return f"{self.value_bytes} B"
 
     def values(self, count: int = 10_000) -> list[bytes]:
-        """Distinct values that barely compress, to be sent over and over."""
+        """Return distinct values that barely compress, to be sent repeatedly."""
         import random
 
         source = random.Random(self.value_bytes)
@@ -41,7 +41,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Profile:
-    """One tuning of a client: its name in the table, and what it runs."""
+    """One tuning of a client: its name in the table, and its function."""
 
     name: str
     consume: Callable[[Job], int]
@@ -49,7 +49,7 @@ class Profile:
 
 @dataclass(frozen=True)
 class Result:
-    """What one run took."""
+    """The measurements of one run."""
 
     client: str
     profile: str
@@ -87,6 +87,6 @@ class Result:
 
 
 def chunks(values: list[bytes], total: int) -> list[list[bytes]]:
-    """The values over and over, `total` of them, as lists."""
+    """Return `total` values, repeated, as lists."""
     whole, rest = divmod(total, len(values))
     return [values] * whole + ([values[:rest]] if rest else [])

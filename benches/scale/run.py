@@ -1,12 +1,12 @@
-"""A large cluster: 200 brokers, 20,000 topics of 10 partitions, in the process's parent.
+"""A client of a large cluster: 200 brokers, 20,000 topics of 10 partitions, in the parent process.
 
     python -m benches.scale.run [--brokers 200] [--topics 20000] [--partitions 10]
 
-The client is in a process of its own, so that its memory is its own. Told are the time to find the
-cluster and to learn all of it, the memory that this takes, a look-up, and what a refresh of
-everything, over and over, does to the latency of records that the process writes meanwhile. They
-go to a small cluster in another process: brokers that answer for 200,000 partitions, all in one
-process, are slow themselves.
+The client runs in its own process, so that its memory can be measured. Reported are the time to
+connect and to load all metadata, the memory of the metadata, the time of a look-up, and the
+effect of continuous full refreshes on the latency of records that the process writes meanwhile.
+These go to a small cluster in another process, since brokers that serve 200,000 partitions in one
+process are slow themselves.
 """
 
 from __future__ import annotations
@@ -45,24 +45,24 @@ def main() -> int:
         return 0
     if options.small:
         with MockCluster(brokers=3) as cluster:
-            cluster.create_topic(name_of(0), 10)
+            cluster.create_topic(topic_name(0), 10)
             print(cluster.bootstrap, flush=True)
             sys.stdin.read()
         return 0
     with MockCluster(brokers=options.brokers) as cluster, small_cluster() as small:
         for number in range(options.topics):
-            cluster.create_topic(name_of(number), options.partitions)
+            cluster.create_topic(topic_name(number), options.partitions)
         child = [sys.executable, "-m", "benches.scale.run", "--child"]
         child += [cluster.bootstrap, small, "--partitions", str(options.partitions)]
-        told = subprocess.run(child, check=True, stdout=subprocess.PIPE, text=True)
-    for what, value in json.loads(told.stdout.splitlines()[-1]).items():
-        print(f"{what:<66} {value:>10}")
+        done = subprocess.run(child, check=True, stdout=subprocess.PIPE, text=True)
+    for name, value in json.loads(done.stdout.splitlines()[-1]).items():
+        print(f"{name:<66} {value:>10}")
     return 0
 
 
 @contextlib.contextmanager
 def small_cluster() -> Iterator[str]:
-    """A cluster of three brokers in a process of its own; where to find it."""
+    """Run a cluster of three brokers in another process; yield its bootstrap servers."""
     command = [sys.executable, "-m", "benches.scale.run", "--small"]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as process:
@@ -71,54 +71,54 @@ def small_cluster() -> Iterator[str]:
         process.communicate()
 
 
-def name_of(number: int) -> str:
-    """The name of a topic, as long as such names are."""
+def topic_name(number: int) -> str:
+    """Return the name of a topic, of typical length."""
     return f"events.billing.eu-west.{number:05}"
 
 
 def measure(large: str, small: str, partitions: int) -> dict[str, str]:
-    """All figures, by what they are."""
+    """Return all figures, by description."""
     started = time.perf_counter()
     client = ottla.Client(large)
-    found = time.perf_counter()
+    connected = time.perf_counter()
     before = resident()
-    # The object is not kept: what is counted is what the client keeps. Events keep all topics
-    # known for as long as they are there.
+    # The cluster object is not kept: only the client's own memory counts. The events keep all
+    # topics in the client's metadata.
     events = client.events(all_topics=True)
-    learnt = time.perf_counter()
+    loaded = time.perf_counter()
     topics = len(client.cluster().topics)
     kept, count = resident() - before, topics * partitions
     figures = {
-        "find the cluster, ms": f"{(found - started) * 1e3:.1f}",
-        f"learn {count} partitions, ms": f"{(learnt - found) * 1e3:.0f}",
-        "resident memory, with what the answer took, bytes a partition": f"{kept / count:.0f}",
-        "leader of a partition from Python, ns": f"{lookup(client, name_of(topics // 2)):.0f}",
+        "connect to the cluster, ms": f"{(connected - started) * 1e3:.1f}",
+        f"load {count} partitions, ms": f"{(loaded - connected) * 1e3:.0f}",
+        "resident memory including the response, bytes per partition": f"{kept / count:.0f}",
+        "leader of a partition from Python, ns": f"{lookup(client, topic_name(topics // 2)):.0f}",
     }
     with ottla.Producer(small, linger_ms=0) as producer:
-        name = name_of(0)
+        name = topic_name(0)
         producer.send(name, b"warm", partition=0).result(60)
-        figures |= describe("latency of a record, nothing else", latencies(producer, name))
+        figures |= describe("latency of a record, idle", latencies(producer, name))
         stop = threading.Event()
         refreshed: list[float] = []
         refresher = threading.Thread(target=refresh, args=(client, stop, refreshed.append))
         refresher.start()
-        under = latencies(producer, name)
+        under_load = latencies(producer, name)
         stop.set()
         refresher.join()
-        figures |= describe("latency of a record, everything being refreshed", under)
-        figures["one refresh of everything, ms"] = f"{statistics.median(refreshed) * 1e3:.0f}"
+        figures |= describe("latency of a record during full refreshes", under_load)
+        figures["one full refresh, ms"] = f"{statistics.median(refreshed) * 1e3:.0f}"
     del events
     client.close()
     return figures
 
 
 def resident() -> int:
-    """Bytes of memory that this process has."""
+    """Return the resident memory of this process in bytes."""
     return int(Path("/proc/self/statm").read_text().split()[1]) * _PAGE
 
 
 def lookup(client: ottla.Client, topic: str) -> float:
-    """Nanoseconds of a look-up: the least of some runs, without the loop's own time."""
+    """Return the nanoseconds of a look-up: the minimum of some runs, without the loop's time."""
     best = float("inf")
     leader = client.leader
     for _ in range(5):
@@ -134,28 +134,32 @@ def lookup(client: ottla.Client, topic: str) -> float:
 
 
 def latencies(producer: ottla.Producer, topic: str) -> list[float]:
-    """Seconds from sending to the acknowledgement, one record after the other."""
-    taken = []
+    """Return the seconds from sending to acknowledgement, of one record at a time."""
+    seconds = []
     for number in range(RECORDS):
         started = time.perf_counter()
         producer.send(topic, b"x" * 100, partition=number % 10).result(60)
-        taken.append(time.perf_counter() - started)
+        seconds.append(time.perf_counter() - started)
         time.sleep(0.002)
-    return sorted(taken)
+    return sorted(seconds)
 
 
-def refresh(client: ottla.Client, stop: threading.Event, note: Callable[[float], None]) -> None:
-    """Learn everything again and again."""
+def refresh(client: ottla.Client, stop: threading.Event, record: Callable[[float], None]) -> None:
+    """Refresh all metadata repeatedly until stopped."""
     while not stop.is_set():
         started = time.perf_counter()
         client.cluster(refresh=True)
-        note(time.perf_counter() - started)
+        record(time.perf_counter() - started)
 
 
-def describe(what: str, taken: list[float]) -> dict[str, str]:
-    """Median, 99th percentile and maximum, in milliseconds."""
-    at = {"p50": taken[len(taken) // 2], "p99": taken[len(taken) * 99 // 100], "max": taken[-1]}
-    return {f"{what}, {name}, ms": f"{value * 1e3:.2f}" for name, value in at.items()}
+def describe(label: str, seconds: list[float]) -> dict[str, str]:
+    """Return median, 99th percentile and maximum, in milliseconds."""
+    at = {
+        "p50": seconds[len(seconds) // 2],
+        "p99": seconds[len(seconds) * 99 // 100],
+        "max": seconds[-1],
+    }
+    return {f"{label}, {name}, ms": f"{value * 1e3:.2f}" for name, value in at.items()}
 
 
 if __name__ == "__main__":

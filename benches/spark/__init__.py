@@ -1,1 +1,1 @@
-"""Spark and Kafka: ottla beside the connector that Spark has itself."""
+"""Compares ottla in Spark with Spark's own Kafka connector."""

@@ -1,8 +1,9 @@
-"""The first row of a cold session: each way in processes of their own, in turns.
+"""The time to the first row of a cold session: each variant in its own processes, in turns.
 
-Called by ``run``; a process of a round is this file as a program. Invariant: each way's session is
-set up as its users do it and as no other way needs it: Spark's connector brings its jars and knows
-nothing of ottla, ottla brings no jar and is found by Spark itself.
+Called by ``run``, which starts this file as a program for each round. Invariant: each variant's
+session is set up as its users do it and contains nothing of the other variants: the session of
+Spark's connector has its jars and no ottla; that of ottla has no jar, and Spark discovers the
+source itself.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ from benches.spark.cpu import tree_cpu
 from benches.spark.session import session
 
 COMPILED = "ottla, PySpark compiled"
-# What a way is called in the table, and what it reads with.
-WAYS = {
+# The variants by their names in the table, each with the source it reads with.
+VARIANTS = {
     "connector, defaults": "kafka",
     "ottla": "ottla",
     COMPILED: "ottla",
@@ -37,8 +38,14 @@ _RECIPE = Path(__file__).resolve().parents[2] / "examples" / "compile_pyspark.sh
 
 @dataclass(frozen=True)
 class FirstRow:
-    """When it came: seconds since its process was started and since its session was ready, and the
-    seconds of CPU that it took, of JVMs and of Python."""
+    """The time and CPU to the first row.
+
+    Attributes:
+        seconds: since the start of the process
+        of_session: seconds since the session was ready
+        jvm: CPU seconds of JVMs
+        python: CPU seconds of Python
+    """
 
     seconds: float
     of_session: float
@@ -47,10 +54,10 @@ class FirstRow:
 
 
 def first_rows(bootstrap: str, rounds: int) -> Iterator[tuple[str, FirstRow]]:
-    """Each way, by its name, once a round."""
+    """Yield each variant's name and first row, once per round."""
     with _compiled_home() as compiled:
         for _ in range(rounds):
-            for name, source in WAYS.items():
+            for name, source in VARIANTS.items():
                 home = {"SPARK_HOME": compiled} if name == COMPILED else {}
                 yield name, _in_a_process(bootstrap, source, home)
 
@@ -69,7 +76,7 @@ def _in_a_process(bootstrap: str, source: str, environment: dict[str, str]) -> F
 
 @contextmanager
 def _compiled_home() -> Iterator[str]:
-    """Spark as it is installed, with its archives compiled as the documentation recommends."""
+    """Copy the Spark installation, with its archives compiled as the documentation recommends."""
     import pyspark
 
     installed = Path(pyspark.__path__[0])
@@ -106,7 +113,7 @@ def _measure(bootstrap: str, source: str, started: float) -> FirstRow:
 def main() -> int:
     parser = argparse.ArgumentParser(description="the first row of one cold session, as JSON")
     parser.add_argument("bootstrap")
-    parser.add_argument("source", choices=sorted(set(WAYS.values())))
+    parser.add_argument("source", choices=sorted(set(VARIANTS.values())))
     parser.add_argument("started", type=float, help="when this process was started")
     options = parser.parse_args()
     print(json.dumps(asdict(_measure(options.bootstrap, options.source, options.started))))

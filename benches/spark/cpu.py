@@ -1,4 +1,4 @@
-"""CPU seconds of a whole process tree, what has ended included: of JVMs, and of the rest."""
+"""CPU seconds of a whole process tree, including ended processes: of JVMs and of the rest."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def tree_cpu() -> tuple[float, float]:
-    """CPU seconds of this process and all below it so far: (JVMs, others)."""
+    """Return the CPU seconds of this process and its descendants so far: (JVMs, others)."""
     children: dict[int, list[int]] = {}
     spent: dict[int, tuple[bool, float]] = {}
     for path in Path("/proc").glob("[0-9]*/stat"):
         try:
             text = path.read_text()
         except OSError:
-            continue  # it has just ended, and its parent counts it
+            continue  # it has just ended; its parent counts it
         name = text[text.index("(") + 1 : text.rindex(")")]
         fields = text[text.rindex(")") + 2 :].split()
         pid, parent = int(path.parent.name), int(fields[1])

@@ -1,12 +1,12 @@
-"""``format("ottla")`` beside Spark's own connector: the same topics, the same session, one table.
+"""Compares ``format("ottla")`` with Spark's own connector: same topics, same session, one table.
 
     python -m benches.spark.run [--records 3000000] [--repeat 5] [--json FILE] [--only TEXT]
 
-Counted are the CPU seconds of Spark's whole process tree (driver, JVM, Python workers), without the
-brokers, which the parent process runs. Ways of a scenario take turns, after rounds that are not
-counted, in which the JVM compiles what it runs; the median of the rounds is shown. "hand-over
-alone" gives Spark ready-made batches of the same rows, or throws away what it hands over: what is
-above it is ottla's own share. Cold sessions are processes of their own.
+Counts the CPU seconds of Spark's whole process tree (driver, JVM, Python workers), without the
+brokers, which the parent process runs. The variants of a scenario take turns, after rounds that
+are not counted, in which the JVM compiles the code. The table shows the median of the rounds.
+"hand-over alone" passes synthetic batches of the same rows to Spark, or discards the batches that
+Spark passes: only the cost above it is ottla's own. Cold sessions run in separate processes.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
 
-from benches.spark.cold import WAYS, first_rows
+from benches.spark.cold import VARIANTS, first_rows
 from benches.spark.cpu import tree_cpu
-from benches.spark.scenarios import MANY, Way, ways
-from benches.spark.session import fill, session
+from benches.spark.scenarios import MANY, Variant, variants
+from benches.spark.session import fill_topics, session
 
 COLD = "first row of a cold session"
-# Rounds that are not counted: with fewer the JVM's compiler is much of what is measured.
+# Rounds that are not counted: with fewer, the JVM's compiler would dominate.
 _WARM_UP = 8
 
 
 @dataclass(frozen=True)
 class Result:
-    """The median run of one way: seconds by the clock and of CPU, of JVMs and of Python."""
+    """The median run of one variant: wall seconds, and CPU seconds of JVMs and of Python."""
 
     scenario: str
     name: str
@@ -49,7 +49,7 @@ class Result:
 
     @property
     def rate(self) -> float:
-        """Records a second by the clock."""
+        """Records per second of wall time."""
         return self.records / self.seconds
 
 
@@ -58,7 +58,7 @@ def main() -> int:
     parser.add_argument("--records", type=int, default=3_000_000)
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--json", type=Path)
-    parser.add_argument("--only", default="", help="scenarios whose name has this in it")
+    parser.add_argument("--only", default="", help="only scenarios whose name contains this")
     parser.add_argument("--child", metavar="BOOTSTRAP", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child:
@@ -68,7 +68,7 @@ def main() -> int:
     print("starting three brokers", flush=True)
     with KafkaCluster(jvm=LONG_LIVED) as kafka:
         print("producing", flush=True)
-        fill(kafka, options.records)
+        fill_topics(kafka, options.records)
         command = [sys.executable, "-m", "benches.spark.run", *sys.argv[1:]]
         return subprocess.run([*command, "--child", kafka.bootstrap], check=False).returncode
 
@@ -88,7 +88,7 @@ def _warm(bootstrap: str, options: argparse.Namespace) -> list[Result]:
     spark = session()
     best: list[Result] = []
     for scenario, some in itertools.groupby(
-        ways(spark, bootstrap, options.records), key=lambda way: way.scenario
+        variants(spark, bootstrap, options.records), key=lambda variant: variant.scenario
     ):
         if options.only in scenario:
             best += _scenario(list(some), options.repeat)
@@ -102,23 +102,21 @@ def _record(results: list[Result], path: Path | None) -> None:
         path.write_text(json.dumps([asdict(result) for result in results], indent=2) + "\n")
 
 
-def _scenario(some: list[Way], repeat: int) -> list[Result]:
-    in_rounds = [way for way in some if not way.once]
-    for way in in_rounds * _WARM_UP:
-        way.run()
-    runs: dict[str, list[Result]] = {way.name: [] for way in some}
+def _scenario(some: list[Variant], repeat: int) -> list[Result]:
+    in_rounds = [variant for variant in some if not variant.once]
+    for variant in in_rounds * _WARM_UP:
+        variant.run()
+    runs: dict[str, list[Result]] = {variant.name: [] for variant in some}
     for number in range(repeat):
-        for way in some if number == 0 else in_rounds:
+        for variant in some if number == 0 else in_rounds:
             before, clock = tree_cpu(), time.perf_counter()
-            way.run()
+            variant.run()
             seconds, after = time.perf_counter() - clock, tree_cpu()
             jvm, python = (after[i] - before[i] for i in (0, 1))
-            result = Result(way.scenario, way.name, way.records, seconds, jvm, python)
-            runs[way.name].append(result)
-            print(
-                f"  {way.scenario}: {way.name}: {result.per_million:.2f} CPU s/M, {seconds:.1f} s",
-                flush=True,
-            )
+            result = Result(variant.scenario, variant.name, variant.records, seconds, jvm, python)
+            runs[variant.name].append(result)
+            figures = f"{result.per_million:.2f} CPU s/M, {seconds:.1f} s"
+            print(f"  {variant.scenario}: {variant.name}: {figures}", flush=True)
     return [_median(results, lambda result: result.per_million) for results in runs.values()]
 
 
@@ -127,9 +125,9 @@ def _median(results: list[Result], value: Callable[[Result], float]) -> Result:
 
 
 def _cold(bootstrap: str, repeat: int) -> list[Result]:
-    """Seconds from the start of a new process to its first row."""
-    runs: dict[str, list[Result]] = {name: [] for name in WAYS}
-    of_session: dict[str, list[float]] = {name: [] for name in WAYS}
+    """Measure the seconds from the start of a new process to its first row."""
+    runs: dict[str, list[Result]] = {name: [] for name in VARIANTS}
+    of_session: dict[str, list[float]] = {name: [] for name in VARIANTS}
     for name, row in first_rows(bootstrap, repeat):
         runs[name].append(Result(COLD, name, 1, row.seconds, row.jvm, row.python))
         of_session[name].append(row.of_session)
@@ -144,8 +142,10 @@ def _cold(bootstrap: str, repeat: int) -> list[Result]:
 
 
 def render(results: list[Result]) -> str:
-    """The table, in Markdown; "times" is beside the connector as it is tuned: in CPU, or in seconds
-    where the scenario is about time."""
+    """Return the table in Markdown.
+
+    The column "times" compares with the tuned connector: CPU, or seconds in timed scenarios.
+    """
     lines = ["", "| | | CPU s/M | JVM | Python | rows/s | seconds | times |"]
     lines.append("|---|---|---:|---:|---:|---:|---:|---:|")
     for scenario, some in itertools.groupby(results, key=lambda result: result.scenario):
@@ -153,11 +153,11 @@ def render(results: list[Result]) -> str:
         theirs = [r for r in there if r.name.startswith("connector")][-1]
         for r in there:
             jvm, python = (f"{part / r.records * 1e6:.2f}" for part in (r.jvm, r.python))
-            of_time = scenario in (COLD, MANY)
-            times = r.seconds / theirs.seconds if of_time else r.per_million / theirs.per_million
-            # Where it is about time, ways take so long that Spark ends idle Python processes
-            # meanwhile, and what those had used is lost to whoever counts.
-            cpu = ["", "", ""] if of_time else [f"{r.per_million:.2f}", jvm, python]
+            timed = scenario in (COLD, MANY)
+            times = r.seconds / theirs.seconds if timed else r.per_million / theirs.per_million
+            # Timed variants take so long that Spark ends idle Python processes meanwhile, whose CPU
+            # time is then lost.
+            cpu = ["", "", ""] if timed else [f"{r.per_million:.2f}", jvm, python]
             rate = "" if scenario == COLD else f"{r.rate:,.0f}"
             lines.append(
                 f"| {scenario} | {r.name} | {' | '.join([*cpu, rate])} | "

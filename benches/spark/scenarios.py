@@ -1,4 +1,4 @@
-"""What is measured: named ways through the same rows, by what they are to be compared in."""
+"""The measured scenarios: variants that process the same rows."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ TUNED = {
     "kafka.max.partition.fetch.bytes": "16000000",
     "kafka.receive.buffer.bytes": "1048576",
 }
-# What the sink of Spark's connector gains from is what the producer under it gains from.
+# The settings that speed up the producer of the connector's sink.
 TUNED_SINK = {"kafka.linger.ms": "20", "kafka.batch.size": "500000"}
-# Without it the connector waits half a second at each partition: what its consumer asked for beyond
-# the last record of the one before is answered only then, and the next one's records after it.
+# Without it, the connector waits half a second per partition: the broker holds the consumer's
+# fetch beyond the previous partition's last record that long, and the next fetch waits behind it.
 NO_WAIT = {"kafka.fetch.max.wait.ms": "10"}
-# With a limit of bytes Spark adds up those of a batch at each of its rows.
+# With a limit, Spark recomputes the size of a batch at each of its rows.
 NO_LIMIT = str(2**31 - 1)
 MANY = "1,000 small partitions"
 Frame = Callable[[], Any]
@@ -29,20 +29,20 @@ TWO = "value binary, offset bigint"
 
 
 @dataclass(frozen=True)
-class Way:
-    """One way: what it is called, what it is compared with, and how it is gone once."""
+class Variant:
+    """One variant of a scenario: its name, and the function that runs it once."""
 
     scenario: str
     name: str
     records: int
     run: Callable[[], None]
-    # Too slow for rounds: measured in the first one alone.
+    # Whether it is too slow for all rounds and runs only in the first.
     once: bool = False
 
 
-def ways(spark: Any, bootstrap: str, records: int) -> Iterator[Way]:
-    """All of them, those of one scenario one after the other."""
-    from benches.spark.ready_made import ready_made, thrown_away
+def variants(spark: Any, bootstrap: str, records: int) -> Iterator[Variant]:
+    """Yield all variants, grouped by scenario."""
+    from benches.spark.synthetic_sources import discarding_sink, synthetic_source
 
     servers = {"kafka.bootstrap.servers": bootstrap}
 
@@ -57,11 +57,11 @@ def ways(spark: Any, bootstrap: str, records: int) -> Iterator[Way]:
         reader = spark.read.format(source).options(**servers, **topics, **more)
         return (reader.schema(schema) if schema else reader).load()
 
-    spark.dataSource.register(ready_made(PARTITIONS))
-    spark.dataSource.register(thrown_away())
+    spark.dataSource.register(synthetic_source(PARTITIONS))
+    spark.dataSource.register(discarding_sink())
 
     def ready(schema: str | None = None, rows: int = records, value_bytes: int = 100) -> Any:
-        reader = spark.read.format("ready_made").options(rows=str(rows), bytes=str(value_bytes))
+        reader = spark.read.format("synthetic").options(rows=str(rows), bytes=str(value_bytes))
         return (reader.schema(schema) if schema else reader).load()
 
     small, large = "bytes-100", "bytes-1000"
@@ -72,7 +72,7 @@ def ways(spark: Any, bootstrap: str, records: int) -> Iterator[Way]:
         "hand-over alone": lambda: ready(),
     }
     for name, frame in frames.items():
-        yield Way("read 100 B, all columns", name, records, partial(run, frame))
+        yield Variant("read 100 B, all columns", name, records, partial(run, frame))
     frames = {
         "connector, defaults": lambda: read("kafka", small).select("value", "offset"),
         "connector, tuned": lambda: read("kafka", small, **TUNED).select("value", "offset"),
@@ -80,7 +80,7 @@ def ways(spark: Any, bootstrap: str, records: int) -> Iterator[Way]:
         "hand-over alone": lambda: ready(TWO),
     }
     for name, frame in frames.items():
-        yield Way("read 100 B, value + offset", name, records, partial(run, frame))
+        yield Variant("read 100 B, value + offset", name, records, partial(run, frame))
     frames = {
         "connector, defaults": lambda: read("kafka", large),
         "connector, tuned": lambda: read("kafka", large, **TUNED),
@@ -89,20 +89,20 @@ def ways(spark: Any, bootstrap: str, records: int) -> Iterator[Way]:
         "hand-over alone": lambda: ready(None, records // 4, 1000),
     }
     for name, frame in frames.items():
-        yield Way("read 1000 B", name, records // 4, partial(run, frame))
+        yield Variant("read 1000 B", name, records // 4, partial(run, frame))
     yield from _transformed(spark, servers, small, records, read, noop)
     yield from _written(spark, servers, records)
     yield from _many(read, run)
 
 
-def _many(read: Any, run: Callable[[Frame], None]) -> Iterator[Way]:
+def _many(read: Any, run: Callable[[Frame], None]) -> Iterator[Variant]:
     count = SMALL_PARTITIONS * RECORDS_A_SMALL_PARTITION
     tenth = json.dumps({"small": list(range(SMALL_PARTITIONS // 10))})
 
     def a_tenth() -> None:
         run(lambda: read("kafka", None, assign=tenth))
 
-    yield Way(MANY, "connector, defaults, 100 of them", count // 10, a_tenth, once=True)
+    yield Variant(MANY, "connector, defaults, 100 of them", count // 10, a_tenth, once=True)
     frames: dict[str, Frame] = {
         "connector, fetch.max.wait.ms 10": lambda: read("kafka", "small", **TUNED, **NO_WAIT),
         "ottla": lambda: read("ottla", "small"),
@@ -111,12 +111,12 @@ def _many(read: Any, run: Callable[[Frame], None]) -> Iterator[Way]:
         ),
     }
     for name, frame in frames.items():
-        yield Way(MANY, name, count, partial(run, frame), once=name.startswith("connector"))
+        yield Variant(MANY, name, count, partial(run, frame), once=name.startswith("connector"))
 
 
 def _transformed(
     spark: Any, servers: dict[str, str], topic: str, records: int, read: Any, noop: Any
-) -> Iterator[Way]:
+) -> Iterator[Variant]:
     import ottla.spark
 
     def lengths(batches: Any) -> Any:
@@ -141,12 +141,12 @@ def _transformed(
         )
 
     scenario = "read + mapInArrow"
-    yield Way(scenario, "connector, defaults", records, theirs)
-    yield Way(scenario, "connector, tuned", records, partial(theirs, **TUNED))
-    yield Way(scenario, "ottla, read_arrow", records, ours)
+    yield Variant(scenario, "connector, defaults", records, theirs)
+    yield Variant(scenario, "connector, tuned", records, partial(theirs, **TUNED))
+    yield Variant(scenario, "ottla, read_arrow", records, ours)
 
 
-def _written(spark: Any, servers: dict[str, str], records: int) -> Iterator[Way]:
+def _written(spark: Any, servers: dict[str, str], records: int) -> Iterator[Variant]:
     def write(source: str, **more: str) -> None:
         frame = spark.range(0, records, 1, 4).selectExpr(
             "CAST(CAST(id AS STRING) AS BINARY) AS key",
@@ -165,11 +165,14 @@ def _written(spark: Any, servers: dict[str, str], records: int) -> Iterator[Way]
             spark.conf.set(limit, usual)
 
     scenario = "sink, key + 100 B"
-    yield Way(scenario, "connector, defaults", records, lambda: write("kafka"))
-    yield Way(scenario, "connector, tuned", records, lambda: write("kafka", **TUNED_SINK))
-    yield Way(scenario, "ottla", records, lambda: write("ottla"))
-    yield Way(scenario, "ottla, maxBytesPerBatch off", records, lambda: without_limit("ottla"))
-    yield Way(scenario, "hand-over alone", records, lambda: write("thrown_away"))
-    yield Way(
-        scenario, "hand-over, maxBytesPerBatch off", records, lambda: without_limit("thrown_away")
+    yield Variant(scenario, "connector, defaults", records, lambda: write("kafka"))
+    yield Variant(scenario, "connector, tuned", records, lambda: write("kafka", **TUNED_SINK))
+    yield Variant(scenario, "ottla", records, lambda: write("ottla"))
+    yield Variant(scenario, "ottla, maxBytesPerBatch off", records, lambda: without_limit("ottla"))
+    yield Variant(scenario, "hand-over alone", records, lambda: write("discard"))
+    yield Variant(
+        scenario,
+        "hand-over, maxBytesPerBatch off",
+        records,
+        lambda: without_limit("discard"),
     )

@@ -1,4 +1,4 @@
-"""The session that all ways share, and the topics that they read: set up once a run."""
+"""The session of all variants, and the topics that they read; set up once per run."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any
 PARTITIONS = 12
 SMALL_PARTITIONS = 1000
 RECORDS_A_SMALL_PARTITION = 100
-# Nobody reads what sinks write, and all rounds of it would fill a disk.
-SOON_DELETED = {
+# Nothing reads the sink's topic, and all rounds together would fill a disk.
+SHORT_RETENTION = {
     "retention.bytes": "20000000",
     "segment.bytes": "20000000",
     "file.delete.delay.ms": "1000",
@@ -19,7 +19,7 @@ SOON_DELETED = {
 
 
 def session(master: str = "local[2]", *, connector: bool = True, ottla: bool = True) -> Any:
-    """A session with the jars of Spark's own connector, and with ottla registered."""
+    """Return a session with the jars of Spark's own connector, and with ottla registered."""
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     from pyspark.sql import SparkSession
@@ -36,9 +36,9 @@ def session(master: str = "local[2]", *, connector: bool = True, ottla: bool = T
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.driver.memory", "4g")
-        # The connector keeps consumers for five minutes, with what they have fetched beyond what
-        # was asked for. Batches never use them again, and as it is tuned they fill 4 GB: first it
-        # is the garbage collector that is measured, then there is no memory left.
+        # The connector caches consumers for five minutes, with the records they have prefetched.
+        # Batch queries never reuse them, and with the tuned settings they fill 4 GB: the benchmark
+        # would measure the garbage collector, and then run out of memory.
         .config("spark.kafka.consumer.cache.timeout", "1s")
         .config("spark.kafka.consumer.cache.evictorThreadRunInterval", "1s")
         .config("spark.kafka.consumer.fetchedData.cache.timeout", "1s")
@@ -54,8 +54,8 @@ def session(master: str = "local[2]", *, connector: bool = True, ottla: bool = T
     return made
 
 
-def fill(kafka: Any, records: int) -> None:
-    """The topics: small values, large values, very many partitions; and one to write to."""
+def fill_topics(kafka: Any, records: int) -> None:
+    """Create and fill topics of small values, large values and many partitions, and the sink's."""
     import ottla
 
     source = random.Random(1)
@@ -73,7 +73,7 @@ def fill(kafka: Any, records: int) -> None:
 
         for topic in ("bytes-100", "bytes-1000"):
             kafka.create_topic(topic, PARTITIONS, 1)
-        kafka.create_topic("sink", PARTITIONS, 1, SOON_DELETED)
+        kafka.create_topic("sink", PARTITIONS, 1, SHORT_RETENTION)
         send("bytes-100", 100, records, PARTITIONS, 100)
         send("bytes-1000", 1000, records // 4, PARTITIONS, 100)
         kafka.create_topic("small", SMALL_PARTITIONS, 1)

@@ -121,12 +121,12 @@ MUTATIONS = [
     Mutation(
         "aborted-records-are-delivered",
         "rust/protocol/src/records/aborted.rs",
-        "Ok(!(batch.is_transactional() && self.open.contains(&batch.producer_id())))",
-        "Ok(!(batch.is_transactional() && self.open.contains(&(batch.producer_id() - 1))))",
+        "self.aborted_producers.contains(&batch.producer_id())))",
+        "self.aborted_producers.contains(&(batch.producer_id() - 1))))",
     ),
     Mutation(
         "decompression-has-no-limit",
-        "rust/protocol/src/records/compression/scratch.rs",
+        "rust/protocol/src/records/codecs/decompressor.rs",
         "limit: limit.min(isize::MAX as usize - 1),",
         "limit: limit.max(1 << 40),",
     ),

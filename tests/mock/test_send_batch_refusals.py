@@ -26,7 +26,7 @@ WRONG: dict[str, tuple[dict[str, Any], type, str]] = {
     "twice": (
         {"values": pa.Table.from_arrays([pa.array(["a"]), pa.array(["b"])], ["value", "value"])},
         errors.ConfigError,
-        '"value" is there twice',
+        '"value" occurs more than once',
     ),
     "timestamp": (
         {"values": pa.table({"value": ["a"], "timestamp": ["now"]})},
@@ -48,7 +48,7 @@ WRONG: dict[str, tuple[dict[str, Any], type, str]] = {
         errors.ConfigError,
         "row 0",
     ),
-    "null rows": ({"values": STRUCT_OF_NULLS}, errors.ConfigError, "rows are null as a whole"),
+    "null rows": ({"values": STRUCT_OF_NULLS}, errors.ConfigError, "rows are null; to send a null value"),
     "lengths": (
         {"values": ["a"], "keys": ["a", "b"]},
         errors.ConfigError,
@@ -109,7 +109,7 @@ def test_what_is_wrong_is_told_before_anything_is_sent(
 
 def test_a_column_that_no_record_has_is_named(producer: ottla.Producer, single: str) -> None:
     table = pa.table({"value": [b"a", None], "tiemstamp": [1, 2]})
-    with pytest.raises(errors.ConfigError, match='column "tiemstamp" is no part of a record'):
+    with pytest.raises(errors.ConfigError, match='column "tiemstamp" is not part of a record'):
         producer.send_batch(single, table)
     assert producer.buffered_bytes == 0
 

@@ -1,1 +1,1 @@
-"""One file for each client: its ways to consume."""
+"""One file per client, with its calls to consume."""

@@ -1,7 +1,8 @@
-"""What each way of each client is asked to consume, and what of it is measured.
+"""The task of each consuming call, and its measurement.
 
-A client's file has a `NAME` and a list of `WAYS`. The clock and the CPU seconds, those of all
-threads, count from the first record until all are there, so that connecting and joining do not.
+A client's file has a `NAME` and a list of `CALLS`. Wall time and the CPU seconds of all threads
+are counted from the first records until all are received: connecting and joining are not
+included.
 """
 
 from __future__ import annotations
@@ -12,13 +13,13 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-# How many records a call is asked for: few stay in the processor's caches, many take fewer calls.
+# The records requested per call: few stay in the CPU's caches, many take fewer calls.
 FEW = 500
 MANY = 20_000
 
 
 class Kind(enum.Enum):
-    """What an application has in its hands."""
+    """The form in which an application receives records."""
 
     ARROW = "columns"
     LIST = "lists of records"
@@ -29,29 +30,29 @@ class Kind(enum.Enum):
 
 @dataclass
 class Task:
-    """One run: all records of a topic, which lie in so many partitions from offset 0 on."""
+    """One run: consume all records of a topic, from offset 0 of each partition on."""
 
     bootstrap: str
     topic: str
     partitions: int
     records: int
     value_bytes: int
-    # Of the client, by Kafka's names; not all ways look at them.
+    # The client's settings, by Kafka's names; not all calls use them.
     settings: dict[str, object] = field(default_factory=dict)
     received: int = 0
     size: int = 0
-    # How many came before the clock ran, and what it showed.
+    # The records received before the clock started, and the clock's start.
     before: int = 0
     start: tuple[float, float] | None = None
     seconds: float = 0.0
     cpu_seconds: float = 0.0
 
     def begin(self) -> None:
-        """Measure from now on instead of from the first records on."""
+        """Start the clock now instead of at the first records."""
         self.start = time.perf_counter(), _cpu()
 
     def take(self, records: int, size: int) -> bool:
-        """Count what came; says whether more is to come."""
+        """Count received records; return whether more are expected."""
         if self.start is None:
             self.start = time.perf_counter(), _cpu()
             self.before = records
@@ -65,20 +66,20 @@ class Task:
 
     @property
     def measured(self) -> int:
-        """How many records came while it was measured."""
+        """The number of records received while the clock ran."""
         return self.received - self.before
 
     def check(self) -> None:
-        """Fail unless each record came once."""
+        """Fail unless every record was received once."""
         if (self.received, self.size) != (self.records, self.records * self.value_bytes):
             raise SystemExit(f"{self.received} records with {self.size} bytes")
         if not self.measured:
-            raise SystemExit("all came at once, before the clock ran: use a larger --scale")
+            raise SystemExit("all records came in the first call: use a larger --scale")
 
 
 @dataclass(frozen=True)
-class Way:
-    """A client's call, best tuned; slow ones get a share of the records."""
+class Call:
+    """A client's call, tuned for speed; slow ones get a share of the records."""
 
     name: str
     kind: Kind

@@ -13,8 +13,8 @@ type ages struct {
 	CPUSeconds float64 `json:"cpu_seconds"`
 }
 
-// age reads new records, pauses after each poll as an application that works on them, and returns
-// how old each record was when the poll returned it. Values begin with nanoseconds since 1970.
+// age reads new records, sleeps after each poll to simulate an application's work, and returns the age
+// of each record at the return of its poll. Values begin with nanoseconds since 1970.
 func age(arguments []string) (any, error) {
 	bootstrap, topic := arguments[0], arguments[1]
 	parsed, err := numbers(arguments[2:]...)

@@ -29,19 +29,19 @@ func consume(arguments []string) (any, error) {
 }
 
 // read polls until at least count records have arrived.
-func read(bootstrap, topic string, partitions, count int) (took, int, error) {
+func read(bootstrap, topic string, partitions, count int) (runResult, int, error) {
 	watch := start()
 	fromStart := readPartitions(topic, partitions, kgo.NewOffset().AtStart())
 	client, err := kgo.NewClient(seeds(bootstrap), fromStart)
 	if err != nil {
-		return took{}, 0, err
+		return runResult{}, 0, err
 	}
 	defer client.Close()
 	received, bytes := 0, 0
 	for received < count {
 		fetches := client.PollFetches(context.Background())
 		if err := fetches.Err(); err != nil {
-			return took{}, 0, err
+			return runResult{}, 0, err
 		}
 		fetches.EachRecord(func(record *kgo.Record) {
 			received++

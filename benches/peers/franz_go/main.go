@@ -1,4 +1,4 @@
-// franz-go's part of benches/peers: one run of one call, with default options.
+// franz_go runs one call of franz-go once, with default options, for benches/peers.
 //
 //	franz_go produce BOOTSTRAP WARM_TOPIC TOPIC BYTES RECORDS CODEC
 //	franz_go consume BOOTSTRAP TOPIC PARTITIONS RECORDS BYTES
@@ -20,7 +20,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// warmRecords is how many records each client sends or reads before its run is measured.
+// warmRecords is the number of records each client sends or reads before its run is measured.
 const warmRecords = 20_000
 
 type command struct {
@@ -34,8 +34,8 @@ var commands = map[string]command{
 	"age":     {6, age},
 }
 
-// took is the result of produce and consume.
-type took struct {
+// runResult is the result of produce and consume.
+type runResult struct {
 	Records    int     `json:"records"`
 	Seconds    float64 `json:"seconds"`
 	CPUSeconds float64 `json:"cpu_seconds"`
@@ -73,8 +73,8 @@ func start() stopwatch {
 	return stopwatch{time.Now(), cpuTime()}
 }
 
-func (s stopwatch) stop(records int) took {
-	return took{records, time.Since(s.wall).Seconds(), (cpuTime() - s.cpu).Seconds()}
+func (s stopwatch) stop(records int) runResult {
+	return runResult{records, time.Since(s.wall).Seconds(), (cpuTime() - s.cpu).Seconds()}
 }
 
 // cpuTime is the user and system time of all threads.

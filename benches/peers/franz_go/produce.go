@@ -19,7 +19,7 @@ var codecs = map[string]kgo.CompressionCodec{
 	"zstd":   kgo.ZstdCompression(),
 }
 
-// deliveries counts what became of the records.
+// deliveries counts acknowledged records and keeps the first failure.
 type deliveries struct {
 	acknowledged atomic.Int64
 	failure      atomic.Pointer[error]
@@ -79,7 +79,7 @@ func send(client *kgo.Client, topic string, keys, values [][]byte, count int) er
 	return nil
 }
 
-// records returns distinct keys, and values of which the second half compresses to nothing.
+// records returns distinct keys, and values whose second half compresses to almost nothing.
 func records(size int) (keys, values [][]byte) {
 	source := rand.New(rand.NewSource(int64(size)))
 	for n := range distinct {

@@ -1,5 +1,5 @@
-"""The same records produced by each client: every file lists its ``WAYS``.
+"""One file per client, with its ``CALLS`` to produce the same records.
 
-Alike for all: ``acks=all``, idempotence where the client has it, ``linger.ms`` 5, batches of up to
-1,000,000 bytes, the codec's default level.
+Common settings: ``acks=all``, idempotence if the client supports it, ``linger.ms`` 5, batches of
+up to 1,000,000 bytes, the codec's default level.
 """

@@ -1,8 +1,9 @@
-"""Send records with keys, one call a record, at a client's default settings.
+"""Send records with keys, one call per record, at a client's default settings.
 
 `measure` starts a process for the run: this module itself (`--child`), a Java source file, or the
-Go program. Each first sends WARM_RECORDS to another topic with the same producer. Wall time and CPU
-run from the first record to the last acknowledgement, and each record must be acknowledged.
+Go program. Each first sends WARM_RECORDS to another topic with the same producer. Wall time and
+CPU are measured from the first record to the last acknowledgement, and every record must be
+acknowledged.
 """
 
 from __future__ import annotations
@@ -16,13 +17,13 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import astuple, dataclass
 from typing import Any
 
-from benches.peers import turns
-from benches.peers.filling import keys, values
+from benches.peers import runner
+from benches.peers.topic_data import keys, values
 
 WARM_RECORDS = 20_000
-PROGRAMS = turns.Programs("DefaultProduce.java", "produce", "benches.peers.producers.defaults")
+PROGRAMS = runner.Programs("DefaultProduce.java", "produce", "benches.peers.producers.defaults")
 
-# Sends so many of these keys and values, over and over, to a topic, and returns when all are
+# Sends `count` records with these keys and values, repeated, to a topic, and returns when all are
 # acknowledged.
 Pairs = list[tuple[bytes, bytes]]
 SendAll = Callable[[str, Pairs, int], None]
@@ -30,7 +31,7 @@ SendAll = Callable[[str, Pairs, int], None]
 
 @dataclass(frozen=True)
 class Job:
-    """One run. The topic exists."""
+    """One run, on a topic that exists."""
 
     bootstrap: str
     warm_topic: str
@@ -42,7 +43,7 @@ class Job:
 
 def measure(client: str, call: str, job: Job) -> dict[str, float]:
     """Return the `records`, `seconds` and `cpu_seconds` of one run."""
-    took: dict[str, float] = turns.in_client(PROGRAMS, client, call, astuple(job))
+    took: dict[str, float] = runner.run_client(PROGRAMS, client, call, astuple(job))
     return took
 
 
@@ -159,5 +160,5 @@ def _run_child(client: str, call: str, job: Job) -> dict[str, float]:
 
 
 if __name__ == "__main__":
-    client, call, *order = json.loads(sys.argv[2])
-    print(json.dumps(_run_child(client, call, Job(*order))))
+    client, call, *arguments = json.loads(sys.argv[2])
+    print(json.dumps(_run_child(client, call, Job(*arguments))))

@@ -1,4 +1,4 @@
-"""What every way of producing is asked to do, and how it is measured."""
+"""The task of each producing call, and its measurement."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from enum import Enum
 
 BATCH_SIZE = 1_000_000
 LINGER_MS = 5
-# So many records are there at once: a list, an Arrow array, or futures that are awaited.
+# The records in one list, one Arrow array, or one group of futures.
 AT_ONCE = 10_000
 
 _WORDS = 400
 
 
 class Kind(Enum):
-    """What is compared with what."""
+    """The kinds of calls, compared with each other."""
 
     ARROW = "Arrow"
     LIST = "list"
@@ -29,7 +29,7 @@ class Kind(Enum):
 
 
 def values(size: int, count: int = AT_ONCE) -> list[bytes]:
-    """Distinct events as services write them: JSON of exactly this size, words and numbers."""
+    """Return distinct typical events: JSON of exactly this size, with words and numbers."""
     source = random.Random(size)
     letters = "abcdefghijklmnopqrstuvwxyz"
     words = ["".join(source.choices(letters, k=source.randint(3, 9))) for _ in range(_WORDS)]
@@ -47,7 +47,7 @@ def values(size: int, count: int = AT_ONCE) -> list[bytes]:
 
 @dataclass
 class Task:
-    """One run: so many values of this size to a topic that is there; what it took is noted."""
+    """One run: produce values of this size to an existing topic; holds the measurements."""
 
     bootstrap: str
     topic: str
@@ -57,15 +57,15 @@ class Task:
     seconds: float = field(default=0.0, init=False)
     cpu_seconds: float = field(default=0.0, init=False)
 
-    def parts(self) -> Iterator[list[bytes]]:
-        """The values over and over, a list at a time."""
+    def chunks(self) -> Iterator[list[bytes]]:
+        """Yield the values repeatedly, one list at a time."""
         some = values(self.value_bytes)
         for _ in range(self.records // AT_ONCE):
             yield some
 
     @contextlib.contextmanager
     def measured(self) -> Iterator[None]:
-        """The client is connected and has written one record; all of the process counts."""
+        """Measure the whole process; the client is connected and has written one record."""
         cpu, clock = _cpu(), time.perf_counter()
         yield
         self.seconds, self.cpu_seconds = time.perf_counter() - clock, _cpu() - cpu
@@ -77,12 +77,12 @@ def _cpu() -> float:
 
 
 @dataclass(frozen=True)
-class Way:
+class Call:
     """A call of a client."""
 
     name: str
     kind: Kind
     run: Callable[[Task], None]
-    # Of the scenario's records: slow ways are measured on fewer.
+    # The share of the scenario's records: slow calls are measured on fewer.
     share: float = 1.0
     codecs: tuple[str, ...] = ("none", "lz4", "zstd")

@@ -1,6 +1,6 @@
-//! The columns: their names and types are those of Spark's Kafka source, in one table.
+//! The columns of decoded records, with the names and types of Spark's Kafka source.
 //!
-//! Invariant: everything is nullable, nothing is a large, view or dictionary type.
+//! Invariant: every field is nullable, and none has a large, view or dictionary type.
 
 use std::str::FromStr;
 use std::sync::Arc;
@@ -23,17 +23,17 @@ pub enum Column {
     Partition,
     /// `offset: int64`.
     Offset,
-    /// `timestamp: timestamp[us, UTC]`. A record without one has -1 ms, as in Spark.
+    /// `timestamp: timestamp[us, UTC]`. A record without a timestamp has -1 ms, as in Spark.
     Timestamp,
-    /// `timestampType: int32`: 0 for the producer's time, 1 for the broker's, -1 for none.
+    /// `timestampType: int32`: 0 for CreateTime, 1 for LogAppendTime, -1 for none.
     TimestampType,
     /// `headers: list<struct<key: string, value: binary>>`, null if there are none, as in Spark.
-    /// Bytes of a key that are not UTF-8 become U+FFFD, as they do in Java.
+    /// Bytes of a key that are not UTF-8 become U+FFFD, as in Java.
     Headers,
 }
 
 impl Column {
-    /// All, in the order of Spark's schema.
+    /// All columns, in the order of Spark's schema.
     pub const ALL: [Self; 8] = [
         Self::Key,
         Self::Value,
@@ -87,12 +87,12 @@ impl FromStr for Column {
     fn from_str(name: &str) -> Result<Self, String> {
         Self::ALL.into_iter().find(|column| column.name() == name).ok_or_else(|| {
             let names = Self::ALL.map(Self::name).join(", ");
-            format!("unknown column {name:?}: one of {names}")
+            format!("unknown column {name:?}: expected one of {names}")
         })
     }
 }
 
-/// A list's child, named as Spark names it.
+/// The element of the headers' list, with Spark's name.
 pub(crate) fn header_field() -> FieldRef {
     Arc::new(Field::new("element", DataType::Struct(header_fields()), true))
 }

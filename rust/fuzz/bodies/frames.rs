@@ -1,4 +1,4 @@
-//! Frames as a server and as a client meet them: length, header, message.
+//! Frames as a server and a client read them: length, header, message.
 
 use bytes::Bytes;
 use ottla_protocol::ApiKey;
@@ -9,7 +9,7 @@ use super::messages::check_api;
 
 const MAX: usize = 1 << 20;
 
-/// A stream of frames, each read as a request and as every response.
+/// Reads a stream of frames, each as a request and as a response.
 pub fn frames(data: &[u8]) {
     let mut stream = Bytes::copy_from_slice(data);
     while let Some(prefix) = stream.first_chunk::<LENGTH_PREFIX>() {
@@ -45,7 +45,7 @@ fn response(frame: &Bytes) {
     }
 }
 
-/// A version that both know, or none.
+/// Checks that a negotiated version is supported by both sides.
 fn negotiate(api: ApiKey, min: i16, max: i16) {
     if let Some(version) = api.negotiate(min, max) {
         let (lowest, highest) = api.versions();

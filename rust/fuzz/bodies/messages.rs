@@ -6,8 +6,8 @@ use ottla_protocol::messages::consumer_protocol_subscription::ConsumerProtocolSu
 use ottla_protocol::messages::end_txn_marker::EndTxnMarker;
 use ottla_protocol::{ApiKey, Message, for_each_message};
 
-/// The first byte is the API key, its highest bit says response; the second is the version; the
-/// rest is the message. Numbers that no API has stand for the messages that go with none.
+/// Reads one message. The first byte is the API key, and its highest bit selects the response; the second
+/// is the version; the rest is the message. Unused keys select the messages that belong to no API.
 pub fn messages(data: &[u8]) {
     let [which, version, bytes @ ..] = data else { return };
     let (version, bytes) = (i16::from(*version), Bytes::copy_from_slice(bytes));
@@ -19,17 +19,17 @@ pub fn messages(data: &[u8]) {
     }
 }
 
-/// Reads the request or response of an API, if there is one of this key.
+/// Reads the request or response of the API with this key, if there is one.
 pub fn check_api(key: i16, response: bool, bytes: Bytes, version: i16) {
-    let Some(place) = ApiKey::ALL.iter().position(|api| *api as i16 == key) else { return };
-    if let Some(check) = checks().get(2 * place + usize::from(response)) {
+    let Some(index) = ApiKey::ALL.iter().position(|api| *api as i16 == key) else { return };
+    if let Some(check) = checks().get(2 * index + usize::from(response)) {
         check(bytes, version);
     }
 }
 
 type Check = fn(Bytes, i16);
 
-/// Requests and responses in turn, in the order of [`ApiKey::ALL`].
+/// Alternating requests and responses, in the order of [`ApiKey::ALL`].
 fn checks() -> &'static [Check] {
     static CHECKS: std::sync::LazyLock<Vec<Check>> = std::sync::LazyLock::new(|| {
         let mut all: Vec<Check> = Vec::new();
@@ -44,11 +44,12 @@ fn checks() -> &'static [Check] {
     &CHECKS
 }
 
-/// What can be read can be written in the same version, and reading that gives the same bytes again.
+/// Checks that a message that can be read can be written in the same version, and that its encoding is
+/// then stable.
 fn check<M: Message>(bytes: Bytes, version: i16) {
     let Ok(message) = M::from_bytes(bytes, version) else { return };
-    let written = message.to_frame(version).expect("what was read can be written").to_bytes();
-    let again = M::from_bytes(written.clone(), version).expect("what was written can be read");
-    // Bytes and not values: a NaN is not equal to itself.
-    assert_eq!(again.to_frame(version).expect("and written again").to_bytes(), written);
+    let written = message.to_frame(version).expect("a decoded message can be written").to_bytes();
+    let again = M::from_bytes(written.clone(), version).expect("a written message can be read");
+    // Compare bytes, not values: a NaN is not equal to itself.
+    assert_eq!(again.to_frame(version).expect("it can be written again").to_bytes(), written);
 }

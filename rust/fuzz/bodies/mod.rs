@@ -1,5 +1,4 @@
-//! What each fuzz target does with an input. Shared by the targets and by the test that replays
-//! their seeds, so that a finding stays found.
+//! The body of each fuzz target, shared with the test that replays the seeds as regression tests.
 
 mod frames;
 mod messages;

@@ -1,4 +1,4 @@
-//! Fuzzes `bodies::batches`, which says what must hold.
+//! Fuzzes `bodies::batches`, which asserts the invariants.
 
 #![no_main]
 

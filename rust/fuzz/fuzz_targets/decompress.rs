@@ -1,4 +1,4 @@
-//! Fuzzes `bodies::decompress`, which says what must hold.
+//! Fuzzes `bodies::decompress`, which asserts the invariants.
 
 #![no_main]
 

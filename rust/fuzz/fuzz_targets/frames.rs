@@ -1,4 +1,4 @@
-//! Fuzzes `bodies::frames`, which says what must hold.
+//! Fuzzes `bodies::frames`, which asserts the invariants.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Fuzzes `bodies::messages`, which says what must hold.
+//! Fuzzes `bodies::messages`, which asserts the invariants.
 
 #![no_main]
 

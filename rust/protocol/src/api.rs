@@ -1,10 +1,17 @@
-//! The APIs: keys, versions, and which header goes with which version.
+//! [`ApiKey`]: the APIs with their keys, versions and header versions, one row each.
 //!
-//! One row per API. What the schemas do not say about versions (which a client may not use, and
-//! when) is in [`ApiKey::client_max`].
+//! [`ApiKey::client_max`] holds the version limits that are not in Kafka's schemas.
 
-use crate::messages::{self, Message, Request};
+use crate::messages::{self, Message};
 use crate::wire::WireError;
+
+/// A request of an API.
+pub trait Request: Message {
+    /// The request's API.
+    const API: ApiKey;
+    /// The response to the request.
+    type Response: Message;
+}
 
 macro_rules! apis {
     ($($key:literal $name:ident: $module:ident::{$request:ident, $response:ident};)*) => {
@@ -16,7 +23,7 @@ macro_rules! apis {
         }
 
         impl ApiKey {
-            /// Every API, by key.
+            /// All APIs, by key.
             pub const ALL: &'static [Self] = &[$(Self::$name,)*];
 
             /// Kafka's name of the API.
@@ -25,7 +32,7 @@ macro_rules! apis {
                 match self { $(Self::$name => stringify!($name),)* }
             }
 
-            /// The lowest and the highest version that this crate knows.
+            /// The lowest and the highest version that this crate supports.
             #[must_use]
             pub fn versions(self) -> (i16, i16) {
                 match self {
@@ -54,7 +61,7 @@ macro_rules! apis {
             type Response = messages::$module::$response;
         })*
 
-        /// Runs a macro once per message: requests and responses of all APIs.
+        /// Calls a macro for each message: the requests and responses of all APIs.
         #[cfg(feature = "describe")]
         #[macro_export]
         #[doc(hidden)]
@@ -155,19 +162,19 @@ impl ApiKey {
         if self.is_flexible(version) { 2 } else { 1 }
     }
 
-    /// The version of the response header: 1 from the first flexible version on, else 0;
-    /// ApiVersions always 0, because its answer must be readable before anything is negotiated.
+    /// The version of the response header: 1 from the first flexible version on, else 0. Always 0 for
+    /// ApiVersions, whose response must be readable before versions are negotiated.
     #[must_use]
     pub fn response_header_version(self, version: i16) -> i16 {
         i16::from(self != Self::ApiVersions && self.is_flexible(version))
     }
 
-    /// The highest version that a client may use of its own accord.
+    /// The highest version that a client may use by default.
     ///
     /// - InitProducerId 6 is not stable (KIP-939).
-    /// - AddPartitionsToTxn from 4 on is for brokers (KIP-890).
-    /// - TxnOffsetCommit 5 and EndTxn 5 need transaction.version 2, which the caller must have seen.
-    /// - Fetch from 13 on needs the ids of all topics, which the caller must have.
+    /// - AddPartitionsToTxn 4 and later are for brokers (KIP-890).
+    /// - TxnOffsetCommit 5 and EndTxn 5 require the feature transaction.version 2.
+    /// - Fetch 13 and later require the ids of all topics; the caller must check that it has them.
     #[must_use]
     pub fn client_max(self) -> i16 {
         match self {
@@ -178,7 +185,7 @@ impl ApiKey {
         }
     }
 
-    /// The version to use with a broker that speaks `min`–`max`; `None` if there is none in common.
+    /// The version to use with a broker that supports `min`–`max`, or `None` if they have none in common.
     #[must_use]
     pub fn negotiate(self, min: i16, max: i16) -> Option<i16> {
         let version = self.client_max().min(max);

@@ -1,13 +1,13 @@
-//! Messages and their schemas as plain trees, with Kafka's field names.
+//! Messages and their schemas as untyped trees, with Kafka's field names.
 //!
-//! For tests that compare with Java and for tools that print messages; behind the feature
-//! `describe`, so that a client does not carry it.
+//! Tests compare them with Java's. The feature `describe` enables this module, so that clients do not
+//! contain it.
 
 use bytes::Bytes;
 
 use crate::wire::{SecretBytes, Uuid};
 
-/// A value without its type.
+/// A value of any type.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
     /// Null.
@@ -20,17 +20,17 @@ pub enum Value {
     Float(f64),
     /// A string.
     Str(String),
-    /// Bytes, records included.
+    /// Bytes, including records.
     Bytes(Bytes),
     /// An id.
     Uuid(Uuid),
     /// An array.
     Array(Vec<Value>),
-    /// A struct: each field by name; `None` where the version does not carry it.
+    /// A struct: each field by name, `None` if the version does not have it.
     Object(Vec<(&'static str, Option<Value>)>),
 }
 
-/// A type whose values can be shown as a [`Value`].
+/// A type whose values convert to a [`Value`].
 pub trait Describe {
     /// The value as a tree.
     fn describe(&self, version: i16) -> Value;
@@ -73,32 +73,32 @@ impl<T: Describe> Describe for Option<T> {
     }
 }
 
-/// A field as the notation writes it, each part as its source text.
+/// A field in the schema notation; each part is its source text.
 #[derive(Debug, Clone, Copy)]
 pub struct FieldSchema {
     /// The field's name in snake case.
     pub name: &'static str,
-    /// Its Rust type.
+    /// The Rust type.
     pub ty: &'static str,
-    /// The versions that carry it, and the mark `ignorable`.
+    /// The versions that have the field, and the keyword `ignorable`.
     pub versions: &'static str,
-    /// The versions in which it may be null; empty for none.
+    /// The versions in which the field may be null; empty for none.
     pub nullable: &'static str,
-    /// Its tag; empty for none.
+    /// The tag; empty for none.
     pub tag: &'static str,
-    /// Its default; empty for the type's own.
+    /// The default; empty for the type's own.
     pub default: &'static str,
 }
 
-/// A message as the notation writes it.
+/// A message in the schema notation.
 #[derive(Debug, Clone, Copy)]
 pub struct MessageSchema {
     /// The message's name.
     pub name: &'static str,
-    /// Its versions, as `min - max`.
+    /// The versions, as `min - max`.
     pub versions: &'static str,
-    /// Its flexible versions; empty for none.
+    /// The flexible versions; empty for none.
     pub flexible: &'static str,
-    /// Its structs, the message itself first.
+    /// The structs, the message itself first.
     pub structs: &'static [(&'static str, &'static [FieldSchema])],
 }

@@ -1,9 +1,9 @@
 //! Request and response headers, and the frame that carries them.
 //!
-//! A frame is a 4-byte length and that many bytes: header, then message. Request headers exist in
-//! versions 0–2 (0 has no client id and is gone with ControlledShutdown), response headers in 0–1;
-//! the API and its version say which (see [`ApiKey`]). The client id keeps its 2-byte length even in the
-//! flexible header, so that a broker can read it before it knows the version.
+//! A frame is a 4-byte length and that many bytes: header, then message. Request headers have versions
+//! 0–2 (0 has no client id; only ControlledShutdown used it), response headers 0–1; the API and its
+//! version determine which (see [`ApiKey`]). The client id keeps its 2-byte length in the flexible
+//! header, so that a broker can read it before it knows the version.
 
 use bytes::Bytes;
 
@@ -11,13 +11,13 @@ use crate::api::ApiKey;
 use crate::messages::Message;
 use crate::wire::{Frame, Reader, Result, WireError, Writer};
 
-/// The length prefix of a frame.
+/// The size of a frame's length prefix in bytes.
 pub const LENGTH_PREFIX: usize = 4;
 
-/// What precedes each request.
+/// The header of a request.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RequestHeader {
-    /// The API's key; not an [`ApiKey`], because a server must be able to answer unknown ones.
+    /// The API key; not an [`ApiKey`], because a server must be able to respond to unknown ones.
     pub api_key: i16,
     /// The version of the request.
     pub api_version: i16,
@@ -55,12 +55,11 @@ impl RequestHeader {
         Ok(header)
     }
 
-    /// Reads the header of a request whose API is not known beforehand: the key and the version
-    /// come first in every header version.
+    /// Reads the header of any request: API key and version come first in every header version.
     pub fn decode_any(bytes: &Bytes) -> Result<(Self, Reader)> {
         let mut peek = Reader::new(bytes.clone());
         let (key, version) = (peek.i16()?, peek.i16()?);
-        // ApiVersions in an unknown version must still be answered (with UNSUPPORTED_VERSION).
+        // A server must respond to ApiVersions in an unknown version, with UNSUPPORTED_VERSION.
         let header_version = match ApiKey::try_from(key) {
             Ok(ApiKey::ApiVersions) if version > ApiKey::ApiVersions.versions().1 => 1,
             Ok(api) => api.request_header_version(version),
@@ -105,7 +104,7 @@ pub fn decode_response_header(r: &mut Reader, header_version: i16) -> Result<i32
     Ok(correlation_id)
 }
 
-/// Checks the length prefix of an incoming frame against `max`.
+/// Returns the length of an incoming frame, which must not exceed `max`.
 pub fn frame_length(prefix: [u8; LENGTH_PREFIX], max: usize) -> Result<usize> {
     let length = i32::from_be_bytes(prefix);
     match usize::try_from(length) {

@@ -1,12 +1,12 @@
-//! Kafka's bytes as Rust values and back: no I/O, no clock, no runtime.
+//! Encodes and decodes Kafka's wire protocol, without I/O, clock or runtime.
 //!
 //! - [`wire`]: the primitive types of the protocol, read from and written to buffers.
 //! - [`api`] and [`header`]: API keys, versions, headers and frames.
-//! - [`messages`]: one file per API, the request and the response of every version.
-//! - [`records`]: record batches, the hot path, by hand.
+//! - [`messages`]: one file per API, with all versions of its request and response.
+//! - [`records`]: record batches, the hot path, written by hand.
 //!
-//! Everything that is read here comes from a peer: lengths and counts are checked against the
-//! bytes that are left before any memory is taken, and nothing panics.
+//! Invariant: all input comes from a peer. Lengths and counts are checked against the remaining bytes
+//! before any memory is allocated, and nothing panics.
 
 pub mod api;
 #[cfg(feature = "describe")]
@@ -17,7 +17,7 @@ pub mod messages;
 pub mod records;
 pub mod wire;
 
-pub use api::ApiKey;
+pub use api::{ApiKey, Request};
 pub use error_code::ErrorCode;
-pub use messages::{Message, Request};
+pub use messages::Message;
 pub use wire::{Result, WireError};

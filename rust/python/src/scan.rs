@@ -95,7 +95,7 @@ impl Stream {
 
     /// Finishes a batch of all that has come.
     fn give_out(&mut self) -> ottla_client::Result<()> {
-        while self.decoder.ready() == 0
+        while self.decoder.ready_count() == 0
             && let Some(chunk) = self.core.ready()
         {
             self.decode(&chunk?)?;

@@ -1,4 +1,4 @@
-//! A column of bytes or text of any layout.
+//! A column of bytes or text, in any of Arrow's layouts.
 
 use arrow_array::cast::AsArray;
 use arrow_array::{
@@ -12,7 +12,7 @@ use super::ColumnsError;
 pub(super) const ACCEPTED: &str =
     "binary, large_binary, binary_view, fixed_size_binary, string, large_string, string_view or null";
 
-/// The layouts behind one accessor.
+/// A reference to a column of one of the accepted types.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum BytesRef<'a> {
     Null,
@@ -45,7 +45,7 @@ impl<'a> BytesRef<'a> {
         })
     }
 
-    /// The bytes of a row that exists, or null.
+    /// The bytes of a row, or null. The row must exist.
     #[inline(always)]
     pub(super) fn get(&self, row: usize) -> Option<&'a [u8]> {
         match *self {
@@ -60,12 +60,12 @@ impl<'a> BytesRef<'a> {
         }
     }
 
-    /// Whether every row is UTF-8 by its type.
+    /// Whether the column's type guarantees UTF-8.
     pub(super) const fn is_text(&self) -> bool {
         matches!(self, Self::Null | Self::Utf8(_) | Self::LargeUtf8(_) | Self::Utf8View(_))
     }
 
-    /// The text of a row that exists, or null.
+    /// The text of a row, or null. The row must exist.
     pub(super) fn get_text(&self, row: usize) -> Option<&'a str> {
         match *self {
             Self::Utf8(array) => array.is_valid(row).then(|| array.value(row)),

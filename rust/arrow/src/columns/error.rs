@@ -1,4 +1,4 @@
-//! Why columns cannot be sent.
+//! [`ColumnsError`]: the reasons why columns cannot be sent.
 
 use arrow_schema::DataType;
 use ottla_protocol::records::RecordError;
@@ -8,62 +8,62 @@ use thiserror::Error;
 #[derive(Debug, Error, PartialEq)]
 #[non_exhaustive]
 pub enum ColumnsError {
-    /// A column has a type that cannot be what its name says.
+    /// A column's type does not fit its name.
     #[error("column {column:?} has type {found}; accepted: {accepted}")]
     Type {
         /// The column.
         column: &'static str,
-        /// Its type.
+        /// The column's type.
         found: DataType,
-        /// What is accepted.
+        /// The accepted types.
         accepted: &'static str,
     },
-    /// The column that makes a record is not there.
+    /// The required column `value` is missing.
     #[error("there is no column \"value\"; there are: {found}")]
-    NoValue {
-        /// The names that are there.
+    MissingValue {
+        /// The names of the columns.
         found: String,
     },
-    /// A column that no record has.
+    /// A column that is not part of a record.
     #[error(
-        "column {column:?} is no part of a record: expected value, key, headers, timestamp and partition; drop it, or rename it to what it is meant to be"
+        "column {column:?} is not part of a record: expected value, key, headers, timestamp and partition; drop or rename it"
     )]
     Unknown {
         /// The column.
         column: String,
     },
-    /// A name that is known occurs twice.
-    #[error("column {column:?} is there twice")]
-    Twice {
+    /// A column occurs more than once.
+    #[error("column {column:?} occurs more than once")]
+    Duplicate {
         /// The column.
         column: &'static str,
     },
-    /// Keys and values are not one for one.
+    /// Keys and values differ in number.
     #[error("there are {keys} keys for {values} values")]
-    Lengths {
-        /// Number of keys.
+    LengthMismatch {
+        /// The number of keys.
         keys: usize,
-        /// Number of values.
+        /// The number of values.
         values: usize,
     },
-    /// A struct array has null rows, which are no records.
-    #[error("{nulls} rows are null as a whole; a record with a null value needs a row with a null value")]
+    /// A struct array has null rows, which are not records.
+    #[error("{nulls} rows are null; to send a null value, use a row whose value is null")]
     NullRows {
-        /// How many.
+        /// The number of null rows.
         nulls: usize,
     },
-    /// A header has no key.
-    #[error("column \"headers\": row {row} has a header that is null or whose key is null")]
+    /// A header is null, or its key is.
+    #[error("column \"headers\": row {row} has a null header or a header with a null key")]
     NullHeaderKey {
         /// The first such row.
         row: usize,
     },
-    /// A record does not fit.
+    /// A row cannot be encoded as a record.
     #[error("row {row}: {source}")]
     Record {
         /// The row.
         row: usize,
-        /// What is wrong.
+        /// The problem.
         source: RecordError,
     },
 }

@@ -1,4 +1,4 @@
-//! A column of headers: a list of structs of a key and a value.
+//! A column of headers: lists of structs with a key and a value.
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, LargeListArray, ListArray};
@@ -12,15 +12,15 @@ const NAME: &str = "headers";
 const ACCEPTED: &str = "list<struct<key: string, value: binary>>, large_list of the same, or null";
 
 #[derive(Debug, Clone, Copy)]
-enum Lists<'a> {
-    Narrow(&'a ListArray),
-    Wide(&'a LargeListArray),
+enum ListRef<'a> {
+    List(&'a ListArray),
+    LargeList(&'a LargeListArray),
 }
 
 /// The headers of all rows.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct HeadersRef<'a> {
-    lists: Lists<'a>,
+    lists: ListRef<'a>,
     keys: BytesRef<'a>,
     values: BytesRef<'a>,
 }
@@ -28,26 +28,26 @@ pub(super) struct HeadersRef<'a> {
 impl<'a> HeadersRef<'a> {
     /// `None` for a column of type null.
     pub(super) fn try_new(array: &'a dyn Array) -> Result<Option<Self>, ColumnsError> {
-        let wrong =
+        let mismatch =
             || ColumnsError::Type { column: NAME, found: array.data_type().clone(), accepted: ACCEPTED };
         let (lists, entries) = match array.data_type() {
             DataType::Null => return Ok(None),
             DataType::List(_) => {
-                let lists = array.as_list_opt::<i32>().ok_or_else(wrong)?;
-                (Lists::Narrow(lists), lists.values())
+                let lists = array.as_list_opt::<i32>().ok_or_else(mismatch)?;
+                (ListRef::List(lists), lists.values())
             }
             DataType::LargeList(_) => {
-                let lists = array.as_list_opt::<i64>().ok_or_else(wrong)?;
-                (Lists::Wide(lists), lists.values())
+                let lists = array.as_list_opt::<i64>().ok_or_else(mismatch)?;
+                (ListRef::LargeList(lists), lists.values())
             }
-            _ => return Err(wrong()),
+            _ => return Err(mismatch()),
         };
-        let entries = entries.as_struct_opt().ok_or_else(wrong)?;
-        let part = |name| {
-            let array = entries.column_by_name(name).ok_or_else(wrong)?;
-            BytesRef::try_new(NAME, array.as_ref()).map_err(|_| wrong())
+        let entries = entries.as_struct_opt().ok_or_else(mismatch)?;
+        let field = |name| {
+            let array = entries.column_by_name(name).ok_or_else(mismatch)?;
+            BytesRef::try_new(NAME, array.as_ref()).map_err(|_| mismatch())
         };
-        let headers = Self { lists, keys: part("key")?, values: part("value")? };
+        let headers = Self { lists, keys: field("key")?, values: field("value")? };
         headers.check_keys(array.len(), entries)?;
         Ok(Some(headers))
     }
@@ -62,11 +62,11 @@ impl<'a> HeadersRef<'a> {
 
     fn range(&self, row: usize) -> std::ops::Range<usize> {
         let (start, end) = match self.lists {
-            Lists::Narrow(lists) if lists.is_valid(row) => {
+            ListRef::List(lists) if lists.is_valid(row) => {
                 let offsets = lists.value_offsets();
                 (offsets[row] as usize, offsets[row + 1] as usize)
             }
-            Lists::Wide(lists) if lists.is_valid(row) => {
+            ListRef::LargeList(lists) if lists.is_valid(row) => {
                 let offsets = lists.value_offsets();
                 (offsets[row] as usize, offsets[row + 1] as usize)
             }
@@ -75,7 +75,7 @@ impl<'a> HeadersRef<'a> {
         start..end
     }
 
-    /// Nulls that no row refers to are nobody's headers: only those in a row's list count.
+    /// Refuses null headers and keys. Nulls outside of all rows' lists do not count.
     fn check_keys(&self, rows: usize, entries: &dyn Array) -> Result<(), ColumnsError> {
         for row in 0..rows {
             for at in self.range(row) {

@@ -1,7 +1,6 @@
-//! Rows of Arrow columns as records to send.
+//! [`RecordColumns`]: the rows of Arrow columns as records to send.
 //!
-//! Invariant: what a column's type can be wrong about is found when the columns are taken, so that
-//! reading a row cannot fail.
+//! Invariant: all types are checked when a [`RecordColumns`] is created, so reading a row cannot fail.
 
 mod bytes;
 mod error;
@@ -20,12 +19,11 @@ pub use error::ColumnsError;
 use headers::HeadersRef;
 use timestamps::TimestampsRef;
 
-/// The columns of one batch of rows, each found by its name: `value`, and if they are there `key`,
-/// `headers`, `timestamp`, `partition` and `topic`. The other columns of a batch that was read are not
-/// looked at, so that it can be sent as it is; any other is an error, since it may be a name that was
-/// mistyped.
+/// The columns of one batch of rows, found by name: `value` and, if present, `key`, `headers`,
+/// `timestamp`, `partition` and `topic`. The other columns of a decoded batch (see [`Column`]) are
+/// ignored, so that it can be sent unchanged. Any other column is an error, since its name may be a typo.
 #[derive(Debug, Clone)]
-pub struct Columns<'a> {
+pub struct RecordColumns<'a> {
     rows: usize,
     key: BytesRef<'a>,
     value: BytesRef<'a>,
@@ -35,32 +33,32 @@ pub struct Columns<'a> {
     partition: Option<&'a Int32Array>,
 }
 
-/// One row, but for its headers: see [`Columns::headers`].
+/// One row without its headers: see [`RecordColumns::headers`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Row<'a> {
     /// The key.
     pub key: Option<&'a [u8]>,
     /// The value.
     pub value: Option<&'a [u8]>,
-    /// Milliseconds since the epoch, if the row has a timestamp.
+    /// The timestamp in milliseconds since the epoch, or null.
     pub timestamp: Option<i64>,
-    /// The partition, if the row names one.
+    /// The partition, or null.
     pub partition: Option<i32>,
 }
 
-impl<'a> Columns<'a> {
-    /// The columns of a record batch.
+impl<'a> RecordColumns<'a> {
+    /// Takes the columns of a record batch.
     ///
     /// # Errors
-    /// [`ColumnsError`], which names the column and what it could be.
+    /// [`ColumnsError`], which names the column and the accepted types.
     pub fn try_new(batch: &'a RecordBatch) -> Result<Self, ColumnsError> {
         Self::from_parts(batch.num_rows(), batch.schema_ref().fields(), batch.columns())
     }
 
-    /// The columns of a struct array, as the C data interface hands batches over.
+    /// Takes the columns of a struct array, the form of a batch in the C data interface.
     ///
     /// # Errors
-    /// [`ColumnsError`], which names the column and what it could be.
+    /// [`ColumnsError`], which names the column and the accepted types.
     pub fn from_struct(array: &'a StructArray) -> Result<Self, ColumnsError> {
         match array.null_count() {
             0 => Self::from_parts(array.len(), array.fields(), array.columns()),
@@ -68,15 +66,15 @@ impl<'a> Columns<'a> {
         }
     }
 
-    /// A key column and a value column, without names.
+    /// Takes a key column and a value column, without names.
     ///
     /// # Errors
-    /// [`ColumnsError`], which names the column and what it could be.
+    /// [`ColumnsError`], which names the column and the accepted types.
     pub fn from_arrays(key: Option<&'a dyn Array>, value: &'a dyn Array) -> Result<Self, ColumnsError> {
         let rows = value.len();
         let key = match key {
             Some(key) if key.len() == rows => BytesRef::try_new("key", key)?,
-            Some(key) => return Err(ColumnsError::Lengths { keys: key.len(), values: rows }),
+            Some(key) => return Err(ColumnsError::LengthMismatch { keys: key.len(), values: rows }),
             None => BytesRef::Null,
         };
         let value = BytesRef::try_new("value", value)?;
@@ -87,7 +85,7 @@ impl<'a> Columns<'a> {
         let find = |column: &'static str| {
             let mut found = fields.iter().zip(arrays).filter(|(field, _)| field.name() == column);
             match (found.next(), found.next()) {
-                (_, Some(_)) => Err(ColumnsError::Twice { column }),
+                (_, Some(_)) => Err(ColumnsError::Duplicate { column }),
                 (first, None) => Ok(first.map(|(_, array)| array.as_ref())),
             }
         };
@@ -97,7 +95,7 @@ impl<'a> Columns<'a> {
         };
         let Some(value) = bytes("value")? else {
             let found = fields.iter().map(|field| field.name().as_str()).collect::<Vec<_>>().join(", ");
-            return Err(ColumnsError::NoValue { found });
+            return Err(ColumnsError::MissingValue { found });
         };
         if let Some(field) = fields.iter().find(|field| field.name().parse::<Column>().is_err()) {
             return Err(ColumnsError::Unknown { column: field.name().clone() });
@@ -119,7 +117,7 @@ impl<'a> Columns<'a> {
         })
     }
 
-    /// Number of rows.
+    /// The number of rows.
     #[must_use]
     pub const fn len(&self) -> usize {
         self.rows
@@ -137,7 +135,7 @@ impl<'a> Columns<'a> {
         self.headers.is_some()
     }
 
-    /// A row, `None` behind the last.
+    /// The row at this index, if it exists.
     #[inline(always)]
     #[must_use]
     pub fn row(&self, row: usize) -> Option<Row<'a>> {
@@ -149,19 +147,19 @@ impl<'a> Columns<'a> {
         })
     }
 
-    /// The highest partition that a row names.
+    /// The highest partition of all rows.
     #[must_use]
     pub fn highest_partition(&self) -> Option<i32> {
         self.partition.and_then(|array| array.iter().flatten().max())
     }
 
-    /// The topic that a row names, if it does.
+    /// The topic of a row, or null.
     #[must_use]
     pub fn topic(&self, row: usize) -> Option<&'a str> {
         if row < self.rows { self.topic.get_text(row) } else { None }
     }
 
-    /// Puts a row's headers into `out`, whose contents are dropped.
+    /// Replaces the contents of `out` with a row's headers.
     #[inline]
     pub fn headers(&self, row: usize, out: &mut Vec<Header<'a>>) {
         out.clear();
@@ -173,11 +171,11 @@ impl<'a> Columns<'a> {
     }
 
     /// Appends rows from `from` on to `builder`, until it holds `max_bytes` or the rows end, and
-    /// returns the first row that was not taken. One row is always taken, as by a producer whose
-    /// record is larger than `batch.size`. A row without a timestamp gets `now`.
+    /// returns the first row that was not appended. An empty builder always gets one row, as with a
+    /// record larger than `batch.size`. A row without a timestamp gets `now`.
     ///
     /// # Errors
-    /// [`ColumnsError::Record`] for a row that no batch can hold; the rows before it were appended.
+    /// [`ColumnsError::Record`] for a row that no batch can hold; the rows before it are appended.
     pub fn append(
         &self,
         builder: &mut BatchBuilder,

@@ -1,4 +1,4 @@
-//! A column of timestamps of any unit, as Kafka's milliseconds.
+//! A column of timestamps of any unit, read as Kafka's milliseconds.
 
 use arrow_array::Array;
 use arrow_array::cast::AsArray;
@@ -23,7 +23,7 @@ pub(super) struct TimestampsRef<'a> {
 impl<'a> TimestampsRef<'a> {
     /// `None` for a column of type null.
     pub(super) fn try_new(array: &'a dyn Array) -> Result<Option<Self>, ColumnsError> {
-        // A time zone is for showing: the number is in UTC whatever it says.
+        // The time zone affects only the display: the values are in UTC.
         let (unit, values) = match array.data_type() {
             DataType::Null => return Ok(None),
             DataType::Int64 => {
@@ -63,10 +63,10 @@ impl<'a> TimestampsRef<'a> {
         }
         let value = *self.values.get(row)?;
         Some(match self.unit {
-            // The year 292 million is late enough.
+            // Saturates in the year 292 million.
             TimeUnit::Second => value.saturating_mul(1000),
             TimeUnit::Millisecond => value,
-            // Down, so that times before 1970 keep their order.
+            // Rounds down, so that times before 1970 keep their order.
             TimeUnit::Microsecond => value.div_euclid(1000),
             TimeUnit::Nanosecond => value.div_euclid(1_000_000),
         })

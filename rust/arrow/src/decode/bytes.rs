@@ -1,4 +1,4 @@
-//! A binary column while it is being filled.
+//! A binary column under construction.
 
 use std::mem;
 
@@ -6,43 +6,43 @@ use arrow_array::BinaryArray;
 use arrow_buffer::OffsetBuffer;
 use arrow_schema::ArrowError;
 
-use super::nulls::Nulls;
-use super::spare::Spare;
+use super::buffer_pool::BufferPool;
+use super::null_runs::NullRuns;
 
-/// Offsets and values in their final form.
+/// A binary column under construction, with offsets and values in their final layout.
 #[derive(Debug)]
 pub(super) struct BytesColumn {
     pub(super) offsets: Vec<i32>,
     pub(super) values: Vec<u8>,
-    pub(super) nulls: Nulls,
-    spare_offsets: Spare<i32>,
-    spare_values: Spare<u8>,
-    /// Whether anybody asked for it. If not, it stays empty.
-    pub(super) wanted: bool,
+    pub(super) nulls: NullRuns,
+    offsets_pool: BufferPool<i32>,
+    values_pool: BufferPool<u8>,
+    /// Whether the column is selected. If not, it stays empty.
+    pub(super) selected: bool,
 }
 
 impl BytesColumn {
-    /// `most` is the size up to which its memory is used again.
-    pub(super) fn new(wanted: bool, most: usize) -> Self {
+    /// Creates an empty column. Buffers of up to `max_pooled` values are reused.
+    pub(super) fn new(selected: bool, max_pooled: usize) -> Self {
         Self {
             offsets: vec![0],
             values: Vec::new(),
-            nulls: Nulls::default(),
-            spare_offsets: Spare::new(usize::MAX),
-            spare_values: Spare::new(most),
-            wanted,
+            nulls: NullRuns::default(),
+            offsets_pool: BufferPool::new(usize::MAX),
+            values_pool: BufferPool::new(max_pooled),
+            selected,
         }
     }
 
-    /// Room for the very first rows. Later ones have what those before them took: to guess for them
-    /// as well would have the memory that comes back grow, and not fit any more.
-    pub(super) fn begin(&mut self, bytes: usize) {
-        if self.wanted && self.values.capacity() == 0 {
+    /// Reserves memory for the first rows. Later batches start with the size of the batch before them: a
+    /// guess for those too would enlarge the returned buffers until they no longer fit.
+    pub(super) fn reserve_first(&mut self, bytes: usize) {
+        if self.selected && self.values.capacity() == 0 {
             self.values.reserve(bytes);
         }
     }
 
-    /// How many bytes its rows hold.
+    /// The length of all values in bytes.
     pub(super) const fn len(&self) -> usize {
         self.values.len()
     }
@@ -51,16 +51,16 @@ impl BytesColumn {
         self.offsets.len() - 1
     }
 
-    /// The caller keeps the sum of all bytes within 31 bits.
+    /// Appends a row. The caller keeps the sum of all lengths within 31 bits.
     pub(super) fn push(&mut self, bytes: Option<&[u8]>) {
-        if self.wanted {
-            self.nulls.note(self.rows(), bytes.is_none());
+        if self.selected {
+            self.nulls.set_from(self.rows(), bytes.is_none());
             self.values.extend_from_slice(bytes.unwrap_or_default());
             self.offsets.push(self.values.len() as i32);
         }
     }
 
-    /// The array, leaving an empty column with room for as much again.
+    /// Returns the array and leaves an empty column of the same capacity.
     pub(super) fn finish(&mut self) -> Result<BinaryArray, ArrowError> {
         let rows = self.rows();
         let nulls = self.nulls.finish(rows);
@@ -68,13 +68,13 @@ impl BytesColumn {
             self.offsets.truncate(1);
             return Ok(BinaryArray::new_null(rows));
         }
-        let room = self.offsets.len();
-        let (offsets, fresh) = self.spare_offsets.exchange(mem::take(&mut self.offsets), room);
-        self.offsets = fresh;
+        let capacity = self.offsets.len();
+        let (offsets, next) = self.offsets_pool.exchange(mem::take(&mut self.offsets), capacity);
+        self.offsets = next;
         self.offsets.push(0);
-        let room = self.values.len() + self.values.len() / 16;
-        let (values, fresh) = self.spare_values.exchange(mem::take(&mut self.values), room);
-        self.values = fresh;
+        let capacity = self.values.len() + self.values.len() / 16;
+        let (values, next) = self.values_pool.exchange(mem::take(&mut self.values), capacity);
+        self.values = next;
         BinaryArray::try_new(OffsetBuffer::new(offsets), values.into_inner(), nulls)
     }
 }

@@ -1,10 +1,10 @@
-//! Why a blob could not be decoded, and how far it could.
+//! [`DecodeError`]: the reason why a partition's bytes could not be decoded, and the offset reached.
 
 use arrow_schema::ArrowError;
 use ottla_protocol::records::RecordError;
 use thiserror::Error;
 
-/// A partition's bytes could not be decoded to their end.
+/// A partition's bytes could not be decoded completely.
 #[derive(Debug, Error)]
 #[error("{topic}-{partition}, read up to offset {next_offset}: {cause}")]
 pub struct DecodeError {
@@ -12,24 +12,24 @@ pub struct DecodeError {
     pub topic: String,
     /// The partition.
     pub partition: i32,
-    /// Behind the last row that was taken.
+    /// The offset after the last decoded row.
     pub next_offset: i64,
-    /// What is wrong.
+    /// The problem.
     #[source]
     pub cause: DecodeCause,
 }
 
-/// What is wrong with the bytes.
+/// The problem with the bytes.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum DecodeCause {
-    /// They are malformed.
+    /// The bytes are malformed.
     #[error(transparent)]
     Records(#[from] RecordError),
-    /// One record holds more than an Arrow column with 32-bit offsets can.
+    /// One record is too large for an Arrow column with 32-bit offsets.
     #[error("a record of {bytes} bytes does not fit into an Arrow column with 32-bit offsets")]
     RowTooLarge {
-        /// Bytes of its key, value and headers, at most.
+        /// An upper bound of the size of key, value and headers in bytes.
         bytes: usize,
     },
     /// Arrow refused the columns.

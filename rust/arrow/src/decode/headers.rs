@@ -1,4 +1,4 @@
-//! The headers column while it is being filled: a list of structs of a string and bytes.
+//! The headers column under construction: lists of structs with a string key and a binary value.
 
 use std::mem;
 use std::sync::Arc;
@@ -11,8 +11,8 @@ use ottla_protocol::records::Headers;
 use super::bytes::BytesColumn;
 use crate::schema::{header_field, header_fields};
 
-/// A byte that is not UTF-8 becomes three.
-pub(super) const GROWTH: usize = 3;
+/// The maximum growth of a key: a byte that is not UTF-8 is replaced by the three bytes of U+FFFD.
+pub(super) const MAX_GROWTH: usize = 3;
 
 #[derive(Debug)]
 pub(super) struct HeadersColumn {
@@ -24,13 +24,14 @@ pub(super) struct HeadersColumn {
 }
 
 impl HeadersColumn {
-    pub(super) fn new(most: usize) -> Self {
+    /// Creates an empty column. Buffers of up to `max_pooled` bytes are reused.
+    pub(super) fn new(max_pooled: usize) -> Self {
         Self {
             offsets: vec![0],
             nulls: NullBufferBuilder::new(0),
             key_offsets: vec![0],
             keys: String::new(),
-            values: BytesColumn::new(true, most),
+            values: BytesColumn::new(true, max_pooled),
         }
     }
 
@@ -38,15 +39,15 @@ impl HeadersColumn {
         self.offsets.reserve(rows);
     }
 
-    /// How many bytes its rows hold.
+    /// The length of all keys and values in bytes.
     pub(super) const fn len(&self) -> usize {
         self.keys.len() + self.values.len()
     }
 
-    /// Bytes that these headers take at most.
+    /// An upper bound of the bytes that these headers add.
     #[inline]
     pub(super) fn bound(headers: &Headers<'_>) -> usize {
-        if headers.is_empty() { 0 } else { headers.encoded_len().saturating_mul(GROWTH) }
+        if headers.is_empty() { 0 } else { headers.encoded_len().saturating_mul(MAX_GROWTH) }
     }
 
     #[inline]
@@ -59,7 +60,7 @@ impl HeadersColumn {
         self.offsets.push((self.key_offsets.len() - 1) as i32);
     }
 
-    /// So many rows without headers.
+    /// Appends `rows` rows without headers.
     pub(super) fn push_none(&mut self, rows: usize) {
         self.nulls.append_n_nulls(rows);
         self.offsets.resize(self.offsets.len() + rows, (self.key_offsets.len() - 1) as i32);

@@ -1,15 +1,15 @@
-//! From fetched bytes to finished Arrow batches.
+//! [`ArrowDecoder`]: decodes fetched record batches into Arrow batches.
 //!
-//! Invariant: the offset handed back as the next to fetch lies behind every row that was taken and
-//! before every row that was not, whatever goes wrong.
+//! Invariant: the returned next offset lies after every decoded row and not after any row that was not
+//! decoded, even after an error.
 
+mod arrow_batch_builder;
+mod buffer_pool;
 mod bytes;
-mod chunk;
 mod error;
 mod headers;
-mod nulls;
-mod rows;
-mod spare;
+mod null_runs;
+mod row_writer;
 mod topic;
 
 use std::collections::VecDeque;
@@ -18,27 +18,29 @@ use std::sync::Arc;
 use ::bytes::Bytes;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
-use ottla_protocol::records::{AbortedTransactions, Batch, Batches, DEFAULT_DECOMPRESSED_LIMIT, Scratch};
+use ottla_protocol::records::{
+    AbortedTransactions, Batch, Batches, DEFAULT_DECOMPRESSED_LIMIT, Decompressor,
+};
 
 use crate::Column;
-use chunk::Chunk;
+use arrow_batch_builder::ArrowBatchBuilder;
 pub use error::{DecodeCause, DecodeError};
 
-/// Rows a batch, unless configured otherwise.
+/// The default maximum of rows per batch.
 pub const DEFAULT_MAX_ROWS: usize = 50_000;
-/// Bytes of keys, values and headers a batch, unless configured otherwise.
+/// The default target of bytes of keys, values and headers per batch.
 pub const DEFAULT_TARGET_BYTES: usize = 4 << 20;
 
-/// How large finished batches get.
+/// The size limits of batches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DecoderConfig {
-    /// No batch has more rows.
+    /// The maximum of rows per batch.
     pub max_rows: usize,
-    /// A batch is finished once its columns of keys, values and headers hold about so many bytes: how
-    /// many records that takes is told from the mean of those in their record batch, of which it is
-    /// larger by no more than the whole.
+    /// A batch is finished once keys, values and headers hold about this many bytes. The number of rows
+    /// is estimated from the mean record size of each record batch, so the target may be exceeded by at
+    /// most one record batch.
     pub target_bytes: usize,
-    /// The limit for one decompressed record batch.
+    /// The maximum decompressed size of one record batch, in bytes.
     pub max_decompressed: usize,
 }
 
@@ -52,26 +54,26 @@ impl Default for DecoderConfig {
     }
 }
 
-/// Which records of a partition are wanted: a fetched blob begins with a whole batch, and so often
-/// with records before the position.
+/// The requested offsets of a partition. Fetched bytes begin with a whole batch, and so often with
+/// records before the position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OffsetRange<'a> {
     /// The topic.
     pub topic: &'a str,
     /// The partition.
     pub partition: i32,
-    /// The first offset wanted.
+    /// The first offset.
     pub start: i64,
-    /// The first offset no longer wanted; `i64::MAX` for no end.
+    /// The offset after the last one; `i64::MAX` for no end.
     pub end: i64,
 }
 
-/// How a blob is read.
+/// The options of [`ArrowDecoder::push`].
 #[derive(Debug)]
 pub struct PushOptions<'a> {
     /// Whether CRCs are checked.
     pub check_crcs: bool,
-    /// The response's aborted transactions, to read only what is committed.
+    /// The response's aborted transactions, for `read_committed`; `None` for `read_uncommitted`.
     pub aborted: Option<&'a mut AbortedTransactions>,
 }
 
@@ -81,57 +83,57 @@ impl Default for PushOptions<'_> {
     }
 }
 
-/// What became of a blob.
+/// The result of [`ArrowDecoder::push`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Pushed {
-    /// Where to fetch next: behind what was read, gaps, markers and aborted records included, and
-    /// never behind the range's end.
+pub struct DecodeSummary {
+    /// The next offset to fetch: after all records read, including gaps, markers and aborted records,
+    /// and not after the range's end.
     pub next_offset: i64,
-    /// Rows taken.
+    /// The number of decoded rows.
     pub rows: usize,
-    /// Whole batches in the blob.
+    /// The number of whole batches.
     pub batches: usize,
-    /// If the blob ended in a batch that was cut off: that batch's size.
-    pub cut_off: Option<usize>,
+    /// The full size of a truncated batch at the end, if there is one.
+    pub partial_batch_size: Option<usize>,
 }
 
-/// A stretch of a finished batch's rows that come from one partition.
+/// Consecutive rows of a finished batch that come from one partition.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Span {
+pub struct PartitionSpan {
     /// The topic.
     pub topic: Arc<str>,
     /// The partition.
     pub partition: i32,
-    /// How many rows.
+    /// The number of rows.
     pub rows: usize,
-    /// The position once these rows are handed out.
+    /// The partition's position after these rows are returned to the application.
     pub next_offset: i64,
 }
 
-/// A finished batch, and whose rows are in it.
+/// A finished batch, and the partitions of its rows.
 #[derive(Debug, Clone)]
 pub struct DecodedBatch {
     /// The rows.
     pub batch: RecordBatch,
-    /// Where they come from, in the order of the rows.
-    pub spans: Vec<Span>,
+    /// The origin of the rows, in row order.
+    pub spans: Vec<PartitionSpan>,
 }
 
-/// Decodes blobs of any partitions into batches of rows.
+/// Decodes the fetched bytes of any partitions into batches of rows.
 #[derive(Debug)]
 pub struct ArrowDecoder {
-    chunk: Chunk,
-    scratch: Scratch,
+    builder: ArrowBatchBuilder,
+    decompressor: Decompressor,
     ready: VecDeque<DecodedBatch>,
 }
 
 impl ArrowDecoder {
-    /// For these columns, in this order.
+    /// Creates a decoder of these columns, in this order.
     #[must_use]
     pub fn new(columns: &[Column], config: DecoderConfig) -> Self {
         Self {
-            chunk: Chunk::new(columns, &config),
-            scratch: Scratch::with_limit(config.max_decompressed),
+            builder: ArrowBatchBuilder::new(columns, &config),
+            decompressor: Decompressor::with_limit(config.max_decompressed),
             ready: VecDeque::new(),
         }
     }
@@ -139,61 +141,62 @@ impl ArrowDecoder {
     /// The schema of all batches.
     #[must_use]
     pub fn schema(&self) -> SchemaRef {
-        self.chunk.schema()
+        self.builder.schema()
     }
 
-    /// Takes the wanted records of `records`, a partition's part of a Fetch response.
+    /// Decodes the requested offsets of `records`, a partition's records in a Fetch response.
     ///
     /// # Errors
-    /// [`DecodeError`] at the first batch or record that is malformed. Rows before it are kept, and
-    /// the error says where they end.
+    /// [`DecodeError`] at the first malformed batch or record. The rows before it are kept, and the error
+    /// contains the offset after them.
     pub fn push(
         &mut self,
         records: &Bytes,
         range: &OffsetRange<'_>,
         mut options: PushOptions<'_>,
-    ) -> Result<Pushed, DecodeError> {
-        let mut pushed = Pushed { next_offset: range.start, rows: 0, batches: 0, cut_off: None };
-        self.chunk.begin_span(range.topic, range.partition, range.start);
+    ) -> Result<DecodeSummary, DecodeError> {
+        let mut summary =
+            DecodeSummary { next_offset: range.start, rows: 0, batches: 0, partial_batch_size: None };
+        self.builder.begin_span(range.topic, range.partition, range.start);
         let mut batches = Batches::new(records.clone()).check_crc(options.check_crcs);
-        let outcome = batches.by_ref().try_for_each(|batch| {
+        let result = batches.by_ref().try_for_each(|batch| {
             let batch = batch?;
-            pushed.batches += 1;
-            self.push_batch(&batch, range, options.aborted.as_deref_mut(), &mut pushed)
+            summary.batches += 1;
+            self.push_batch(&batch, range, options.aborted.as_deref_mut(), &mut summary)
         });
-        self.chunk.end_span(pushed.next_offset);
-        self.scratch.trim();
-        if let Err(cause) = outcome {
+        self.builder.end_span(summary.next_offset);
+        self.decompressor.trim();
+        if let Err(cause) = result {
             let (topic, partition) = (range.topic.to_owned(), range.partition);
-            return Err(DecodeError { topic, partition, next_offset: pushed.next_offset, cause });
+            return Err(DecodeError { topic, partition, next_offset: summary.next_offset, cause });
         }
-        pushed.cut_off = batches.announced_size();
-        Ok(pushed)
+        summary.partial_batch_size = batches.next_batch_size();
+        Ok(summary)
     }
 
-    /// Finishes the batch that is being filled, if it has rows.
+    /// Finishes the open batch, if it has rows.
     ///
     /// # Errors
-    /// [`DecodeCause::Arrow`] if Arrow refuses the columns, which it has no reason to.
+    /// [`DecodeCause::Arrow`] if Arrow refuses the columns, which would be a bug.
     pub fn flush(&mut self) -> Result<(), DecodeCause> {
-        self.chunk.emit(&mut self.ready)
+        self.builder.finish_batch(&mut self.ready)
     }
 
-    /// The oldest finished batch.
+    /// Removes and returns the oldest finished batch.
     pub fn pop(&mut self) -> Option<DecodedBatch> {
         self.ready.pop_front()
     }
 
-    /// Finished batches.
+    /// The number of finished batches.
     #[must_use]
-    pub fn ready(&self) -> usize {
+    pub fn ready_count(&self) -> usize {
         self.ready.len()
     }
 
-    /// Rows in the batch that is being filled.
+    /// The number of rows in the open batch.
     #[must_use]
     pub const fn pending_rows(&self) -> usize {
-        self.chunk.rows()
+        self.builder.rows()
     }
 
     fn push_batch(
@@ -201,21 +204,21 @@ impl ArrowDecoder {
         batch: &Batch,
         range: &OffsetRange<'_>,
         aborted: Option<&mut AbortedTransactions>,
-        pushed: &mut Pushed,
+        summary: &mut DecodeSummary,
     ) -> Result<(), DecodeCause> {
         let admitted = match aborted {
-            Some(aborted) => aborted.admits(batch, &mut self.scratch)?,
+            Some(aborted) => aborted.admits(batch, &mut self.decompressor)?,
             None => !batch.is_control(),
         };
         let before = batch.last_offset() < range.start;
-        // The base offset of an old compressed message is its last record's.
-        let behind = batch.magic() == 2 && batch.base_offset() >= range.end;
-        if admitted && !before && !behind {
-            self.push_records(batch, range, pushed)?;
+        // In magic 0 and 1 the base offset is that of the last record.
+        let after = batch.magic() == 2 && batch.base_offset() >= range.end;
+        if admitted && !before && !after {
+            self.push_records(batch, range, summary)?;
         }
         if !before {
             let next = batch.last_offset().saturating_add(1).min(range.end);
-            pushed.next_offset = pushed.next_offset.max(next);
+            summary.next_offset = summary.next_offset.max(next);
         }
         Ok(())
     }
@@ -224,23 +227,23 @@ impl ArrowDecoder {
         &mut self,
         batch: &Batch,
         range: &OffsetRange<'_>,
-        pushed: &mut Pushed,
+        summary: &mut DecodeSummary,
     ) -> Result<(), DecodeCause> {
-        let Self { chunk, scratch, ready } = self;
-        let mut records = batch.records(scratch)?;
-        chunk.begin_batch(batch.timestamp_type().id(), records.at_most());
-        // The reader has checked that a batch's records lie within it.
+        let Self { builder, decompressor, ready } = self;
+        let mut records = batch.records(decompressor)?;
+        builder.begin_record_batch(batch.timestamp_type().id(), records.max_remaining());
+        // Every record lies within its batch's offsets: `Records` checks that.
         let inside =
             batch.magic() == 2 && range.start <= batch.base_offset() && batch.last_offset() < range.end;
-        // Nearly always: the whole batch is wanted.
-        if inside && records.encoded_len().is_some_and(Chunk::can_hold) {
-            return chunk.push_all(&mut records, pushed, ready);
+        // Nearly always, the whole batch is requested.
+        if inside && records.encoded_len().is_some_and(ArrowBatchBuilder::can_hold) {
+            return builder.push_all(&mut records, summary, ready);
         }
         for record in records {
             let record = record?;
-            // Offsets in an honest batch ascend; here nothing depends on that.
+            // Offsets in a valid batch ascend, but nothing here depends on it.
             if range.start <= record.offset && record.offset < range.end {
-                chunk.push(&record, pushed, ready)?;
+                builder.push(&record, summary, ready)?;
             }
         }
         Ok(())

@@ -1,7 +1,6 @@
-//! The topic column: nearly always one name, again and again.
+//! The topic column, which nearly always repeats one name.
 //!
-//! A column of one name is made once, long enough, and then sliced: no copy and no UTF-8 check for
-//! each batch.
+//! A column of one name is built once and then sliced, without a copy or a UTF-8 check for each batch.
 
 use std::sync::Arc;
 
@@ -9,7 +8,7 @@ use arrow_array::builder::StringBuilder;
 use arrow_array::{Array, StringArray};
 use arrow_schema::ArrowError;
 
-use super::Span;
+use super::PartitionSpan;
 
 #[derive(Debug)]
 pub(super) struct TopicColumn {
@@ -22,7 +21,7 @@ impl TopicColumn {
         Self { name: Arc::from(""), cached: StringArray::new_null(0) }
     }
 
-    /// The name, shared by all who hold it.
+    /// Returns the name as a shared string.
     pub(super) fn intern(&mut self, topic: &str) -> Arc<str> {
         if *self.name != *topic {
             self.name = Arc::from(topic);
@@ -31,8 +30,8 @@ impl TopicColumn {
         Arc::clone(&self.name)
     }
 
-    /// A column for the spans' rows, which are `rows` in all.
-    pub(super) fn build(&mut self, spans: &[Span], rows: usize) -> Result<StringArray, ArrowError> {
+    /// Builds the column for the rows of all spans, `rows` in all.
+    pub(super) fn build(&mut self, spans: &[PartitionSpan], rows: usize) -> Result<StringArray, ArrowError> {
         let bytes = spans.iter().map(|span| span.rows.saturating_mul(span.topic.len())).sum();
         if bytes > i32::MAX as usize {
             return Err(ArrowError::OffsetOverflowError(bytes));

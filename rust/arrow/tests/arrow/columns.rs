@@ -1,12 +1,16 @@
-//! Arrow columns of any fitting type to records, and typed errors for the others.
+//! Arrow columns of any compatible type become records; others give typed errors.
 
 use std::sync::Arc;
 
 use arrow_array::builder::{BinaryBuilder, ListBuilder, StringBuilder, StructBuilder};
 use arrow_array::*;
 use arrow_schema::{DataType, Field, Schema};
-use ottla_arrow::{ArrowDecoder, Column, Columns, ColumnsError, DecoderConfig, OffsetRange, PushOptions};
-use ottla_protocol::records::{BatchBuilder, Batches, Compression, Compressor, Header, Scratch, Stamp};
+use ottla_arrow::{
+    ArrowDecoder, Column, ColumnsError, DecoderConfig, OffsetRange, PushOptions, RecordColumns,
+};
+use ottla_protocol::records::{
+    BatchBuilder, Batches, Compression, Compressor, Decompressor, Header, ProducerState,
+};
 
 fn rows(columns: Vec<(&str, ArrayRef)>) -> RecordBatch {
     let fields: Vec<_> =
@@ -35,7 +39,7 @@ fn headers(rows: &[Option<&[Entry<'_>]>]) -> ArrayRef {
 }
 
 #[test]
-fn every_layout_of_bytes() {
+fn all_layouts_of_bytes_are_read() {
     let bytes: Vec<Option<&[u8]>> = vec![Some(b"ab"), None, Some(b"cd")];
     let text = vec![Some("ab"), None, Some("cd")];
     let arrays: [ArrayRef; 7] = [
@@ -49,21 +53,21 @@ fn every_layout_of_bytes() {
     ];
     for array in arrays {
         let batch = rows(vec![("key", Arc::new(NullArray::new(3))), ("value", Arc::clone(&array))]);
-        let columns = Columns::try_new(&batch).unwrap();
+        let columns = RecordColumns::try_new(&batch).unwrap();
         let values: Vec<_> = (0..3).map(|row| columns.row(row).unwrap().value).collect();
         assert_eq!(values, bytes, "{}", array.data_type());
         assert_eq!(columns.row(0).unwrap().key, None);
         assert!(columns.row(3).is_none());
         let sliced = array.slice(2, 1);
         assert_eq!(
-            Columns::from_arrays(Some(&sliced), &sliced).unwrap().row(0).unwrap().key,
+            RecordColumns::from_arrays(Some(&sliced), &sliced).unwrap().row(0).unwrap().key,
             Some(&b"cd"[..])
         );
     }
 }
 
 #[test]
-fn timestamps_of_every_unit() {
+fn timestamps_of_all_units_are_read() {
     let value: ArrayRef = Arc::new(StringArray::from(vec!["v", "v"]));
     let arrays: [(ArrayRef, i64); 6] = [
         (Arc::new(TimestampSecondArray::from(vec![Some(5), None])), 5000),
@@ -75,25 +79,25 @@ fn timestamps_of_every_unit() {
     ];
     for (array, expected) in arrays {
         let batch = rows(vec![("timestamp", array), ("value", Arc::clone(&value))]);
-        let columns = Columns::try_new(&batch).unwrap();
+        let columns = RecordColumns::try_new(&batch).unwrap();
         let times: Vec<_> = (0..2).map(|row| columns.row(row).unwrap().timestamp).collect();
         assert_eq!(times, [Some(expected), None]);
     }
 }
 
 #[test]
-fn headers_partitions_and_topics() {
+fn headers_partitions_and_topics_are_read() {
     let batch = rows(vec![
         ("value", Arc::new(StringArray::from(vec!["a", "b", "c"]))),
         ("headers", headers(&[None, Some(&[(Some("h"), None), (Some("h"), Some(b"1"))]), Some(&[])])),
         ("partition", Arc::new(Int32Array::from(vec![Some(1), None, Some(2)]))),
         ("topic", Arc::new(StringArray::from(vec![Some("t"), None, None]))),
-        // Of what was read, and not looked at.
+        // A column of decoded batches, which is ignored.
         ("timestampType", Arc::new(BooleanArray::from(vec![true, false, true]))),
     ]);
     for from in 0..3 {
         let part = batch.slice(from, 3 - from);
-        let columns = Columns::try_new(&part).unwrap();
+        let columns = RecordColumns::try_new(&part).unwrap();
         let mut out = Vec::new();
         let all: Vec<_> = (0..columns.len())
             .map(|row| {
@@ -107,14 +111,14 @@ fn headers_partitions_and_topics() {
         let topics: Vec<_> = (0..columns.len()).map(|row| columns.topic(row)).collect();
         assert_eq!(topics, [Some("t"), None, None][from..]);
     }
-    let columns = Columns::try_new(&batch).unwrap();
+    let columns = RecordColumns::try_new(&batch).unwrap();
     let mut out = Vec::new();
     columns.headers(1, &mut out);
     assert_eq!(out, [Header { key: b"h", value: None }, Header { key: b"h", value: Some(b"1") }]);
 }
 
 #[test]
-fn errors_name_the_column_and_what_it_could_be() {
+fn errors_name_the_column_and_the_accepted_types() {
     let value: ArrayRef = Arc::new(StringArray::from(vec!["v"]));
     let numbers: ArrayRef = Arc::new(Int64Array::from(vec![1]));
     for name in ["key", "value", "headers", "partition", "topic"] {
@@ -122,30 +126,30 @@ fn errors_name_the_column_and_what_it_could_be() {
         if name != "value" {
             columns.push(("value", Arc::clone(&value)));
         }
-        let error = Columns::try_new(&rows(columns)).unwrap_err();
+        let error = RecordColumns::try_new(&rows(columns)).unwrap_err();
         let text = error.to_string();
         assert!(text.starts_with(&format!("column \"{name}\" has type Int64; accepted: ")), "{text}");
     }
     let batch = rows(vec![("timestamp", Arc::clone(&value)), ("value", Arc::clone(&value))]);
-    let error = Columns::try_new(&batch);
+    let error = RecordColumns::try_new(&batch);
     assert!(matches!(error, Err(ColumnsError::Type { column: "timestamp", .. })));
     let batch = rows(vec![("values", Arc::clone(&value)), ("k", Arc::clone(&value))]);
-    let error = Columns::try_new(&batch);
+    let error = RecordColumns::try_new(&batch);
     assert_eq!(error.unwrap_err().to_string(), "there is no column \"value\"; there are: values, k");
     let batch = rows(vec![("value", Arc::clone(&value)), ("kye", Arc::clone(&value))]);
-    let error = Columns::try_new(&batch).unwrap_err();
+    let error = RecordColumns::try_new(&batch).unwrap_err();
     assert_eq!(error, ColumnsError::Unknown { column: "kye".to_owned() });
-    assert!(error.to_string().starts_with("column \"kye\" is no part of a record: expected value, key, "));
+    assert!(error.to_string().starts_with("column \"kye\" is not part of a record: expected value, key, "));
     let batch = rows(vec![("value", Arc::clone(&value)), ("value", Arc::clone(&value))]);
-    let error = Columns::try_new(&batch);
-    assert_eq!(error.unwrap_err(), ColumnsError::Twice { column: "value" });
+    let error = RecordColumns::try_new(&batch);
+    assert_eq!(error.unwrap_err(), ColumnsError::Duplicate { column: "value" });
     let batch = rows(vec![("value", Arc::clone(&value)), ("headers", headers(&[Some(&[(None, None)])]))]);
-    assert_eq!(Columns::try_new(&batch).unwrap_err(), ColumnsError::NullHeaderKey { row: 0 });
+    assert_eq!(RecordColumns::try_new(&batch).unwrap_err(), ColumnsError::NullHeaderKey { row: 0 });
 }
 
-/// What was read can be sent as it is, and is the same when it is read again.
+/// Decoded batches can be sent unchanged and are equal when read again.
 #[test]
-fn decoded_batches_go_back() {
+fn decoded_batches_can_be_sent() {
     let mut compressor = Compressor::new(Compression::None).unwrap();
     let mut builder = BatchBuilder::new(0);
     for row in 0..100u8 {
@@ -154,26 +158,26 @@ fn decoded_batches_go_back() {
         let key = (row % 3 == 0).then_some(&key[..]);
         builder.append(1000 + i64::from(row), key, Some(&vec![row; usize::from(row)]), &headers).unwrap();
     }
-    let sent = builder.finish(&Stamp::default(), &mut compressor).unwrap();
+    let sent = builder.finish(&ProducerState::default(), &mut compressor).unwrap();
     let mut decoder = ArrowDecoder::new(&Column::ALL, DecoderConfig::default());
     let range = OffsetRange { topic: "t", partition: 0, start: 0, end: i64::MAX };
     decoder.push(&sent, &range, PushOptions::default()).unwrap();
     decoder.flush().unwrap();
     let done = decoder.pop().unwrap();
-    let columns = Columns::try_new(&done.batch).unwrap();
+    let columns = RecordColumns::try_new(&done.batch).unwrap();
     assert_eq!(columns.append(&mut builder, 0, usize::MAX, 0), Ok(100));
-    assert_eq!(builder.finish(&Stamp::default(), &mut compressor).unwrap(), sent);
+    assert_eq!(builder.finish(&ProducerState::default(), &mut compressor).unwrap(), sent);
 
-    // In parts: each holds at most the bytes asked for, or one row.
+    // In several batches, each of at most the requested size, or one row.
     let (mut at, mut rows) = (0, 0);
     while at < columns.len() {
         at = columns.append(&mut builder, at, 300, 0).unwrap();
         assert!(builder.size_in_bytes() <= 300);
-        let bytes = builder.finish(&Stamp::default(), &mut compressor).unwrap();
+        let bytes = builder.finish(&ProducerState::default(), &mut compressor).unwrap();
         let batch = Batches::new(bytes).next().unwrap().unwrap();
-        rows += batch.records(&mut Scratch::new()).unwrap().count();
+        rows += batch.records(&mut Decompressor::new()).unwrap().count();
     }
     assert_eq!(rows, 100);
     let struct_array = StructArray::from(done.batch.clone());
-    assert_eq!(Columns::from_struct(&struct_array).unwrap().len(), 100);
+    assert_eq!(RecordColumns::from_struct(&struct_array).unwrap().len(), 100);
 }

@@ -1,4 +1,4 @@
-//! Fetched bytes to Arrow: schema, values, ranges, limits, markers, errors.
+//! Decoding fetched bytes to Arrow: schema, values, ranges, limits, markers, errors.
 
 use std::sync::Arc;
 
@@ -7,10 +7,13 @@ use arrow_array::types::{Int32Type, Int64Type, TimestampMicrosecondType};
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::{DataType, Field, Schema, TimeUnit};
 use bytes::Bytes;
-use ottla_arrow::{ArrowDecoder, Column, DecodeCause, DecoderConfig, OffsetRange, PushOptions, Span};
+use ottla_arrow::{
+    ArrowDecoder, Column, DecodeCause, DecoderConfig, OffsetRange, PartitionSpan, PushOptions,
+};
 use ottla_protocol::records::control::{ControlType, Marker, build_marker};
 use ottla_protocol::records::{
-    AbortedTransaction, AbortedTransactions, BatchBuilder, Compression, Compressor, Header, Stamp, rewrite,
+    AbortedTransaction, AbortedTransactions, BatchBuilder, Compression, Compressor, Header, ProducerState,
+    rewrite,
 };
 
 fn batch(base_offset: i64, rows: u32, codec: Compression, producer_id: i64) -> Bytes {
@@ -22,21 +25,22 @@ fn batch(base_offset: i64, rows: u32, codec: Compression, producer_id: i64) -> B
         let value = (row % 3 != 2).then_some(value.as_bytes());
         builder.append(1000 + i64::from(row), key, value, if row == 1 { &headers } else { &[] }).unwrap();
     }
-    let stamp = Stamp { producer_id, transactional: producer_id >= 0, ..Stamp::default() };
+    let stamp = ProducerState { producer_id, transactional: producer_id >= 0, ..ProducerState::default() };
     let bytes = builder.finish(&stamp, &mut Compressor::new(codec).unwrap()).unwrap();
-    rewrite::place(bytes, base_offset, 0).unwrap()
+    rewrite::assign_base_offset(bytes, base_offset, 0).unwrap()
 }
 
 fn gap(base_offset: i64, offsets: u32) -> Bytes {
     let mut builder = BatchBuilder::new(0);
     builder.skip_offsets(offsets);
-    let bytes = builder.finish(&Stamp::default(), &mut Compressor::new(Compression::None).unwrap()).unwrap();
-    rewrite::place(bytes, base_offset, 0).unwrap()
+    let bytes =
+        builder.finish(&ProducerState::default(), &mut Compressor::new(Compression::None).unwrap()).unwrap();
+    rewrite::assign_base_offset(bytes, base_offset, 0).unwrap()
 }
 
 fn marker(offset: i64, producer_id: i64, control: ControlType) -> Bytes {
     let marker = Marker { control, producer_id, producer_epoch: 0, coordinator_epoch: 0, timestamp: 1 };
-    rewrite::place(build_marker(&marker).unwrap(), offset, 0).unwrap()
+    rewrite::assign_base_offset(build_marker(&marker).unwrap(), offset, 0).unwrap()
 }
 
 fn blob(parts: &[Bytes]) -> Bytes {
@@ -57,7 +61,7 @@ fn drain(decoder: &mut ArrowDecoder) -> Vec<i64> {
 }
 
 #[test]
-fn the_schema_is_sparks() {
+fn schema_matches_spark() {
     let entry = DataType::Struct(
         vec![Field::new("key", DataType::Utf8, true), Field::new("value", DataType::Binary, true)].into(),
     );
@@ -78,16 +82,22 @@ fn the_schema_is_sparks() {
 }
 
 #[test]
-fn every_column_of_every_codec() {
+fn all_columns_are_decoded_from_all_codecs() {
     for codec in Compression::ALL {
         let mut decoder = ArrowDecoder::new(&Column::ALL, DecoderConfig::default());
         let appended = rewrite::set_log_append_time(batch(103, 1, codec, -1), -1).unwrap();
         let bytes = blob(&[batch(100, 3, codec, -1), appended]);
-        let pushed = decoder.push(&bytes, &range(100, i64::MAX), PushOptions::default()).unwrap();
-        assert_eq!((pushed.next_offset, pushed.rows, pushed.batches, pushed.cut_off), (104, 4, 2, None));
+        let summary = decoder.push(&bytes, &range(100, i64::MAX), PushOptions::default()).unwrap();
+        assert_eq!(
+            (summary.next_offset, summary.rows, summary.batches, summary.partial_batch_size),
+            (104, 4, 2, None)
+        );
         decoder.flush().unwrap();
         let done = decoder.pop().unwrap();
-        assert_eq!(done.spans, [Span { topic: "orders".into(), partition: 3, rows: 4, next_offset: 104 }]);
+        assert_eq!(
+            done.spans,
+            [PartitionSpan { topic: "orders".into(), partition: 3, rows: 4, next_offset: 104 }]
+        );
         let batch = done.batch;
         assert_eq!(offsets(&batch), [100, 101, 102, 103]);
         let keys: Vec<_> = batch["key"].as_binary::<i32>().iter().collect();
@@ -110,7 +120,7 @@ fn every_column_of_every_codec() {
 }
 
 #[test]
-fn any_subset_in_any_order_also_none() {
+fn any_subset_of_columns_can_be_selected() {
     for columns in [&[][..], &[Column::Offset, Column::Value], &[Column::Value, Column::Topic, Column::Value]]
     {
         let mut decoder = ArrowDecoder::new(columns, DecoderConfig::default());
@@ -135,30 +145,30 @@ fn a_range_takes_what_lies_in_it() {
         (0, 10, 10, 10),
     ] {
         let mut decoder = ArrowDecoder::new(&Column::ALL, DecoderConfig::default());
-        let pushed = decoder.push(&bytes, &range(start, end), PushOptions::default()).unwrap();
-        assert_eq!((pushed.rows, pushed.next_offset), (rows, next), "{start}..{end}");
+        let summary = decoder.push(&bytes, &range(start, end), PushOptions::default()).unwrap();
+        assert_eq!((summary.rows, summary.next_offset), (rows, next), "{start}..{end}");
         assert_eq!(drain(&mut decoder), (start..next).collect::<Vec<_>>());
     }
 }
 
-/// C6: a log that compaction thinned out, down to an empty batch at its end.
+/// C6: a compacted log with gaps and an empty batch at its end.
 #[test]
-fn gaps_and_empty_batches_are_moved_past() {
+fn position_moves_past_gaps_and_empty_batches() {
     let bytes = blob(&[gap(0, 5), batch(5, 2, Compression::None, -1), gap(7, 1000)]);
     let mut decoder = ArrowDecoder::new(&[Column::Offset], DecoderConfig::default());
-    let pushed = decoder.push(&bytes, &range(2, i64::MAX), PushOptions::default()).unwrap();
-    assert_eq!((pushed.rows, pushed.next_offset), (2, 1007));
-    let pushed = decoder.push(&gap(1007, 3), &range(1007, i64::MAX), PushOptions::default()).unwrap();
-    assert_eq!((pushed.rows, pushed.next_offset), (0, 1010));
+    let summary = decoder.push(&bytes, &range(2, i64::MAX), PushOptions::default()).unwrap();
+    assert_eq!((summary.rows, summary.next_offset), (2, 1007));
+    let summary = decoder.push(&gap(1007, 3), &range(1007, i64::MAX), PushOptions::default()).unwrap();
+    assert_eq!((summary.rows, summary.next_offset), (0, 1010));
     decoder.flush().unwrap();
-    // Handing out these rows moves the position past the gap behind them.
+    // These rows carry the position past the gap after them.
     let spans = decoder.pop().unwrap().spans;
-    assert_eq!(spans, [Span { topic: "orders".into(), partition: 3, rows: 2, next_offset: 1010 }]);
+    assert_eq!(spans, [PartitionSpan { topic: "orders".into(), partition: 3, rows: 2, next_offset: 1010 }]);
 }
 
-/// C1: what was aborted is not seen, markers never, and the end is reached behind them.
+/// C1: aborted records are skipped with `read_committed`, markers always; the position moves past both.
 #[test]
-fn read_committed_and_uncommitted() {
+fn read_committed_and_read_uncommitted() {
     let bytes = blob(&[
         batch(0, 2, Compression::None, 7),
         batch(2, 2, Compression::None, 8),
@@ -170,21 +180,21 @@ fn read_committed_and_uncommitted() {
     for (aborted, seen) in [(Some(&mut aborted), vec![2, 3]), (None, vec![0, 1, 2, 3])] {
         let mut decoder = ArrowDecoder::new(&[Column::Offset], DecoderConfig::default());
         let options = PushOptions { aborted, ..PushOptions::default() };
-        let pushed = decoder.push(&bytes, &range(0, i64::MAX), options).unwrap();
-        assert_eq!(pushed.next_offset, 6);
+        let summary = decoder.push(&bytes, &range(0, i64::MAX), options).unwrap();
+        assert_eq!(summary.next_offset, 6);
         assert_eq!(drain(&mut decoder), seen);
     }
 }
 
 #[test]
-fn limits_cut_batches_and_spans() {
+fn limits_split_batches_and_spans() {
     let config = DecoderConfig { max_rows: 4, ..DecoderConfig::default() };
     let mut decoder = ArrowDecoder::new(&Column::ALL, config);
     decoder.push(&batch(0, 3, Compression::None, -1), &range(0, 99), PushOptions::default()).unwrap();
     let other = OffsetRange { topic: "payments", partition: 0, start: 20, end: 99 };
     decoder.push(&batch(20, 6, Compression::Zstd, -1), &other, PushOptions::default()).unwrap();
     decoder.flush().unwrap();
-    let span = |topic: &str, partition, rows, next_offset| Span {
+    let span = |topic: &str, partition, rows, next_offset| PartitionSpan {
         topic: topic.into(),
         partition,
         rows,
@@ -208,12 +218,12 @@ fn limits_cut_batches_and_spans() {
     let config = DecoderConfig { target_bytes: 25, ..DecoderConfig::default() };
     let mut decoder = ArrowDecoder::new(&[Column::Key, Column::Value, Column::Offset], config);
     decoder.push(&batch(0, 50, Compression::None, -1), &range(0, 99), PushOptions::default()).unwrap();
-    assert!(decoder.ready() > 10);
+    assert!(decoder.ready_count() > 10);
     assert_eq!(drain(&mut decoder), (0..50).collect::<Vec<_>>());
 }
 
 #[test]
-fn an_error_keeps_the_rows_before_it_and_says_where_they_end() {
+fn an_error_keeps_the_rows_before_it_and_contains_their_end() {
     let mut bytes = blob(&[batch(0, 2, Compression::None, -1), batch(2, 3, Compression::None, -1)]).to_vec();
     let last = bytes.len() - 1;
     bytes[last] ^= 1;
@@ -225,7 +235,7 @@ fn an_error_keeps_the_rows_before_it_and_says_where_they_end() {
         "{error}"
     );
     assert_eq!(error.next_offset, 2);
-    // Without the check it is the last record's header count that is wrong.
+    // Without the CRC check, the last record's header count is wrong.
     let unchecked = PushOptions { check_crcs: false, ..PushOptions::default() };
     let error = decoder.push(&bytes, &range(2, 99), unchecked).unwrap_err();
     assert!(matches!(error.cause, DecodeCause::Records(_)));
@@ -234,9 +244,9 @@ fn an_error_keeps_the_rows_before_it_and_says_where_they_end() {
 }
 
 #[test]
-fn a_cut_off_batch_is_reported() {
+fn a_truncated_batch_is_reported() {
     let whole = batch(0, 3, Compression::None, -1);
     let mut decoder = ArrowDecoder::new(&[], DecoderConfig::default());
-    let pushed = decoder.push(&whole.slice(..50), &range(0, 99), PushOptions::default()).unwrap();
-    assert_eq!((pushed.batches, pushed.cut_off, pushed.next_offset), (0, Some(whole.len()), 0));
+    let summary = decoder.push(&whole.slice(..50), &range(0, 99), PushOptions::default()).unwrap();
+    assert_eq!((summary.batches, summary.partial_batch_size, summary.next_offset), (0, Some(whole.len()), 0));
 }

@@ -82,7 +82,7 @@ pub(super) fn check_batches(records: &Bytes, check_crcs: bool) -> CheckedBatches
             Err(error) => checked.error = Some(error.into()),
         }
     }
-    checked.truncated_size = batches.announced_size();
+    checked.truncated_size = batches.next_batch_size();
     checked.records = records.slice(..whole);
     checked
 }

@@ -46,12 +46,12 @@ impl Consumer {
     pub fn take_records(&self, max_records: usize) -> Vec<RecordSet> {
         let mut sets: Vec<RecordSet> = Vec::new();
         let (mut left, mut has_room) = (max_records, false);
-        let mut scratch = self.scratch.lock();
+        let mut decompressor = self.decompressor.lock();
         while left > 0 {
             let Some(fetch) = self.shared.subscriptions.lock().take_fetch() else { break };
             let (partition, version, from) = (fetch.partition.clone(), fetch.version(), fetch.start);
             let first_set = sets.len();
-            let (rest, position) = decode(fetch, left, &mut scratch, &mut sets);
+            let (rest, position) = decode(fetch, left, &mut decompressor, &mut sets);
             let decoded: usize = sets.iter().skip(first_set).map(|set| set.entries.len()).sum();
             left -= decoded;
             let mut subscriptions = self.shared.subscriptions.lock();
@@ -70,8 +70,8 @@ impl Consumer {
                 }
             }
         }
-        scratch.trim();
-        drop(scratch);
+        decompressor.trim();
+        drop(decompressor);
         // Only now is there room for more.
         if has_room {
             self.shared.fetcher_wakeup.notify_one();

@@ -39,7 +39,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use ottla_protocol::records::Scratch;
+use ottla_protocol::records::Decompressor;
 use parking_lot::Mutex;
 use tokio::task::AbortHandle;
 use tokio::time::{Duration, Instant, sleep_until};
@@ -83,7 +83,7 @@ pub struct Consumer {
     commits: CommitManager,
     woken: AtomicBool,
     closed: AtomicBool,
-    scratch: Mutex<Scratch>,
+    decompressor: Mutex<Decompressor>,
 }
 
 impl Drop for Consumer {
@@ -97,7 +97,7 @@ impl Consumer {
     /// processes the requests of a connection one at a time, and may hold back a JoinGroup response.
     #[must_use]
     pub fn new(client: Client) -> Self {
-        let scratch = Scratch::with_limit(client.config().decompressed_batch_max);
+        let decompressor = Decompressor::with_limit(client.config().decompressed_batch_max);
         let shared = Arc::new(ConsumerState::new(client));
         Self {
             commits: CommitManager::new(Arc::clone(&shared)),
@@ -106,7 +106,7 @@ impl Consumer {
             fetcher: Mutex::default(),
             woken: AtomicBool::new(false),
             closed: AtomicBool::new(false),
-            scratch: Mutex::new(scratch),
+            decompressor: Mutex::new(decompressor),
         }
     }
 

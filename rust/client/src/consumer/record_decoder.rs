@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use ottla_protocol::records::{Batch, Batches, Compression, Scratch};
+use ottla_protocol::records::{Batch, Batches, Compression, Decompressor};
 
 use crate::consumer::completed_fetch::CompletedFetch;
 use crate::consumer::partition_state::FetchPosition;
@@ -30,7 +30,7 @@ pub(super) enum Remainder {
 pub(super) fn decode(
     mut fetch: CompletedFetch,
     max_records: usize,
-    scratch: &mut Scratch,
+    decompressor: &mut Decompressor,
     sets: &mut Vec<RecordSet>,
 ) -> (Remainder, FetchPosition) {
     let (mut left, first_set) = (max_records, sets.len());
@@ -63,7 +63,7 @@ pub(super) fn decode(
             if left == 0 {
                 return (Remainder::Fetch(remainder_from(fetch, before, position.offset)), position);
             }
-            match decode_batch(&mut fetch, &batch, scratch) {
+            match decode_batch(&mut fetch, &batch, decompressor) {
                 Ok((set, None)) => (set, batches.rest().clone()),
                 Ok((good, Some(error))) => {
                     // Records that do not fit now are decoded again: malformed batches are rare.
@@ -111,25 +111,25 @@ fn remainder_from(fetch: CompletedFetch, records: Bytes, start: i64) -> Complete
 fn decode_batch(
     fetch: &mut CompletedFetch,
     batch: &Batch,
-    scratch: &mut Scratch,
+    decompressor: &mut Decompressor,
 ) -> Result<(RecordSet, Option<Error>)> {
     let visible = match &mut fetch.aborted {
-        Some(aborted) => aborted.admits(batch, scratch)?,
+        Some(aborted) => aborted.admits(batch, decompressor)?,
         None => !batch.is_control(),
     };
     let mut set = RecordSet::new(partition_of(fetch), fetch.version, batch);
     if !visible || batch.last_offset() < fetch.start {
         return Ok((set, None));
     }
-    let records = batch.records(scratch)?;
+    let records = batch.records(decompressor)?;
     let compressed = batch.compression() != Compression::None;
     let bytes = if compressed { records.bytes() } else { batch.as_bytes() };
     // A large buffer is not reused for the next batch; the records take it over.
-    let mut store = match compressed && bytes.len() <= Scratch::KEPT {
+    let mut store = match compressed && bytes.len() <= Decompressor::MAX_RETAINED {
         true => ByteStore::Copy(Vec::with_capacity(bytes.len())),
         false => ByteStore::InPlace(bytes.as_ptr().addr()),
     };
-    set.entries.reserve(records.at_most().min(MAX_RESERVED_RECORDS));
+    set.entries.reserve(records.max_remaining().min(MAX_RESERVED_RECORDS));
     let mut malformed = None;
     for record in records {
         let record = match record {
@@ -146,7 +146,7 @@ fn decode_batch(
     }
     set.bytes = match store {
         ByteStore::Copy(bytes) => bytes.into(),
-        ByteStore::InPlace(_) if compressed => scratch.take().into(),
+        ByteStore::InPlace(_) if compressed => decompressor.take().into(),
         ByteStore::InPlace(_) => batch.as_bytes().clone(),
     };
     Ok((set, malformed))

@@ -178,7 +178,7 @@ impl Accumulator {
         let was_sendable = !first && batch.size() >= batch.sendable_size;
         let appended = match batch.builder() {
             Some(builder) => builder.append(record.timestamp, record.key, record.value, record.headers),
-            None => Err(RecordError::NotABatch { why: "the open batch was closed" }),
+            None => Err(RecordError::NotABatch { reason: "the open batch was closed" }),
         };
         if let Err(error) = appended {
             if first && let Some(empty) = state.open.take() {

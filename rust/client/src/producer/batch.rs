@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use ottla_protocol::records::{BatchBuilder, Compressor, Stamp, rewrite};
+use ottla_protocol::records::{BatchBuilder, Compressor, ProducerState, rewrite};
 use tokio::time::Instant;
 
 use super::idempotence::Sequence;
@@ -20,7 +20,7 @@ use crate::topic_partition::TopicPartition;
 #[derive(Debug)]
 enum Records {
     Open(BatchBuilder),
-    Closed { bytes: Bytes, stamp: Stamp, count: usize, plain: usize },
+    Closed { bytes: Bytes, stamp: ProducerState, count: usize, plain: usize },
 }
 
 /// The order of a partition's batches: the number of the batch as it was opened, and the index of
@@ -157,7 +157,7 @@ impl Batch {
     /// Closes the batch, if it is open, and gives its bytes its present numbers. Returns the buffer that
     /// was compressed, or an empty one.
     pub(super) fn close(&mut self, compressor: &mut Compressor) -> Result<Vec<u8>> {
-        let stamp = self.sequence.map_or_else(Stamp::default, Sequence::stamp);
+        let stamp = self.sequence.map_or_else(ProducerState::default, Sequence::stamp);
         match &mut self.records {
             Records::Open(builder) => {
                 let (count, plain) = (builder.len(), builder.size_in_bytes());
@@ -168,7 +168,7 @@ impl Batch {
             }
             Records::Closed { bytes, stamp: old, .. } => {
                 if *old != stamp {
-                    *bytes = rewrite::restamp(std::mem::take(bytes), &stamp)?;
+                    *bytes = rewrite::set_producer_state(std::mem::take(bytes), &stamp)?;
                     *old = stamp;
                 }
             }

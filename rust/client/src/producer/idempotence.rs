@@ -10,7 +10,7 @@
 //! its first meaning. The epoch is raised only when no batch is on its way and none of those that
 //! wait can be in the log; until then, batches without numbers wait.
 
-use ottla_protocol::records::Stamp;
+use ottla_protocol::records::ProducerState;
 
 /// Who writes: an id that the cluster has given out, and an epoch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,12 +36,12 @@ pub(super) struct Sequence {
 
 impl Sequence {
     /// What goes into the batch's header.
-    pub(super) fn stamp(self) -> Stamp {
-        Stamp {
+    pub(super) fn stamp(self) -> ProducerState {
+        ProducerState {
             producer_id: self.producer.id,
             producer_epoch: self.producer.epoch,
             base_sequence: (self.first & 0x7fff_ffff) as i32,
-            ..Stamp::default()
+            ..ProducerState::default()
         }
     }
 

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use ottla_protocol::records::{BatchBuilder, Batches, Scratch};
+use ottla_protocol::records::{BatchBuilder, Batches, Decompressor};
 
 use super::batch::Batch;
 use crate::error::{Error, Kind, Result};
@@ -16,16 +16,16 @@ pub(super) fn split(batch: &Batch) -> Result<Vec<Batch>> {
     let closed = batch.closed().ok_or_else(nothing)?;
     // Our own bytes: what was checked when they were made need not be checked again.
     let records = Batches::new(closed.clone()).check_crc(false).next().ok_or_else(nothing)??;
-    let mut scratch = Scratch::with_limit(usize::MAX);
+    let mut decompressor = Decompressor::with_limit(usize::MAX);
     let (mut total, mut count) = (0, 0);
-    for record in records.records(&mut scratch)? {
+    for record in records.records(&mut decompressor)? {
         let record = record?;
         total += record.value.map_or(0, <[u8]>::len) + record.key.map_or(0, <[u8]>::len) + 1;
         count += 1;
     }
     let mut builders = [BatchBuilder::new(total / 2), BatchBuilder::new(total / 2)];
     let (mut done, mut index, mut headers) = (0, 0, Vec::new());
-    for record in records.records(&mut scratch)? {
+    for record in records.records(&mut decompressor)? {
         let record = record?;
         headers.clear();
         headers.extend(record.headers);

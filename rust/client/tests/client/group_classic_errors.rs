@@ -89,7 +89,7 @@ fn each_error_of_join_group_is_a_transition() {
     for (code, message) in [
         (E::FencedInstanceId, "group.instance.id=i"),
         (E::InvalidSessionTimeout, "session.timeout.ms=10000"),
-        (E::InvalidGroupId, "group id is not legal"),
+        (E::InvalidGroupId, "group id is invalid"),
     ] {
         let mut harness = harness(false, &STATIC);
         let (request_id, _, _) = join_request(&harness.subscribe(&["t"]));

@@ -5,7 +5,7 @@ use bytes::Bytes;
 use ottla_client::Kind;
 use ottla_client::consumer::{Consumer, PollOutcome, Range, Scan, ScanOptions};
 use ottla_mock::MockCluster;
-use ottla_protocol::records::{BatchBuilder, Compression, Compressor, Stamp};
+use ottla_protocol::records::{BatchBuilder, Compression, Compressor, ProducerState};
 use tokio::time::Instant;
 
 use crate::support::reader::{consumer, poll, read, rows};
@@ -17,7 +17,7 @@ const LARGER_RESPONSES: (&str, &str) = ("receive.message.max.bytes", "300000000"
 fn batch(codec: Compression, value: &[u8]) -> Bytes {
     let mut builder = BatchBuilder::new(value.len() + 100);
     builder.append(0, Some(b"key"), Some(value), &[]).unwrap();
-    builder.finish(&Stamp::default(), &mut Compressor::new(codec).unwrap()).unwrap()
+    builder.finish(&ProducerState::default(), &mut Compressor::new(codec).unwrap()).unwrap()
 }
 
 fn append(cluster: &MockCluster, codec: Compression, size: usize) {

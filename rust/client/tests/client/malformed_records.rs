@@ -4,7 +4,7 @@
 use bytes::Bytes;
 use ottla_client::consumer::Consumer;
 use ottla_client::{Error, Kind};
-use ottla_protocol::records::{BatchBuilder, Compression, Compressor, Stamp};
+use ottla_protocol::records::{BatchBuilder, Compression, Compressor, ProducerState};
 
 use crate::support::reader::{consumer, poll};
 use crate::support::*;
@@ -16,7 +16,7 @@ fn malformed() -> Bytes {
         builder.append(0, None, Some(value), &[]).unwrap();
     }
     let mut compressor = Compressor::new(Compression::None).unwrap();
-    let mut bytes = builder.finish(&Stamp::default(), &mut compressor).unwrap().to_vec();
+    let mut bytes = builder.finish(&ProducerState::default(), &mut compressor).unwrap().to_vec();
     let value = bytes.windows(5).position(|window| window == b"third").unwrap();
     bytes[value - 1] = 0x7e;
     bytes.into()

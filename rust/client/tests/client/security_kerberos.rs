@@ -19,17 +19,19 @@ use tokio::net::TcpListener;
 #[derive(Debug)]
 struct Script(VecDeque<Result<Step, GssError>>);
 
-fn failed(during: &'static str, words: &str) -> GssError {
-    GssError::Failed { during, words: words.to_owned() }
+fn failed(operation: &'static str, message: &str) -> GssError {
+    GssError::CallFailed { operation, message: message.to_owned() }
 }
 
 impl SecurityContext for Script {
     fn step(&mut self, _: &[u8]) -> Result<Step, GssError> {
-        self.0.pop_front().unwrap_or_else(|| Err(failed("making a security context", "no more steps")))
+        self.0
+            .pop_front()
+            .unwrap_or_else(|| Err(failed("initializing the security context", "no more steps")))
     }
     fn unwrap(&mut self, message: &[u8]) -> Result<Vec<u8>, GssError> {
         let inner = message.strip_prefix(b"W");
-        inner.map(<[u8]>::to_vec).ok_or_else(|| failed("reading the broker's offer", "a forged message"))
+        inner.map(<[u8]>::to_vec).ok_or_else(|| failed("unwrapping the broker's offer", "a forged message"))
     }
     fn wrap(&mut self, message: &[u8]) -> Result<Vec<u8>, GssError> {
         Ok([b"W", message].concat())

@@ -16,7 +16,7 @@ use ottla_protocol::messages::list_offsets::{
 use ottla_protocol::messages::metadata::{
     MetadataResponse, MetadataResponseBroker, MetadataResponsePartition, MetadataResponseTopic,
 };
-use ottla_protocol::records::{BatchBuilder, Compression, Compressor, Stamp};
+use ottla_protocol::records::{BatchBuilder, Compression, Compressor, ProducerState};
 use ottla_protocol::wire::Uuid;
 
 const TOPIC_ID: Uuid = Uuid([7; 16]);
@@ -66,7 +66,7 @@ fn fetched(habit: Habit) -> FetchResponse {
     let mut old = BatchBuilder::new(100);
     old.append(1, None, Some(b"old"), &[]).expect("a record");
     let mut compressor = Compressor::new(Compression::None).expect("no compressor");
-    let old = old.finish(&Stamp::default(), &mut compressor).expect("a batch");
+    let old = old.finish(&ProducerState::default(), &mut compressor).expect("a batch");
     let partition = PartitionData {
         high_watermark: 100,
         last_stable_offset: 100,

@@ -5,7 +5,9 @@
 use bytes::Bytes;
 use ottla_protocol::ErrorCode;
 use ottla_protocol::records::control::{ControlType, Marker, build_marker};
-use ottla_protocol::records::{BatchBuilder, Batches, Compression, Compressor, RecordError, Stamp, rewrite};
+use ottla_protocol::records::{
+    BatchBuilder, Batches, Compression, Compressor, ProducerState, RecordError, rewrite,
+};
 
 use super::{PartitionLog, StoredBatch};
 
@@ -14,7 +16,7 @@ impl PartitionLog {
     pub(crate) fn append_raw(&mut self, bytes: Bytes, leader_epoch: i32) -> Result<i64, ErrorCode> {
         let corrupt = |_: RecordError| ErrorCode::CorruptMessage;
         let base_offset = self.high_watermark();
-        let bytes = rewrite::place(bytes, base_offset, leader_epoch).map_err(corrupt)?;
+        let bytes = rewrite::assign_base_offset(bytes, base_offset, leader_epoch).map_err(corrupt)?;
         let mut batches = Batches::new(bytes.clone()).check_crc(false);
         let batch = batches.next().ok_or(ErrorCode::CorruptMessage)?.map_err(corrupt)?;
         self.push(StoredBatch {
@@ -39,8 +41,8 @@ impl PartitionLog {
         (leader_epoch, now): (i32, i64),
     ) -> Result<i64, ErrorCode> {
         let stamp = match producer_id {
-            None => Stamp::default(),
-            Some(producer_id) => Stamp {
+            None => ProducerState::default(),
+            Some(producer_id) => ProducerState {
                 producer_id,
                 producer_epoch: 0,
                 base_sequence: self.producers.next_sequence(producer_id),

@@ -144,7 +144,7 @@ impl PartitionLog {
         let base_offset = self.end_offset;
         // The request still shares these bytes, so `place` copies the batch: a small batch does not keep the
         // whole request frame in memory.
-        let placed = rewrite::place(batch.as_bytes().clone(), base_offset, rules.leader_epoch);
+        let placed = rewrite::assign_base_offset(batch.as_bytes().clone(), base_offset, rules.leader_epoch);
         let bytes = placed.and_then(|bytes| match rules.append_time {
             Some(time) => rewrite::set_log_append_time(bytes, time),
             None => Ok(bytes),

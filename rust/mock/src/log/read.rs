@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use bytes::{Bytes, BytesMut};
 
-use ottla_protocol::records::{Batches, RecordRef, Scratch};
+use ottla_protocol::records::{Batches, Decompressor, RecordRef};
 
 use super::{PartitionLog, StoredBatch};
 
@@ -75,8 +75,8 @@ impl PartitionLog {
         matches: impl Fn(&RecordRef<'_>) -> bool,
     ) -> Option<TimestampAndOffset> {
         let batch = Batches::new(stored.bytes.clone()).check_crc(false).next()?.ok()?;
-        let mut scratch = Scratch::new();
-        let mut records = batch.records(&mut scratch).ok()?.map_while(Result::ok);
+        let mut decompressor = Decompressor::new();
+        let mut records = batch.records(&mut decompressor).ok()?.map_while(Result::ok);
         let record = records.find(|record| record.offset >= self.start_offset && matches(record))?;
         Some(TimestampAndOffset {
             offset: record.offset,

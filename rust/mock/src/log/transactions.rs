@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use ottla_protocol::records::control::{ControlType, read_control_type};
-use ottla_protocol::records::{Batches, Scratch};
+use ottla_protocol::records::{Batches, Decompressor};
 
 use super::StoredBatch;
 
@@ -31,7 +31,7 @@ impl Transactions {
     pub(super) fn record(&mut self, stored: &StoredBatch) {
         let Some(Ok(batch)) = Batches::new(stored.bytes.clone()).check_crc(false).next() else { return };
         if batch.is_control() {
-            let marker = read_control_type(&batch, &mut Scratch::new()).ok().flatten();
+            let marker = read_control_type(&batch, &mut Decompressor::new()).ok().flatten();
             if !matches!(marker, Some(ControlType::Abort | ControlType::Commit)) {
                 return;
             }

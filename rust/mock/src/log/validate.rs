@@ -5,7 +5,7 @@
 
 use bytes::Bytes;
 use ottla_protocol::ErrorCode;
-use ottla_protocol::records::{Batch, Batches, Compression, RecordError, Scratch};
+use ottla_protocol::records::{Batch, Batches, Compression, Decompressor, RecordError};
 
 /// An error code and a message; empty if Kafka adds none.
 pub(crate) type AppendError = (ErrorCode, &'static str);
@@ -55,8 +55,8 @@ pub(crate) fn validate(records: Option<&Bytes>, version: i16) -> Result<Validate
 
 fn validate_records(batch: &Batch) -> Result<bool, AppendError> {
     let (mut next, mut keyed, mut gaps) = (batch.base_offset(), true, false);
-    let mut scratch = Scratch::new();
-    let visited = batch.records(&mut scratch).and_then(|mut records| {
+    let mut decompressor = Decompressor::new();
+    let visited = batch.records(&mut decompressor).and_then(|mut records| {
         records.try_for_each(|record| {
             let record = record?;
             gaps |= record.offset != next;

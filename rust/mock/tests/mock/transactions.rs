@@ -4,7 +4,7 @@ use crate::support::*;
 use ottla_mock::MockCluster;
 use ottla_protocol::ErrorCode;
 use ottla_protocol::messages::fetch::PartitionData;
-use ottla_protocol::records::{AbortedTransaction, AbortedTransactions, Batches, Scratch};
+use ottla_protocol::records::{AbortedTransaction, AbortedTransactions, Batches, Decompressor};
 
 async fn fetch(cluster: &MockCluster, offset: i64, committed: bool) -> PartitionData {
     let mut request = fetch_request("t", 0, offset);
@@ -24,11 +24,11 @@ fn visible(data: &PartitionData) -> Vec<i64> {
     let mut filter = AbortedTransactions::new(
         list.map(|(producer_id, first_offset)| AbortedTransaction { first_offset, producer_id }),
     );
-    let (mut seen, mut scratch) = (Vec::new(), Scratch::new());
+    let (mut seen, mut decompressor) = (Vec::new(), Decompressor::new());
     for batch in Batches::new(data.records.clone().unwrap()) {
         let batch = batch.unwrap();
-        if filter.admits(&batch, &mut scratch).unwrap() {
-            seen.extend(batch.records(&mut scratch).unwrap().map(|record| record.unwrap().offset));
+        if filter.admits(&batch, &mut decompressor).unwrap() {
+            seen.extend(batch.records(&mut decompressor).unwrap().map(|record| record.unwrap().offset));
         }
     }
     seen

@@ -1,4 +1,5 @@
-//! AddPartitionsToTxn (API key 24): add partitions to a transaction. Versions 4 and up are for brokers among themselves.
+//! AddPartitionsToTxn (API key 24): add partitions to a transaction. Versions 4 and later are used
+//! only between brokers.
 
 message! {
     AddPartitionsToTxnRequest: versions 0-5, flexible 3+;

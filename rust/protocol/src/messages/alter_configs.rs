@@ -1,4 +1,5 @@
-//! AlterConfigs (API key 33): replace the whole configuration of a resource; superseded by IncrementalAlterConfigs.
+//! AlterConfigs (API key 33): replace the whole configuration of a resource; superseded by
+//! IncrementalAlterConfigs.
 
 message! {
     AlterConfigsRequest: versions 0-2, flexible 2+;

@@ -1,5 +1,7 @@
-//! ApiVersions (API key 18): which versions of which APIs a broker speaks, and its features. Its response header is
-//! always version 0, so that a client can read the answer to a version that the broker does not know.
+//! ApiVersions (API key 18): the API versions that a broker supports, and its features.
+//!
+//! The response header is always version 0, so that a client can read the response even if the broker
+//! does not know the request's version.
 
 message! {
     ApiVersionsRequest: versions 0-5, flexible 3+;

@@ -1,4 +1,5 @@
-//! ConsumerGroupHeartbeat (API key 68): the one request of a member of a KIP-848 group: alive, subscribed, owning.
+//! ConsumerGroupHeartbeat (API key 68): the heartbeat of a KIP-848 group member, with its
+//! subscription and owned partitions.
 
 use crate::wire::Uuid;
 

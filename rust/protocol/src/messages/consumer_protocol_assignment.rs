@@ -1,4 +1,4 @@
-//! ConsumerProtocolAssignment: what the group's leader gives a member of a classic group: its partitions.
+//! ConsumerProtocolAssignment: the partitions that the leader of a classic group assigns to a member.
 
 use bytes::Bytes;
 

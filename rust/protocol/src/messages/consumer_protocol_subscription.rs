@@ -1,4 +1,5 @@
-//! ConsumerProtocolSubscription: what a member of a classic group tells the group's leader: topics and owned partitions.
+//! ConsumerProtocolSubscription: the metadata that a member of a classic group sends to the leader:
+//! topics and owned partitions.
 
 use bytes::Bytes;
 

@@ -1,4 +1,4 @@
-//! CreateAcls (API key 30): create access rules.
+//! CreateAcls (API key 30): create ACLs.
 
 message! {
     CreateAclsRequest: versions 1-3, flexible 2+;

@@ -1,4 +1,4 @@
-//! CreatePartitions (API key 37): give topics more partitions.
+//! CreatePartitions (API key 37): add partitions to topics.
 
 message! {
     CreatePartitionsRequest: versions 0-3, flexible 2+;

@@ -1,4 +1,4 @@
-//! DeleteAcls (API key 31): delete access rules.
+//! DeleteAcls (API key 31): delete ACLs.
 
 message! {
     DeleteAclsRequest: versions 1-3, flexible 2+;

@@ -1,4 +1,4 @@
-//! DeleteShareGroupState (API key 86): brokers among themselves: delete the state of share partitions.
+//! DeleteShareGroupState (API key 86): between brokers: delete the state of share partitions.
 
 use crate::wire::Uuid;
 

@@ -1,4 +1,4 @@
-//! DescribeAcls (API key 29): list access rules.
+//! DescribeAcls (API key 29): list ACLs.
 
 message! {
     DescribeAclsRequest: versions 1-3, flexible 2+;

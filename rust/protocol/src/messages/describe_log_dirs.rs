@@ -1,4 +1,4 @@
-//! DescribeLogDirs (API key 35): the log directories of a broker and what they hold.
+//! DescribeLogDirs (API key 35): the log directories of a broker and their contents.
 
 message! {
     DescribeLogDirsRequest: versions 1-5, flexible 2+;

@@ -1,4 +1,4 @@
-//! DescribeUserScramCredentials (API key 50): which users have SCRAM credentials, without the secrets.
+//! DescribeUserScramCredentials (API key 50): list the users' SCRAM credentials, without the secrets.
 
 message! {
     DescribeUserScramCredentialsRequest: versions 0-0, flexible 0+;

@@ -1,4 +1,5 @@
-//! EndTxn (API key 26): commit or abort a transaction. Version 5 needs transaction.version 2 (KIP-890).
+//! EndTxn (API key 26): commit or abort a transaction. Version 5 requires transaction.version 2
+//! (KIP-890).
 
 message! {
     EndTxnRequest: versions 0-5, flexible 3+;

@@ -1,4 +1,4 @@
-//! ExpireDelegationToken (API key 40): let a delegation token expire.
+//! ExpireDelegationToken (API key 40): expire a delegation token.
 
 use crate::wire::SecretBytes;
 

@@ -1,6 +1,6 @@
-//! Fetch (API key 1): read record batches from the logs of partitions; waits up to `max_wait_ms` for `min_bytes`.
+//! Fetch (API key 1): read record batches from partitions; waits up to `max_wait_ms` for `min_bytes`.
 //!
-//! From version 13 on topics are named by id alone: every topic in the request needs one.
+//! From version 13 on, topics are identified by id only: every topic in the request needs one.
 
 use crate::wire::{Records, Uuid};
 

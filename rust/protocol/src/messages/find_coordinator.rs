@@ -1,4 +1,4 @@
-//! FindCoordinator (API key 10): which broker coordinates a group, a transactional id or a share group.
+//! FindCoordinator (API key 10): find the coordinator of a group, a transactional id or a share group.
 
 message! {
     FindCoordinatorRequest: versions 0-6, flexible 3+;

@@ -1,4 +1,4 @@
-//! GetTelemetrySubscriptions (API key 71): which client metrics the broker wants (KIP-714).
+//! GetTelemetrySubscriptions (API key 71): the client metrics that the broker requests (KIP-714).
 
 use crate::wire::Uuid;
 

@@ -1,4 +1,4 @@
-//! Heartbeat (API key 12): tell the coordinator that a member of a classic group is alive.
+//! Heartbeat (API key 12): keep a member of a classic group alive.
 
 message! {
     HeartbeatRequest: versions 0-4, flexible 4+;

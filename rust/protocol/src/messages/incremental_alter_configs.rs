@@ -1,4 +1,4 @@
-//! IncrementalAlterConfigs (API key 44): change single configuration entries.
+//! IncrementalAlterConfigs (API key 44): change individual configuration entries.
 
 message! {
     IncrementalAlterConfigsRequest: versions 0-1, flexible 1+;

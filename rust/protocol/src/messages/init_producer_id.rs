@@ -1,4 +1,5 @@
-//! InitProducerId (API key 22): get a producer id and epoch; with a transactional id, fence older producers.
+//! InitProducerId (API key 22): get a producer id and epoch; with a transactional id, fence older
+//! producers.
 
 message! {
     InitProducerIdRequest: versions 0-6, flexible 2+;

@@ -1,4 +1,4 @@
-//! InitializeShareGroupState (API key 83): brokers among themselves: create the state of share partitions.
+//! InitializeShareGroupState (API key 83): between brokers: create the state of share partitions.
 
 use crate::wire::Uuid;
 

@@ -1,4 +1,4 @@
-//! JoinGroup (API key 11): join a classic group; the answer comes when all members have joined.
+//! JoinGroup (API key 11): join a classic group; the coordinator responds when all members have joined.
 
 use bytes::Bytes;
 

@@ -1,4 +1,5 @@
-//! ListOffsets (API key 2): the offset of a partition's start, end, or first record at or after a timestamp.
+//! ListOffsets (API key 2): the offset of a partition's start, end, or first record at or after a
+//! timestamp.
 
 message! {
     ListOffsetsRequest: versions 1-11, flexible 6+;

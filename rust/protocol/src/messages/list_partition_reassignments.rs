@@ -1,4 +1,4 @@
-//! ListPartitionReassignments (API key 46): the reassignments under way.
+//! ListPartitionReassignments (API key 46): list ongoing partition reassignments.
 
 message! {
     ListPartitionReassignmentsRequest: versions 0-0, flexible 0+;

@@ -1,4 +1,5 @@
-//! Metadata (API key 3): the brokers of the cluster, and the leaders and replicas of topics. The first thing a client asks.
+//! Metadata (API key 3): the brokers of the cluster, and the leaders and replicas of topics. A
+//! client's first request after ApiVersions.
 
 use crate::wire::Uuid;
 

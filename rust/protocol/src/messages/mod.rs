@@ -1,11 +1,9 @@
-//! The messages of Kafka's protocol: one file per API, its request and its response, every version.
+//! The messages of Kafka's protocol: one file per API, with all versions of its request and response.
 //!
-//! Brokers from 2.1 to 4.4 are covered. Left out are the APIs that only controllers and brokers
-//! speak among themselves and those whose last version is gone. Which API has which key, and how
-//! headers go with versions, is in [`crate::api`]; what the files mean is in `notation.rs`.
+//! Covers brokers from 2.1 to 4.4, except APIs that only brokers and controllers use, and APIs that were
+//! removed. `notation.rs` explains the notation of the files; [`crate::api`] has the keys.
 
-// The fields carry Kafka's own names; what each means is on the protocol page of Kafka's
-// documentation, and repeating it a thousand times would hide what we add.
+// The fields have Kafka's names, which the protocol page of Kafka's documentation explains.
 #![allow(missing_docs)]
 
 #[macro_use]
@@ -101,13 +99,13 @@ use bytes::Bytes;
 pub trait Message: Field + Default + std::fmt::Debug + Clone + PartialEq + Send + 'static {
     /// Kafka's name of the message.
     const NAME: &'static str;
-    /// The lowest version known.
+    /// The lowest supported version.
     const MIN_VERSION: i16;
-    /// The highest version known.
+    /// The highest supported version.
     const MAX_VERSION: i16;
     /// Whether a version is flexible (KIP-482).
     const FLEXIBLE: fn(i16) -> bool;
-    /// The message's schema, for comparing with Kafka's.
+    /// The message's schema, which tests compare with Kafka's.
     #[cfg(feature = "describe")]
     const SCHEMA: crate::describe::MessageSchema;
 
@@ -116,7 +114,7 @@ pub trait Message: Field + Default + std::fmt::Debug + Clone + PartialEq + Send 
         Self::read(r, context::<Self>(version)?)
     }
 
-    /// Reads the message from `bytes`, which must hold nothing else.
+    /// Reads the message from `bytes`, which must contain nothing else.
     fn from_bytes(bytes: Bytes, version: i16) -> Result<Self> {
         let mut r = Reader::new(bytes);
         let message = Self::decode(&mut r, version)?;
@@ -131,7 +129,7 @@ pub trait Message: Field + Default + std::fmt::Debug + Clone + PartialEq + Send 
         self.write(w, context::<Self>(version)?)
     }
 
-    /// The message alone, without header or length.
+    /// Writes the message without header and length.
     fn to_frame(&self, version: i16) -> Result<Frame> {
         let mut w = Writer::new();
         self.encode(&mut w, version)?;
@@ -145,12 +143,4 @@ fn context<M: Message>(version: i16) -> Result<Context> {
     } else {
         Err(WireError::Version { message: M::NAME, version, min: M::MIN_VERSION, max: M::MAX_VERSION })
     }
-}
-
-/// A request, which names its API and its response.
-pub trait Request: Message {
-    /// The API.
-    const API: crate::api::ApiKey;
-    /// What a broker answers.
-    type Response: Message;
 }

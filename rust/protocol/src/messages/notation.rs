@@ -1,4 +1,4 @@
-//! The notation in which each file of this folder writes down its messages.
+//! The notation of message schemas: the macro `message!`, which generates the types and their codecs.
 //!
 //! ```text
 //! message! {
@@ -12,11 +12,11 @@
 //! }
 //! ```
 //!
-//! `[4+]`, `[0-3]` and `[2]` are the versions that carry a field; `nullable [1+]` the versions in
-//! which it may be null; `tag 0` makes it a tagged field (KIP-482); `= true` is its default when a
-//! version does not carry it. A value that is not the default and that the version cannot carry is
-//! an error, unless the field is marked `[1+ ignorable]`. Names and order are those of Kafka's own
-//! schemas, which a test compares field by field with the ones inside the Java client.
+//! `[4+]`, `[0-3]` and `[2]` are the versions that have a field; `nullable [1+]` the versions in which
+//! it may be null; `tag 0` makes it a tagged field (KIP-482); `= true` is its default. Writing a value
+//! other than the default in a version without the field is an error, unless the field is marked
+//! `[1+ ignorable]`. Names and order are Kafka's: a test compares every field with the schemas inside
+//! the Java client.
 
 /// Whether a version lies in a range of the notation.
 macro_rules! in_versions {
@@ -34,7 +34,7 @@ macro_rules! in_versions {
     };
 }
 
-/// Whether the range of a field carries the mark `ignorable`.
+/// Whether the version range of a field is marked `ignorable`.
 macro_rules! is_ignorable {
     (ignorable) => { true };
     ($head:tt $($rest:tt)*) => { is_ignorable!($($rest)*) };
@@ -51,7 +51,7 @@ macro_rules! is_tagged {
     };
 }
 
-/// A field's tag; only asked for fields that have one.
+/// A field's tag; used only for fields that have one.
 macro_rules! tag_of {
     ($tag:literal) => {
         $tag
@@ -61,7 +61,7 @@ macro_rules! tag_of {
     };
 }
 
-/// Whether a field has the tag that was read.
+/// Whether a field has the given tag.
 macro_rules! is_tag {
     ($read:expr; $tag:literal) => {
         $read == $tag
@@ -81,7 +81,7 @@ macro_rules! default_of {
     };
 }
 
-/// One struct of the notation: the Rust struct, its default, its reading and its writing.
+/// One struct of the notation: the Rust struct, its default, and its `Field` implementation.
 macro_rules! wire_struct {
     ($name:ident { $(
         $field:ident : $ty:ty [$($in:tt)+] $(nullable [$($null:tt)+])? $(tag $tag:literal)? $(= $default:expr)?,
@@ -198,7 +198,7 @@ macro_rules! wire_struct {
     };
 }
 
-/// One message of the notation: its versions, then its structs, of which the first is the message.
+/// One message of the notation: its versions, then its structs, the message itself first.
 macro_rules! message {
     ($name:ident : versions $min:literal - $max:literal $(, flexible $flexible:literal +)? ;
      $(struct $struct:ident { $($body:tt)* })+) => {

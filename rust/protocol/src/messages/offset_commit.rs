@@ -1,4 +1,4 @@
-//! OffsetCommit (API key 8): store a group's offsets.
+//! OffsetCommit (API key 8): commit a group's offsets.
 
 use crate::wire::Uuid;
 

@@ -1,4 +1,4 @@
-//! OffsetDelete (API key 47): delete a group's offsets of single partitions.
+//! OffsetDelete (API key 47): delete a group's committed offsets of single partitions.
 
 message! {
     OffsetDeleteRequest: versions 0-0;

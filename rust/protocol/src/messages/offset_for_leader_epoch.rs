@@ -1,4 +1,5 @@
-//! OffsetForLeaderEpoch (API key 23): where a leader epoch ended: how a client finds that a log was truncated (KIP-320).
+//! OffsetForLeaderEpoch (API key 23): the end offset of a leader epoch, with which a client detects
+//! that a log was truncated (KIP-320).
 
 message! {
     OffsetForLeaderEpochRequest: versions 2-4, flexible 4+;

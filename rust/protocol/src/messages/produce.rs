@@ -1,4 +1,4 @@
-//! Produce (API key 0): append record batches to the logs of partitions, on the broker that leads them.
+//! Produce (API key 0): append record batches to partitions, on their leader.
 
 use crate::wire::{Records, Uuid};
 

@@ -1,4 +1,4 @@
-//! PushTelemetry (API key 72): client metrics for the broker (KIP-714).
+//! PushTelemetry (API key 72): send client metrics to the broker (KIP-714).
 
 use bytes::Bytes;
 

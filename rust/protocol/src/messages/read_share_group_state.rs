@@ -1,4 +1,4 @@
-//! ReadShareGroupState (API key 84): brokers among themselves: read the state of share partitions.
+//! ReadShareGroupState (API key 84): between brokers: read the state of share partitions.
 
 use crate::wire::Uuid;
 

@@ -1,4 +1,5 @@
-//! ReadShareGroupStateSummary (API key 87): brokers among themselves: the summary of the state of share partitions.
+//! ReadShareGroupStateSummary (API key 87): between brokers: read a summary of the state of share
+//! partitions.
 
 use crate::wire::Uuid;
 

@@ -1,4 +1,4 @@
-//! SaslAuthenticate (API key 36): one step of a SASL exchange; tells how long the session lives (KIP-368).
+//! SaslAuthenticate (API key 36): one step of a SASL exchange; returns the session's lifetime (KIP-368).
 
 use crate::wire::SecretBytes;
 

@@ -1,4 +1,4 @@
-//! SaslHandshake (API key 17): choose a SASL mechanism.
+//! SaslHandshake (API key 17): select a SASL mechanism.
 
 message! {
     SaslHandshakeRequest: versions 0-1;

@@ -1,4 +1,5 @@
-//! StreamsGroupTopologyDescriptionUpdate (API key 93): store the description of a streams group's topology.
+//! StreamsGroupTopologyDescriptionUpdate (API key 93): store the description of a streams group's
+//! topology.
 
 message! {
     StreamsGroupTopologyDescriptionUpdateRequest: versions 0-0, flexible 0+;

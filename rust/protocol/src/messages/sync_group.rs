@@ -1,4 +1,5 @@
-//! SyncGroup (API key 14): get a member's assignment; the group's leader brings everyone's.
+//! SyncGroup (API key 14): get a member's assignment; the group's leader sends the assignments of all
+//! members.
 
 use bytes::Bytes;
 

@@ -1,4 +1,5 @@
-//! TxnOffsetCommit (API key 28): store a group's offsets within a transaction. Version 5 needs transaction.version 2.
+//! TxnOffsetCommit (API key 28): commit a group's offsets within a transaction. Version 5 requires
+//! transaction.version 2.
 
 use crate::wire::Uuid;
 

@@ -1,4 +1,4 @@
-//! WriteShareGroupState (API key 85): brokers among themselves: write the state of share partitions.
+//! WriteShareGroupState (API key 85): between brokers: write the state of share partitions.
 
 use crate::wire::Uuid;
 

@@ -1,4 +1,5 @@
-//! WriteTxnMarkers (API key 27): a transaction coordinator has partition leaders write the end markers.
+//! WriteTxnMarkers (API key 27): sent by a transaction coordinator, makes partition leaders write end
+//! markers.
 
 message! {
     WriteTxnMarkersRequest: versions 1-2, flexible 1+;

@@ -1,7 +1,7 @@
-//! One batch of a fetched blob: its header, and the way to its records.
+//! [`Batch`]: the header of one record batch, and access to its records.
 //!
-//! Invariant: a [`Batch`] exists only if its length, its magic, its codec, its CRC (unless told
-//! not to look) and the fields that others are computed from were checked.
+//! Invariant: a [`Batch`] exists only if its length, magic, codec, CRC (unless `check.crcs` is off) and
+//! the fields that others are computed from are valid.
 
 use bytes::Bytes;
 
@@ -12,22 +12,22 @@ use super::layout::{
     MAX_TIMESTAMP, PRODUCER_EPOCH, PRODUCER_ID, RECORDS, TRANSACTIONAL, read_i8, read_i16, read_i32,
     read_i64, read_u32,
 };
-use super::record::CurrentRecords;
-use super::{Compression, RecordError, Records, Scratch, legacy};
+use super::record_reader::V2Records;
+use super::{Compression, Decompressor, RecordError, Records, legacy};
 
-/// Who gave the records their timestamps.
+/// The origin of the records' timestamps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum TimestampType {
-    /// Magic 0 has none.
+    /// None: magic 0.
     NoTimestamp,
-    /// The producer.
+    /// Set by the producer.
     CreateTime,
-    /// The broker, when it appended them.
+    /// Set by the broker when it appended the records.
     LogAppendTime,
 }
 
 impl TimestampType {
-    /// Kafka's number: -1, 0 or 1.
+    /// Kafka's id: -1, 0 or 1.
     #[must_use]
     pub const fn id(self) -> i32 {
         match self {
@@ -38,7 +38,7 @@ impl TimestampType {
     }
 }
 
-/// One batch. Magic 0 and 1 have no batches: there each entry, compressed or not, is one.
+/// One batch. Magic 0 and 1 have no batches: each entry, compressed or not, counts as one.
 #[derive(Debug, Clone)]
 pub struct Batch {
     bytes: Bytes,
@@ -47,7 +47,7 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// `bytes` is one whole entry of magic 0, 1 or 2 and not shorter than its header.
+    /// Checks `bytes`: one whole entry of magic 0, 1 or 2, not shorter than its header.
     pub(super) fn check(bytes: Bytes, check_crc: bool) -> Result<Self, RecordError> {
         let magic = read_i8(&bytes, MAGIC);
         let base_offset = read_i64(&bytes, BASE_OFFSET);
@@ -62,7 +62,7 @@ impl Batch {
         }
         let id = (attributes(&bytes) & CODEC_MASK) as u8;
         let codec = match Compression::from_id(id) {
-            // Zstd came after magic 2.
+            // Zstd requires magic 2.
             Some(codec) if magic == 2 || codec != Compression::Zstd => codec,
             _ => return Err(RecordError::Codec { base_offset, codec: id }),
         };
@@ -83,51 +83,51 @@ impl Batch {
         Ok(Self { bytes, codec, check_crc })
     }
 
-    /// The batch's bytes, header included.
+    /// The batch's bytes, including the header.
     #[must_use]
     pub const fn as_bytes(&self) -> &Bytes {
         &self.bytes
     }
 
-    /// Bytes of header and records.
+    /// The length of header and records in bytes.
     #[must_use]
     pub const fn size_in_bytes(&self) -> usize {
         self.bytes.len()
     }
 
-    /// The format's version.
+    /// The version of the format.
     #[must_use]
     pub fn magic(&self) -> i8 {
         read_i8(&self.bytes, MAGIC)
     }
 
-    /// The offset in the header: that of the first record (which compaction may have taken away),
-    /// but of the last one in magic 0 and 1.
+    /// The offset in the header: that of the first record, which compaction may have removed; in magic
+    /// 0 and 1 that of the last one.
     #[must_use]
     pub fn base_offset(&self) -> i64 {
         read_i64(&self.bytes, BASE_OFFSET)
     }
 
-    /// The last offset that the batch covers, even if compaction took that record away. A reader
-    /// goes on behind it.
+    /// The last offset that the batch covers, even if compaction removed that record. The next batch
+    /// begins after it.
     #[must_use]
     pub fn last_offset(&self) -> i64 {
-        self.base_offset() + self.current(|bytes| i64::from(read_i32(bytes, LAST_OFFSET_DELTA)), 0)
+        self.base_offset() + self.if_v2(|bytes| i64::from(read_i32(bytes, LAST_OFFSET_DELTA)), 0)
     }
 
-    /// The epoch of the leader that appended it, -1 if none is known.
+    /// The epoch of the leader that appended the batch, -1 if unknown.
     #[must_use]
     pub fn partition_leader_epoch(&self) -> i32 {
-        self.current(|bytes| read_i32(bytes, LEADER_EPOCH), -1)
+        self.if_v2(|bytes| read_i32(bytes, LEADER_EPOCH), -1)
     }
 
-    /// How the records are compressed.
+    /// The codec of the records.
     #[must_use]
     pub const fn compression(&self) -> Compression {
         self.codec
     }
 
-    /// Who gave the timestamps.
+    /// The origin of the timestamps.
     #[must_use]
     pub fn timestamp_type(&self) -> TimestampType {
         match attributes(&self.bytes) & LOG_APPEND_TIME {
@@ -137,79 +137,80 @@ impl Batch {
         }
     }
 
-    /// What the records' timestamps are counted from, -1 if there is none.
+    /// The timestamp that the records' deltas are relative to, -1 if there is none.
     #[must_use]
     pub fn base_timestamp(&self) -> i64 {
-        self.current(|bytes| read_i64(bytes, BASE_TIMESTAMP), self.legacy_timestamp())
+        self.if_v2(|bytes| read_i64(bytes, BASE_TIMESTAMP), self.legacy_timestamp())
     }
 
-    /// The greatest timestamp, -1 if there is none. With [`TimestampType::LogAppendTime`] that of
-    /// every record.
+    /// The largest timestamp, -1 if there is none. With [`TimestampType::LogAppendTime`], the timestamp
+    /// of every record.
     #[must_use]
     pub fn max_timestamp(&self) -> i64 {
-        self.current(|bytes| read_i64(bytes, MAX_TIMESTAMP), self.legacy_timestamp())
+        self.if_v2(|bytes| read_i64(bytes, MAX_TIMESTAMP), self.legacy_timestamp())
     }
 
-    /// When compaction may drop the batch's tombstones and markers, if that is known.
+    /// The time at which compaction may remove the batch's tombstones and markers, if known.
     #[must_use]
     pub fn delete_horizon(&self) -> Option<i64> {
         (self.magic() == 2 && attributes(&self.bytes) & DELETE_HORIZON != 0).then(|| self.base_timestamp())
     }
 
-    /// Whether it belongs to a transaction.
+    /// Whether the batch belongs to a transaction.
     #[must_use]
     pub fn is_transactional(&self) -> bool {
         self.magic() == 2 && attributes(&self.bytes) & TRANSACTIONAL != 0
     }
 
-    /// Whether it holds markers and not an application's records.
+    /// Whether the batch holds markers instead of an application's records.
     #[must_use]
     pub fn is_control(&self) -> bool {
         self.magic() == 2 && attributes(&self.bytes) & CONTROL != 0
     }
 
-    /// Who produced it, -1 if not an idempotent producer.
+    /// The producer's id, -1 if the producer is not idempotent.
     #[must_use]
     pub fn producer_id(&self) -> i64 {
-        self.current(|bytes| read_i64(bytes, PRODUCER_ID), -1)
+        self.if_v2(|bytes| read_i64(bytes, PRODUCER_ID), -1)
     }
 
-    /// The producer's epoch, or -1.
+    /// The producer's epoch, -1 if the producer is not idempotent.
     #[must_use]
     pub fn producer_epoch(&self) -> i16 {
-        self.current(|bytes| read_i16(bytes, PRODUCER_EPOCH), -1)
+        self.if_v2(|bytes| read_i16(bytes, PRODUCER_EPOCH), -1)
     }
 
-    /// The sequence number of the first record, or -1.
+    /// The sequence number of the first record, -1 if the producer is not idempotent.
     #[must_use]
     pub fn base_sequence(&self) -> i32 {
-        self.current(|bytes| read_i32(bytes, BASE_SEQUENCE), -1)
+        self.if_v2(|bytes| read_i32(bytes, BASE_SEQUENCE), -1)
     }
 
-    /// How many records the header announces. `None` for magic 0 and 1, where only decompression
-    /// could tell.
+    /// The number of records that the header announces. `None` for magic 0 and 1, where only
+    /// decompression reveals it.
     #[must_use]
     pub fn count(&self) -> Option<u32> {
-        self.current(|bytes| u32::try_from(read_i32(bytes, COUNT)).ok(), None)
+        self.if_v2(|bytes| u32::try_from(read_i32(bytes, COUNT)).ok(), None)
     }
 
-    /// The records, decompressed into `scratch` if need be.
+    /// Returns the records, decompressed by `decompressor` if necessary.
     ///
     /// # Errors
     /// [`RecordError`] if they cannot be decompressed.
-    pub fn records<'a>(&'a self, scratch: &'a mut Scratch) -> Result<Records<'a>, RecordError> {
+    pub fn records<'a>(&'a self, decompressor: &'a mut Decompressor) -> Result<Records<'a>, RecordError> {
         let Some(count) = self.count() else {
-            return legacy::records(&self.bytes, self.codec, self.check_crc, scratch).map(Records::legacy);
+            return legacy::records(&self.bytes, self.codec, self.check_crc, decompressor)
+                .map(Records::legacy);
         };
         let payload = self.bytes.get(RECORDS..).unwrap_or_default();
         let rest = match self.codec {
             Compression::None => payload,
-            // A batch that compaction emptied has nothing to decompress.
+            // Compaction emptied the batch: there is nothing to decompress.
             _ if count == 0 && payload.is_empty() => payload,
-            codec => scratch.decompress(codec, payload, false, self.base_offset())?,
+            codec => decompressor.decompress(codec, payload, false, self.base_offset())?,
         };
         let append_time = self.timestamp_type() == TimestampType::LogAppendTime;
-        Ok(Records::current(CurrentRecords {
+        Ok(Records::v2(V2Records {
             rest,
             base_offset: self.base_offset(),
             last_offset_delta: read_u32(&self.bytes, LAST_OFFSET_DELTA),
@@ -220,7 +221,7 @@ impl Batch {
         }))
     }
 
-    fn current<T>(&self, read: impl FnOnce(&[u8]) -> T, legacy: T) -> T {
+    fn if_v2<T>(&self, read: impl FnOnce(&[u8]) -> T, legacy: T) -> T {
         if self.magic() == 2 { read(&self.bytes) } else { legacy }
     }
 

@@ -1,14 +1,14 @@
-//! The batches of a fetched blob, one after another.
+//! [`Batches`]: splits a partition's records into batches.
 //!
-//! Invariant: a batch that is cut off at the end, as a Fetch response may leave it, ends the
-//! iteration quietly; a length that no batch can have is an error, and an error ends it for good.
+//! Invariant: a truncated batch at the end, as a Fetch response may contain, ends the iteration without
+//! an error; an impossible length is an error; an error ends the iteration.
 
 use bytes::Bytes;
 
 use super::layout::{LENGTH, MAGIC, PREFIX, RECORDS, read_i8, read_i32, read_i64};
 use super::{Batch, RecordError, legacy};
 
-/// Iterates over the batches of a blob.
+/// Iterates over the batches in a partition's records.
 #[derive(Debug, Clone)]
 pub struct Batches {
     bytes: Bytes,
@@ -16,29 +16,29 @@ pub struct Batches {
 }
 
 impl Batches {
-    /// Over `bytes`, the records of one partition in a Fetch response or a Produce request.
+    /// Iterates over `bytes`, the records of one partition in a Fetch response or a Produce request.
     #[must_use]
     pub const fn new(bytes: Bytes) -> Self {
         Self { bytes, check_crc: true }
     }
 
-    /// Whether CRCs are checked, as `check.crcs` says. They are, unless told otherwise.
+    /// Sets whether CRCs are checked (`check.crcs`); the default is true.
     #[must_use]
     pub const fn check_crc(mut self, check: bool) -> Self {
         self.check_crc = check;
         self
     }
 
-    /// The bytes not yet iterated over: after the end, a batch that was cut off.
+    /// The bytes not yet iterated over: after the end, a truncated batch.
     #[must_use]
     pub const fn rest(&self) -> &Bytes {
         &self.bytes
     }
 
-    /// The size that the next batch announces, if enough of it is there to tell. After the end it
-    /// says how many bytes a fetch must ask for so that the batch that was cut off fits.
+    /// The size that the next batch announces, if its length field is complete. After the end, the
+    /// number of bytes that a fetch must request for the truncated batch to fit.
     #[must_use]
-    pub fn announced_size(&self) -> Option<usize> {
+    pub fn next_batch_size(&self) -> Option<usize> {
         if self.bytes.len() < PREFIX {
             return None;
         }
@@ -52,8 +52,8 @@ impl Batches {
         let base_offset = read_i64(&self.bytes, 0);
         let length = read_i32(&self.bytes, LENGTH);
         if self.bytes.len() <= MAGIC {
-            // Even without the magic the length is judged, so that what it announces for a batch
-            // that was cut off is always more than what came.
+            // Check the length even without the magic, so that the size announced by a truncated
+            // batch always exceeds the bytes received.
             let minimum = legacy::min_len(0) as i32;
             let possible = length >= minimum;
             return if possible {

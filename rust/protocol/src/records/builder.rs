@@ -1,7 +1,7 @@
-//! Encode on append: a record goes straight into the open batch, and nowhere else.
+//! [`BatchBuilder`]: encodes records straight into the open batch, as Java's `MemoryRecordsBuilder`.
 //!
-//! Invariant: the buffer always holds room for the header and then whole records, so that closing
-//! it is one compression, one header and one CRC.
+//! Invariant: the buffer always holds space for the header and then whole records, so that finishing a
+//! batch takes one compression, one header and one CRC.
 
 use bytes::Bytes;
 
@@ -15,27 +15,28 @@ use super::layout::{
 use super::varint::{zigzag_32, zigzag_64};
 use super::{Compressor, Header, RecordError};
 
-/// A batch's length is 32 bits and signed, and so is everything in it.
-const LIMIT: usize = i32::MAX as usize;
-/// What a record takes beside its key, its value and its headers, at most: length, attributes,
-/// two deltas, two lengths, the number of headers.
+/// The maximum size of a batch: its length is a signed 32-bit number, as are the lengths inside.
+const MAX_SIZE: usize = i32::MAX as usize;
+/// The maximum size of a record without key, value and headers: length, attributes, two deltas, two
+/// lengths, the number of headers.
 const RECORD_OVERHEAD: usize = 5 + 1 + 10 + 5 + 5 + 5 + 5;
-/// What a producer knows only when a batch is sent.
+
+/// The producer's fields of a batch header, known only when the batch is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Stamp {
+pub struct ProducerState {
     /// The producer's id, -1 without idempotence.
     pub producer_id: i64,
-    /// Its epoch, or -1.
+    /// The producer's epoch, -1 without idempotence.
     pub producer_epoch: i16,
-    /// The sequence number of the first record, or -1.
+    /// The sequence number of the first record, -1 without idempotence.
     pub base_sequence: i32,
     /// Whether the batch belongs to a transaction.
     pub transactional: bool,
-    /// Whether it holds markers: brokers only.
+    /// Whether the batch holds markers; only brokers write such batches.
     pub control: bool,
 }
 
-impl Default for Stamp {
+impl Default for ProducerState {
     fn default() -> Self {
         Self { producer_id: -1, producer_epoch: -1, base_sequence: -1, transactional: false, control: false }
     }
@@ -53,13 +54,13 @@ pub struct BatchBuilder {
 }
 
 impl BatchBuilder {
-    /// With room for `capacity` bytes, taken at the first append.
+    /// Creates a builder whose first append allocates `capacity` bytes.
     #[must_use]
     pub const fn new(capacity: usize) -> Self {
         Self { buffer: Vec::new(), capacity, count: 0, next_delta: 0, base_timestamp: -1, max_timestamp: -1 }
     }
 
-    /// In a buffer that is there already, whatever it holds.
+    /// Creates a builder that reuses `buffer` and drops its contents.
     #[must_use]
     pub fn in_buffer(mut buffer: Vec<u8>) -> Self {
         buffer.clear();
@@ -67,26 +68,26 @@ impl BatchBuilder {
         Self { buffer, ..Self::new(capacity) }
     }
 
-    /// The capacity of a buffer in which records of this many bytes at most fit without its growing.
+    /// The capacity of a buffer that holds `bytes` bytes of records without growing.
     #[must_use]
     pub const fn capacity(bytes: usize) -> usize {
         bytes + RECORDS + HEAD
     }
 
-    /// The buffer, without what was in it. What was appended is lost.
+    /// Returns the buffer, emptied. The appended records are lost.
     #[must_use]
     pub fn take_buffer(&mut self) -> Vec<u8> {
         self.reset();
         std::mem::take(&mut self.buffer)
     }
 
-    /// Appends a record and returns the bytes it takes.
+    /// Appends a record and returns its encoded size in bytes.
     ///
     /// `timestamp` is in milliseconds since the epoch, -1 for none.
     ///
     /// # Errors
-    /// [`RecordError::RecordTooLarge`] if no batch can hold it, [`RecordError::BatchFull`] if this
-    /// one cannot. The batch is as it was before.
+    /// [`RecordError::RecordTooLarge`] if no batch can hold the record, [`RecordError::BatchFull`] if
+    /// this one cannot. The batch is then unchanged.
     #[inline]
     pub fn append(
         &mut self,
@@ -101,13 +102,13 @@ impl BatchBuilder {
         let key_len = key.map_or(0, <[u8]>::len);
         let value_len = value.map_or(0, <[u8]>::len);
         let start = self.buffer.len();
-        let most = RECORD_OVERHEAD + key_len + value_len + headers_bound(headers);
-        // Sums of lengths of slices that exist cannot overflow; past this, every cast below is safe.
-        if start + most > LIMIT || self.next_delta >= i32::MAX as u32 {
-            return Err(self.refuse(most));
+        let max_len = RECORD_OVERHEAD + key_len + value_len + headers_bound(headers);
+        // Sums of the lengths of existing slices cannot overflow; after this check, no cast below does.
+        if start + max_len > MAX_SIZE || self.next_delta >= i32::MAX as u32 {
+            return Err(self.size_error(max_len));
         }
 
-        self.buffer.reserve(most + HEAD);
+        self.buffer.reserve(max_len + HEAD);
         let deltas = Deltas {
             timestamp: zigzag_64(timestamp.wrapping_sub(self.base_timestamp)),
             offset: u64::from(zigzag_32(self.next_delta as i32)),
@@ -119,26 +120,26 @@ impl BatchBuilder {
         Ok(size)
     }
 
-    /// More than [`BatchBuilder::append`] would take for such a record, and cheaper to know.
+    /// An upper bound of the size that [`BatchBuilder::append`] would return, cheaper to compute.
     #[inline]
     #[must_use]
     pub fn upper_bound(key: Option<&[u8]>, value: Option<&[u8]>, headers: &[Header<'_>]) -> usize {
         RECORD_OVERHEAD + key.map_or(0, <[u8]>::len) + value.map_or(0, <[u8]>::len) + headers_bound(headers)
     }
 
-    /// Leaves `offsets` offsets without a record, as compaction does. A log may hold such batches,
-    /// a producer cannot send them.
+    /// Leaves `offsets` offsets without a record, as compaction does. A log may hold such batches; a
+    /// producer cannot send them.
     pub fn skip_offsets(&mut self, offsets: u32) {
         self.next_delta = self.next_delta.saturating_add(offsets).min(i32::MAX as u32);
     }
 
-    /// Bytes of header and records, before compression.
+    /// The size of header and records in bytes, before compression.
     #[must_use]
     pub fn size_in_bytes(&self) -> usize {
         self.buffer.len().max(RECORDS)
     }
 
-    /// Number of records.
+    /// The number of records.
     #[must_use]
     pub const fn len(&self) -> usize {
         self.count as usize
@@ -150,41 +151,45 @@ impl BatchBuilder {
         self.count == 0
     }
 
-    /// The greatest timestamp of the records, -1 if there is none.
+    /// The largest timestamp of the records, -1 if there is none.
     #[must_use]
     pub const fn max_timestamp(&self) -> i64 {
         self.max_timestamp
     }
 
-    /// Closes the batch: compresses it and writes header and CRC. The builder is empty again.
+    /// Finishes the batch: compresses it, writes header and CRC, and leaves the builder empty.
     ///
     /// # Errors
     /// [`RecordError::NotABatch`] if nothing was appended, [`RecordError::Compress`] if the codec
-    /// fails; the records are still there then.
-    pub fn finish(&mut self, stamp: &Stamp, compressor: &mut Compressor) -> Result<Bytes, RecordError> {
+    /// fails; the records are kept then.
+    pub fn finish(
+        &mut self,
+        producer: &ProducerState,
+        compressor: &mut Compressor,
+    ) -> Result<Bytes, RecordError> {
         if self.next_delta == 0 {
-            return Err(RecordError::NotABatch { why: "nothing was appended" });
+            return Err(RecordError::NotABatch { reason: "nothing was appended" });
         }
         if self.buffer.is_empty() {
             self.buffer.resize(RECORDS, 0);
         }
         let mut attributes = i16::from(compressor.codec().id());
-        if stamp.transactional {
+        if producer.transactional {
             attributes |= TRANSACTIONAL;
         }
-        if stamp.control {
+        if producer.control {
             attributes |= CONTROL;
         }
         let bytes = match compressor.compress(self.buffer.get(RECORDS..).unwrap_or_default(), RECORDS)? {
-            // The next batch gets a buffer of its own; this one leaves with its bytes.
+            // The returned bytes own this buffer; the next batch gets a new one.
             None => {
                 let mut buffer = std::mem::take(&mut self.buffer);
-                self.write_header(&mut buffer, attributes, stamp);
+                self.write_header(&mut buffer, attributes, producer);
                 Bytes::from(buffer)
             }
-            // Compressed bytes are few: copied to their true size, both large buffers stay.
+            // Compressed bytes are few: copying them keeps both large buffers for reuse.
             Some(buffer) => {
-                self.write_header(buffer, attributes, stamp);
+                self.write_header(buffer, attributes, producer);
                 self.buffer.clear();
                 Bytes::copy_from_slice(buffer)
             }
@@ -193,7 +198,7 @@ impl BatchBuilder {
         Ok(bytes)
     }
 
-    /// Drops the records and keeps the memory.
+    /// Drops the records and keeps the buffer.
     pub fn reset(&mut self) {
         self.buffer.clear();
         (self.count, self.next_delta) = (0, 0);
@@ -208,16 +213,16 @@ impl BatchBuilder {
     }
 
     #[cold]
-    fn refuse(&self, most: usize) -> RecordError {
-        if most + RECORDS > LIMIT {
-            RecordError::RecordTooLarge { size: most, limit: LIMIT }
+    fn size_error(&self, record_size: usize) -> RecordError {
+        if record_size + RECORDS > MAX_SIZE {
+            RecordError::RecordTooLarge { size: record_size, limit: MAX_SIZE }
         } else {
             RecordError::BatchFull { count: self.count, size: self.size_in_bytes() }
         }
     }
 
-    fn write_header(&self, bytes: &mut [u8], attributes: i16, stamp: &Stamp) {
-        // Appending has kept all of these within 31 bits.
+    fn write_header(&self, bytes: &mut [u8], attributes: i16, producer: &ProducerState) {
+        // Appending keeps all of these within 31 bits.
         write_i64(bytes, 0, 0);
         write_i32(bytes, LENGTH, (bytes.len() - PREFIX) as i32);
         write_i32(bytes, LEADER_EPOCH, -1);
@@ -226,9 +231,9 @@ impl BatchBuilder {
         write_i32(bytes, LAST_OFFSET_DELTA, self.next_delta as i32 - 1);
         write_i64(bytes, BASE_TIMESTAMP, self.base_timestamp);
         write_i64(bytes, MAX_TIMESTAMP, self.max_timestamp);
-        write_i64(bytes, PRODUCER_ID, stamp.producer_id);
-        write_i16(bytes, PRODUCER_EPOCH, stamp.producer_epoch);
-        write_i32(bytes, BASE_SEQUENCE, stamp.base_sequence);
+        write_i64(bytes, PRODUCER_ID, producer.producer_id);
+        write_i16(bytes, PRODUCER_EPOCH, producer.producer_epoch);
+        write_i32(bytes, BASE_SEQUENCE, producer.base_sequence);
         write_i32(bytes, COUNT, self.count as i32);
         write_u32(bytes, CRC, crc32c(bytes.get(ATTRIBUTES..).unwrap_or_default()));
     }

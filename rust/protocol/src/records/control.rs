@@ -1,19 +1,19 @@
 //! Control batches: the markers that end transactions.
 //!
-//! A reader needs them to know where an aborted transaction ends, a broker (the mock) writes them.
+//! Readers use them to find where an aborted transaction ends; the mock broker writes them.
 
 use bytes::Bytes;
 
-use super::{Batch, BatchBuilder, Compression, Compressor, RecordError, Scratch, Stamp};
+use super::{Batch, BatchBuilder, Compression, Compressor, Decompressor, ProducerState, RecordError};
 
-/// What a control record says.
+/// The type of a control record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ControlType {
     /// The producer's transaction was aborted.
     Abort,
     /// The producer's transaction was committed.
     Commit,
-    /// Something for brokers among themselves, by number.
+    /// A type that only brokers use, by id.
     Other(i16),
 }
 
@@ -35,57 +35,60 @@ impl ControlType {
     }
 }
 
-/// Who ended the transaction.
+/// The end marker of a transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Marker {
-    /// Whether it was committed.
+    /// Whether the transaction was committed or aborted.
     pub control: ControlType,
-    /// The transaction's producer.
+    /// The id of the transaction's producer.
     pub producer_id: i64,
-    /// Its epoch.
+    /// The epoch of the transaction's producer.
     pub producer_epoch: i16,
     /// The epoch of the coordinator that wrote the marker.
     pub coordinator_epoch: i32,
-    /// When, in milliseconds since the epoch.
+    /// The time of the marker in milliseconds since the epoch.
     pub timestamp: i64,
 }
 
-/// A batch with one marker.
+/// Builds a batch with one marker.
 ///
 /// # Errors
-/// Only those of [`BatchBuilder`], which such a batch does not reach.
+/// Those of [`BatchBuilder`], which a batch this small never causes.
 pub fn build_marker(marker: &Marker) -> Result<Bytes, RecordError> {
     let mut key = [0u8; 4];
     let mut value = [0u8; 6];
-    // Both start with version 0.
+    // Both begin with version 0.
     key[2..].copy_from_slice(&marker.control.id().to_be_bytes());
     value[2..].copy_from_slice(&marker.coordinator_epoch.to_be_bytes());
     let mut builder = BatchBuilder::new(128);
     builder.append(marker.timestamp, Some(&key), Some(&value), &[])?;
-    let stamp = Stamp {
+    let producer = ProducerState {
         producer_id: marker.producer_id,
         producer_epoch: marker.producer_epoch,
         base_sequence: -1,
         transactional: true,
         control: true,
     };
-    builder.finish(&stamp, &mut Compressor::new(Compression::None)?)
+    builder.finish(&producer, &mut Compressor::new(Compression::None)?)
 }
 
-/// What the first record of a control batch says. `None` if compaction has emptied the batch, or
-/// it is no control batch.
+/// Reads the type of the first record in a control batch. `None` if compaction has emptied the batch or
+/// it is not a control batch.
 ///
 /// # Errors
 /// [`RecordError`] if the record is malformed.
-pub fn read_control_type(batch: &Batch, scratch: &mut Scratch) -> Result<Option<ControlType>, RecordError> {
+pub fn read_control_type(
+    batch: &Batch,
+    decompressor: &mut Decompressor,
+) -> Result<Option<ControlType>, RecordError> {
     if !batch.is_control() {
         return Ok(None);
     }
-    let Some(record) = batch.records(scratch)?.next().transpose()? else {
+    let Some(record) = batch.records(decompressor)?.next().transpose()? else {
         return Ok(None);
     };
-    let malformed = |why| RecordError::Control { base_offset: batch.base_offset(), why };
-    // Later versions add fields behind these two.
+    let malformed = |reason| RecordError::Control { base_offset: batch.base_offset(), reason };
+    // Later versions append fields to these two.
     let [v0, v1, t0, t1] = *record
         .key
         .and_then(|key| key.first_chunk::<4>())

@@ -1,38 +1,39 @@
-//! One record as bytes at the end of an open batch.
+//! Encodes one record at the end of an open batch.
 //!
-//! Invariant: the record's announced length is exactly what is written behind it, in both ways of
-//! writing it.
+//! Invariant: the record's length field equals the number of bytes written after it, on both the fast
+//! and the general path.
 
 use super::Header;
 use super::varint::{len_of, write, zigzag_32};
 
-/// Where the body starts in the small array that a record's beginning is put together in: behind
-/// the longest length.
+/// The position of the body in the small array that collects a record's first fields: after the
+/// longest length field.
 const BODY: usize = 5;
-/// Copied as a whole, because a copy of known size is a few instructions and no call.
+/// The size of a record's first fields. They are copied as a whole, because a copy of constant size
+/// takes a few instructions and no call.
 pub(super) const HEAD: usize = 32;
 
-/// A record's deltas, in zigzag form.
+/// A record's deltas, in zigzag encoding.
 pub(super) struct Deltas {
     pub(super) timestamp: u64,
     pub(super) offset: u64,
 }
 
-/// Zigzag forms below this take one byte or two.
+/// Zigzag values below this take one or two bytes.
 const SHORT: u64 = 1 << 14;
 /// Keys shorter than this have a length of one byte.
 const SHORT_KEY: usize = 1 << 6;
-/// With such a key, values shorter than this make a record whose length takes two bytes at most.
+/// With a short key, values shorter than this keep the record's length field within two bytes.
 const SHORT_VALUE: usize = (SHORT / 2) as usize - SHORT_KEY - 16;
 
-/// A varint of one byte or two, and how many bits that is.
+/// A varint of one or two bytes, and its size in bits.
 #[inline(always)]
 const fn short(zigzag: u64) -> (u64, u32) {
     if zigzag < 0x80 { (zigzag, 8) } else { (zigzag & 0x7f | 0x80 | (zigzag & 0x3f80) << 1, 16) }
 }
 
-/// Appends a record and returns the bytes it takes. The caller has made sure that its length fits
-/// into 31 bits, and should have reserved [`HEAD`] bytes more than the record takes.
+/// Appends a record and returns its encoded size. The caller guarantees that the length fits into 31
+/// bits, and should reserve [`HEAD`] bytes more than the record's size.
 #[inline]
 pub(super) fn put_record(
     buffer: &mut Vec<u8>,
@@ -48,7 +49,7 @@ pub(super) fn put_record(
     if is_short { put_short(buffer, deltas, key, value) } else { put(buffer, deltas, key, value, headers) }
 }
 
-/// What nearly all records are: all that stands before the key fits into one word.
+/// The fast path, for nearly all records: all fields before the key fit into one 64-bit word.
 #[inline(always)]
 fn put_short(buffer: &mut Vec<u8>, deltas: &Deltas, key: Option<&[u8]>, value: Option<&[u8]>) -> usize {
     let start = buffer.len();
@@ -59,7 +60,7 @@ fn put_short(buffer: &mut Vec<u8>, deltas: &Deltas, key: Option<&[u8]>, value: O
     word |= length(key) << bits;
     bits += 8;
     let (value_head, value_bits) = short(length(value));
-    // Besides: a byte of attributes, of which none is defined, and the number of headers.
+    // Plus one byte of attributes, of which none are defined, and one for the number of headers.
     let body =
         (bits + value_bits) as usize / 8 + key.map_or(0, <[u8]>::len) + value.map_or(0, <[u8]>::len) + 2;
     let (announced, announced_bits) = short((body as u64) << 1);
@@ -69,9 +70,9 @@ fn put_short(buffer: &mut Vec<u8>, deltas: &Deltas, key: Option<&[u8]>, value: O
     if let Some(key) = key {
         buffer.extend_from_slice(key);
     }
-    let behind = buffer.len() + value_bits as usize / 8;
+    let value_start = buffer.len() + value_bits as usize / 8;
     buffer.extend_from_slice(&(value_head as u16).to_le_bytes());
-    buffer.truncate(behind);
+    buffer.truncate(value_start);
     if let Some(value) = value {
         buffer.extend_from_slice(value);
     }
@@ -79,6 +80,7 @@ fn put_short(buffer: &mut Vec<u8>, deltas: &Deltas, key: Option<&[u8]>, value: O
     announced_bits as usize / 8 + body
 }
 
+/// The general path.
 fn put(
     buffer: &mut Vec<u8>,
     deltas: &Deltas,
@@ -137,7 +139,7 @@ fn put_headers(buffer: &mut Vec<u8>, headers: &[Header<'_>]) {
     }
 }
 
-/// The zigzag form of a length, -1 for null.
+/// The zigzag encoding of a length, -1 for null.
 #[inline]
 fn length(bytes: Option<&[u8]>) -> u64 {
     bytes.map_or(1, |bytes| (bytes.len() as u64) << 1)
@@ -145,6 +147,6 @@ fn length(bytes: Option<&[u8]>) -> u64 {
 
 fn headers_len(headers: &[Header<'_>]) -> usize {
     let count = len_of(u64::from(zigzag_32(headers.len() as i32)));
-    let part = |bytes: Option<&[u8]>| len_of(length(bytes)) + bytes.map_or(0, <[u8]>::len);
-    headers.iter().fold(count, |sum, header| sum + part(Some(header.key)) + part(header.value))
+    let field = |bytes: Option<&[u8]>| len_of(length(bytes)) + bytes.map_or(0, <[u8]>::len);
+    headers.iter().fold(count, |sum, header| sum + field(Some(header.key)) + field(header.value))
 }

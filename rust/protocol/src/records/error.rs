@@ -1,28 +1,28 @@
-//! What can be wrong with record bytes, or with records that are to be written.
+//! The errors of reading and writing record batches.
 //!
-//! Invariant: an error says what is wrong, at which offset, and by how much; it never carries
-//! record contents.
+//! Invariant: an error names the problem, its offset and the numbers involved; it never contains record
+//! contents.
 
 use thiserror::Error;
 
 use super::Compression;
 
-/// Why record bytes were refused, or a record could not be written.
+/// Record bytes that were refused, or a record that cannot be written.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum RecordError {
-    /// The bytes are not what was written.
+    /// The CRC does not match the bytes.
     #[error("batch at offset {base_offset}: CRC is {actual:#010x}, its header says {expected:#010x}")]
     Crc {
-        /// The batch's first offset, as its header gives it.
+        /// The batch's first offset, from its header.
         base_offset: i64,
-        /// What the header says.
+        /// The CRC in the header.
         expected: u32,
-        /// What the bytes give.
+        /// The CRC of the bytes.
         actual: u32,
     },
-    /// The format's version is none that exists.
-    #[error("batch at offset {base_offset}: unknown magic {magic}, known are 0, 1 and 2")]
+    /// The version of the format does not exist.
+    #[error("batch at offset {base_offset}: unknown magic {magic}, expected 0, 1 or 2")]
     Magic {
         /// The batch's first offset.
         base_offset: i64,
@@ -30,24 +30,24 @@ pub enum RecordError {
         magic: i8,
     },
     /// The attributes name a codec that does not exist.
-    #[error("batch at offset {base_offset}: unknown compression codec {codec}, known are 0 to 4")]
+    #[error("batch at offset {base_offset}: unknown compression codec {codec}, expected 0 to 4")]
     Codec {
         /// The batch's first offset.
         base_offset: i64,
         /// The codec bits.
         codec: u8,
     },
-    /// The announced length cannot hold a header.
-    #[error("batch at offset {base_offset}: length {length} is impossible, the least is {minimum}")]
+    /// The announced length is too small for a header.
+    #[error("batch at offset {base_offset}: length {length} is impossible, the minimum is {minimum}")]
     BatchLength {
         /// The batch's first offset.
         base_offset: i64,
         /// The announced length.
         length: i32,
-        /// The least a batch of this magic takes.
+        /// The minimum length of a batch of this magic.
         minimum: i32,
     },
-    /// A header field holds a value that it cannot have.
+    /// A header field holds an invalid value.
     #[error("batch at offset {base_offset}: {field} is {value}")]
     Field {
         /// The batch's first offset.
@@ -58,43 +58,43 @@ pub enum RecordError {
         value: i64,
     },
     /// A record's bytes contradict themselves or their batch.
-    #[error("batch at offset {base_offset}: record {index}: {flaw}")]
-    Record {
+    #[error("batch at offset {base_offset}: record {index}: {reason}")]
+    InvalidRecord {
         /// The batch's first offset.
         base_offset: i64,
-        /// The record's place in the batch, from 0.
+        /// The record's index in the batch, from 0.
         index: u32,
-        /// What is wrong with it.
-        flaw: Flaw,
+        /// The problem.
+        reason: InvalidRecord,
     },
-    /// Bytes are left when all announced records were read.
+    /// Bytes remain after all announced records.
     #[error("batch at offset {base_offset}: {left} bytes are left after its {count} records")]
     Trailing {
         /// The batch's first offset.
         base_offset: i64,
         /// The announced number of records.
         count: u32,
-        /// Bytes left.
+        /// The number of remaining bytes.
         left: usize,
     },
-    /// Decompression would pass the limit.
+    /// The decompressed size exceeds the limit.
     #[error("batch at offset {base_offset}: {codec} data decompresses to more than {limit} bytes")]
     TooLarge {
         /// The batch's first offset.
         base_offset: i64,
         /// The codec.
         codec: Compression,
-        /// The limit.
+        /// The limit in bytes.
         limit: usize,
     },
-    /// The compressed data is not valid.
+    /// The compressed data is invalid.
     #[error("batch at offset {base_offset}: corrupt {codec} data: {cause}")]
     Corrupt {
         /// The batch's first offset.
         base_offset: i64,
         /// The codec.
         codec: Compression,
-        /// What the codec says.
+        /// The codec's error.
         cause: String,
     },
     /// A codec failed to compress.
@@ -102,23 +102,23 @@ pub enum RecordError {
     Compress {
         /// The codec.
         codec: Compression,
-        /// What the codec says.
+        /// The codec's error.
         cause: String,
     },
-    /// A record does not fit into a batch, whatever the batch's size.
+    /// The record fits into no batch.
     #[error("a record of {size} bytes is too large: the format's limit is {limit}")]
     RecordTooLarge {
-        /// The record's encoded size.
+        /// The record's encoded size in bytes.
         size: usize,
-        /// The largest size that the format can hold.
+        /// The format's limit in bytes.
         limit: usize,
     },
-    /// The batch cannot take more records.
-    #[error("the batch holds {count} records in {size} bytes and cannot take more")]
+    /// The batch has no room for the record.
+    #[error("the batch holds {count} records in {size} bytes and cannot hold more")]
     BatchFull {
-        /// Records it holds.
+        /// The number of records in the batch.
         count: u32,
-        /// Bytes it holds.
+        /// The size of the batch in bytes.
         size: usize,
     },
     /// The codec has no such level.
@@ -126,7 +126,7 @@ pub enum RecordError {
     Level {
         /// The codec.
         codec: Compression,
-        /// The level asked for.
+        /// The requested level.
         level: i32,
         /// The lowest level.
         min: i32,
@@ -134,65 +134,65 @@ pub enum RecordError {
         max: i32,
     },
     /// No codec has this name.
-    #[error("unknown compression type {name:?}: one of none, gzip, snappy, lz4, zstd")]
+    #[error("unknown compression type {name:?}: expected none, gzip, snappy, lz4 or zstd")]
     CodecName {
-        /// The name given.
+        /// The unknown name.
         name: String,
     },
-    /// A header can be rewritten only on one whole batch of magic 2.
-    #[error("cannot rewrite the header: {why}")]
+    /// The bytes are not one whole batch of magic 2, or the batch is empty or closed.
+    #[error("not a complete batch: {reason}")]
     NotABatch {
-        /// What the bytes lack.
-        why: &'static str,
+        /// The problem.
+        reason: &'static str,
     },
-    /// A control record cannot be understood.
-    #[error("batch at offset {base_offset}: malformed control record: {why}")]
+    /// A control record is malformed.
+    #[error("batch at offset {base_offset}: malformed control record: {reason}")]
     Control {
         /// The batch's first offset.
         base_offset: i64,
-        /// What is wrong.
-        why: &'static str,
+        /// The problem.
+        reason: &'static str,
     },
 }
 
-/// What is wrong with one record's bytes.
+/// The problem with one record's bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[non_exhaustive]
-pub enum Flaw {
-    /// A varint runs past its greatest length or holds too many bits.
+pub enum InvalidRecord {
+    /// A varint exceeds its maximum length or holds too many bits.
     #[error("a varint is too long for its type")]
     Varint,
     /// The bytes end inside the record.
-    #[error("the bytes end inside it")]
+    #[error("the bytes end inside the record")]
     Truncated,
-    /// A length that cannot be null is negative, or a nullable one is below -1.
+    /// A length or count is negative, or a nullable length is below -1.
     #[error("a length or count is negative")]
     Negative,
-    /// The record's parts do not add up to its length.
-    #[error("its length does not match its parts")]
+    /// The record's fields do not add up to its length.
+    #[error("its length does not match its fields")]
     Length,
     /// The record's offset lies outside its batch.
     #[error("its offset is outside the batch")]
     Offset,
-    /// A message inside a compressed message has another magic, or is compressed again.
-    #[error("its format differs from the message around it")]
+    /// An inner message has another magic than its wrapper, or is compressed again.
+    #[error("its format differs from that of the compressed message around it")]
     Nested,
-    /// The CRC of a message inside a compressed message is wrong.
+    /// The CRC of an inner message is wrong.
     #[error("its CRC is wrong")]
     Crc,
 }
 
-/// Why a codec refused its input; [`RecordError`] adds the offset.
+/// A codec's error, without the batch's offset.
 #[derive(Debug)]
 pub(super) enum CodecError {
-    /// The output would pass the limit.
+    /// The output would exceed the limit.
     TooLarge,
-    /// The input is not valid.
+    /// The input is invalid.
     Corrupt(String),
 }
 
 impl CodecError {
-    /// The same with the place.
+    /// Adds the batch's offset, the codec and the limit.
     #[cold]
     pub(super) fn at(self, base_offset: i64, codec: Compression, limit: usize) -> RecordError {
         match self {

@@ -1,21 +1,20 @@
 //! Record headers: a list, not a map. Keys may repeat and need not be UTF-8.
 //!
-//! Invariant: [`Headers`] are handed out only after the reader has walked them once, so that
-//! iterating cannot fail.
+//! Invariant: [`Headers`] exist only after all of them were checked, so iterating cannot fail.
 
-use super::Flaw;
+use super::InvalidRecord;
 use super::varint::Cursor;
 
 /// One header of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Header<'a> {
-    /// The key. Kafka means it to be UTF-8, and nothing enforces that.
+    /// The key. Kafka specifies UTF-8 but does not enforce it.
     pub key: &'a [u8],
     /// The value, or null.
     pub value: Option<&'a [u8]>,
 }
 
-/// The headers of a record, still in their encoded form.
+/// The headers of a record, in their encoded form.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Headers<'a> {
     bytes: &'a [u8],
@@ -23,58 +22,58 @@ pub struct Headers<'a> {
 }
 
 impl<'a> Headers<'a> {
-    /// `count` headers that fill `bytes`.
+    /// Checks that `count` headers fill `bytes`.
     #[inline(always)]
-    pub(super) fn read(bytes: &'a [u8], count: usize) -> Result<Self, Flaw> {
+    pub(super) fn read(bytes: &'a [u8], count: usize) -> Result<Self, InvalidRecord> {
         if count == 0 {
-            return if bytes.is_empty() { Ok(Self { bytes, count }) } else { Err(Flaw::Length) };
+            return if bytes.is_empty() { Ok(Self { bytes, count }) } else { Err(InvalidRecord::Length) };
         }
         match check(bytes, count) {
             None => Ok(Self { bytes, count }),
-            Some(flaw) => Err(flaw),
+            Some(reason) => Err(reason),
         }
     }
 
-    /// How many there are.
+    /// The number of headers.
     #[must_use]
     pub const fn len(&self) -> usize {
         self.count
     }
 
-    /// Whether there are none.
+    /// Whether there are no headers.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// Bytes they take in the record: an upper bound of what their keys and values hold.
+    /// The encoded length in bytes: an upper bound of the length of all keys and values.
     #[must_use]
     pub const fn encoded_len(&self) -> usize {
         self.bytes.len()
     }
 
-    /// In the order in which they were written.
+    /// Iterates over the headers in the order in which they were written.
     #[must_use]
     pub const fn iter(&self) -> HeaderIter<'a> {
         HeaderIter { cursor: Cursor::new(self.bytes), left: self.count }
     }
 }
 
-/// Walks headers as a reader will. Not inlined: most records have none.
+/// Decodes the headers as iterating does. Not inlined: most records have no headers.
 #[inline(never)]
-fn check(bytes: &[u8], count: usize) -> Option<Flaw> {
-    // A header takes two bytes at least: an absurd count ends here, not after billions of turns.
+fn check(bytes: &[u8], count: usize) -> Option<InvalidRecord> {
+    // A header takes at least two bytes. This refuses an absurd count before the loop.
     if count > bytes.len() / 2 {
-        return Some(Flaw::Truncated);
+        return Some(InvalidRecord::Truncated);
     }
     let mut cursor = Cursor::new(bytes);
     for _ in 0..count {
         let header = cursor.length().and_then(|len| cursor.take(len)).and_then(|_| cursor.nullable());
-        if let Err(flaw) = header {
-            return Some(flaw);
+        if let Err(reason) = header {
+            return Some(reason);
         }
     }
-    (!cursor.rest().is_empty()).then_some(Flaw::Length)
+    (!cursor.rest().is_empty()).then_some(InvalidRecord::Length)
 }
 
 impl<'a> IntoIterator for Headers<'a> {

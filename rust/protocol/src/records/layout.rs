@@ -1,19 +1,19 @@
-//! Where the fields of a batch lie: the only place that holds byte positions.
+//! The byte positions of a batch's fields, for all modules of `records`.
 //!
-//! Invariant: [`read_i64`] and its siblings are called on slices whose length was checked; they
-//! read zero rather than panic if that is ever not so.
+//! Invariant: callers check the length of the slice first. On a slice that is too short, [`read_i64`]
+//! and its siblings return zero instead of panicking.
 
-// Every magic starts with these three.
+// All magics.
 pub(super) const BASE_OFFSET: usize = 0;
 pub(super) const LENGTH: usize = 8;
-/// Offset and length: what a length does not count.
+/// Offset and length: the bytes that the length does not count.
 pub(super) const PREFIX: usize = 12;
 pub(super) const MAGIC: usize = 16;
 
 // Magic 2.
 pub(super) const LEADER_EPOCH: usize = 12;
 pub(super) const CRC: usize = 17;
-/// The CRC covers everything from here on.
+/// The CRC covers everything from the attributes on.
 pub(super) const ATTRIBUTES: usize = 21;
 pub(super) const LAST_OFFSET_DELTA: usize = 23;
 pub(super) const BASE_TIMESTAMP: usize = 27;
@@ -36,7 +36,7 @@ pub(super) const LEGACY_ATTRIBUTES: usize = 17;
 pub(super) const LEGACY_TIMESTAMP: usize = 18;
 /// CRC, magic, attributes and two null lengths.
 pub(super) const LEGACY_MIN_V0: usize = 14;
-/// The same and a timestamp.
+/// As version 0, and a timestamp.
 pub(super) const LEGACY_MIN_V1: usize = 22;
 
 macro_rules! field {

@@ -1,41 +1,46 @@
-//! Record batches: what a partition's log, a Produce request and a Fetch response hold.
+//! Record batches: the contents of partition logs, Produce requests and Fetch responses.
 //!
-//! - [`BatchBuilder`] encodes records as they are appended; [`Compressor`] closes the batch.
-//! - [`Batches`] walks a fetched blob, [`Batch`] is one header, [`Records`] lends out its records.
-//! - [`Scratch`] holds what decompression needs between batches, and the limit it must not pass.
+//! - [`BatchBuilder`] encodes records as they are appended; [`Compressor`] compresses the batch.
+//! - [`Batches`] iterates over a partition's bytes, [`Batch`] reads a header, [`Records`] the records.
+//! - [`Decompressor`] owns the buffers and the size limit of decompression.
 //! - [`rewrite`] changes the header of a finished batch, [`control`] writes and reads markers,
-//!   [`AbortedTransactions`] says which batches a `read_committed` reader must not see.
+//!   [`AbortedTransactions`] selects the batches that a `read_committed` reader sees.
 //!
-//! Invariant: bytes that come from a broker are hostile. Every length and count must match what the
-//! bytes hold; nothing here panics or takes memory because a header announced it.
+//! Invariant: bytes from a broker are hostile. Every length and count must match the bytes; nothing here
+//! panics, or allocates memory only because a header announces it.
 
 mod aborted;
 mod batch;
 mod batches;
 mod builder;
 mod checksum;
+mod codecs;
 mod compression;
+mod compression_config;
 pub mod control;
 mod encode;
 mod error;
-mod form;
 mod header;
 mod layout;
 mod legacy;
 mod plain;
+mod plain_reader;
 mod record;
+mod record_reader;
 pub mod rewrite;
 mod varint;
 
 pub use aborted::{AbortedTransaction, AbortedTransactions};
 pub use batch::{Batch, TimestampType};
 pub use batches::Batches;
-pub use builder::{BatchBuilder, Stamp};
-pub use compression::{Compression, Compressor, DEFAULT_DECOMPRESSED_LIMIT, Scratch};
-pub use error::{Flaw, RecordError};
+pub use builder::{BatchBuilder, ProducerState};
+pub use codecs::{Compressor, DEFAULT_DECOMPRESSED_LIMIT, Decompressor};
+pub use compression::Compression;
+pub use error::{InvalidRecord, RecordError};
 pub use header::{Header, Headers};
-pub use plain::{Part, PlainRecord, PlainRun, PlainSink};
-pub use record::{RecordRef, Records};
+pub use plain::{PaddedSlice, PlainRecord, PlainRun, PlainSink};
+pub use record::RecordRef;
+pub use record_reader::Records;
 
-/// The bytes of a batch before its first record: where an empty batch ends.
+/// The size of a batch header in bytes.
 pub const BATCH_OVERHEAD: usize = layout::RECORDS;

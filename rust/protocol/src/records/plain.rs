@@ -1,39 +1,39 @@
-//! The records that nearly all are, without headers, as a reader in a hurry takes them.
+//! Plain records: the shapes that nearly all records have, read faster than by iterating.
 //!
-//! Invariant: what they hold is what iterating over [`Records`](super::Records) gives. `form` reads
-//! them.
+//! A plain record has no headers, and varints no longer than its fields usually need. `plain_reader`
+//! reads them. Invariant: their contents equal those of iterating over [`Records`](super::Records).
 
-/// Bytes of a record, and what follows them in the batch.
+/// A key or value, and the bytes that follow it in the batch.
 #[derive(Debug, Clone, Copy)]
-pub struct Part<'a> {
+pub struct PaddedSlice<'a> {
     pub(super) bytes: &'a [u8],
     pub(super) at: usize,
     pub(super) len: usize,
 }
 
-impl<'a> Part<'a> {
-    /// The bytes.
+impl<'a> PaddedSlice<'a> {
+    /// The bytes of the key or value.
     #[must_use]
     #[inline(always)]
     pub fn bytes(self) -> &'a [u8] {
         self.bytes.get(self.at..self.at + self.len).unwrap_or_default()
     }
 
-    /// The number of bytes.
+    /// The length of the key or value.
     #[must_use]
     #[inline(always)]
     pub const fn len(self) -> usize {
         self.len
     }
 
-    /// Whether there are none.
+    /// Whether the key or value is empty.
     #[must_use]
     pub const fn is_empty(self) -> bool {
         self.len == 0
     }
 
-    /// `N` bytes from the first on, whether they belong to it or follow it, if there are as many:
-    /// copying a known number of bytes takes no call.
+    /// `N` bytes from the first on, including those that follow the slice, if the batch has as many.
+    /// Copying a constant number of bytes takes no call.
     #[must_use]
     #[inline(always)]
     pub fn padded<const N: usize>(self) -> Option<&'a [u8; N]> {
@@ -44,31 +44,31 @@ impl<'a> Part<'a> {
 /// One record without headers, borrowed.
 #[derive(Debug, Clone, Copy)]
 pub struct PlainRecord<'a> {
-    /// Its offset in the partition.
+    /// The offset in the partition.
     pub offset: i64,
-    /// Milliseconds since the epoch, -1 if it has none.
+    /// Milliseconds since the epoch, -1 if there is no timestamp.
     pub timestamp: i64,
-    /// Its key, or null.
-    pub key: Option<Part<'a>>,
-    /// Its value, or null.
-    pub value: Option<Part<'a>>,
+    /// The key, or null.
+    pub key: Option<PaddedSlice<'a>>,
+    /// The value, or null.
+    pub value: Option<PaddedSlice<'a>>,
 }
 
-/// Takes records in runs; see [`Records::plain`](super::Records::plain).
+/// Receives plain records in runs; see [`Records::read_plain`](super::Records::read_plain).
 pub trait PlainSink {
-    /// Takes all of them, at most [`PlainRun::left`], and gives their number. To be inlined, since it
-    /// is called for several kinds of runs.
-    fn take<'a, R: PlainRun<'a>>(&mut self, records: &mut R) -> usize;
+    /// Reads all records of a run, at most [`PlainRun::max_remaining`], and returns their number.
+    /// Implementations should be inlined, since each kind of run calls them.
+    fn read_run<'a, R: PlainRun<'a>>(&mut self, records: &mut R) -> usize;
 }
 
-/// Records to take: with a key and a value, or without, all of them.
+/// A run of plain records: all have a key or none has, and likewise for the value.
 pub trait PlainRun<'a> {
-    /// Whether they have keys.
+    /// Whether the records have keys.
     const KEY: bool;
-    /// Whether they have values.
+    /// Whether the records have values.
     const VALUE: bool;
-    /// No more than this are left.
-    fn left(&self) -> usize;
+    /// An upper bound of the number of remaining records.
+    fn max_remaining(&self) -> usize;
     /// The next record of this run.
     fn next(&mut self) -> Option<PlainRecord<'a>>;
 }

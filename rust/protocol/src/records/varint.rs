@@ -1,11 +1,11 @@
-//! Zigzag varints, as records hold them.
+//! Zigzag varints, the integers inside records.
 //!
-//! Invariant: a varint that runs past its type's longest form, or holds bits that the type has no
-//! room for, is an error and not a number.
+//! Invariant: a varint longer than its type's longest encoding, or with bits that its type cannot hold,
+//! is an error.
 
-use super::Flaw;
+use super::InvalidRecord;
 
-/// The longest form of a 64-bit varint.
+/// The longest encoding of a 64-bit varint, in bytes.
 pub(super) const MAX_LEN_64: usize = 10;
 
 #[inline]
@@ -28,7 +28,7 @@ const fn unzigzag_64(value: u64) -> i64 {
     ((value >> 1) as i64) ^ -((value & 1) as i64)
 }
 
-/// Bytes that `value`, already in zigzag form, takes: one for every seven bits, at least one.
+/// The encoded length of `value`, a zigzag value: one byte for every seven bits, at least one.
 #[inline]
 pub(super) const fn len_of(value: u64) -> usize {
     let bits = 64 - (value | 1).leading_zeros();
@@ -36,7 +36,7 @@ pub(super) const fn len_of(value: u64) -> usize {
     ((bits * 9 + 64) >> 6) as usize
 }
 
-/// Writes into `out` at `at` and returns where it ends. `out` must have room for ten more bytes.
+/// Writes `value` into `out` at `at` and returns the end. `out` must have room for ten more bytes.
 #[inline]
 pub(super) fn write<const N: usize>(out: &mut [u8; N], at: usize, value: u64) -> usize {
     if value < 0x80 {
@@ -63,7 +63,7 @@ fn write_long<const N: usize>(out: &mut [u8; N], mut at: usize, mut value: u64) 
     at + 1
 }
 
-/// A position in the bytes of one record.
+/// A read position in the bytes of one record.
 #[derive(Clone, Copy)]
 pub(super) struct Cursor<'a> {
     bytes: &'a [u8],
@@ -81,22 +81,22 @@ impl<'a> Cursor<'a> {
     }
 
     #[inline(always)]
-    pub(super) fn byte(&mut self) -> Result<u8, Flaw> {
-        let (&byte, rest) = self.bytes.split_first().ok_or(Flaw::Truncated)?;
+    pub(super) fn byte(&mut self) -> Result<u8, InvalidRecord> {
+        let (&byte, rest) = self.bytes.split_first().ok_or(InvalidRecord::Truncated)?;
         self.bytes = rest;
         Ok(byte)
     }
 
     #[inline(always)]
-    pub(super) fn take(&mut self, len: usize) -> Result<&'a [u8], Flaw> {
-        let (taken, rest) = self.bytes.split_at_checked(len).ok_or(Flaw::Truncated)?;
+    pub(super) fn take(&mut self, len: usize) -> Result<&'a [u8], InvalidRecord> {
+        let (bytes, rest) = self.bytes.split_at_checked(len).ok_or(InvalidRecord::Truncated)?;
         self.bytes = rest;
-        Ok(taken)
+        Ok(bytes)
     }
 
-    /// A 32-bit varint; one and two bytes, nearly all there are, without a loop.
+    /// A 32-bit varint. Those of one and two bytes, nearly all, take no loop.
     #[inline(always)]
-    pub(super) fn varint(&mut self) -> Result<i32, Flaw> {
+    pub(super) fn varint(&mut self) -> Result<i32, InvalidRecord> {
         match self.bytes {
             [a, rest @ ..] if *a < 0x80 => {
                 self.bytes = rest;
@@ -108,14 +108,14 @@ impl<'a> Cursor<'a> {
             }
             _ => {
                 let value = self.long(5)?;
-                u32::try_from(value).map(unzigzag_32).map_err(|_| Flaw::Varint)
+                u32::try_from(value).map(unzigzag_32).map_err(|_| InvalidRecord::Varint)
             }
         }
     }
 
     /// A 64-bit varint.
     #[inline(always)]
-    pub(super) fn varlong(&mut self) -> Result<i64, Flaw> {
+    pub(super) fn varlong(&mut self) -> Result<i64, InvalidRecord> {
         match self.bytes {
             [a, rest @ ..] if *a < 0x80 => {
                 self.bytes = rest;
@@ -125,7 +125,7 @@ impl<'a> Cursor<'a> {
                 self.bytes = rest;
                 Ok(unzigzag_64(u64::from(*a & 0x7f) | u64::from(*b) << 7))
             }
-            // Timestamp deltas of up to 17 minutes.
+            // Three bytes hold timestamp deltas of up to 17 minutes.
             [a, b, c, rest @ ..] if *c < 0x80 => {
                 self.bytes = rest;
                 let low = u64::from(*a & 0x7f) | u64::from(*b & 0x7f) << 7;
@@ -135,48 +135,48 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// A length where -1 is null, and the bytes it counts.
+    /// A nullable length, -1 for null, and that many bytes.
     #[inline(always)]
-    pub(super) fn nullable(&mut self) -> Result<Option<&'a [u8]>, Flaw> {
+    pub(super) fn nullable(&mut self) -> Result<Option<&'a [u8]>, InvalidRecord> {
         let len = self.varint()?;
         match usize::try_from(len) {
             Ok(len) => self.take(len).map(Some),
             Err(_) if len == -1 => Ok(None),
-            Err(_) => Err(Flaw::Negative),
+            Err(_) => Err(InvalidRecord::Negative),
         }
     }
 
-    /// A length or count that cannot be null.
+    /// A length or count, which must not be negative.
     #[inline(always)]
-    pub(super) fn length(&mut self) -> Result<usize, Flaw> {
-        usize::try_from(self.varint()?).map_err(|_| Flaw::Negative)
+    pub(super) fn length(&mut self) -> Result<usize, InvalidRecord> {
+        usize::try_from(self.varint()?).map_err(|_| InvalidRecord::Negative)
     }
 
     #[inline(always)]
-    fn long(&mut self, longest: usize) -> Result<u64, Flaw> {
+    fn long(&mut self, longest: usize) -> Result<u64, InvalidRecord> {
         let (value, len) = long(self.bytes, longest)?;
         self.bytes = self.bytes.get(len..).unwrap_or_default();
         Ok(value)
     }
 }
 
-/// The value of a longer varint, and its length. Takes the bytes by value: a cursor whose address
-/// is never taken stays in registers.
+/// The value and the length of a longer varint. Takes the bytes instead of the cursor, so that the
+/// cursor's address is never taken and it stays in registers.
 #[cold]
 #[inline(never)]
-fn long(bytes: &[u8], longest: usize) -> Result<(u64, usize), Flaw> {
+fn long(bytes: &[u8], longest: usize) -> Result<(u64, usize), InvalidRecord> {
     let mut value = 0u64;
     for (index, &byte) in bytes.iter().take(longest).enumerate() {
         let bits = u64::from(byte & 0x7f);
         if index == 9 && bits > 1 {
-            return Err(Flaw::Varint);
+            return Err(InvalidRecord::Varint);
         }
         value |= bits << (7 * index);
         if byte < 0x80 {
             return Ok((value, index + 1));
         }
     }
-    Err(if bytes.len() < longest { Flaw::Truncated } else { Flaw::Varint })
+    Err(if bytes.len() < longest { InvalidRecord::Truncated } else { InvalidRecord::Varint })
 }
 
 #[cfg(test)]
@@ -202,7 +202,7 @@ mod tests {
                     let narrow = Cursor::new(&bytes).varint();
                     match i32::try_from(value) {
                         Ok(value) => assert_eq!(narrow, Ok(value)),
-                        Err(_) => assert_eq!(narrow, Err(Flaw::Varint), "{value}"),
+                        Err(_) => assert_eq!(narrow, Err(InvalidRecord::Varint), "{value}"),
                     }
                 }
             }
@@ -210,13 +210,13 @@ mod tests {
     }
 
     #[test]
-    fn too_long_and_cut_short_are_told_apart() {
-        assert_eq!(Cursor::new(&[0x80; 5]).varint(), Err(Flaw::Varint));
-        assert_eq!(Cursor::new(&[0x80; 4]).varint(), Err(Flaw::Truncated));
-        assert_eq!(Cursor::new(&[0xff; 10]).varlong(), Err(Flaw::Varint));
-        assert_eq!(Cursor::new(&[0xff; 9]).varlong(), Err(Flaw::Truncated));
-        assert_eq!(Cursor::new(&[]).varint(), Err(Flaw::Truncated));
+    fn too_long_and_truncated_are_different_errors() {
+        assert_eq!(Cursor::new(&[0x80; 5]).varint(), Err(InvalidRecord::Varint));
+        assert_eq!(Cursor::new(&[0x80; 4]).varint(), Err(InvalidRecord::Truncated));
+        assert_eq!(Cursor::new(&[0xff; 10]).varlong(), Err(InvalidRecord::Varint));
+        assert_eq!(Cursor::new(&[0xff; 9]).varlong(), Err(InvalidRecord::Truncated));
+        assert_eq!(Cursor::new(&[]).varint(), Err(InvalidRecord::Truncated));
         let over = [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x02];
-        assert_eq!(Cursor::new(&over).varlong(), Err(Flaw::Varint));
+        assert_eq!(Cursor::new(&over).varlong(), Err(InvalidRecord::Varint));
     }
 }

@@ -1,38 +1,38 @@
-//! What can be wrong with bytes from a peer, or with a value that its version cannot carry.
+//! [`WireError`]: the errors of reading bytes from a peer and of writing messages.
 
 use thiserror::Error;
 
 /// The result of reading or writing wire bytes.
 pub type Result<T, E = WireError> = std::result::Result<T, E>;
 
-/// What is wrong with bytes that a peer sent, or with a value that cannot be written.
+/// Malformed bytes from a peer, or a value that cannot be written.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum WireError {
-    /// Fewer bytes are left than the value needs.
+    /// Fewer bytes remain than the value needs.
     #[error("{what} needs {needed} bytes, {left} are left")]
     Short {
-        /// What was being read.
+        /// The value being read.
         what: &'static str,
-        /// Bytes (at least) needed.
+        /// The minimum number of bytes needed.
         needed: usize,
-        /// Bytes left.
+        /// The number of remaining bytes.
         left: usize,
     },
-    /// A length or a count that no honest peer announces.
+    /// An impossible length or count.
     #[error("{what} announces an impossible length of {length}")]
     Length {
-        /// What was being read.
+        /// The value being read.
         what: &'static str,
         /// The announced length.
         length: i64,
     },
-    /// A variable-length integer that does not end where it must.
+    /// A variable-length integer that is too long.
     #[error("over-long variable-length integer")]
     Varint,
     /// A string that is not UTF-8.
     #[error("string is not valid UTF-8")]
     Utf8,
-    /// Null where the version allows none.
+    /// Null where the version does not allow it.
     #[error("{field} is null, which version {version} does not allow")]
     Null {
         /// The field, as `Struct.field`.
@@ -40,7 +40,7 @@ pub enum WireError {
         /// The message version.
         version: i16,
     },
-    /// A value was set that the version cannot carry, and dropping it would change the meaning.
+    /// A field is set that does not exist in the version and must not be dropped silently.
     #[error("{field} cannot be sent in version {version}")]
     FieldVersion {
         /// The field, as `Struct.field`.
@@ -53,36 +53,36 @@ pub enum WireError {
     Version {
         /// The message's name.
         message: &'static str,
-        /// The version asked for.
+        /// The requested version.
         version: i16,
-        /// Lowest known version.
+        /// The lowest supported version.
         min: i16,
-        /// Highest known version.
+        /// The highest supported version.
         max: i16,
     },
-    /// Decoding would take more memory than the frame's size can justify.
-    #[error("decoding needs more memory than a frame of {frame} bytes can justify")]
+    /// Decoding would take more memory than the frame's size justifies.
+    #[error("decoding needs more memory than a frame of {frame} bytes justifies")]
     Budget {
         /// The frame's size in bytes.
         frame: usize,
     },
-    /// A value too long for its length prefix.
+    /// A value too long for its length field.
     #[error("{what} of {length} bytes is too long for the protocol")]
     TooLong {
-        /// What was being written.
+        /// The value being written.
         what: &'static str,
-        /// Its length.
+        /// The value's length.
         length: usize,
     },
-    /// Bytes were left over after the whole message was read.
+    /// Bytes remain after the whole message.
     #[error("{left} bytes are left after {message}")]
     Trailing {
         /// The message's name.
         message: &'static str,
-        /// Bytes left.
+        /// The number of remaining bytes.
         left: usize,
     },
-    /// An API key that this crate does not know.
+    /// An unknown API key.
     #[error("unknown API key {0}")]
     ApiKey(i16),
 }

@@ -1,30 +1,27 @@
-//! [`Field`]: how each type of the schema notation is read and written.
-//!
-//! The context of a field is its message's version, whether that version is flexible, and whether
-//! the schema lets the field be null there.
+//! [`Field`]: reads and writes each type of the schema notation.
 
 use bytes::Bytes;
 
 use super::{Reader, Result, SecretBytes, Uuid, WireError, Writer};
 
-/// Record batches inside a message: bytes on the wire, read by [`crate::records`].
+/// Record batches inside a message, as bytes; [`crate::records`] reads them.
 pub type Records = Bytes;
 
-/// Where a field stands when it is read or written.
+/// The context in which a field is read or written.
 #[derive(Debug, Clone, Copy)]
 pub struct Context {
     /// The message's version.
     pub version: i16,
     /// Whether the version is flexible: compact lengths and tagged fields (KIP-482).
     pub flexible: bool,
-    /// Whether null is legal for this field in this version.
+    /// Whether the field may be null in this version.
     pub nullable: bool,
     /// The field as `Struct.field`, for errors.
     pub name: &'static str,
 }
 
 impl Context {
-    /// The context of a field of the struct that has this context.
+    /// Returns the context of a field inside the struct with this context.
     #[must_use]
     pub fn field(self, name: &'static str, nullable: bool) -> Self {
         Self { nullable, name, ..self }
@@ -43,7 +40,7 @@ pub trait Field: Sized {
     fn write(&self, w: &mut Writer, cx: Context) -> Result<()>;
 }
 
-/// A value that has a null form of its own on the wire.
+/// A value with a null encoding.
 pub trait Nullable: Sized {
     /// Reads the value, or null.
     fn read_nullable(r: &mut Reader, cx: Context) -> Result<Option<Self>>;
@@ -115,7 +112,7 @@ impl<T: Field> Nullable for Vec<T> {
     }
 }
 
-/// A value that may not be null is read in its nullable form, and null is an error.
+/// Implements [`Field`] for a type through [`Nullable`]; null is an error.
 macro_rules! not_null {
     ($({$($generics:tt)*} $ty:ty),* $(,)?) => {$(
         impl<$($generics)*> Field for $ty {

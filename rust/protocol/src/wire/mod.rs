@@ -1,9 +1,9 @@
 //! The primitive types of Kafka's protocol, read from and written to buffers.
 //!
-//! - [`Reader`] borrows from one frame and never trusts a length that the frame announces.
-//! - [`Writer`] makes a [`Frame`]: a list of byte segments, so that record batches go to the
-//!   socket without being copied.
-//! - [`Field`] is what a type needs so that the schema notation in [`crate::messages`] can use it.
+//! - [`Reader`] reads from one frame and checks every length that the frame announces.
+//! - [`Writer`] builds a [`Frame`]: a list of byte segments, so that record batches reach the socket
+//!   without being copied.
+//! - [`Field`] is the trait of all types in the schema notation of [`crate::messages`].
 //!
 //! Source: <https://kafka.apache.org/protocol#protocol_types>, KIP-482 (flexible versions).
 

@@ -1,22 +1,22 @@
-//! Reading primitive values from one frame.
+//! [`Reader`]: reads primitive values from one frame.
 //!
-//! Invariant: every length is checked against the bytes left before it is used, and the memory
-//! that collections take is charged to a budget in proportion to the frame.
+//! Invariant: every length is checked against the remaining bytes before it is used, and the memory of
+//! collections is charged to a budget proportional to the frame.
 
 use bytes::{Buf, Bytes};
 
 use super::{Result, Uuid, WireError};
 
-/// Decoded collections may take this many bytes of memory for each byte of the frame. No message
-/// needs more, even if all its strings are empty; a new one that does fails a test.
+/// The bytes of memory that decoded collections may take for each byte of the frame. No message needs
+/// more, even if all its strings are empty; a test fails for a new one that does.
 const BUDGET_PER_BYTE: usize = 32;
-/// What even the smallest frame may take.
+/// The minimum budget of a frame in bytes.
 const BUDGET_FLOOR: usize = 64 * 1024;
 
-/// Strings keep their 16-bit bound in the compact form too: neither side of Kafka takes longer ones.
+/// The maximum length of a string, in the compact encoding too: Kafka accepts no longer ones.
 pub(super) const STRING_MAX: usize = 0x7fff;
 
-/// A cursor over the bytes of one frame. Byte fields are slices of the frame, not copies.
+/// A read position in one frame. Byte fields are slices of the frame, not copies.
 #[derive(Debug)]
 pub struct Reader {
     bytes: Bytes,
@@ -35,20 +35,20 @@ macro_rules! fixed {
 }
 
 impl Reader {
-    /// Starts reading at the front of `bytes`.
+    /// Creates a reader at the start of `bytes`.
     #[must_use]
     pub fn new(bytes: Bytes) -> Self {
         let frame = bytes.len();
         Self { bytes, frame, budget: frame.saturating_mul(BUDGET_PER_BYTE).max(BUDGET_FLOOR) }
     }
 
-    /// How many bytes are left.
+    /// The number of remaining bytes.
     #[must_use]
     pub fn remaining(&self) -> usize {
         self.bytes.len()
     }
 
-    /// What has not been read yet.
+    /// The remaining bytes.
     #[must_use]
     pub fn rest(&self) -> &Bytes {
         &self.bytes
@@ -83,7 +83,7 @@ impl Reader {
         let mut value = 0_u32;
         for shift in (0..35).step_by(7) {
             let byte = self.u8()?;
-            // The fifth byte has room for four bits only.
+            // The fifth byte holds only four bits.
             if shift == 28 && byte > 0x0f {
                 return Err(WireError::Varint);
             }
@@ -95,14 +95,14 @@ impl Reader {
         Err(WireError::Varint)
     }
 
-    /// Takes the next `length` bytes as a slice of the frame.
+    /// Reads the next `length` bytes as a slice of the frame.
     pub fn take(&mut self, what: &'static str, length: usize) -> Result<Bytes> {
         self.need(what, length)?;
         Ok(self.bytes.split_to(length))
     }
 
-    /// Reads the length of a string (2 bytes) or of bytes and arrays (4 bytes), or the compact
-    /// form of either; `None` is null.
+    /// Reads the length of a string (2 bytes) or of bytes and arrays (`wide`, 4 bytes), or the compact
+    /// encoding of either; `None` is null.
     fn length(&mut self, what: &'static str, wide: bool, compact: bool) -> Result<Option<usize>> {
         let length = if compact {
             i64::from(self.uvarint()?) - 1
@@ -157,9 +157,9 @@ impl Reader {
         Ok(Some(count))
     }
 
-    /// Reads the section of tagged fields that ends each flexible struct. `field` gets each tag
-    /// with a reader over just its bytes and says whether it knows the tag: then it must have read
-    /// all of them. Other tags are skipped (KIP-482).
+    /// Reads the tagged fields at the end of a flexible struct (KIP-482). `field` gets each tag with a
+    /// reader of the field's bytes. It returns whether it knows the tag, in which case it must have
+    /// read all of the bytes. Unknown tags are skipped.
     pub fn tagged(&mut self, mut field: impl FnMut(u32, &mut Self) -> Result<bool>) -> Result<()> {
         for _ in 0..self.uvarint()? {
             let tag = self.uvarint()?;

@@ -4,8 +4,8 @@ use std::fmt;
 
 use bytes::Bytes;
 
-/// A secret on the wire (SASL bytes, salted passwords, token HMACs). Its `Debug` shows only the
-/// length, so that a message can be logged whole.
+/// A secret in a message (SASL bytes, salted passwords, token HMACs). `Debug` prints only the length, so
+/// that messages can be logged.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct SecretBytes(pub Bytes);
 

@@ -7,10 +7,10 @@ use std::fmt;
 pub struct Uuid(pub [u8; 16]);
 
 impl Uuid {
-    /// The id that stands for "no id".
+    /// The id that means "none".
     pub const ZERO: Self = Self([0; 16]);
 
-    /// Whether this is the "no id" id.
+    /// Whether this is [`Uuid::ZERO`].
     #[must_use]
     pub fn is_zero(self) -> bool {
         self == Self::ZERO
@@ -23,7 +23,7 @@ impl fmt::Display for Uuid {
     /// URL-safe base64 without padding: 22 characters, as in Kafka's tools and logs.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let bits = u128::from_be_bytes(self.0);
-        // 128 bits are 21 digits of 6 bits and one of 2 bits, which is padded on the right.
+        // 21 digits of 6 bits, and one of 2 bits that is padded on the right.
         let digits = (0..22).map(|i| if i < 21 { bits >> (122 - 6 * i) } else { bits << 4 });
         for digit in digits {
             let index = usize::try_from(digit & 63).unwrap_or(0);
@@ -44,7 +44,7 @@ mod tests {
     use super::Uuid;
 
     #[test]
-    fn prints_as_kafka_does() {
+    fn displays_like_kafka() {
         assert_eq!(Uuid::ZERO.to_string(), "AAAAAAAAAAAAAAAAAAAAAA");
         let mut one = [0; 16];
         one[15] = 1;

@@ -1,30 +1,30 @@
-//! Writing primitive values into a frame.
+//! [`Writer`]: writes primitive values into a [`Frame`].
 //!
-//! Invariant: large byte fields (record batches) are never copied; the frame holds them by
-//! reference count until the socket has taken them, so nobody can reuse them early.
+//! Invariant: large byte fields (record batches) are never copied. The frame holds a reference to them
+//! until they are written to the socket, so their memory cannot be reused early.
 
 use bytes::{BufMut, Bytes, BytesMut};
 
 use super::reader::STRING_MAX;
 use super::{Result, Uuid, WireError};
 
-/// Byte fields of at least this size become a segment of their own instead of being copied.
+/// Byte fields of at least this size become a separate segment instead of being copied.
 const SEGMENT_MIN: usize = 4096;
 
-/// What goes to the socket: segments to be written in order.
+/// Bytes for the socket: segments, to be written in order.
 #[derive(Debug, Clone, Default)]
 pub struct Frame {
     segments: Vec<Bytes>,
 }
 
 impl Frame {
-    /// The bytes in all segments together.
+    /// The length of all segments together.
     #[must_use]
     pub fn len(&self) -> usize {
         self.segments.iter().map(Bytes::len).sum()
     }
 
-    /// Whether there is nothing to write.
+    /// Whether all segments are empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.segments.iter().all(Bytes::is_empty)
@@ -36,20 +36,20 @@ impl Frame {
         &self.segments
     }
 
-    /// The same frame with a few bytes in front, as a segment of its own.
+    /// Prepends `prefix` as a separate segment.
     #[must_use]
     pub fn prefixed(mut self, prefix: &[u8]) -> Self {
         self.segments.insert(0, Bytes::copy_from_slice(prefix));
         self
     }
 
-    /// Takes the segments out, in order.
+    /// Returns the segments, in order.
     #[must_use]
     pub fn into_segments(self) -> Vec<Bytes> {
         self.segments
     }
 
-    /// All bytes in one piece (a copy unless there is one segment).
+    /// Returns all bytes as one buffer; copies them unless there is only one segment.
     #[must_use]
     pub fn to_bytes(&self) -> Bytes {
         match self.segments.as_slice() {
@@ -60,7 +60,7 @@ impl Frame {
     }
 }
 
-/// Builds a [`Frame`] front to back.
+/// Builds a [`Frame`] from front to back.
 #[derive(Debug, Default)]
 pub struct Writer {
     buffer: BytesMut,
@@ -77,7 +77,7 @@ macro_rules! fixed {
 }
 
 impl Writer {
-    /// An empty writer.
+    /// Creates an empty writer.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -137,7 +137,7 @@ impl Writer {
         self.length("bytes", value.map(Bytes::len), true, compact)?;
         match value {
             Some(bytes) if bytes.len() >= SEGMENT_MIN => {
-                self.cut();
+                self.end_segment();
                 self.segments.push(bytes.clone());
             }
             Some(bytes) => self.buffer.put_slice(bytes),
@@ -151,8 +151,8 @@ impl Writer {
         self.length("array", count, true, compact)
     }
 
-    /// Writes the section of tagged fields; each is a tag and its encoded value. Kafka wants
-    /// them in ascending order of their tags.
+    /// Writes the tagged fields, each a tag and its encoded value, in ascending order of the tags as
+    /// Kafka requires.
     pub fn tagged(&mut self, mut fields: Vec<(u32, Self)>) -> Result<()> {
         fields.sort_by_key(|(tag, _)| *tag);
         let too_long = |length| WireError::TooLong { what: "tagged fields", length };
@@ -169,16 +169,16 @@ impl Writer {
         Ok(())
     }
 
-    fn cut(&mut self) {
+    fn end_segment(&mut self) {
         if !self.buffer.is_empty() {
             self.segments.push(self.buffer.split().freeze());
         }
     }
 
-    /// Ends the frame.
+    /// Returns the finished frame.
     #[must_use]
     pub fn finish(mut self) -> Frame {
-        self.cut();
+        self.end_segment();
         Frame { segments: self.segments }
     }
 }

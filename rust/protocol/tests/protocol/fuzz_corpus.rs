@@ -1,4 +1,4 @@
-//! Replays what the fuzz targets know: the seeds of each through the same body.
+//! Replays the seeds of every fuzz target through the target's body.
 
 #[path = "../../../fuzz/bodies/mod.rs"]
 #[allow(unreachable_pub, reason = "shared with the fuzz targets")]
@@ -11,7 +11,7 @@ fn replay(target: &str, body: fn(&[u8])) {
     let mut count = 0;
     for entry in std::fs::read_dir(&seeds).unwrap() {
         let path = entry.unwrap().path();
-        // The name of the file at hand is what a panic would lack.
+        // A panic does not name the file.
         println!("{}", path.display());
         body(&std::fs::read(&path).unwrap());
         count += 1;

@@ -1,8 +1,8 @@
-//! Hostile bytes by name: what a peer has done to some client, or could do to ours (B1, B2).
+//! Named cases of hostile bytes: those that broke other clients, or could break this one (B1, B2).
 
 use crate::support::generate::{Shape, encoding};
-use crate::support::known::messages_and_versions;
 use crate::support::memory;
+use crate::support::message_types::messages_and_versions;
 use bytes::Bytes;
 use ottla_protocol::header::{RequestHeader, frame_length};
 use ottla_protocol::messages::api_versions::ApiVersionsRequest;
@@ -16,15 +16,15 @@ use ottla_protocol::{Message, WireError};
 fn read<M: Message>(bytes: &[u8], version: i16) -> Result<M, WireError> {
     let bytes = Bytes::copy_from_slice(bytes);
     let (result, used) = memory::peak(|| M::from_bytes(bytes, version));
-    assert!(used < 1024, "{used} bytes were taken");
+    assert!(used < 1024, "{used} bytes were allocated");
     result
 }
 
-/// The answer that made another client ask for 206 GB.
+/// A response that made another client allocate 206 GB.
 #[test]
 fn nine_bytes_of_metadata_announce_a_huge_array() {
     for version in MetadataResponse::MIN_VERSION..=MetadataResponse::MAX_VERSION {
-        // Throttle time from version 3 on, then the count of brokers: compact from version 9 on.
+        // The throttle time from version 3 on, then the number of brokers, compact from version 9 on.
         let bytes: [u8; 9] = match version {
             0..3 => [0x7f, 0xff, 0xff, 0xff, 0, 0, 0, 0, 0],
             3..9 => [0, 0, 0, 0, 0x7f, 0xff, 0xff, 0xff, 0],
@@ -46,7 +46,7 @@ fn lengths_below_null_are_errors() {
 }
 
 #[test]
-fn null_where_the_version_has_none_is_an_error() {
+fn null_is_an_error_where_the_version_does_not_allow_it() {
     let topics = |version| WireError::Null { field: "MetadataRequest.topics", version };
     assert_eq!(read::<MetadataRequest>(&[0xff; 4], 0).unwrap_err(), topics(0));
     assert!(read::<MetadataRequest>(&[0xff; 4], 1).unwrap().topics.is_none());
@@ -57,7 +57,7 @@ fn null_where_the_version_has_none_is_an_error() {
 }
 
 #[test]
-fn text_that_is_not_utf8_is_an_error() {
+fn strings_that_are_not_utf8_are_errors() {
     for text in [&[0xff][..], &[0xc3], &[0xed, 0xa0, 0x80], &[0xc0, 0x80]] {
         let length = u8::try_from(text.len()).unwrap();
         assert_eq!(read::<HeartbeatRequest>(&[&[0, length], text].concat(), 0), Err(WireError::Utf8));
@@ -66,8 +66,8 @@ fn text_that_is_not_utf8_is_an_error() {
 }
 
 #[test]
-fn compact_strings_keep_the_bound_of_the_others() {
-    // 0x8000 letters: one too many. Its compact length is that and one.
+fn compact_strings_have_the_16_bit_limit_too() {
+    // 0x8000 letters are one too many. The compact length is one more than that.
     let long = [&[0x81, 0x80, 0x02][..], &[b'a'; 0x8000]].concat();
     let error = HeartbeatRequest::from_bytes(long.into(), 4).unwrap_err();
     assert_eq!(error, WireError::Length { what: "string", length: 0x8000 });
@@ -86,28 +86,28 @@ fn variable_length_integers_end_within_five_bytes() {
     assert_eq!(uvarint(&[0x80, 0x80, 0x80, 0x80, 0x80, 0x00]), Err(WireError::Varint));
     assert_eq!(uvarint(&[0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x01]), Err(WireError::Varint));
     assert!(matches!(uvarint(&[0x80, 0x80]), Err(WireError::Short { .. })));
-    // As the length of a string in a message, too.
+    // Also as the length of a string in a message.
     let error = read::<HeartbeatRequest>(&[0x80, 0x80, 0x80, 0x80, 0x80, 0x01, 0], 4).unwrap_err();
     assert_eq!(error, WireError::Varint);
 }
 
 #[test]
 fn tagged_fields_must_fit() {
-    // Two booleans' worth of message, then the tagged fields.
+    // The message's two booleans, then the tagged fields.
     let read = |tagged: &[u8]| read::<DescribeClusterRequest>(&[&[0][..], tagged].concat(), 0);
     assert!(read(&[0]).is_ok());
-    // Tags that nobody knows are skipped, in any order and more than once.
+    // Unknown tags are skipped, in any order and more than once.
     assert!(read(&[3, 9, 2, 1, 2, 9, 0, 5, 1, 7]).is_ok());
-    // A section that announces four billion of them, one that is longer than the message.
+    // A section that announces four billion fields, and a field that is longer than the message.
     assert!(read(&[0xff, 0xff, 0xff, 0xff, 0x0f, 9, 0]).is_err());
     assert!(read(&[1, 9, 0xff, 0xff, 0xff, 0xff, 0x0f]).is_err());
 }
 
-/// A known tagged field takes exactly the bytes it announces: were it shorter, what is behind it
-/// would be lost, or be taken for something else.
+/// A known tagged field must fill exactly the bytes it announces: otherwise the bytes after it would be
+/// lost or misread.
 #[test]
-fn a_known_tagged_field_has_one_size() {
-    // Fetch 12 has the cluster id under tag 0.
+fn a_known_tagged_field_must_fill_its_size() {
+    // Tag 0 of Fetch 12 is the cluster id.
     let plain = FetchRequest::default().to_frame(12).unwrap().to_bytes();
     let body = &plain[..plain.len() - 1];
     let with = |tagged: &[u8]| FetchRequest::from_bytes(Bytes::from([body, tagged].concat()), 12);
@@ -119,25 +119,25 @@ fn a_known_tagged_field_has_one_size() {
     assert!(matches!(with(&[1, 0, 1, 2, b'a']), Err(WireError::Short { .. })));
 }
 
-/// The largest trees that few bytes can ask for stay in bounds, and the budget refuses none of
-/// them: what an honest peer may send is read, however large.
+/// The largest messages for their encoded size stay within the memory limit, and the budget refuses none
+/// of them: a valid message is read, however large.
 #[test]
-fn large_arrays_cost_no_more_memory_than_bytes_justify() {
+fn large_arrays_stay_within_the_memory_limit() {
     let count = 5_000;
-    for (known, version) in messages_and_versions() {
+    for (message_type, version) in messages_and_versions() {
         for depth in 0..4 {
-            for shape in [Shape::Wide { depth, count }, Shape::Hollow { depth, count }] {
-                let bytes = Bytes::from(encoding(&known.schema, version, shape, 1));
-                memory::probe(&known, version, bytes)
-                    .unwrap_or_else(|e| panic!("{} v{version} {shape:?}: {e}", known.name));
+            for shape in [Shape::Wide { depth, count }, Shape::WideEmpty { depth, count }] {
+                let bytes = Bytes::from(encoding(&message_type.schema, version, shape, 1));
+                memory::probe(&message_type, version, bytes)
+                    .unwrap_or_else(|e| panic!("{} v{version} {shape:?}: {e}", message_type.name));
             }
         }
     }
 }
 
-/// Where items would take far more memory than bytes, the count itself is refused.
+/// If items would take far more memory than bytes, the count is refused.
 #[test]
-fn counts_are_charged_before_memory_is_taken() {
+fn counts_are_charged_before_memory_is_allocated() {
     let frame = 1 << 20;
     let count = |item_size| {
         let bytes = [&0x8_0000_u32.to_be_bytes()[..], &vec![0; frame - 4]].concat();
@@ -145,14 +145,14 @@ fn counts_are_charged_before_memory_is_taken() {
     };
     assert_eq!(count(64), Ok(Some(0x8_0000)));
     assert_eq!(count(65), Err(WireError::Budget { frame }));
-    // In one frame, the second array gets only what the first has left.
+    // The arrays of one frame share its budget.
     let mut r = Reader::new(Bytes::from([&[0, 0, 0, 1][..], &[0, 0, 0, 1], &[0; 56]].concat()));
     assert_eq!(r.count(false, 60 * 1024), Ok(Some(1)));
     assert_eq!(r.count(false, 60 * 1024), Err(WireError::Budget { frame: 64 }));
 }
 
 #[test]
-fn frames_have_bounds() {
+fn frame_lengths_are_bounded() {
     let max = 1 << 20;
     for (length, ok) in
         [(0, false), (3, false), (4, true), (1 << 20, true), ((1 << 20) + 1, false), (-1, false)]
@@ -160,12 +160,12 @@ fn frames_have_bounds() {
         let result = frame_length(i32::to_be_bytes(length), max);
         assert_eq!(result.is_ok(), ok, "{length}");
     }
-    // What servers that are not Kafka begin with: "HTTP", and a TLS alert.
+    // The first bytes of servers that are not Kafka: "HTTP", and a TLS alert.
     assert!(frame_length(*b"HTTP", 100 << 20).is_err());
     assert!(frame_length([0x15, 3, 3, 0], 100 << 20).is_err());
 }
 
-/// A broker must be able to answer ApiVersions in a version that it has never heard of.
+/// A broker must be able to respond to ApiVersions in an unknown version.
 #[test]
 fn headers_of_unknown_apis_and_versions_are_read() {
     let request = |key: i16, version: i16, rest: &[u8]| {

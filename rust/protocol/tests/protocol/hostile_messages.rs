@@ -1,13 +1,13 @@
-//! Bytes that nobody honest sends, as every message in every version: no panic, no memory out of
-//! proportion, and what was read can be written and read again (B1, B2, B7).
+//! Random and damaged bytes, read as every message in every version: no panic, no disproportionate
+//! memory, and a message that can be read can be written and read again (B1, B2, B7).
 //!
-//! The same cases in every run; `PROPTEST_RNG_SEED=n PROPTEST_CASES=n` asks for others.
+//! Every run has the same cases; `PROPTEST_RNG_SEED=n PROPTEST_CASES=n` selects others.
 
 use std::sync::LazyLock;
 
 use crate::support::generate::{Shape, encoding};
-use crate::support::known::{Known, messages_and_versions};
 use crate::support::memory;
+use crate::support::message_types::{MessageType, messages_and_versions};
 use bytes::Bytes;
 use ottla_protocol::header::{RequestHeader, decode_response_header, frame_length};
 use ottla_protocol::wire::Reader;
@@ -17,7 +17,7 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use proptest::test_runner::{FileFailurePersistence, RngSeed};
 
-static ALL: LazyLock<Vec<(Known, i16)>> = LazyLock::new(messages_and_versions);
+static ALL: LazyLock<Vec<(MessageType, i16)>> = LazyLock::new(messages_and_versions);
 
 fn config() -> ProptestConfig {
     let regressions = FileFailurePersistence::Direct("tests/hostile_messages.regressions");
@@ -30,7 +30,7 @@ fn config() -> ProptestConfig {
     }
 }
 
-/// What a hostile peer does to honest bytes.
+/// A change to a valid encoding.
 #[derive(Debug, Clone)]
 enum Edit {
     Set(Index, u8),
@@ -42,7 +42,7 @@ enum Edit {
     Insert(Index, Vec<u8>),
     Remove(Index, u8),
     Truncate(Index),
-    /// A piece of the message once more.
+    /// Duplicates a part of the message.
     Repeat(Index, Index),
 }
 
@@ -69,7 +69,7 @@ fn edit() -> impl Strategy<Value = Edit> {
 }
 
 fn apply(bytes: &mut Vec<u8>, edit: &Edit) {
-    let place = |index: &Index| index.index(bytes.len() + 1);
+    let position = |index: &Index| index.index(bytes.len() + 1);
     let overwrite = |bytes: &mut Vec<u8>, at: usize, new: &[u8]| {
         let end = bytes.len().min(at + new.len());
         bytes.splice(at..end, new.iter().copied());
@@ -77,7 +77,7 @@ fn apply(bytes: &mut Vec<u8>, edit: &Edit) {
     match edit {
         Edit::Set(i, byte) => overwrite(bytes, i.index(bytes.len() + 1), &[*byte]),
         Edit::Flip(i, bit) => {
-            let at = place(i);
+            let at = position(i);
             if let Some(byte) = bytes.get_mut(at) {
                 *byte ^= 1 << bit;
             }
@@ -85,30 +85,31 @@ fn apply(bytes: &mut Vec<u8>, edit: &Edit) {
         Edit::Number(i, n) => overwrite(bytes, i.index(bytes.len() + 1), &n.to_be_bytes()),
         Edit::Varint(i, n) => overwrite(bytes, i.index(bytes.len() + 1), n),
         Edit::Insert(i, new) => {
-            let at = place(i);
+            let at = position(i);
             bytes.splice(at..at, new.iter().copied());
         }
         Edit::Remove(i, n) => {
-            let at = place(i);
+            let at = position(i);
             bytes.drain(at..bytes.len().min(at + usize::from(*n)));
         }
-        Edit::Truncate(i) => bytes.truncate(place(i)),
+        Edit::Truncate(i) => bytes.truncate(position(i)),
         Edit::Repeat(i, j) => {
-            let (from, to) = (place(i).min(place(j)), place(i).max(place(j)));
-            let piece = bytes[from..to].to_vec();
-            bytes.splice(to..to, piece);
+            let (from, to) = (position(i).min(position(j)), position(i).max(position(j)));
+            let part = bytes[from..to].to_vec();
+            bytes.splice(to..to, part);
         }
     }
 }
 
-/// Reads bytes of any origin. What can be read can be written, and is then a fixed point.
-fn read(known: &Known, version: i16, bytes: Bytes) {
-    if memory::probe(known, version, bytes.clone()).is_err() {
+/// Reads any bytes. A message that can be read can be written, and its encoding is then stable.
+fn read(message_type: &MessageType, version: i16, bytes: Bytes) {
+    if memory::probe(message_type, version, bytes.clone()).is_err() {
         return;
     }
-    let again = |bytes| (known.read)(bytes, version).and_then(|read| read.written);
-    let first = again(bytes).unwrap_or_else(|e| panic!("{} v{version} cannot be written: {e}", known.name));
-    assert_eq!(again(first.clone()).as_ref(), Ok(&first), "{} v{version}", known.name);
+    let again = |bytes| (message_type.read)(bytes, version).and_then(|read| read.written);
+    let first =
+        again(bytes).unwrap_or_else(|e| panic!("{} v{version} cannot be written: {e}", message_type.name));
+    assert_eq!(again(first.clone()).as_ref(), Ok(&first), "{} v{version}", message_type.name);
 }
 
 proptest! {
@@ -116,36 +117,36 @@ proptest! {
 
     #[test]
     fn any_bytes_as_any_message(which in any::<Index>(), bytes in vec(any::<u8>(), 0..600)) {
-        let (known, version) = which.get(&ALL);
-        read(known, *version, bytes.into());
+        let (message_type, version) = which.get(&ALL);
+        read(message_type, *version, bytes.into());
     }
 
-    /// Small numbers pass for counts, lengths and null more often than random bytes do.
+    /// Small bytes are valid counts, lengths and nulls more often than random bytes.
     #[test]
     fn small_bytes_as_any_message(which in any::<Index>(), bytes in vec(0_u8..5, 0..200)) {
-        let (known, version) = which.get(&ALL);
-        read(known, *version, bytes.into());
+        let (message_type, version) = which.get(&ALL);
+        read(message_type, *version, bytes.into());
     }
 
     #[test]
     fn damaged_messages(which in any::<Index>(), seed in any::<u64>(), edits in vec(edit(), 1..5)) {
-        let (known, version) = which.get(&ALL);
-        let mut bytes = encoding(&known.schema, *version, Shape::Varied, seed);
+        let (message_type, version) = which.get(&ALL);
+        let mut bytes = encoding(&message_type.schema, *version, Shape::Varied, seed);
         edits.iter().for_each(|edit| apply(&mut bytes, edit));
-        read(known, *version, bytes.into());
+        read(message_type, *version, bytes.into());
     }
 
-    /// One byte more is an error, and so is every byte less.
+    /// One more byte is an error, and so is any number of missing bytes.
     #[test]
     fn messages_of_the_wrong_length(which in any::<Index>(), seed in any::<u64>(), extra: u8) {
-        let (known, version) = which.get(&ALL);
-        let bytes = Bytes::from(encoding(&known.schema, *version, Shape::Varied, seed));
+        let (message_type, version) = which.get(&ALL);
+        let bytes = Bytes::from(encoding(&message_type.schema, *version, Shape::Varied, seed));
         for cut in 0..bytes.len() {
-            prop_assert!(memory::probe(known, *version, bytes.slice(..cut)).is_err(), "cut at {cut}");
+            prop_assert!(memory::probe(message_type, *version, bytes.slice(..cut)).is_err(), "cut at {cut}");
         }
         let longer = Bytes::from([&bytes[..], &[extra]].concat());
-        let trailing = WireError::Trailing { message: known.name, left: 1 };
-        prop_assert_eq!(memory::probe(known, *version, longer), Err(trailing));
+        let trailing = WireError::Trailing { message: message_type.name, left: 1 };
+        prop_assert_eq!(memory::probe(message_type, *version, longer), Err(trailing));
     }
 
     #[test]
@@ -182,16 +183,16 @@ proptest! {
     }
 }
 
-/// The same for every message and version, none left to chance.
+/// Covers every message and version, without random selection.
 #[test]
-fn honest_bytes_are_read_and_written_unchanged() {
+fn valid_bytes_are_read_and_written_unchanged() {
     let mut count = 0;
-    for (known, version) in ALL.iter() {
+    for (message_type, version) in ALL.iter() {
         for seed in 0..32 {
-            let bytes = Bytes::from(encoding(&known.schema, *version, Shape::Varied, seed));
-            memory::probe(known, *version, bytes.clone())
-                .unwrap_or_else(|e| panic!("{} v{version} seed {seed}: {e}", known.name));
-            read(known, *version, bytes);
+            let bytes = Bytes::from(encoding(&message_type.schema, *version, Shape::Varied, seed));
+            memory::probe(message_type, *version, bytes.clone())
+                .unwrap_or_else(|e| panic!("{} v{version} seed {seed}: {e}", message_type.name));
+            read(message_type, *version, bytes);
             count += 1;
         }
     }

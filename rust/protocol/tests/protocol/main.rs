@@ -1,7 +1,8 @@
-//! All tests of bytes and messages in one program: a module proves one thing, and says what at its top.
+//! All tests of the protocol in one program; each module states at its top what it tests.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail")]
 
+mod decompressor_memory;
 mod fuzz_corpus;
 mod hostile_cases;
 mod hostile_messages;
@@ -10,7 +11,6 @@ mod oracle_schemas;
 mod oracle_vectors;
 mod records_golden;
 mod records_hostile;
-mod records_memory;
 mod records_plain;
 mod records_roundtrip;
 mod support;

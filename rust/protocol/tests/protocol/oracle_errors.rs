@@ -1,4 +1,4 @@
-//! The table of error codes against Java's `Errors`.
+//! Compares the table of error codes with Java's `Errors`.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use ottla_protocol::error_code::Class;
 use serde_json::Value as Json;
 
 #[test]
-fn error_codes_are_those_of_java() {
+fn error_codes_match_java() {
     let json: Vec<Json> = serde_json::from_str(&crate::support::oracle::read("errors.json")).unwrap();
     let theirs: BTreeMap<i64, (&str, Class)> = json
         .iter()
@@ -36,7 +36,7 @@ fn error_codes_are_those_of_java() {
 }
 
 #[test]
-fn unknown_error_codes_are_carried_through() {
+fn unknown_error_codes_are_kept() {
     let newest = ErrorCode::ALL.iter().map(|e| e.code()).max().unwrap();
     for code in [newest + 1, i16::MAX, -2, i16::MIN] {
         assert_eq!(ErrorCode::from(code), ErrorCode::Unknown(code));

@@ -1,14 +1,15 @@
-//! Our notation of the messages against the schemas inside Kafka's Java client, field by field.
-//! What only one side has is a failure, and so is an attribute of the schemas that is new.
+//! Compares our message notation with the schemas inside Kafka's Java client, field by field.
+//!
+//! Anything that only one side has is a failure, and so is a new attribute of the schemas.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::support::notation::{Field, Schema, Ty, Versions, snake};
-use crate::support::{known, oracle};
+use crate::support::{message_types, oracle};
 use ottla_protocol::ApiKey;
 use serde_json::Value as Json;
 
-const OF_A_SCHEMA: [&str; 9] = [
+const SCHEMA_ATTRIBUTES: [&str; 9] = [
     "apiKey",
     "type",
     "listeners",
@@ -19,9 +20,9 @@ const OF_A_SCHEMA: [&str; 9] = [
     "fields",
     "commonStructs",
 ];
-/// `about` is prose, `entityType` and `zeroCopy` are hints for Java, `mapKey` makes Java keep an
-/// array as a map: none of them changes the bytes.
-const OF_A_FIELD: [&str; 14] = [
+/// `about` is a description, `entityType` and `zeroCopy` are hints for Java, and `mapKey` makes Java keep
+/// an array as a map: none of these changes the bytes.
+const FIELD_ATTRIBUTES: [&str; 14] = [
     "name",
     "type",
     "versions",
@@ -42,7 +43,7 @@ fn schemas() -> BTreeMap<String, Json> {
     serde_json::from_str(&oracle::read("schemas.json")).unwrap()
 }
 
-/// Compares one message and gathers what differs.
+/// Compares one message and collects the differences.
 struct Diff<'a> {
     ours: &'a Schema,
     theirs: &'a Json,
@@ -54,7 +55,7 @@ struct Diff<'a> {
 impl Diff<'_> {
     fn message(&mut self) {
         let theirs = self.theirs;
-        self.attributes(theirs, &OF_A_SCHEMA, "schema");
+        self.attributes(theirs, &SCHEMA_ATTRIBUTES, "schema");
         self.equal(
             "versions",
             self.ours.versions,
@@ -71,7 +72,7 @@ impl Diff<'_> {
     }
 
     fn structs(&mut self, name: &str, their_name: &str, fields: &Json) {
-        // Where a file has two structs of one name, ours carries its message's name in front.
+        // If a file has two structs with one name, we prefix one with its message's name.
         if !name.ends_with(their_name) {
             self.failures.push(format!("{}: struct {name} is {their_name} in Kafka", self.ours.name));
         }
@@ -91,7 +92,7 @@ impl Diff<'_> {
 
     fn field(&mut self, at: &str, ours: &Field, theirs: &Json) {
         self.fields += 1;
-        self.attributes(theirs, &OF_A_FIELD, at);
+        self.attributes(theirs, &FIELD_ATTRIBUTES, at);
         let versions = |key: &str| Versions::parse(theirs[key].as_str().unwrap_or_default());
         self.equal(&format!("{at} versions"), ours.versions, versions("versions"));
         self.equal(&format!("{at} nullable"), ours.nullable, versions("nullableVersions"));
@@ -149,21 +150,21 @@ impl Diff<'_> {
     }
 }
 
-/// The schemas write defaults now as JSON values, now as strings.
+/// The text of a JSON value: the schemas write defaults either as JSON values or as strings.
 fn text(json: &Json) -> String {
     json.as_str().map_or_else(|| json.to_string(), str::to_owned).to_lowercase()
 }
 
-/// A default as text; nothing where it is the one that the type has anyway.
+/// A default as text; empty if it is the type's own default.
 fn normal(text: &str) -> String {
     let decimal = text.strip_prefix("0x").map(|hex| i64::from_str_radix(hex, 16).unwrap().to_string());
     let text = decimal.as_deref().unwrap_or(text);
     if ["", "0", "false"].contains(&text) { String::new() } else { text.to_owned() }
 }
 
-/// Kafka's default of a field. A nullable one is `None` here where Kafka has an empty string or
-/// array: the caller says what it means. That never changes what is sent: such a field is written in
-/// full wherever a version carries it, unless it is tagged, and `keeps_null_apart` forbids that.
+/// Kafka's default of a field. A nullable field defaults to `None` here even if Kafka's default is an
+/// empty string or array. That never changes the bytes: a field that a version has is always written,
+/// unless it is tagged, and `tagged_nullable_fields_default_to_null` excludes that.
 fn their_default(ours: &Field, theirs: &Json) -> String {
     match theirs.get("default").map(text) {
         Some(text) if ours.optional && text == "null" => String::new(),
@@ -173,10 +174,10 @@ fn their_default(ours: &Field, theirs: &Json) -> String {
 }
 
 #[test]
-fn messages_are_those_of_kafkas_schemas() {
+fn messages_match_kafkas_schemas() {
     let mut theirs = schemas();
     let (mut fields, mut failures) = (0, Vec::new());
-    let messages = known::messages();
+    let messages = message_types::messages();
     for message in &messages {
         let Some(theirs) = theirs.remove(message.name) else {
             failures.push(format!("{} is not in Kafka", message.name));
@@ -194,14 +195,14 @@ fn messages_are_those_of_kafkas_schemas() {
         failures.extend(diff.failures);
     }
     println!("{} messages, {fields} fields", messages.len());
-    // The headers are written by hand and compared by their vectors.
+    // The headers are written by hand; `oracle_vectors` compares them.
     theirs.retain(|name, _| !name.ends_with("Header"));
     failures.extend(theirs.keys().map(|name| format!("{name} is missing here")));
     assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n"));
 }
 
 #[test]
-fn api_keys_and_versions_are_those_of_kafkas_schemas() {
+fn api_keys_and_versions_match_kafkas_schemas() {
     let theirs: Vec<_> = schemas().into_values().filter(|s| s["apiKey"].is_i64()).collect();
     let ours: BTreeMap<_, _> = ApiKey::ALL.iter().map(|api| (*api as i64, *api)).collect();
     let mut unstable = BTreeSet::new();
@@ -221,17 +222,17 @@ fn api_keys_and_versions_are_those_of_kafkas_schemas() {
     }
     assert_eq!(keys, ours.keys().copied().collect(), "APIs that Kafka does not have");
     assert_eq!(theirs.len(), 2 * keys.len(), "a request and a response each");
-    // Why the others stop early is said at `client_max`.
+    // `client_max` gives the reasons for the other limits.
     let held_back: BTreeSet<_> =
         ApiKey::ALL.iter().filter(|api| api.client_max() < api.versions().1).map(|api| api.name()).collect();
     let others: BTreeSet<_> = held_back.difference(&unstable).copied().collect();
     assert_eq!(others, BTreeSet::from(["AddPartitionsToTxn", "EndTxn", "TxnOffsetCommit"]));
 }
 
-/// A tagged field is left out when it is at its default: were Kafka's an empty string where ours is
-/// `None`, a null would arrive as an empty string.
+/// A tagged field with its default value is not written: if Kafka's default were an empty string where
+/// ours is `None`, a null would arrive as an empty string.
 #[test]
-fn keeps_null_apart() {
+fn tagged_nullable_fields_default_to_null() {
     fn check(message: &str, fields: &Json, seen: &mut usize) {
         for field in fields.as_array().into_iter().flatten() {
             if field.get("tag").is_some() && field.get("nullableVersions").is_some() {

@@ -1,9 +1,9 @@
-//! Java's own bytes for random documents of every message and version: each is read, compared
-//! with the document value by value, written again, and compared byte by byte.
+//! Java's encodings of random documents of every message and version: each is decoded, compared with the
+//! document value by value, encoded again, and compared byte by byte.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::support::known::{self, Read};
+use crate::support::message_types::{self, RoundTrip};
 use crate::support::oracle;
 use bytes::Bytes;
 use ottla_protocol::header::{RequestHeader, decode_response_header, response_frame};
@@ -33,21 +33,21 @@ fn vectors() -> impl Iterator<Item = Vector> {
 }
 
 #[test]
-fn every_message_is_read_and_written_as_java_does() {
-    let messages: BTreeMap<_, _> = known::messages().into_iter().map(|m| (m.name, m)).collect();
+fn messages_are_read_and_written_like_java() {
+    let messages: BTreeMap<_, _> = message_types::messages().into_iter().map(|m| (m.name, m)).collect();
     let mut unseen: BTreeSet<_> =
         messages.values().flat_map(|m| m.versions.clone().map(|version| (m.name, version))).collect();
     let (versions, mut checked, mut failures) = (unseen.len(), 0, Vec::new());
     for v in vectors().filter(|v| !v.message.ends_with("Header")) {
         let Some(message) = messages.get(v.message.as_str()) else {
-            failures.push(format!("{} is not known", v.message));
+            failures.push(format!("{} is unknown", v.message));
             continue;
         };
         unseen.remove(&(message.name, v.version));
         checked += 1;
         let problem = match (message.read)(v.bytes.clone(), v.version) {
             Err(e) => Some(e.to_string()),
-            Ok(Read { value, written }) => {
+            Ok(RoundTrip { value, written }) => {
                 oracle::difference(&message.schema, &value, &v.json).or(match written {
                     Err(e) => Some(e.to_string()),
                     Ok(bytes) if bytes != v.bytes => {
@@ -65,7 +65,7 @@ fn every_message_is_read_and_written_as_java_does() {
 }
 
 #[test]
-fn request_headers_are_read_and_written_as_java_does() {
+fn request_headers_are_read_and_written_like_java() {
     let mut seen = BTreeSet::new();
     for v in vectors().filter(|v| v.message == "RequestHeader") {
         seen.insert(v.version);
@@ -89,7 +89,7 @@ fn request_headers_are_read_and_written_as_java_does() {
 }
 
 #[test]
-fn response_headers_are_read_and_written_as_java_does() {
+fn response_headers_are_read_and_written_like_java() {
     let mut seen = BTreeSet::new();
     for v in vectors().filter(|v| v.message == "ResponseHeader") {
         seen.insert(v.version);

@@ -1,9 +1,10 @@
-//! Bytes that others wrote: Kafka's Java classes for every codec and magic, and a few by hand.
+//! Reads record batches from elsewhere: from Kafka's Java classes for every codec and magic, and a few
+//! written by hand.
 
 use bytes::Bytes;
 use ottla_protocol::records::control::{ControlType, read_control_type};
 use ottla_protocol::records::{
-    AbortedTransaction, AbortedTransactions, Batches, Compression, RecordError, Scratch, TimestampType,
+    AbortedTransaction, AbortedTransactions, Batches, Compression, Decompressor, RecordError, TimestampType,
 };
 
 const JAVA: &str = include_str!("records_vectors/java.txt");
@@ -20,10 +21,10 @@ fn java(name: &str) -> Bytes {
 type Owned = (i64, i64, Option<Vec<u8>>, Option<Vec<u8>>, Vec<(Vec<u8>, Option<Vec<u8>>)>);
 
 fn all(bytes: Bytes) -> Result<Vec<Owned>, RecordError> {
-    let mut scratch = Scratch::new();
+    let mut decompressor = Decompressor::new();
     let mut out = Vec::new();
     for batch in Batches::new(bytes) {
-        for record in batch?.records(&mut scratch)? {
+        for record in batch?.records(&mut decompressor)? {
             let record = record?;
             let headers =
                 record.headers.iter().map(|h| (h.key.to_vec(), h.value.map(<[u8]>::to_vec))).collect();
@@ -49,11 +50,13 @@ fn java_batches_of_every_codec_and_magic() {
         let Ok(codec) = name.parse::<Compression>() else { continue };
         let magic: i8 = magic.parse().unwrap();
         let bytes = unhex(hex);
-        let mut scratch = Scratch::new();
+        let mut decompressor = Decompressor::new();
         for batch in Batches::new(bytes.clone()) {
             let batch = batch.unwrap();
             assert_eq!((batch.magic(), batch.compression()), (magic, codec), "{line}");
-            assert!(batch.last_offset() <= 1002 && batch.records(&mut scratch).unwrap().at_most() >= 1);
+            assert!(
+                batch.last_offset() <= 1002 && batch.records(&mut decompressor).unwrap().max_remaining() >= 1
+            );
             if magic == 2 {
                 assert_eq!((batch.base_offset(), batch.last_offset(), batch.count()), (1000, 1002, Some(3)));
                 assert_eq!((batch.producer_id(), batch.producer_epoch(), batch.base_sequence()), (77, 3, 40));
@@ -76,31 +79,31 @@ fn java_batches_of_every_codec_and_magic() {
 }
 
 #[test]
-fn a_wrapper_with_log_append_time_times_every_record() {
+fn a_wrapper_with_log_append_time_sets_every_timestamp() {
     let records = all(java("gzip-logappend")).unwrap();
     let seen: Vec<_> = records.iter().map(|record| (record.0, record.1)).collect();
     assert_eq!(seen, [(1000, 1234), (1001, 1234)]);
 }
 
 #[test]
-fn a_marker_by_java_ends_its_transaction() {
+fn java_markers_end_transactions() {
     let bytes = java("abort");
     let batch = Batches::new(bytes).next().unwrap().unwrap();
-    let mut scratch = Scratch::new();
+    let mut decompressor = Decompressor::new();
     assert!(batch.is_control() && batch.is_transactional());
     assert_eq!((batch.base_offset(), batch.producer_id()), (55, 77));
-    assert_eq!(read_control_type(&batch, &mut scratch), Ok(Some(ControlType::Abort)));
+    assert_eq!(read_control_type(&batch, &mut decompressor), Ok(Some(ControlType::Abort)));
     let mut aborted = AbortedTransactions::new([AbortedTransaction { first_offset: 50, producer_id: 77 }]);
-    assert_eq!(aborted.admits(&batch, &mut scratch), Ok(false));
+    assert_eq!(aborted.admits(&batch, &mut decompressor), Ok(false));
 }
 
-/// Magic 2 by hand, field by field: one record, key null, value "v", header "a" twice.
+/// A batch of magic 2 by hand, field by field: one record with a null key, value "v" and header "a" twice.
 #[test]
 fn magic_2_by_hand() {
     let record = "1c 00 04 02 01 02 76 04 02 61 01 02 61 02 78".replace(' ', "");
     let covered = [
         "0008",             // attributes: LogAppendTime
-        "00000003",         // last offset delta: compaction took 0, 2 and 3
+        "00000003",         // last offset delta: compaction removed 0, 2 and 3
         "0000000000000064", // base timestamp
         "00000000000000c8", // max timestamp
         "ffffffffffffffff", // producer id
@@ -124,7 +127,7 @@ fn magic_2_by_hand() {
     assert_eq!(all(Bytes::from(bytes)).unwrap(), [(8, 200, None, Some(b"v".to_vec()), headers)]);
 }
 
-/// Magic 0 by hand, and each of its CRC's bytes matters.
+/// A message of magic 0 by hand; a change of its CRC is detected.
 #[test]
 fn magic_0_by_hand() {
     // CRC-32 of 00 00 ffffffff 00000001 78, as zlib computes it.
@@ -142,7 +145,7 @@ fn magic_0_by_hand() {
 }
 
 #[test]
-fn a_cut_batch_ends_the_blob_quietly_and_says_what_it_needs() {
+fn a_truncated_batch_ends_the_iteration_and_announces_its_size() {
     let whole = java("none 2");
     let mut blob = whole.to_vec();
     blob.extend_from_slice(&whole);
@@ -151,12 +154,12 @@ fn a_cut_batch_ends_the_blob_quietly_and_says_what_it_needs() {
         assert!(batches.next().unwrap().is_ok());
         assert!(batches.next().is_none(), "cut {cut}");
         let left = whole.len() - cut;
-        assert_eq!(batches.announced_size(), (left >= 12).then_some(whole.len()));
+        assert_eq!(batches.next_batch_size(), (left >= 12).then_some(whole.len()));
     }
 }
 
 #[test]
-fn errors_end_the_iteration_and_name_the_offset() {
+fn errors_end_the_iteration_and_contain_the_offset() {
     let mut bytes = java("none 2").to_vec();
     let broken = |bytes: &[u8]| {
         let mut batches = Batches::new(Bytes::copy_from_slice(bytes));

@@ -1,9 +1,10 @@
-//! Bytes that nobody honest sends: no panic, no memory beyond the limit, typed errors (B2, B3, B4).
+//! Random and damaged record batches: no panic, no memory beyond the limit, typed errors (B2, B3, B4).
 
 use bytes::Bytes;
 use ottla_protocol::records::control::read_control_type;
 use ottla_protocol::records::{
-    BATCH_OVERHEAD, BatchBuilder, Batches, Compression, Compressor, Flaw, Header, RecordError, Scratch, Stamp,
+    BATCH_OVERHEAD, BatchBuilder, Batches, Compression, Compressor, Decompressor, Header, InvalidRecord,
+    ProducerState, RecordError,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -11,22 +12,22 @@ use proptest::prelude::*;
 const LIMIT: usize = 1 << 16;
 const JAVA: &str = include_str!("records_vectors/java.txt");
 
-/// Reads everything there is to read, and checks what memory that took.
+/// Reads everything that can be read, and checks the memory it takes.
 fn exhaust(bytes: Bytes, check_crc: bool) -> usize {
-    let mut scratch = Scratch::with_limit(LIMIT);
+    let mut decompressor = Decompressor::with_limit(LIMIT);
     let mut count = 0;
     for batch in Batches::new(bytes).check_crc(check_crc) {
         let Ok(batch) = batch else { break };
-        let _ = read_control_type(&batch, &mut scratch);
-        let Ok(records) = batch.records(&mut scratch) else { continue };
-        assert!(records.at_most() <= LIMIT.max(batch.size_in_bytes()));
+        let _ = read_control_type(&batch, &mut decompressor);
+        let Ok(records) = batch.records(&mut decompressor) else { continue };
+        assert!(records.max_remaining() <= LIMIT.max(batch.size_in_bytes()));
         for record in records {
             let Ok(record) = record else { break };
             assert!(record.offset <= batch.last_offset());
             assert_eq!(record.headers.iter().count(), record.headers.len());
             count += 1;
         }
-        assert!(scratch.capacity() <= LIMIT + 1, "{}", scratch.capacity());
+        assert!(decompressor.capacity() <= LIMIT + 1, "{}", decompressor.capacity());
     }
     count
 }
@@ -37,7 +38,7 @@ fn build(codec: Compression, values: &[&[u8]]) -> Vec<u8> {
     for value in values {
         builder.append(5, Some(b"key"), Some(value), &headers).unwrap();
     }
-    builder.finish(&Stamp::default(), &mut Compressor::new(codec).unwrap()).unwrap().to_vec()
+    builder.finish(&ProducerState::default(), &mut Compressor::new(codec).unwrap()).unwrap().to_vec()
 }
 
 fn seal(bytes: &mut [u8]) {
@@ -83,7 +84,7 @@ proptest! {
         }
         let keep = bytes.len() - cut.min(bytes.len());
         if keep > 61 && cut > 0 {
-            // A batch that is whole by its own account, with less in it.
+            // The length still matches, but the records are truncated.
             bytes.truncate(keep);
             let len = (keep - 12) as u32;
             bytes[8..12].copy_from_slice(&len.to_be_bytes());
@@ -96,7 +97,7 @@ proptest! {
     }
 
     #[test]
-    fn header_fields_off_by_anything(at in 0usize..61, width in 0usize..3, value in any::<i64>(), which in 0usize..5) {
+    fn damaged_header_fields(at in 0usize..61, width in 0usize..3, value in any::<i64>(), which in 0usize..5) {
         let mut bytes = build(Compression::ALL[which], &[b"one", b"two"]);
         let width = [1, 4, 8][width].min(61 - at);
         bytes[at..at + width].copy_from_slice(&value.to_be_bytes()[8 - width..]);
@@ -112,9 +113,9 @@ fn counts_and_lengths_must_match_exactly() {
     let good = build(Compression::None, &[b"one", b"two"]);
     assert_eq!(exhaust(Bytes::from(good.clone()), true), 2);
     let read = |bytes: &[u8]| -> Result<usize, RecordError> {
-        let mut scratch = Scratch::new();
+        let mut decompressor = Decompressor::new();
         let batch = Batches::new(Bytes::copy_from_slice(bytes)).next().unwrap()?;
-        let records: Result<Vec<_>, _> = batch.records(&mut scratch)?.collect();
+        let records: Result<Vec<_>, _> = batch.records(&mut decompressor)?.collect();
         records.map(|records| records.len())
     };
     let with_count = |count: i32| {
@@ -127,54 +128,53 @@ fn counts_and_lengths_must_match_exactly() {
     let left = (good.len() - BATCH_OVERHEAD) / 2;
     assert_eq!(with_count(1), Err(RecordError::Trailing { base_offset: 0, count: 1, left }));
     for count in [3, i32::MAX] {
-        let error = RecordError::Record { base_offset: 0, index: 2, flaw: Flaw::Truncated };
+        let error = RecordError::InvalidRecord { base_offset: 0, index: 2, reason: InvalidRecord::Truncated };
         assert_eq!(with_count(count), Err(error));
     }
     assert_eq!(with_count(-1), Err(RecordError::Field { base_offset: 0, field: "record count", value: -1 }));
-    // Every byte of the first record, off by anything: never more records, and a length that is
-    // off by one is noticed.
+    // A wrong length of the first record is detected.
     for delta in [1u8, 2, 0xfe] {
         let mut bytes = good.clone();
         bytes[61] = bytes[61].wrapping_add(delta);
         seal(&mut bytes);
         assert!(read(&bytes).is_err(), "{delta}");
     }
-    for (at, byte, flaw) in [
-        (64, 6, Flaw::Offset),
-        (64, 1, Flaw::Offset),
-        (65, 3, Flaw::Negative),
-        (65, 0x7e, Flaw::Truncated),
-        (63, 0x80, Flaw::Offset),
+    for (at, byte, reason) in [
+        (64, 6, InvalidRecord::Offset),
+        (64, 1, InvalidRecord::Offset),
+        (65, 3, InvalidRecord::Negative),
+        (65, 0x7e, InvalidRecord::Truncated),
+        (63, 0x80, InvalidRecord::Offset),
     ] {
         let mut bytes = good.clone();
         bytes[at] = byte;
         seal(&mut bytes);
         let error = read(&bytes).unwrap_err();
         assert!(
-            matches!(error, RecordError::Record { index: 0, flaw: found, .. } if found == flaw),
+            matches!(error, RecordError::InvalidRecord { index: 0, reason: found, .. } if found == reason),
             "{at} {error}"
         );
     }
 }
 
-/// B4: a few KiB that want to be 200 MB.
+/// B4: a few KiB that decompress to 200 MB.
 #[test]
-fn bombs_give_typed_errors() {
+fn decompression_bombs_give_typed_errors() {
     let zeros = vec![0u8; 200 << 20];
     for codec in [Compression::Gzip, Compression::Snappy, Compression::Lz4, Compression::Zstd] {
         let bomb = build(codec, &[&zeros]);
         for limit in [0, 1, 1000, 1 << 20, 64 << 20] {
-            let mut scratch = Scratch::with_limit(limit);
+            let mut decompressor = Decompressor::with_limit(limit);
             let batch = Batches::new(Bytes::from(bomb.clone())).next().unwrap().unwrap();
-            let error = batch.records(&mut scratch).map(|_| ()).unwrap_err();
+            let error = batch.records(&mut decompressor).map(|_| ()).unwrap_err();
             assert_eq!(error, RecordError::TooLarge { base_offset: 0, codec, limit });
-            // The allocator's least is a few bytes.
-            assert!(scratch.capacity() <= limit + 16, "{codec} {}", scratch.capacity());
+            // The allocator's minimum is a few bytes.
+            assert!(decompressor.capacity() <= limit + 16, "{codec} {}", decompressor.capacity());
         }
     }
 }
 
-/// The limit is met exactly, and one byte less is refused.
+/// Data of exactly the limit is decompressed; with a limit one byte lower it is refused.
 #[test]
 fn the_limit_is_exact() {
     for codec in [Compression::Gzip, Compression::Snappy, Compression::Lz4, Compression::Zstd] {
@@ -182,14 +182,14 @@ fn the_limit_is_exact() {
         let raw = build(Compression::None, &[&value]).len() - BATCH_OVERHEAD;
         let bytes = Bytes::from(build(codec, &[&value]));
         let batch = Batches::new(bytes).next().unwrap().unwrap();
-        assert_eq!(batch.records(&mut Scratch::with_limit(raw)).unwrap().count(), 1, "{codec}");
-        let error = batch.records(&mut Scratch::with_limit(raw - 1)).map(|_| ()).unwrap_err();
+        assert_eq!(batch.records(&mut Decompressor::with_limit(raw)).unwrap().count(), 1, "{codec}");
+        let error = batch.records(&mut Decompressor::with_limit(raw - 1)).map(|_| ()).unwrap_err();
         assert_eq!(error, RecordError::TooLarge { base_offset: 0, codec, limit: raw - 1 });
     }
 }
 
 #[test]
-fn compressed_data_cut_anywhere_is_corrupt() {
+fn compressed_data_truncated_anywhere_is_corrupt() {
     for codec in [Compression::Gzip, Compression::Snappy, Compression::Lz4, Compression::Zstd] {
         let whole = build(codec, &[&b"some text that repeats, ".repeat(40)]);
         for keep in BATCH_OVERHEAD..whole.len() {
@@ -197,17 +197,17 @@ fn compressed_data_cut_anywhere_is_corrupt() {
             bytes[8..12].copy_from_slice(&((keep - 12) as u32).to_be_bytes());
             seal(&mut bytes);
             let batch = Batches::new(Bytes::from(bytes)).next().unwrap().unwrap();
-            let mut scratch = Scratch::new();
+            let mut decompressor = Decompressor::new();
             let outcome =
-                batch.records(&mut scratch).and_then(|records| records.collect::<Result<Vec<_>, _>>());
+                batch.records(&mut decompressor).and_then(|records| records.collect::<Result<Vec<_>, _>>());
             assert!(outcome.is_err(), "{codec} cut to {keep}");
         }
     }
 }
 
-/// A snappy stream that announces 4 GiB, an LZ4 frame and a zstd frame that announce as much.
+/// A snappy stream, an LZ4 frame and a zstd frame that each announce 4 GiB or more.
 #[test]
-fn announced_sizes_are_not_believed() {
+fn announced_sizes_are_not_trusted() {
     let payloads: [(u8, &[u8]); 3] = [
         (2, &[0xff, 0xff, 0xff, 0xff, 0x0f, 0x00, 0x61]),
         (3, &[0x04, 0x22, 0x4D, 0x18, 0x68, 0x70, 0xff, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0x99]),
@@ -222,10 +222,11 @@ fn announced_sizes_are_not_believed() {
         bytes[22] = codec;
         seal(&mut bytes);
         let batch = Batches::new(Bytes::from(bytes)).next().unwrap().unwrap();
-        let mut scratch = Scratch::new();
-        let outcome = batch.records(&mut scratch).and_then(|records| records.collect::<Result<Vec<_>, _>>());
+        let mut decompressor = Decompressor::new();
+        let outcome =
+            batch.records(&mut decompressor).and_then(|records| records.collect::<Result<Vec<_>, _>>());
         assert!(outcome.is_err());
         drop(outcome);
-        assert!(scratch.capacity() <= 1 << 20, "{codec} {}", scratch.capacity());
+        assert!(decompressor.capacity() <= 1 << 20, "{codec} {}", decompressor.capacity());
     }
 }

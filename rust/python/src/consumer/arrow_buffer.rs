@@ -193,7 +193,7 @@ impl Filling {
             core.mark_empty(&piece.partition, source.version, piece.start, piece.end, piece.epoch);
             return;
         }
-        let of_piece = |span: &&mut ottla_arrow::Span| {
+        let of_piece = |span: &&mut ottla_arrow::PartitionSpan| {
             span.topic == piece.partition.0 && span.partition == piece.partition.1
         };
         let mut spans = self.finished.iter_mut().rev().flat_map(|batch| batch.spans.iter_mut().rev());

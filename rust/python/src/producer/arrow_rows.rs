@@ -4,7 +4,7 @@
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef};
-use ottla_arrow::{Columns, ColumnsError};
+use ottla_arrow::{ColumnsError, RecordColumns};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3_arrow::input::AnyArray;
@@ -33,14 +33,14 @@ pub(crate) fn pairs(py: Python<'_>, given: &Given<'_, '_>) -> PyResult<Vec<Pair>
     }
 }
 
-pub(crate) fn all_columns(pairs: &[Pair]) -> Result<Vec<Columns<'_>>, ColumnsError> {
+pub(crate) fn all_columns(pairs: &[Pair]) -> Result<Vec<RecordColumns<'_>>, ColumnsError> {
     pairs.iter().map(columns).collect()
 }
 
-pub(crate) fn columns((keys, values): &Pair) -> Result<Columns<'_>, ColumnsError> {
+pub(crate) fn columns((keys, values): &Pair) -> Result<RecordColumns<'_>, ColumnsError> {
     match (values.as_struct_opt(), keys) {
-        (Some(rows), None) => Columns::from_struct(rows),
-        (_, keys) => Columns::from_arrays(keys.as_deref(), values),
+        (Some(rows), None) => RecordColumns::from_struct(rows),
+        (_, keys) => RecordColumns::from_arrays(keys.as_deref(), values),
     }
 }
 

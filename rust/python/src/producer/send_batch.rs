@@ -8,7 +8,7 @@
 
 use std::ops::Range;
 
-use ottla_arrow::Columns;
+use ottla_arrow::RecordColumns;
 use ottla_client::producer::{Appended, Producer, Record, Room, Target, now_millis};
 use ottla_client::{Error, Kind};
 use ottla_protocol::records::Header;
@@ -85,7 +85,7 @@ impl<'a, 'py> Rows<'a, 'py> {
             }
             Self::Owned(OwnedRows::Arrow(pairs)) => {
                 let all = all_columns(pairs).unwrap_or_default();
-                all.iter().filter_map(Columns::highest_partition).max()
+                all.iter().filter_map(RecordColumns::highest_partition).max()
             }
         }
     }
@@ -271,7 +271,7 @@ fn append_rows(
 fn append_columns(
     core: &Producer,
     target: &Target,
-    columns: &Columns<'_>,
+    columns: &RecordColumns<'_>,
     now: i64,
     part: Range<usize>,
     runs: &mut Runs,
@@ -302,7 +302,7 @@ fn send_columns(
     py: Python<'_>,
     core: &Producer,
     target: &Target,
-    columns: &Columns<'_>,
+    columns: &RecordColumns<'_>,
     runs: &mut Runs,
 ) -> PyResult<()> {
     let now = now_millis();

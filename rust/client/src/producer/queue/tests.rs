@@ -9,7 +9,7 @@ use tokio::time::Duration;
 
 use super::*;
 use crate::error::Kind;
-use ottla_protocol::records::Stamp;
+use ottla_protocol::records::ProducerState;
 
 const ME: Option<ProducerId> = Some(ProducerId { id: 7, epoch: 0 });
 const MOST: usize = 5;
@@ -130,7 +130,7 @@ fn batches_that_are_all_denied_get_other_numbers() {
     assert_eq!(state.next(ME, MOST, now), Next::Wait, "one is on its way");
     refused(&mut state, third, true);
     let again = take(&mut state, now).expect("taken");
-    let Stamp { producer_epoch, base_sequence, .. } = again.sequence.expect("numbered").stamp();
+    let ProducerState { producer_epoch, base_sequence, .. } = again.sequence.expect("numbered").stamp();
     assert_eq!((again.place().0, producer_epoch, base_sequence), (1, 1, 0));
 }
 

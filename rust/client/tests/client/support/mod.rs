@@ -25,7 +25,7 @@ use ottla_client::environment::{BoxFuture, Environment, Network, SocketOptions, 
 use ottla_client::producer::{Delivery, Producer, Record};
 use ottla_client::{Client, Config, Error};
 use ottla_mock::{MockCluster, MockConfig, TopicSpec};
-use ottla_protocol::records::{Batches, Scratch};
+use ottla_protocol::records::{Batches, Decompressor};
 use parking_lot::Mutex;
 pub(crate) use tokio::time::Instant;
 use tokio::time::timeout;
@@ -160,10 +160,10 @@ pub(crate) fn log(cluster: &MockCluster, topic: &str, partition: i32) -> Vec<(i6
 /// The values of record batches, by offset.
 pub(crate) fn values(bytes: &bytes::Bytes) -> Vec<(i64, String)> {
     let mut found = Vec::new();
-    let mut scratch = Scratch::new();
+    let mut decompressor = Decompressor::new();
     for batch in Batches::new(bytes.clone()) {
         let batch = batch.expect("a whole batch");
-        for record in batch.records(&mut scratch).expect("records") {
+        for record in batch.records(&mut decompressor).expect("records") {
             let record = record.expect("a record");
             let value = record.value.unwrap_or_default();
             found.push((record.offset, String::from_utf8_lossy(value).into_owned()));

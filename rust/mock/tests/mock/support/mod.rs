@@ -12,7 +12,7 @@ use ottla_protocol::messages::fetch::{FetchPartition, FetchRequest, FetchTopic, 
 use ottla_protocol::messages::produce::{
     PartitionProduceData, PartitionProduceResponse, ProduceRequest, TopicProduceData,
 };
-use ottla_protocol::records::{BatchBuilder, Batches, Compression, Compressor, Stamp};
+use ottla_protocol::records::{BatchBuilder, Batches, Compression, Compressor, ProducerState};
 use ottla_protocol::wire::{Reader, Uuid};
 use ottla_protocol::{Message, Request};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -160,7 +160,7 @@ pub(crate) fn batch_with(timestamps: &[i64], value: &[u8], codec: Compression) -
     for timestamp in timestamps {
         builder.append(*timestamp, None, Some(value), &[]).expect("room");
     }
-    builder.finish(&Stamp::default(), &mut Compressor::new(codec).expect("a codec")).expect("a batch")
+    builder.finish(&ProducerState::default(), &mut Compressor::new(codec).expect("a codec")).expect("a batch")
 }
 
 /// The first and last offset of each complete batch in fetched records.

@@ -1,11 +1,10 @@
-//! Random encodings of any message, written straight from its schema, with nothing of the crate's
-//! own writer in the way.
+//! Random encodings of any message, generated from its schema without the crate's own writer.
 
 use std::cmp::Ordering;
 
 use super::notation::{Field, Schema, Ty};
 
-/// A small seeded generator (SplitMix64): the same bytes for the same seed, everywhere.
+/// A small seeded generator (SplitMix64): the same seed gives the same bytes everywhere.
 pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
@@ -26,16 +25,16 @@ impl Random {
     }
 }
 
-/// What the encodings look like.
+/// The shape of the generated encodings.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Shape {
     /// Everything random: short arrays, some nulls, some defaults.
     Varied,
-    /// Arrays at this depth hold so many of the smallest items that an honest peer sends (empty
-    /// arrays inside, names of one letter); those above hold one.
+    /// Arrays at `depth` hold `count` of the smallest items that a valid message has (empty arrays inside,
+    /// names of one letter); arrays above hold one.
     Wide { depth: u32, count: u32 },
-    /// As [`Shape::Wide`], of items that say nothing at all: empty strings, nulls.
-    Hollow { depth: u32, count: u32 },
+    /// As [`Shape::Wide`], with empty items: empty strings, nulls.
+    WideEmpty { depth: u32, count: u32 },
 }
 
 /// One encoding of `schema` in `version`.
@@ -100,8 +99,8 @@ impl Generator<'_> {
         let null = nullable
             && match self.shape {
                 Shape::Varied => !self.random.chance(),
-                // The array that is to be large must be there.
-                Shape::Wide { depth: to, .. } | Shape::Hollow { depth: to, .. } => {
+                // The arrays down to `depth` must not be null.
+                Shape::Wide { depth: to, .. } | Shape::WideEmpty { depth: to, .. } => {
                     depth > to || !matches!(field.ty, Ty::Array(_) | Ty::Struct(_))
                 }
             };
@@ -125,7 +124,7 @@ impl Generator<'_> {
                     Shape::Varied if self.random.below(20) == 0 => 100 + self.random.below(100),
                     Shape::Varied => self.random.below(8),
                     Shape::Wide { .. } => u32::from(*ty == Ty::Str),
-                    Shape::Hollow { .. } => 0,
+                    Shape::WideEmpty { .. } => 0,
                 };
                 self.length(ty, Some(length));
                 for _ in 0..length {
@@ -137,7 +136,7 @@ impl Generator<'_> {
                 let count = match self.shape {
                     Shape::Varied if depth > 2 => self.random.below(2),
                     Shape::Varied => self.random.below(4),
-                    Shape::Wide { depth: to, count } | Shape::Hollow { depth: to, count } => {
+                    Shape::Wide { depth: to, count } | Shape::WideEmpty { depth: to, count } => {
                         match depth.cmp(&to) {
                             Ordering::Less => 1,
                             Ordering::Equal => count,

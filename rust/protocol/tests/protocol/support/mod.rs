@@ -1,9 +1,9 @@
-//! What the tests of messages share: every message behind one table ([`known`]), its schema taken
-//! apart ([`notation`]), random encodings of it ([`generate`]), what reading may
-//! cost ([`memory`]), and what Java says ([`oracle`]).
+//! Shared by the tests of messages: all message types ([`message_types`]), their schemas
+//! ([`notation`]), random encodings ([`generate`]), memory limits ([`memory`]), and Java's data
+//! ([`oracle`]).
 
 pub(crate) mod generate;
-pub(crate) mod known;
 pub(crate) mod memory;
+pub(crate) mod message_types;
 pub(crate) mod notation;
 pub(crate) mod oracle;

@@ -1,4 +1,4 @@
-//! A message's schema taken apart: the text that the notation leaves behind as types and ranges.
+//! Parses a message's schema from the source text that the notation keeps.
 
 use std::collections::BTreeMap;
 
@@ -33,7 +33,7 @@ impl Versions {
     }
 }
 
-/// The type of a field, nullability aside.
+/// The type of a field, without nullability.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Ty {
     /// A type of fixed width, by its Rust name.
@@ -127,7 +127,7 @@ impl Schema {
     }
 }
 
-/// Kafka's name of a field, `CamelCase` or `camelCase`, as the notation has it.
+/// Converts Kafka's name of a field, `CamelCase` or `camelCase`, to the notation's snake case.
 pub(crate) fn snake(name: &str) -> String {
     let mut out = String::new();
     let mut before = '_';

@@ -1,4 +1,4 @@
-//! The files in which Java's own classes say what the protocol is, and how to compare with them.
+//! Reads the files that Kafka's Java classes write about the protocol, and compares messages with them.
 
 use std::path::Path;
 
@@ -8,18 +8,18 @@ use serde_json::Value as Json;
 
 use super::notation::{Field, Schema, Ty, snake};
 
-/// The text of one of Java's files.
+/// Reads one of Java's files.
 pub(crate) fn read(file: &str) -> String {
     let Ok(dir) = std::env::var("OTTLA_ORACLE_DIR") else {
-        panic!("OTTLA_ORACLE_DIR is not set: run `make test`, which asks Kafka's Java classes for {file}");
+        panic!("OTTLA_ORACLE_DIR is not set: run `make test`, which makes Kafka's Java classes write {file}");
     };
-    // `make` may say it relative to the top of the project.
+    // The path may be relative to the top of the project.
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(dir).join(file);
     std::fs::read_to_string(&path)
-        .unwrap_or_else(|e| panic!("{}: {e}: run `make test`, which has Java write it", path.display()))
+        .unwrap_or_else(|e| panic!("{}: {e}: run `make test`, which makes Java write it", path.display()))
 }
 
-/// What is different between our tree of a message and Java's document of it; `None` if nothing is.
+/// The first difference between our tree of a message and Java's document, if any.
 pub(crate) fn difference(schema: &Schema, value: &Value, json: &Json) -> Option<String> {
     same_struct(schema, schema.name, value, json).err().map(|e| format!("{}{e}", schema.name))
 }
@@ -36,7 +36,7 @@ fn same_struct(schema: &Schema, name: &str, value: &Value, json: &Json) -> Resul
         match (value, json) {
             (None, None) => {}
             (Some(value), Some(json)) => same(schema, &field.ty, value, json).map_err(at)?,
-            // The converters leave out tagged fields that are at their default.
+            // Java's converters omit tagged fields with their default value.
             (Some(value), None) if field.tag.is_some() && is_default(schema, field, value) => {}
             (value, json) => return Err(at(format!(": {value:?} against {json:?}"))),
         }
@@ -91,13 +91,13 @@ fn is_default(schema: &Schema, field: &Field, value: &Value) -> bool {
     }
 }
 
-/// The bytes that a string of hexadecimal digits stands for.
+/// Decodes hexadecimal digits.
 pub(crate) fn unhex(text: &str) -> Vec<u8> {
     let pairs = text.as_bytes().chunks(2).map(|pair| std::str::from_utf8(pair).unwrap());
     pairs.map(|pair| u8::from_str_radix(pair, 16).unwrap()).collect()
 }
 
-/// Base64 with padding, as Java's JSON writes bytes.
+/// Encodes base64 with padding, as Java's JSON does.
 fn base64(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut out = String::new();

@@ -1,0 +1,86 @@
+"""Data sources that generate or discard rows at no cost, to measure Spark's hand-over."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+
+def synthetic_source(partitions: int) -> Any:
+    """Return the data source `synthetic`: option `rows` rows with values of `bytes` bytes."""
+    from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+    from pyspark.sql.types import StructType
+
+    # Local classes, so that they are pickled by value for the workers.
+    class Reader(DataSourceReader):
+        def __init__(self, rows: int, value_bytes: int, schema: StructType) -> None:
+            self._rows, self._bytes, self._schema = rows, value_bytes, schema
+
+        def partitions(self) -> list[InputPartition]:
+            return [InputPartition(number) for number in range(partitions)]
+
+        def read(self, partition: InputPartition) -> Iterator[Any]:
+            import pyarrow as pa
+
+            from ottla.spark.clients import settle_worker
+            from ottla.spark.schema import arrow_schema
+
+            settle_worker()
+            schema = arrow_schema(self._schema)
+            size = 3_500_000 // self._bytes  # about 4 MB, the size of ottla's batches
+            columns = {
+                "key": lambda: pa.nulls(size, pa.binary()),
+                "value": lambda: pa.array([bytes(self._bytes)] * size, pa.binary()),
+                "topic": lambda: pa.array(["batch-read"] * size),
+                "partition": lambda: pa.array([partition.value] * size, pa.int32()),
+                "offset": lambda: pa.array(range(size), pa.int64()),
+                "timestamp": lambda: pa.array(range(size), pa.timestamp("us", "UTC")),
+                "timestampType": lambda: pa.array([0] * size, pa.int32()),
+            }
+            arrays = [columns[name]() for name in schema.names]
+            batch = pa.RecordBatch.from_arrays(arrays, schema=schema)
+            left = self._rows // partitions
+            left += partition.value < self._rows % partitions
+            while left:
+                yield batch.slice(0, min(left, size))
+                left -= min(left, size)
+
+    class Source(DataSource):
+        @classmethod
+        def name(cls) -> str:
+            return "synthetic"
+
+        def schema(self) -> StructType:
+            from ottla.spark.schema import full_schema
+
+            return full_schema(include_headers=False)
+
+        def reader(self, schema: StructType) -> DataSourceReader:
+            return Reader(int(self.options["rows"]), int(self.options["bytes"]), schema)
+
+    return Source
+
+
+def discarding_sink() -> Any:
+    """Return the data source `discard`, whose writer receives Arrow batches and drops them."""
+    from pyspark.sql.datasource import DataSource, DataSourceArrowWriter, WriterCommitMessage
+    from pyspark.sql.types import StructType
+
+    class Writer(DataSourceArrowWriter):
+        def write(self, iterator: Iterator[Any]) -> WriterCommitMessage:
+            from ottla.spark.clients import settle_worker
+
+            settle_worker()
+            for _ in iterator:
+                pass
+            return WriterCommitMessage()
+
+    class Source(DataSource):
+        @classmethod
+        def name(cls) -> str:
+            return "discard"
+
+        def writer(self, schema: StructType, overwrite: bool) -> Writer:  # noqa: ARG002 (Spark's)
+            return Writer()
+
+    return Source
