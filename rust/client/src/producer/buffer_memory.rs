@@ -12,27 +12,27 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 use super::sender::Shared;
 
 #[derive(Debug)]
-pub(super) struct Memory {
+pub(super) struct BufferMemory {
     limit: usize,
     /// A permit is a byte. Waiters are served in turn, each with all that is released.
-    room: Semaphore,
-    /// Senders that wait for room: while there are any, no batch may linger.
-    waiting: AtomicUsize,
+    permits: Semaphore,
+    /// Senders that wait for permits: while there are any, no batch may linger.
+    waiters: AtomicUsize,
 }
 
-/// Somebody waits for room, until this is dropped.
-pub(super) struct Waiting<'a>(&'a Memory);
+/// Somebody waits for permits, until this is dropped.
+pub(super) struct WaiterGuard<'a>(&'a BufferMemory);
 
-impl Drop for Waiting<'_> {
+impl Drop for WaiterGuard<'_> {
     fn drop(&mut self) {
-        self.0.waiting.fetch_sub(1, Ordering::AcqRel);
+        self.0.waiters.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
-impl Memory {
+impl BufferMemory {
     pub(super) fn new(limit: usize) -> Self {
         let limit = limit.min(Semaphore::MAX_PERMITS);
-        Self { limit, room: Semaphore::new(limit), waiting: AtomicUsize::new(0) }
+        Self { limit, permits: Semaphore::new(limit), waiters: AtomicUsize::new(0) }
     }
 
     pub(super) fn limit(&self) -> usize {
@@ -41,53 +41,53 @@ impl Memory {
 
     /// What is taken, that which was put aside for who waits among it.
     pub(super) fn used(&self) -> usize {
-        self.limit.saturating_sub(self.room.available_permits())
+        self.limit.saturating_sub(self.permits.available_permits())
     }
 
     /// Takes `bytes` if there is room for them that nobody waits for.
     pub(super) fn try_reserve(&self, bytes: usize) -> bool {
-        let taken = u32::try_from(bytes).ok().and_then(|bytes| self.room.try_acquire_many(bytes).ok());
+        let taken = u32::try_from(bytes).ok().and_then(|bytes| self.permits.try_acquire_many(bytes).ok());
         taken.map(SemaphorePermit::forget).is_some()
     }
 
     pub(super) fn release(&self, bytes: usize) {
-        self.room.add_permits(bytes);
+        self.permits.add_permits(bytes);
     }
 
     /// Says that somebody waits for room.
-    pub(super) fn wait(&self) -> Waiting<'_> {
-        self.waiting.fetch_add(1, Ordering::AcqRel);
-        Waiting(self)
+    pub(super) fn register_waiter(&self) -> WaiterGuard<'_> {
+        self.waiters.fetch_add(1, Ordering::AcqRel);
+        WaiterGuard(self)
     }
 
-    pub(super) fn is_short(&self) -> bool {
-        self.waiting() > 0
+    pub(super) fn has_waiters(&self) -> bool {
+        self.waiters() > 0
     }
 
     /// How many wait for room.
-    pub(super) fn waiting(&self) -> usize {
-        self.waiting.load(Ordering::Acquire)
+    pub(super) fn waiters(&self) -> usize {
+        self.waiters.load(Ordering::Acquire)
     }
 
     /// Takes `bytes` when it is this wait's turn. Cancel-safe.
     pub(super) async fn reserve(&self, bytes: usize) {
         // What does not fit in 32 bits is no record.
-        if let Ok(taken) = self.room.acquire_many(u32::try_from(bytes).unwrap_or(u32::MAX)).await {
+        if let Ok(taken) = self.permits.acquire_many(u32::try_from(bytes).unwrap_or(u32::MAX)).await {
             taken.forget();
         }
     }
 }
 
-/// Room that was waited for, for one record. Dropping it gives it back.
+/// BufferReservation that was waited for, for one record. Dropping it gives it back.
 #[derive(Debug)]
-pub struct Room {
+pub struct BufferReservation {
     shared: Arc<Shared>,
     bytes: usize,
 }
 
-impl Room {
+impl BufferReservation {
     /// `bytes` that were taken.
-    pub(super) fn taken(shared: Arc<Shared>, bytes: usize) -> Self {
+    pub(super) fn new(shared: Arc<Shared>, bytes: usize) -> Self {
         Self { shared, bytes }
     }
 
@@ -97,7 +97,7 @@ impl Room {
     }
 }
 
-impl Drop for Room {
+impl Drop for BufferReservation {
     fn drop(&mut self) {
         if self.bytes > 0 {
             self.shared.accumulator.memory.release(self.bytes);

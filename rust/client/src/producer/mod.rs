@@ -1,8 +1,8 @@
-//! The producer: `send` puts a record into its partition's open batch and returns a promise.
+//! The producer: `send` puts a record into inner partition's open batch and returns a promise.
 //!
 //! `partitioner/` chooses the partition, `append.rs` puts records into the batches that
 //! `accumulator.rs` holds, `drain.rs` and `queue.rs` say which may leave, `sender.rs` takes them to the leaders in the requests of
-//! `produce.rs`, `completion.rs` is the promise, `memory.rs` the bound. `idempotence.rs` gives batches
+//! `produce.rs`, `produce_result.rs` is the promise, `memory.rs` the bound. `idempotence.rs` gives batches
 //! their numbers, under the id that `identity.rs` gets.
 //!
 //! Invariant: a record that was accepted is acknowledged or fails with a reason, on close too.
@@ -21,7 +21,7 @@ mod produce;
 mod produce_result;
 mod producer_id;
 mod queue;
-mod refusal;
+mod rejection;
 mod sender;
 mod split;
 mod unobserved_failures;
@@ -36,11 +36,11 @@ use tokio::task::{AbortHandle, JoinHandle};
 use tokio::time::{Duration, Instant, timeout_at};
 
 pub use accumulator::Record;
-pub use append::{Appended, Appender};
-pub use buffer_memory::Room;
+pub use append::{AppendResult, Appender};
+pub use buffer_memory::BufferReservation;
 pub use partitioner::{murmur2, partition_for_key};
-pub use produce_result::{Completion, Delivery, Written};
-pub use unobserved_failures::UnseenFailure;
+pub use produce_result::{AppendInfo, Delivery, ProduceResult};
+pub use unobserved_failures::UnobservedFailure;
 
 use crate::cluster::Client;
 use crate::cluster::IfMissing;
@@ -51,57 +51,57 @@ use crate::metrics::Metric;
 use crate::retry::deadline;
 use crate::tasks::panics::catch;
 use accumulator::{Accumulator, closed};
-use partitioner::Chooser;
-use queue::Queue;
+use partitioner::PartitionerState;
+use queue::PartitionQueue;
 use sender::Shared;
 
 /// What came of an attempt to send without waiting.
 #[derive(Debug)]
-pub enum Sent {
+pub enum SendResult {
     /// Accepted.
     Accepted(Delivery),
-    /// `buffer.memory` has no room for this many bytes now: wait with [`Producer::room_for`].
-    Full(usize),
+    /// `buffer.memory` has no room for this many bytes now: wait with [`Producer::reserve_buffer`].
+    BufferFull(usize),
 }
 
 /// A topic that a producer writes to: what a record's way needs, looked up once.
 #[derive(Debug)]
-pub struct Target {
+pub struct TopicWriter {
     topic: Arc<Topic>,
-    chooser: Arc<Chooser>,
-    queues: Box<[Arc<Queue>]>,
+    partitioner: Arc<PartitionerState>,
+    queues: Box<[Arc<PartitionQueue>]>,
     /// The number of the metadata's changes up to which it is known to be current.
-    seen: AtomicU64,
+    seen_changes: AtomicU64,
 }
 
-impl Target {
+impl TopicWriter {
     /// How many partitions the topic has.
     #[must_use]
-    pub fn partitions(&self) -> usize {
+    pub fn partition_count(&self) -> usize {
         self.queues.len()
     }
 
     /// Whether a partition is beyond those that are known: it may have been added since.
     #[must_use]
-    pub fn ends_before(&self, partition: Option<i32>) -> bool {
+    pub fn lacks_partition(&self, partition: Option<i32>) -> bool {
         partition.is_some_and(|partition| usize::try_from(partition).is_ok_and(|at| at >= self.queues.len()))
     }
 
-    fn queue(&self, partition: i32) -> Option<&Arc<Queue>> {
+    fn queue(&self, partition: i32) -> Option<&Arc<PartitionQueue>> {
         self.queues.get(usize::try_from(partition).ok()?)
     }
 }
 
 /// How long `close` waits for requests that it has aborted.
-const ABORTED: Duration = Duration::from_secs(5);
+const ABORT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A producer. Dropping it fails what is unsent; [`Producer::close`] waits for it first.
 #[derive(Debug)]
 pub struct Producer {
     shared: Arc<Shared>,
-    sender: AbortHandle,
+    sender_abort: AbortHandle,
     /// The sender's end, for the first `close` to wait for.
-    ended: Mutex<Option<JoinHandle<()>>>,
+    sender_task: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl Drop for Producer {
@@ -133,20 +133,20 @@ fn compressor(config: &Config) -> Result<Compressor> {
 }
 
 impl Producer {
-    /// A producer on a client, with its sender running on the current runtime.
+    /// A producer on a client, with inner sender running on the current runtime.
     pub fn new(client: Client) -> Result<Self> {
         // A wrong level is told now and not with the first record.
         compressor(client.config())?;
         let accumulator = Accumulator::new(client.config());
         let shared = Arc::new(Shared::new(client, accumulator));
-        let its = Arc::clone(&shared);
+        let inner = Arc::clone(&shared);
         let sender = tokio::spawn(async move {
-            let sending = sender::run(Arc::clone(&its));
+            let sending = sender::run(Arc::clone(&inner));
             if let Err(died) = catch("the task that sends for a producer", sending).await {
-                its.accumulator.die(died);
+                inner.accumulator.abort(died);
             }
         });
-        Ok(Self { shared, sender: sender.abort_handle(), ended: Mutex::new(Some(sender)) })
+        Ok(Self { shared, sender_abort: sender.abort_handle(), sender_task: Mutex::new(Some(sender)) })
     }
 
     /// The client underneath.
@@ -157,7 +157,7 @@ impl Producer {
 
     /// Bytes that wait to be written.
     #[must_use]
-    pub fn buffered(&self) -> usize {
+    pub fn buffered_bytes(&self) -> usize {
         self.shared.accumulator.memory.used()
     }
 
@@ -184,36 +184,36 @@ impl Producer {
 
     /// What is known of a topic, without waiting; `None` if it has to be looked up first.
     #[must_use]
-    pub fn known_target(&self, topic: &str) -> Option<Arc<Target>> {
+    pub fn cached_topic_writer(&self, topic: &str) -> Option<Arc<TopicWriter>> {
         let metadata = &self.client().inner.metadata;
         let changes = metadata.changes();
-        let target = Arc::clone(self.shared.targets.read().get(topic)?);
-        if target.seen.load(Ordering::Acquire) == changes {
-            return Some(target);
+        let writer = Arc::clone(self.shared.topic_writers.read().get(topic)?);
+        if writer.seen_changes.load(Ordering::Acquire) == changes {
+            return Some(writer);
         }
         // Partitions may have been added, or leaders changed, since it was made.
         let current = Arc::clone(metadata.peek().topic(topic)?);
-        if Arc::ptr_eq(&current, &target.topic) {
-            target.seen.store(changes, Ordering::Release);
-            return Some(target);
+        if Arc::ptr_eq(&current, &writer.topic) {
+            writer.seen_changes.store(changes, Ordering::Release);
+            return Some(writer);
         }
         if current.partitions.is_empty() {
             // A moment's gap in the metadata is no reason to fail what can wait.
-            return Some(target);
+            return Some(writer);
         }
-        Some(self.remember(current, Some(&target)))
+        Some(self.store_topic_writer(current, Some(&writer)))
     }
 
     /// Until when a call that begins now may wait for metadata and for room: `max.block.ms`.
     #[must_use]
-    pub fn blocks_until(&self) -> Instant {
+    pub fn max_block_deadline(&self) -> Instant {
         deadline(self.client().config().max_block)
     }
 
     /// Looks a topic up, until a deadline.
-    pub async fn target(&self, topic: &str, deadline: Instant) -> Result<Arc<Target>> {
-        if let Some(target) = self.known_target(topic) {
-            return Ok(target);
+    pub async fn topic_writer(&self, topic: &str, deadline: Instant) -> Result<Arc<TopicWriter>> {
+        if let Some(writer) = self.cached_topic_writer(topic) {
+            return Ok(writer);
         }
         if self.accumulator().closed.load(Ordering::Acquire) {
             return Err(self.accumulator().closed_error());
@@ -223,60 +223,61 @@ impl Producer {
         let began = Instant::now();
         let timeout = deadline.saturating_duration_since(began);
         let found = client.topics(std::slice::from_ref(&name), IfMissing::Create, timeout).await;
-        self.accumulator().metrics.looked_up.record(began.elapsed().as_nanos() as f64);
+        self.accumulator().metrics.metadata_wait.record(began.elapsed().as_nanos() as f64);
         let found = found?;
         let found = found.into_iter().next();
         let found =
             found.ok_or_else(|| Error::new(Kind::UnknownTopic, "the topic has vanished").topic(topic))?;
-        Ok(self.remember(found, None))
+        Ok(self.store_topic_writer(found, None))
     }
 
     /// Looks a topic up for records that go to partitions up to this one. If it is beyond those that are
     /// known, a broker is asked first, as it may have been added since; but not again and again.
-    pub async fn target_up_to(
+    pub async fn topic_writer_for(
         &self,
         topic: &str,
         partition: Option<i32>,
         deadline: Instant,
-    ) -> Result<Arc<Target>> {
-        let target = self.target(topic, deadline).await?;
-        if !target.ends_before(partition) || !self.shared.may_look_again(Instant::now()) {
-            return Ok(target);
+    ) -> Result<Arc<TopicWriter>> {
+        let writer = self.topic_writer(topic, deadline).await?;
+        if !writer.lacks_partition(partition) || !self.shared.may_look_up_partition(Instant::now()) {
+            return Ok(writer);
         }
-        let (client, name) = (self.client(), Arc::clone(&target.topic.name));
+        let (client, name) = (self.client(), Arc::clone(&writer.topic.name));
         let refresh = client.refresh(client.snapshot().generation, Want::Topics(std::slice::from_ref(&name)));
         if let Ok(Err(error)) = timeout_at(deadline, refresh).await {
             tracing::debug!(target: "ottla.producer", %error, "cannot look for a partition");
         }
-        Ok(self.known_target(topic).unwrap_or(target))
+        Ok(self.cached_topic_writer(topic).unwrap_or(writer))
     }
 
-    fn remember(&self, topic: Arc<Topic>, before: Option<&Target>) -> Arc<Target> {
+    fn store_topic_writer(&self, topic: Arc<Topic>, before: Option<&TopicWriter>) -> Arc<TopicWriter> {
         let accumulator = &self.shared.accumulator;
         let queues = topic
             .partitions
             .iter()
             .map(|partition| accumulator.queue(&topic.name, partition.index))
             .collect();
-        let chooser = before.map_or_else(Default::default, |before| Arc::clone(&before.chooser));
-        let target = Arc::new(Target { chooser, queues, topic, seen: AtomicU64::new(u64::MAX) });
-        self.shared.targets.write().insert(Arc::clone(&target.topic.name), Arc::clone(&target));
-        target
+        let partitioner = before.map_or_else(Default::default, |before| Arc::clone(&before.partitioner));
+        let writer =
+            Arc::new(TopicWriter { partitioner, queues, topic, seen_changes: AtomicU64::new(u64::MAX) });
+        self.shared.topic_writers.write().insert(Arc::clone(&writer.topic.name), Arc::clone(&writer));
+        writer
     }
 
     /// Sends a record without waiting, with room that was waited for. `partition` overrides the
     /// partitioner.
     pub fn try_send(
         &self,
-        target: &Target,
+        writer: &TopicWriter,
         partition: Option<i32>,
         record: &Record<'_>,
-        room: Option<Room>,
-    ) -> Result<Sent> {
-        Ok(match Appender::single(self, target, room).send(partition, record)? {
-            Appended::Full(bytes) => Sent::Full(bytes),
-            Appended::Accepted(completion, index) => {
-                Sent::Accepted(Delivery { completion: Arc::clone(completion), index })
+        room: Option<BufferReservation>,
+    ) -> Result<SendResult> {
+        Ok(match Appender::single(self, writer, room).send(partition, record)? {
+            AppendResult::BufferFull(bytes) => SendResult::BufferFull(bytes),
+            AppendResult::Accepted(produce_result, index) => {
+                SendResult::Accepted(Delivery { produce_result: Arc::clone(produce_result), index })
             }
         })
     }
@@ -284,27 +285,27 @@ impl Producer {
     /// Sends many records of one topic in a row, cheaper than one by one, the first of them with room
     /// that was waited for.
     #[must_use]
-    pub fn appender<'a>(&'a self, target: &'a Target, room: Option<Room>) -> Appender<'a> {
-        Appender::many(self, target, room)
+    pub fn appender<'a>(&'a self, writer: &'a TopicWriter, room: Option<BufferReservation>) -> Appender<'a> {
+        Appender::many(self, writer, room)
     }
 
     /// Waits for room in the buffer for `bytes`, in turn, until a deadline: that of
-    /// [`Producer::blocks_until`] at the beginning of the call that needs it.
-    pub async fn room_for(&self, bytes: usize, deadline: Instant) -> Result<Room> {
+    /// [`Producer::max_block_deadline`] at the beginning of the call that needs it.
+    pub async fn reserve_buffer(&self, bytes: usize, deadline: Instant) -> Result<BufferReservation> {
         let config = self.client().config();
         let memory = &self.shared.accumulator.memory;
         // Whoever waits for room must not wait for batches that linger.
-        let _waiting = memory.wait();
+        let _waiting = memory.register_waiter();
         self.shared.wake.notify_one();
         let began = Instant::now();
         let room = timeout_at(deadline, memory.reserve(bytes)).await;
         let metrics = &self.accumulator().metrics;
-        metrics.waited.record(began.elapsed().as_nanos() as f64);
+        metrics.buffer_wait.record(began.elapsed().as_nanos() as f64);
         if room.is_err() {
-            metrics.exhausted.count();
+            metrics.buffer_exhausted.count();
         }
         match room {
-            Ok(()) => Ok(Room::taken(Arc::clone(&self.shared), bytes)),
+            Ok(()) => Ok(BufferReservation::new(Arc::clone(&self.shared), bytes)),
             Err(_) => {
                 let message = format!(
                     "buffer.memory ({} bytes) stayed full for max.block.ms ({} ms)",
@@ -324,13 +325,13 @@ impl Producer {
 
     /// Sends a record, waiting for metadata and for room, for up to `max.block.ms` together.
     pub async fn send(&self, topic: &str, partition: Option<i32>, record: &Record<'_>) -> Result<Delivery> {
-        let deadline = self.blocks_until();
-        let target = self.target_up_to(topic, partition, deadline).await?;
+        let deadline = self.max_block_deadline();
+        let writer = self.topic_writer_for(topic, partition, deadline).await?;
         let mut room = None;
         loop {
-            match self.try_send(&target, partition, record, room.take())? {
-                Sent::Accepted(delivery) => return Ok(delivery),
-                Sent::Full(bytes) => room = Some(self.room_for(bytes, deadline).await?),
+            match self.try_send(&writer, partition, record, room.take())? {
+                SendResult::Accepted(delivery) => return Ok(delivery),
+                SendResult::BufferFull(bytes) => room = Some(self.reserve_buffer(bytes, deadline).await?),
             }
         }
     }
@@ -340,24 +341,24 @@ impl Producer {
     pub async fn flush(&self, timeout: Duration) -> Result<()> {
         let deadline = deadline(timeout);
         let accumulator = &self.shared.accumulator;
-        let _flushing = self.without_linger();
+        let _flushing = self.suspend_linger();
         let all = async {
             // What is sent from now on is not waited for, or a busy producer could never flush.
-            for completion in accumulator.incomplete() {
+            for produce_result in accumulator.incomplete() {
                 // How it went is told to whoever sent the records.
-                completion.wait().await;
+                produce_result.wait().await;
             }
         };
         let began = Instant::now();
         let flushed = timeout_at(deadline, all).await;
-        accumulator.metrics.flushed.record(began.elapsed().as_nanos() as f64);
+        accumulator.metrics.flush_time.record(began.elapsed().as_nanos() as f64);
         match flushed {
             Ok(()) => Ok(()),
             Err(_) => Err(Error::new(
                 Kind::Timeout,
                 format!(
                     "flush: {} bytes are still unacknowledged after {} ms",
-                    self.buffered(),
+                    self.buffered_bytes(),
                     timeout.as_millis()
                 ),
             )),
@@ -365,29 +366,29 @@ impl Producer {
     }
 
     /// Logs failures of records that nobody has asked about: once each, one line for each place and cause.
-    pub fn warn_of_unseen_failures(&self) {
-        self.accumulator().failures.take_unreported(Duration::ZERO).iter().for_each(UnseenFailure::warn);
+    pub fn warn_unobserved_failures(&self) {
+        self.accumulator().failures.take_unreported(Duration::ZERO).iter().for_each(UnobservedFailure::warn);
     }
 
     /// The first failure of a record that nobody has asked about, and how many such records there are.
     #[must_use]
-    pub fn unseen_failure(&self) -> Option<UnseenFailure> {
+    pub fn unobserved_failure(&self) -> Option<UnobservedFailure> {
         self.accumulator().failures.first()
     }
 
-    /// The promise of a record of several that was refused alone: its failure counts as unseen until
+    /// The promise of a record of several that was refused alone: inner failure counts as unseen until
     /// somebody asks for it.
     #[must_use]
-    pub fn refused(&self, target: &Target, error: Error) -> Arc<Completion> {
-        let completion = Completion::refused(&target.topic.name, error.clone());
-        self.accumulator().failures.add(&completion, 0, 1, &error);
-        completion
+    pub fn reject(&self, writer: &TopicWriter, error: Error) -> Arc<ProduceResult> {
+        let produce_result = ProduceResult::rejected(&writer.topic.name, error.clone());
+        self.accumulator().failures.add(&produce_result, 0, 1, &error);
+        produce_result
     }
 
     /// Keeps batches from lingering until the guard is dropped.
     #[must_use]
-    pub fn without_linger(&self) -> impl Drop + Send + '_ {
-        let flushing = self.shared.accumulator.flush();
+    pub fn suspend_linger(&self) -> impl Drop + Send + '_ {
+        let flushing = self.shared.accumulator.begin_flush();
         self.shared.wake.notify_one();
         flushing
     }
@@ -397,24 +398,24 @@ impl Producer {
         self.shared.accumulator.close();
         let flushed = self.flush(timeout).await;
         self.stop();
-        let ended = self.ended.lock().take();
-        if let Some(ended) = ended {
-            // It was aborted, and its requests with it: what they carry fails as they are dropped,
+        let sender_task = self.sender_task.lock().take();
+        if let Some(sender_task) = sender_task {
+            // It was aborted, and inner requests with it: what they carry fails as they are dropped,
             // each by a worker of the runtime.
-            let _ = ended.await;
+            let _ = sender_task.await;
             let dropped = async {
-                for completion in self.shared.accumulator.incomplete() {
-                    completion.wait().await;
+                for produce_result in self.shared.accumulator.incomplete() {
+                    produce_result.wait().await;
                 }
             };
-            let _ = timeout_at(Instant::now() + ABORTED, dropped).await;
+            let _ = timeout_at(Instant::now() + ABORT_TIMEOUT, dropped).await;
         }
         flushed
     }
 
     fn stop(&self) {
-        self.sender.abort();
-        for batch in self.shared.accumulator.finish_all() {
+        self.sender_abort.abort();
+        for batch in self.shared.accumulator.take_unsent() {
             self.shared.accumulator.fail_unsent(batch, closed().because("not sent"));
         }
     }

@@ -15,7 +15,7 @@ use tokio::sync::oneshot;
 use tokio::time::{Duration, Instant};
 
 use super::batch::Batch;
-use super::refusal::is_refusal;
+use super::rejection::is_rejected_before_append;
 use super::sender::Shared;
 use super::split::split;
 use crate::cluster::Route;
@@ -24,30 +24,30 @@ use crate::connection::{Answer, Connection, Turn};
 use crate::error::{Error, Kind, Result};
 use crate::metadata::{NewLeader, brokers};
 use crate::printable::printable;
-use crate::producer::produce_result::Written;
+use crate::producer::produce_result::AppendInfo;
 use crate::retry::recovery::{Recovery, recovery};
 use crate::tasks::panics::try_catch;
 
 /// What came of one request.
-pub(super) struct Outcome {
+pub(super) struct ProduceOutcome {
     pub(super) broker: i32,
     batches: Vec<Batch>,
     /// Batches that could not be closed, and why.
-    broken: Vec<(Batch, Error)>,
-    answer: Result<ProduceResponse>,
+    unsendable: Vec<(Batch, Error)>,
+    response: Result<ProduceResponse>,
 }
 
-impl Outcome {
+impl ProduceOutcome {
     /// Whether the broker has answered, whatever it said.
-    pub(super) fn is_answered(&self) -> bool {
-        self.answer.is_ok()
+    pub(super) fn got_response(&self) -> bool {
+        self.response.is_ok()
     }
 }
 
 /// When a request may be written: after the one before it to the same broker, so that a partition's
 /// batches arrive in the order of their numbers.
-pub(super) struct Turns {
-    pub(super) before: Option<oneshot::Receiver<()>>,
+pub(super) struct WriteOrder {
+    pub(super) previous: Option<oneshot::Receiver<()>>,
     /// Dropped when the next may be written.
     pub(super) written: oneshot::Sender<()>,
 }
@@ -57,33 +57,35 @@ pub(super) async fn send_request(
     shared: Arc<Shared>,
     broker: i32,
     mut batches: Vec<Batch>,
-    turns: Turns,
-) -> Outcome {
-    let mut broken = Vec::new();
-    // Whatever happens, the batches come back, and with them their place in flight and their memory.
-    let sending = send_batches(&shared, broker, &mut batches, &mut broken, turns);
-    let answer = try_catch("a produce request", sending).await;
-    Outcome { broker, batches, broken, answer }
+    order: WriteOrder,
+) -> ProduceOutcome {
+    let mut unsendable = Vec::new();
+    // Whatever happens, the batches come back, and with them their index in flight and their memory.
+    let sending = send_batches(&shared, broker, &mut batches, &mut unsendable, order);
+    let response = try_catch("a produce request", sending).await;
+    ProduceOutcome { broker, batches, unsendable, response }
 }
 
 async fn send_batches(
     shared: &Shared,
     broker: i32,
     batches: &mut Vec<Batch>,
-    broken: &mut Vec<(Batch, Error)>,
-    turns: Turns,
+    unsendable: &mut Vec<(Batch, Error)>,
+    order: WriteOrder,
 ) -> Result<ProduceResponse> {
     let config = shared.client.config();
     let connection = shared.client.connection(Route::Broker(broker)).await?;
-    close_batches(shared, batches, broken)?;
-    if let Some(before) = turns.before {
+    close_batches(shared, batches, unsendable)?;
+    if let Some(previous) = order.previous {
         // An error says that it will not be written any more, which is as good.
-        let _ = before.await;
+        let _ = previous.await;
     }
     let turn = connection.turn().await?;
     let mut request = build_request(config.acks, config.request_timeout);
     // Its senders have been told that it was not written.
-    take_out(batches, broken, |batch| (!batch.sending()).then(|| shared.accumulator.too_late(None)));
+    take_out(batches, unsendable, |batch| {
+        (!batch.begin_attempt()).then(|| shared.accumulator.delivery_timed_out(None))
+    });
     request.topic_data = build_topics(batches);
     if batches.is_empty() {
         return Ok(ProduceResponse::default());
@@ -92,15 +94,15 @@ async fn send_batches(
     let began = Instant::now();
     let sent = start(shared, &connection, turn, &mut request).await;
     if sent.is_err() && config.acks != Acks::None {
-        batches.iter_mut().for_each(Batch::refused);
+        batches.iter_mut().for_each(Batch::attempt_rejected);
     }
     let (answer, version) = sent?;
-    drop(turns.written);
+    drop(order.written);
     let Some(answer) = answer else { return Ok(ProduceResponse::default()) };
     let mut response = connection.answer::<ProduceRequest>(answer, version).await?;
     connection.throttle(response.throttle_time_ms);
     let throttle = Duration::from_millis(u64::try_from(response.throttle_time_ms).unwrap_or(0));
-    shared.accumulator.metrics.answered(began.elapsed(), throttle);
+    shared.accumulator.metrics.response_received(began.elapsed(), throttle);
     // By the ids that were sent: the metadata may know others by now.
     if version >= 13 {
         let names: HashMap<Uuid, &String> =
@@ -144,10 +146,14 @@ async fn start(
 }
 
 /// Closes the batches. One that cannot be closed harms no other.
-fn close_batches(shared: &Shared, batches: &mut Vec<Batch>, broken: &mut Vec<(Batch, Error)>) -> Result<()> {
+fn close_batches(
+    shared: &Shared,
+    batches: &mut Vec<Batch>,
+    unsendable: &mut Vec<(Batch, Error)>,
+) -> Result<()> {
     let mut compressor = shared.compressor()?;
     // No broker is to blame, and trying again would not help.
-    take_out(batches, broken, |batch| {
+    take_out(batches, unsendable, |batch| {
         shared.accumulator.close_batch(batch, &mut compressor).err().map(|error| error.as_kind(Kind::Config))
     });
     shared.compressors.lock().push(compressor);
@@ -157,13 +163,13 @@ fn close_batches(shared: &Shared, batches: &mut Vec<Batch>, broken: &mut Vec<(Ba
 /// Moves the batches for which `why` has an error. They stay where they are while it looks at them.
 fn take_out(
     batches: &mut Vec<Batch>,
-    broken: &mut Vec<(Batch, Error)>,
+    unsendable: &mut Vec<(Batch, Error)>,
     mut why: impl FnMut(&mut Batch) -> Option<Error>,
 ) {
     let mut at = 0;
     while let Some(batch) = batches.get_mut(at) {
         match why(batch) {
-            Some(error) => broken.push((batches.remove(at), error)),
+            Some(error) => unsendable.push((batches.remove(at), error)),
             None => at += 1,
         }
     }
@@ -183,14 +189,14 @@ fn build_request(acks: Acks, timeout: Duration) -> ProduceRequest {
 
 fn build_topics(batches: &[Batch]) -> Vec<TopicProduceData> {
     let mut topics: Vec<TopicProduceData> = Vec::new();
-    let mut places: HashMap<&str, usize> = HashMap::new();
+    let mut indexes: HashMap<&str, usize> = HashMap::new();
     for batch in batches {
         let (topic, partition) = batch.part.partition();
-        let place = *places.entry(topic).or_insert_with(|| {
+        let index = *indexes.entry(topic).or_insert_with(|| {
             topics.push(TopicProduceData { name: topic.to_string(), ..Default::default() });
             topics.len() - 1
         });
-        if let Some(topic) = topics.get_mut(place) {
+        if let Some(topic) = topics.get_mut(index) {
             let records = batch.closed().cloned();
             topic.partition_data.push(PartitionProduceData { index: *partition, records });
         }
@@ -199,14 +205,17 @@ fn build_topics(batches: &[Batch]) -> Vec<TopicProduceData> {
 }
 
 /// Judges what came back, batch by batch. Returns whether the metadata is stale.
-pub(super) fn process_outcome(shared: &Shared, outcome: Outcome) -> bool {
+pub(super) fn process_outcome(shared: &Shared, outcome: ProduceOutcome) -> bool {
     let accumulator = &shared.accumulator;
-    for (batch, error) in outcome.broken {
+    for (batch, error) in outcome.unsendable {
         accumulator.complete(batch, Err(error));
     }
-    match outcome.answer {
+    match outcome.response {
         Ok(_) if shared.client.config().acks == Acks::None => {
-            outcome.batches.into_iter().for_each(|batch| accumulator.complete(batch, Ok(Written::UNKNOWN)));
+            outcome
+                .batches
+                .into_iter()
+                .for_each(|batch| accumulator.complete(batch, Ok(AppendInfo::UNKNOWN)));
             false
         }
         Ok(response) => process_response(shared, outcome.broker, outcome.batches, response),
@@ -222,16 +231,16 @@ pub(super) fn process_outcome(shared: &Shared, outcome: Outcome) -> bool {
 
 /// Judges each partition on its own. Returns whether the metadata is stale.
 fn process_response(shared: &Shared, broker: i32, batches: Vec<Batch>, response: ProduceResponse) -> bool {
-    let mut answers: HashMap<(Arc<str>, i32), PartitionProduceResponse> = HashMap::new();
+    let mut partitions: HashMap<(Arc<str>, i32), PartitionProduceResponse> = HashMap::new();
     for topic in response.responses {
         let name: Arc<str> = topic.name.into();
-        answers.extend(
+        partitions.extend(
             topic.partition_responses.into_iter().map(|answer| ((Arc::clone(&name), answer.index), answer)),
         );
     }
     let named = response.node_endpoints.into_iter().map(|n| (n.node_id, n.host, n.port, n.rack));
     let endpoints = brokers(named);
-    let leaders: Vec<NewLeader> = answers
+    let leaders: Vec<NewLeader> = partitions
         .iter()
         .filter(|(_, answer)| recovery(ErrorCode::from(answer.error_code)) == Recovery::Refresh)
         .map(|((topic, partition), answer)| NewLeader {
@@ -243,47 +252,53 @@ fn process_response(shared: &Shared, broker: i32, batches: Vec<Batch>, response:
         .collect();
     let stale = shared.client.inner.metadata.process_leaders(&leaders, &endpoints) < leaders.len();
     for batch in batches {
-        let Some(answer) = answers.remove(batch.part.partition()) else {
+        let Some(answer) = partitions.remove(batch.part.partition()) else {
             let error =
                 Error::new(Kind::Protocol, "the broker's answer leaves this partition out").broker(broker);
             fail_or_retry(shared, batch, error);
             continue;
         };
-        process_answer(shared, broker, batch, answer);
+        process_partition_response(shared, broker, batch, answer);
     }
     stale
 }
 
 /// Judges one partition's answer.
-fn process_answer(shared: &Shared, broker: i32, mut batch: Batch, answer: PartitionProduceResponse) {
+fn process_partition_response(
+    shared: &Shared,
+    broker: i32,
+    mut batch: Batch,
+    answer: PartitionProduceResponse,
+) {
     let accumulator = &shared.accumulator;
     let code = ErrorCode::from(answer.error_code);
     let mut error = Error::from_code(code).broker(broker);
     if let Some(words) = answer.error_message.filter(|words| !words.is_empty()) {
         error = error.because(printable(&words));
     }
-    if is_refusal(code, shared.client.config().acks) {
-        batch.refused();
+    if is_rejected_before_append(code, shared.client.config().acks) {
+        batch.attempt_rejected();
     }
     match recovery(code) {
         Recovery::Done | Recovery::Written => {
-            let written = Written { offset: answer.base_offset, log_append_time: answer.log_append_time_ms };
+            let written =
+                AppendInfo { offset: answer.base_offset, log_append_time: answer.log_append_time_ms };
             accumulator.complete(batch, Ok(written));
         }
-        // Part of a larger one that may be in the log under the numbers of all its parts.
-        Recovery::ProducerEpoch if batch.was_doubtful => {
+        // SplitPart of a larger one that may be in the log under the numbers of all its parts.
+        Recovery::ProducerEpoch if batch.split_in_doubt => {
             let why = "it was too large, and an attempt before it was split may have been written";
             accumulator.complete(batch, Err(error.because(why)));
         }
         // With numbers a batch waits for its turn or for others; never is that the application's matter.
         Recovery::ProducerEpoch if batch.sequence.is_some() => {
             let wait = pause(shared, &batch);
-            tracing::debug!(target: "ottla.producer", failures = batch.failures, %error, "batch is out of turn");
-            let spent = code == ErrorCode::InvalidProducerEpoch;
-            accumulator.deny(batch, wait, error, spent);
+            tracing::debug!(target: "ottla.producer", failures = batch.failed_attempts, %error, "batch is out of turn");
+            let invalidate_id = code == ErrorCode::InvalidProducerEpoch;
+            accumulator.retry_out_of_order(batch, wait, error, invalidate_id);
         }
-        Recovery::Split if batch.count() > 1 && !batch.part.is_settled() => match split(&batch) {
-            Ok(parts) => accumulator.replace(batch, parts, error),
+        Recovery::Split if batch.count() > 1 && !batch.part.is_complete() => match split(&batch) {
+            Ok(parts) => accumulator.retry_split(batch, parts, error),
             Err(why) => accumulator.complete(batch, Err(error.because(why))),
         },
         recovery if recovery.retries() => fail_or_retry(shared, batch, error),
@@ -298,20 +313,20 @@ fn fail_or_retry(shared: &Shared, batch: Batch, error: Error) {
     if !error.may_pass() {
         return shared.accumulator.complete(batch, Err(error));
     }
-    if batch.failures >= retries {
+    if batch.failed_attempts >= retries {
         let error =
             error.because(format_args!("given up after {} attempts (retries={retries})", retries + 1));
         return shared.accumulator.complete(batch, Err(error));
     }
     let wait = pause(shared, &batch);
     // What fails once has not been failing since the batch was begun.
-    let since = if batch.failures > 0 { batch.created } else { Instant::now() };
+    let since = if batch.failed_attempts > 0 { batch.created } else { Instant::now() };
     shared.record_failure(&batch.part.partition().0, &error, since);
-    tracing::debug!(target: "ottla.producer", failures = batch.failures + 1, %error, "batch goes again");
+    tracing::debug!(target: "ottla.producer", failures = batch.failed_attempts + 1, %error, "batch goes again");
     shared.accumulator.retry(batch, wait, error);
 }
 
 /// When a batch that has failed once more may go again.
 fn pause(shared: &Shared, batch: &Batch) -> Instant {
-    Instant::now() + shared.client.backoff(batch.failures + 1)
+    Instant::now() + shared.client.backoff(batch.failed_attempts + 1)
 }

@@ -10,25 +10,25 @@ use ottla_protocol::messages::init_producer_id::InitProducerIdRequest;
 use tokio::task::JoinSet;
 use tokio::time::{Duration, Instant};
 
-use super::idempotence::ProducerId;
+use super::idempotence::ProducerIdAndEpoch;
 use super::sender::Shared;
 use crate::cluster::{Client, Route};
 use crate::error::{Error, Kind, Result};
 use crate::tasks::panics::try_catch;
 
 /// The producer's id, and the request for another.
-pub(super) struct Identity {
-    pub(super) current: Option<ProducerId>,
+pub(super) struct ProducerIdState {
+    pub(super) current: Option<ProducerIdAndEpoch>,
     /// Why there is none yet.
     pub(super) error: Option<Error>,
     /// When the first of the failures in a row happened.
     pub(super) failing_since: Option<Instant>,
-    task: JoinSet<Result<ProducerId>>,
+    task: JoinSet<Result<ProducerIdAndEpoch>>,
     not_before: Instant,
     pause: Duration,
 }
 
-impl Identity {
+impl ProducerIdState {
     pub(super) fn new(pause: Duration) -> Self {
         Self {
             current: None,
@@ -41,7 +41,7 @@ impl Identity {
     }
 
     /// Asks for an id, to write to `leader` with, if it is time; otherwise says when it will be.
-    pub(super) fn start(
+    pub(super) fn start_request(
         &mut self,
         shared: &Arc<Shared>,
         leader: Option<i32>,
@@ -60,9 +60,9 @@ impl Identity {
         None
     }
 
-    /// Waits for the answer. An error is one that does not pass; otherwise says whether the metadata
+    /// Waits for the response. An error is one that does not pass; otherwise says whether the metadata
     /// is stale.
-    pub(super) async fn finished(&mut self) -> Option<Result<bool>> {
+    pub(super) async fn response(&mut self) -> Option<Result<bool>> {
         let done = self.task.join_next().await?.ok()?;
         self.not_before = Instant::now() + self.pause;
         match done {
@@ -79,8 +79,8 @@ impl Identity {
                 Some(Ok(stale))
             }
             Err(error) => {
-                let words = "the cluster gives no producer id, which enable.idempotence=true needs";
-                Some(Err(error.because(words)))
+                let message = "the cluster gives no producer id, which enable.idempotence=true needs";
+                Some(Err(error.because(message)))
             }
         }
     }
@@ -88,15 +88,17 @@ impl Identity {
 
 /// Asks a broker, once, for an id of our own (KIP-98): any that is connected, or the one that will
 /// be written to.
-async fn init_producer_id(client: &Client, leader: Option<i32>) -> Result<ProducerId> {
+async fn init_producer_id(client: &Client, leader: Option<i32>) -> Result<ProducerIdAndEpoch> {
     let route = match leader {
         Some(leader) if client.inner.pool.least_busy().is_none() => Route::Broker(leader),
         _ => Route::Any,
     };
     let request = InitProducerIdRequest { transaction_timeout_ms: i32::MAX, ..Default::default() };
-    let answer = client.send(route, &request, i16::MAX).await?;
-    match ErrorCode::from(answer.error_code) {
-        ErrorCode::None => Ok(ProducerId { id: answer.producer_id, epoch: answer.producer_epoch }),
+    let response = client.send(route, &request, i16::MAX).await?;
+    match ErrorCode::from(response.error_code) {
+        ErrorCode::None => {
+            Ok(ProducerIdAndEpoch { id: response.producer_id, epoch: response.producer_epoch })
+        }
         code => Err(Error::from_code(code)),
     }
 }

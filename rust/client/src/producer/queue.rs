@@ -11,30 +11,30 @@ use std::sync::{Arc, Weak};
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-use super::batch::{Batch, Place};
+use super::batch::{Batch, BatchKey};
 use super::compression_ratio::CompressionRatio;
-use super::idempotence::{May, Numbers, ProducerId};
+use super::idempotence::{ProducerIdAndEpoch, SequenceAvailability, SequenceState};
 use crate::error::Error;
-use crate::producer::produce_result::Part;
+use crate::producer::produce_result::SplitPart;
 use crate::topic_partition::TopicPartition;
 
 /// The batches of one partition.
 #[derive(Debug)]
-pub(super) struct Queue {
+pub(super) struct PartitionQueue {
     pub(super) partition: TopicPartition,
     /// Of its topic.
     pub(super) compression: Arc<CompressionRatio>,
-    /// Its place among all queues.
-    pub(super) number: usize,
-    pub(super) state: Mutex<State>,
+    /// Its key among all queues.
+    pub(super) index: usize,
+    pub(super) state: Mutex<QueueState>,
 }
 
 #[derive(Debug)]
-pub(super) struct State {
+pub(super) struct QueueState {
     pub(super) open: Option<Batch>,
     pub(super) ready: VecDeque<Batch>,
     /// The batches of this partition that are on their way.
-    pub(super) busy: Vec<Busy>,
+    pub(super) in_flight: Vec<InFlightBatch>,
     /// How large the batch before the open one became: the next one will hardly be larger.
     pub(super) last_size: usize,
     /// To how many bytes before compression a batch grows.
@@ -42,16 +42,16 @@ pub(super) struct State {
     /// Whether the queue is among the active ones, which the sender looks at.
     pub(super) is_active: bool,
     /// With idempotence.
-    numbers: Option<Numbers>,
+    sequences: Option<SequenceState>,
 }
 
 /// A batch on its way: it is with the sender, its promise and its time are not.
 #[derive(Debug)]
-pub(super) struct Busy {
-    pub(super) place: Place,
+pub(super) struct InFlightBatch {
+    pub(super) key: BatchKey,
     pub(super) deadline: Instant,
     /// Weak, so that a batch that is dropped is settled.
-    pub(super) part: Weak<Part>,
+    pub(super) part: Weak<SplitPart>,
     /// How many records it has.
     pub(super) count: usize,
     /// Whom it is on its way to.
@@ -62,45 +62,45 @@ pub(super) struct Busy {
 
 /// What may leave a queue next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Next {
-    /// The batch at this place of those that wait.
-    Send(usize),
+pub(super) enum NextBatch {
+    /// The batch at this key of those that wait.
+    Ready(usize),
     /// Nothing before this time.
-    At(Instant),
+    NotBefore(Instant),
     /// Nothing before one on its way is back, or another is added.
     Wait,
     /// Nothing before there is a producer id.
-    Identify,
+    NeedsProducerId,
 }
 
-impl Queue {
+impl PartitionQueue {
     pub(super) fn new(
         partition: TopicPartition,
-        (number, compression): (usize, Arc<CompressionRatio>),
+        (index, compression): (usize, Arc<CompressionRatio>),
         max_size: usize,
         idempotent: bool,
     ) -> Self {
-        let state = State {
+        let state = QueueState {
             open: None,
             ready: VecDeque::new(),
-            busy: Vec::new(),
+            in_flight: Vec::new(),
             last_size: 0,
             max_size,
             is_active: false,
-            numbers: idempotent.then(Numbers::default),
+            sequences: idempotent.then(SequenceState::default),
         };
-        Self { partition, compression, number, state: Mutex::new(state) }
+        Self { partition, compression, index, state: Mutex::new(state) }
     }
 
     /// How many batches of `batch_size` wait, the open one among them, however large they have grown.
-    pub(super) fn waiting(&self, batch_size: usize) -> usize {
+    pub(super) fn queued_batches(&self, batch_size: usize) -> usize {
         let state = self.state.lock();
         let batches = state.ready.iter().chain(&state.open);
         batches.map(|batch| (batch.size() / batch_size.max(1)).max(1)).sum()
     }
 }
 
-impl State {
+impl QueueState {
     /// The batch that was open is ready.
     pub(super) fn close(&mut self, open: Batch) {
         self.last_size = open.size();
@@ -109,7 +109,7 @@ impl State {
 
     /// Whether there is no batch, not even one on its way.
     pub(super) fn is_empty(&self) -> bool {
-        self.ready.is_empty() && self.open.is_none() && self.busy.is_empty()
+        self.ready.is_empty() && self.open.is_none() && self.in_flight.is_empty()
     }
 
     /// Whether so many bytes more would go into the batch that is open.
@@ -117,48 +117,53 @@ impl State {
         self.open.as_ref().is_some_and(|open| open.size() + bytes <= batch_size)
     }
 
-    /// Whether another batch may be on its way, with at most `most` of them.
-    pub(super) fn has_room(&self, most: usize) -> bool {
-        let steady = self.numbers.as_ref().is_none_or(Numbers::is_steady);
-        self.busy.is_empty() || steady && self.busy.len() < most
+    /// Whether another batch may be on its way, with at max_in_flight `max_in_flight` of them.
+    pub(super) fn may_send_more(&self, max_in_flight: usize) -> bool {
+        let can_pipeline = self.sequences.as_ref().is_none_or(SequenceState::can_pipeline);
+        self.in_flight.is_empty() || can_pipeline && self.in_flight.len() < max_in_flight
     }
 
-    /// What may leave next, with at most `most` on their way.
-    pub(super) fn next(&mut self, current: Option<ProducerId>, most: usize, now: Instant) -> Next {
-        if self.busy.len() >= most {
-            return Next::Wait;
+    /// What may leave next, with at max_in_flight `max_in_flight` on their way.
+    pub(super) fn next(
+        &mut self,
+        current: Option<ProducerIdAndEpoch>,
+        max_in_flight: usize,
+        now: Instant,
+    ) -> NextBatch {
+        if self.in_flight.len() >= max_in_flight {
+            return NextBatch::Wait;
         }
-        let Some(numbers) = &mut self.numbers else { return self.timed(0, now) };
-        let numbered = self.ready.iter().take_while(|batch| batch.sequence.is_some()).count();
-        if numbered > 0 {
-            let mut with_numbers = self.ready.iter().take(numbered);
-            if let Some(at) = with_numbers.position(|batch| !batch.denied) {
-                let place = self.ready.get(at).map(Batch::place);
-                let overtakes = self.busy.iter().any(|busy| Some(busy.place) < place);
-                return if overtakes { Next::Wait } else { self.timed(at, now) };
+        let Some(sequences) = &mut self.sequences else { return self.when_ready(0, now) };
+        let sequenced = self.ready.iter().take_while(|batch| batch.sequence.is_some()).count();
+        if sequenced > 0 {
+            let mut with_numbers = self.ready.iter().take(sequenced);
+            if let Some(at) = with_numbers.position(|batch| !batch.out_of_order) {
+                let key = self.ready.get(at).map(Batch::key);
+                let overtakes = self.in_flight.iter().any(|batch| Some(batch.key) < key);
+                return if overtakes { NextBatch::Wait } else { self.when_ready(at, now) };
             }
-            if !self.busy.is_empty() {
-                return Next::Wait;
+            if !self.in_flight.is_empty() {
+                return NextBatch::Wait;
             }
-            // None of them is in the log, and none can get there under its numbers.
-            numbers.start_over();
-            self.ready.iter_mut().take(numbered).for_each(Batch::renumber);
+            // None of them is in the log, and none can get there under its sequences.
+            sequences.bump_epoch();
+            self.ready.iter_mut().take(sequenced).for_each(Batch::clear_sequence);
         }
         if self.ready.is_empty() {
-            return Next::Wait;
+            return NextBatch::Wait;
         }
-        match numbers.may_number(current, self.busy.len()) {
-            May::Number => self.timed(0, now),
-            May::Wait => Next::Wait,
-            May::Identify => Next::Identify,
+        match sequences.prepare(current, self.in_flight.len()) {
+            SequenceAvailability::Available => self.when_ready(0, now),
+            SequenceAvailability::WaitForInFlight => NextBatch::Wait,
+            SequenceAvailability::NeedsProducerId => NextBatch::NeedsProducerId,
         }
     }
 
-    fn timed(&self, at: usize, now: Instant) -> Next {
+    fn when_ready(&self, at: usize, now: Instant) -> NextBatch {
         match self.ready.get(at).map(|batch| batch.not_before) {
-            None => Next::Wait,
-            Some(Some(not_before)) if not_before > now => Next::At(not_before),
-            Some(_) => Next::Send(at),
+            None => NextBatch::Wait,
+            Some(Some(not_before)) if not_before > now => NextBatch::NotBefore(not_before),
+            Some(_) => NextBatch::Ready(at),
         }
     }
 
@@ -166,13 +171,13 @@ impl State {
     pub(super) fn take(&mut self, at: usize, deadline: Instant, broker: i32) -> Option<Batch> {
         let mut batch = self.ready.remove(at)?;
         if batch.sequence.is_none()
-            && let Some(numbers) = &mut self.numbers
+            && let Some(sequences) = &mut self.sequences
         {
-            batch.sequence = numbers.number(batch.count());
+            batch.sequence = sequences.assign(batch.count());
         }
         batch.part.set_count(batch.count());
-        self.busy.push(Busy {
-            place: batch.place(),
+        self.in_flight.push(InFlightBatch {
+            key: batch.key(),
             deadline,
             part: Arc::downgrade(&batch.part),
             count: batch.count(),
@@ -183,69 +188,73 @@ impl State {
     }
 
     /// Notes that a batch is back.
-    pub(super) fn back(&mut self, batch: &Batch) {
-        self.busy.retain(|busy| busy.place != batch.place());
+    pub(super) fn remove_in_flight(&mut self, batch: &Batch) {
+        self.in_flight.retain(|in_flight| in_flight.key != batch.key());
     }
 
     /// Puts a batch back to where it was among those that wait.
     pub(super) fn put_back(&mut self, batch: Batch) {
-        if let Some(numbers) = &mut self.numbers {
-            numbers.failed();
+        if let Some(sequences) = &mut self.sequences {
+            sequences.retry();
         }
-        let at = self.ready.partition_point(|other| other.place() < batch.place());
+        let at = self.ready.partition_point(|other| other.key() < batch.key());
         self.ready.insert(at, batch);
     }
 
     /// Takes out all that has no numbers yet, if it can't have any without another producer id.
-    pub(super) fn take_unnumbered(&mut self, current: Option<ProducerId>) -> Vec<Batch> {
-        if !self.needs_id(current) {
+    pub(super) fn take_without_sequence(&mut self, current: Option<ProducerIdAndEpoch>) -> Vec<Batch> {
+        if !self.needs_producer_id(current) {
             return Vec::new();
         }
-        let numbered = self.ready.iter().take_while(|batch| batch.sequence.is_some()).count();
-        self.ready.drain(numbered..).chain(self.open.take()).collect()
+        let sequenced = self.ready.iter().take_while(|batch| batch.sequence.is_some()).count();
+        self.ready.drain(sequenced..).chain(self.open.take()).collect()
     }
 
     /// A batch is in the log. Returns those before it of which that was unknown: they are, too, or
     /// it would have been refused.
-    pub(super) fn written(&mut self, batch: &Batch) -> Vec<Batch> {
-        let (Some(numbers), Some(sequence)) = (&mut self.numbers, batch.sequence) else { return Vec::new() };
-        numbers.written(sequence, batch.count());
-        let place = batch.place();
-        let known = |other: &Batch| other.denied && other.sequence.is_some_and(|s| numbers.is_proven(s));
+    pub(super) fn acknowledge(&mut self, batch: &Batch) -> Vec<Batch> {
+        let (Some(sequences), Some(sequence)) = (&mut self.sequences, batch.sequence) else {
+            return Vec::new();
+        };
+        sequences.acknowledge(sequence, batch.count());
+        let key = batch.key();
+        let known = |other: &Batch| {
+            other.out_of_order && other.sequence.is_some_and(|s| sequences.is_acknowledged(s))
+        };
         let mut written = Vec::new();
         while let Some(at) = self.ready.iter().position(known) {
             written.extend(self.ready.remove(at));
         }
         // Those after it may have been refused only since it was missing.
-        self.ready.iter_mut().for_each(|other| other.denied &= other.place() < place);
+        self.ready.iter_mut().for_each(|other| other.out_of_order &= other.key() < key);
         written
     }
 
     /// Whether a batch is in the log although a broker refuses it, since one after it is.
-    pub(super) fn is_proven(&self, batch: &Batch) -> bool {
-        let (Some(numbers), Some(sequence)) = (&self.numbers, batch.sequence) else { return false };
-        numbers.is_proven(sequence)
+    pub(super) fn is_acknowledged(&self, batch: &Batch) -> bool {
+        let (Some(sequences), Some(sequence)) = (&self.sequences, batch.sequence) else { return false };
+        sequences.is_acknowledged(sequence)
     }
 
     /// A batch will not be sent again although it is not known to be in the log.
-    pub(super) fn given_up(&mut self, batch: &Batch) {
-        let (Some(numbers), Some(sequence)) = (&mut self.numbers, batch.sequence) else { return };
-        let place = batch.place();
-        let later = self.ready.iter().any(|other| other.sequence.is_some() && other.place() > place)
-            || self.busy.iter().any(|busy| busy.place > place);
-        numbers.given_up(sequence, batch.count(), !later, batch.maybe_written());
+    pub(super) fn abandon(&mut self, batch: &Batch) {
+        let (Some(sequences), Some(sequence)) = (&mut self.sequences, batch.sequence) else { return };
+        let key = batch.key();
+        let later = self.ready.iter().any(|other| other.sequence.is_some() && other.key() > key)
+            || self.in_flight.iter().any(|other| other.key > key);
+        sequences.abandon(sequence, batch.count(), !later, batch.maybe_written());
     }
 
     /// A broker refuses the producer's epoch: it needs another id.
-    pub(super) fn spend(&mut self, batch: &Batch) {
-        if let (Some(numbers), Some(sequence)) = (&mut self.numbers, batch.sequence) {
-            numbers.spend(sequence);
+    pub(super) fn invalidate_producer_id(&mut self, batch: &Batch) {
+        if let (Some(sequences), Some(sequence)) = (&mut self.sequences, batch.sequence) {
+            sequences.invalidate_producer_id(sequence);
         }
     }
 
     /// Whether the next batch would have to wait for a producer id.
-    pub(super) fn needs_id(&self, current: Option<ProducerId>) -> bool {
-        self.numbers.as_ref().is_some_and(|numbers| numbers.needs_id(current))
+    pub(super) fn needs_producer_id(&self, current: Option<ProducerIdAndEpoch>) -> bool {
+        self.sequences.as_ref().is_some_and(|sequences| sequences.needs_producer_id(current))
     }
 }
 

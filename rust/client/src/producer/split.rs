@@ -44,7 +44,7 @@ pub(super) fn split(batch: &Batch) -> Result<Vec<Batch>> {
     let half = batch.reserved / 2;
     let tail = Arc::new(batch.part.split(left.len()));
     Ok(vec![
-        batch.piece(Arc::clone(&batch.part), left, batch.reserved - half),
-        batch.piece(tail, right, half),
+        batch.split_off(Arc::clone(&batch.part), left, batch.reserved - half),
+        batch.split_off(tail, right, half),
     ])
 }

@@ -140,7 +140,7 @@ async fn an_expired_batch_that_may_be_in_the_log_keeps_its_number() {
     let pairs = [("linger.ms", "0"), ("request.timeout.ms", "3000"), ("delivery.timeout.ms", "3000")];
     let producer = producer(&cluster, &pairs).await;
     offset_of(&send(&producer, 0, "0").await).await.expect("written");
-    // Written late: what follows finds out.
+    // AppendInfo late: what follows finds out.
     cluster.inject(on_produce(Reaction::Delay(ms(4500))));
     let error = offset_of(&send(&producer, 0, "1").await).await.expect_err("too late");
     assert!(error.is_maybe_done() && error.kind() == Kind::Timeout, "{error}");
@@ -209,7 +209,7 @@ async fn a_batch_that_is_too_large_is_split_in_order_under_its_numbers() {
         }
         assert_eq!(expected.len(), 39);
         assert_eq!(log(&cluster, "t", 0), expected, "in order, where it was told");
-        until(|| producer.buffered() == 0).await;
+        until(|| producer.buffered_bytes() == 0).await;
     }
 }
 

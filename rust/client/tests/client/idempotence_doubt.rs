@@ -118,7 +118,7 @@ async fn a_batch_that_is_too_large_is_split_after_a_lost_attempt_too() {
             offset_of(delivery).await.expect("written");
         }
         assert_eq!(written(&cluster), values);
-        until(|| producer.buffered() == 0).await;
+        until(|| producer.buffered_bytes() == 0).await;
     }
 }
 

@@ -77,15 +77,15 @@ async fn each_partitioner_sends_keys_where_it_should() {
                 "consistent" | "consistent_random" => consistent(key.as_bytes(), 7),
                 _ => partition_for_key(key.as_bytes(), 7),
             };
-            assert_eq!(sent.completion.partition().1, expected, "{name} {key}");
+            assert_eq!(sent.produce_result.partition().1, expected, "{name} {key}");
         }
         let mut keyless = Vec::new();
         let mut empty = Vec::new();
         for _ in 0..60 {
             let sent = soon(producer.send("t", None, &keyed(None))).await.unwrap();
-            keyless.push(sent.completion.partition().1);
+            keyless.push(sent.produce_result.partition().1);
             let sent = soon(producer.send("t", None, &keyed(Some(b"")))).await.unwrap();
-            empty.push(sent.completion.partition().1);
+            empty.push(sent.produce_result.partition().1);
         }
         let one = |partitions: &[i32]| partitions.iter().all(|partition| *partition == partitions[0]);
         assert_eq!(one(&keyless), matches!(name, "murmur2" | "consistent"), "{name} {keyless:?}");
@@ -104,7 +104,7 @@ async fn keys_do_not_count_for_those_who_ignore_them() {
         let mut partitions = Vec::new();
         for _ in 0..80 {
             let sent = soon(producer.send("t", None, &keyed(Some(b"k")))).await.unwrap();
-            partitions.push(sent.completion.partition().1);
+            partitions.push(sent.produce_result.partition().1);
         }
         for partition in 0..4 {
             assert!(partitions.contains(&partition), "{pair:?} {partitions:?}");

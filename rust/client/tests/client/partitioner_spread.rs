@@ -5,22 +5,24 @@ use std::collections::HashMap;
 
 use crate::support::*;
 use ottla_client::producer::Producer;
-use ottla_client::producer::partitioner::{Availability, Load, Sticky, Table};
+use ottla_client::producer::partitioner::{
+    BrokerAvailability, PartitionLoad, PartitionWeights, StickyPartition,
+};
 use ottla_mock::{Fault, Match, MockCluster, Reaction};
 use ottla_protocol::ApiKey;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use tokio::time::Instant;
 
-fn load(partition: i32, waiting: usize) -> Load {
-    Load { partition, available: true, near: false, waiting }
+fn load(partition: i32, queued_batches: usize) -> PartitionLoad {
+    PartitionLoad { partition, available: true, in_rack: false, queued_batches }
 }
 
-fn picks(table: &Table, seed: u64, times: usize) -> HashMap<i32, usize> {
+fn picks(weights: &PartitionWeights, seed: u64, times: usize) -> HashMap<i32, usize> {
     let mut random = fastrand::Rng::with_seed(seed);
     let mut counts = HashMap::new();
     for _ in 0..times {
-        *counts.entry(table.pick(random.f64()).unwrap()).or_default() += 1;
+        *counts.entry(weights.pick(random.f64()).unwrap()).or_default() += 1;
     }
     counts
 }
@@ -29,14 +31,15 @@ fn picks(table: &Table, seed: u64, times: usize) -> HashMap<i32, usize> {
 fn under_even_load_the_spread_is_within_five_percent() {
     const RECORD: usize = 100;
     const RECORDS: usize = 6_000_000;
-    let table = Table::adaptive(&(0..12).map(|partition| load(partition, 0)).collect::<Vec<_>>());
+    let weights =
+        PartitionWeights::adaptive(&(0..12).map(|partition| load(partition, 0)).collect::<Vec<_>>());
     let mut random = fastrand::Rng::with_seed(7);
-    let mut sticky = Sticky::default();
+    let mut sticky = StickyPartition::default();
     let mut counts = [0_usize; 12];
     let mut open = 0;
     for _ in 0..RECORDS {
         let batch_full = open + RECORD > 1_000;
-        let pick = || table.pick(random.f64());
+        let pick = || weights.pick(random.f64());
         let partition = sticky.next(RECORD, 1_000, |_| !batch_full, pick).unwrap();
         open = if batch_full { RECORD } else { open + RECORD };
         counts[usize::try_from(partition).unwrap()] += 1;
@@ -47,7 +50,7 @@ fn under_even_load_the_spread_is_within_five_percent() {
 
 #[test]
 fn a_partition_is_left_when_its_batch_ends_or_after_two_batches() {
-    let mut sticky = Sticky::default();
+    let mut sticky = StickyPartition::default();
     let mut next = |bytes, continues, then| sticky.next(bytes, 100, |_| continues, || Some(then));
     assert_eq!(next(60, false, 1), Some(1));
     assert_eq!(next(60, false, 2), Some(1), "60 bytes are not a batch yet");
@@ -67,8 +70,8 @@ fn a_partition_is_left_when_its_batch_ends_or_after_two_batches() {
 #[test]
 fn the_chance_falls_with_the_length_of_the_queue() {
     // The longest queue and one more is 10: the weights are 10, 9, 5 and 1.
-    let table = Table::adaptive(&[load(0, 0), load(1, 1), load(2, 5), load(3, 9)]);
-    let counts = picks(&table, 11, 250_000);
+    let weights = PartitionWeights::adaptive(&[load(0, 0), load(1, 1), load(2, 5), load(3, 9)]);
+    let counts = picks(&weights, 11, 250_000);
     for (partition, weight) in [(0, 10), (1, 9), (2, 5), (3, 1)] {
         let expected = weight * 10_000;
         assert!(counts[&partition].abs_diff(expected) * 20 <= expected, "{counts:?}");
@@ -78,16 +81,16 @@ fn the_chance_falls_with_the_length_of_the_queue() {
 #[test]
 fn brokers_are_unavailable_when_something_has_waited_for_too_long() {
     let (start, limit) = (Instant::now(), ms(100));
-    let mut availability = Availability::default();
-    availability.waits(1, start);
-    availability.waits(1, start + ms(90));
+    let mut availability = BrokerAvailability::default();
+    availability.mark_waiting(1, start);
+    availability.mark_waiting(1, start + ms(90));
     assert!(availability.is_available(1, limit, start + ms(100)));
     assert!(!availability.is_available(1, limit, start + ms(101)), "since the first");
     assert!(availability.is_available(2, limit, start + ms(101)), "the others are");
     assert!(availability.is_available(1, ms(0), start + ms(101)), "zero is for ever");
-    availability.moves(1);
+    availability.mark_progress(1);
     assert!(availability.is_available(1, limit, start + ms(500)));
-    availability.waits(1, start + ms(500));
+    availability.mark_waiting(1, start + ms(500));
     assert!(availability.is_available(1, limit, start + ms(600)));
 }
 
@@ -105,14 +108,14 @@ proptest! {
         flags in proptest::collection::vec((any::<bool>(), any::<bool>(), 0_usize..1_000), 1..20),
         random in 0.0_f64..1.0,
     ) {
-        let loads: Vec<Load> = (0..).zip(&flags).map(|(partition, (available, near, waiting))| {
-            Load { partition, available: *available, near: *near, waiting: *waiting }
+        let loads: Vec<PartitionLoad> = (0..).zip(&flags).map(|(partition, (available, in_rack, queued_batches))| {
+            PartitionLoad { partition, available: *available, in_rack: *in_rack, queued_batches: *queued_batches }
         }).collect();
-        for table in [Table::adaptive(&loads), Table::uniform(&loads)] {
-            let chosen = table.pick(random).unwrap();
+        for weights in [PartitionWeights::adaptive(&loads), PartitionWeights::uniform(&loads)] {
+            let chosen = weights.pick(random).unwrap();
             let chosen = loads[usize::try_from(chosen).unwrap()];
             prop_assert!(chosen.available || loads.iter().all(|load| !load.available));
-            prop_assert!(chosen.near || loads.iter().all(|load| !(load.near && load.available)));
+            prop_assert!(chosen.in_rack || loads.iter().all(|load| !(load.in_rack && load.available)));
         }
     }
 
@@ -121,7 +124,7 @@ proptest! {
     fn a_partition_gets_between_one_batch_and_two(
         sizes in proptest::collection::vec((1_usize..150, any::<bool>()), 1..300),
     ) {
-        let mut sticky = Sticky::default();
+        let mut sticky = StickyPartition::default();
         let (mut turn, mut bytes, mut last) = (0, 0, 0);
         for (at, (size, continues)) in sizes.into_iter().enumerate() {
             let partition = sticky.next(size, 100, |_| continues, || { turn += 1; Some(turn) }).unwrap();
@@ -138,7 +141,7 @@ proptest! {
 
 #[test]
 fn without_partitions_there_is_no_choice() {
-    assert_eq!(Table::adaptive(&[]).pick(0.5), None);
+    assert_eq!(PartitionWeights::adaptive(&[]).pick(0.5), None);
 }
 
 #[tokio::test(start_paused = true)]
@@ -149,7 +152,7 @@ async fn records_without_a_key_fill_batches_and_spread_over_partitions_with_a_le
     let mut partitions: Vec<i32> = Vec::new();
     for _ in 0..2000 {
         let sent = soon(producer.send("t", None, &record(b"0123456789"))).await.unwrap();
-        partitions.push(sent.completion.partition().1);
+        partitions.push(sent.produce_result.partition().1);
     }
     let switches = partitions.windows(2).filter(|pair| pair[0] != pair[1]).count();
     assert!((100..700).contains(&switches), "{switches}: stays for a batch, then moves on");
@@ -165,7 +168,7 @@ async fn paced(producer: &Producer, records: usize) -> HashMap<i32, usize> {
     let mut counts = HashMap::new();
     for n in 0..records {
         let sent = soon(producer.send("t", None, &record(b"0123456789"))).await.unwrap();
-        *counts.entry(sent.completion.partition().1).or_default() += 1;
+        *counts.entry(sent.produce_result.partition().1).or_default() += 1;
         if n % 20 == 0 {
             tokio::time::sleep(ms(1)).await;
         }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::support::*;
-use ottla_client::producer::{Producer, Sent};
+use ottla_client::producer::{Producer, SendResult};
 use ottla_client::{Kind, Route};
 use ottla_mock::{Fault, Match, MockCluster, MockConfig, Reaction, TopicSpec};
 use ottla_protocol::messages::create_partitions::{CreatePartitionsRequest, CreatePartitionsTopic};
@@ -96,7 +96,7 @@ async fn a_full_buffer_blocks_for_max_block_and_takes_nothing() {
     }
     cluster.remove_fault(slow);
     soon(producer.flush(SOON)).await.expect("flushed");
-    assert_eq!(producer.buffered(), 0);
+    assert_eq!(producer.buffered_bytes(), 0);
     for delivery in &sent {
         offset_of(delivery).await.expect("written");
     }
@@ -176,7 +176,7 @@ async fn who_waits_longest_for_room_is_served_first() {
         }
     };
     let senders: Vec<_> = (0..8).map(|_| tokio::spawn(small(Arc::clone(&producer)))).collect();
-    until(|| producer.buffered() > 95_000).await;
+    until(|| producer.buffered_bytes() > 95_000).await;
     let large = [1; 80_000];
     // Who gives up waiting leaves what it got to the others.
     let given_up = tokio::time::timeout(ms(1), producer.send("t", Some(0), &record(&large))).await;
@@ -190,7 +190,7 @@ async fn who_waits_longest_for_room_is_served_first() {
         assert!(sender.await.expect_err("it never ends").is_cancelled());
     }
     soon(producer.flush(SOON)).await.expect("flushed");
-    assert_eq!(producer.buffered(), 0);
+    assert_eq!(producer.buffered_bytes(), 0);
 }
 
 /// Regression: a partition that was added a moment ago was refused until the metadata's next refresh.
@@ -218,14 +218,14 @@ async fn a_record_too_large_fails_alone() {
     let cluster = cluster(1).await;
     let producer = producer(&cluster, &[("max.request.size", "1000"), ("linger.ms", "0")]).await;
     let large = soon(producer.send("t", Some(0), &record(&[0; 2000]))).await.expect_err("too large");
-    assert_eq!((large.kind(), producer.buffered()), (Kind::RecordTooLarge, 0), "{large}");
+    assert_eq!((large.kind(), producer.buffered_bytes()), (Kind::RecordTooLarge, 0), "{large}");
     offset_of(&send(&producer, 0, "small").await).await.expect("written");
     // The topic's own limit is the broker's to tell.
     cluster.create_topic(TopicSpec::new("u").config("max.message.bytes", "300")).unwrap();
     let delivery = soon(producer.send("u", Some(0), &record(&[0; 500]))).await.expect("accepted");
     let error = offset_of(&delivery).await.expect_err("too large");
     assert_eq!((error.code(), error.is_maybe_done()), (Some(ErrorCode::MessageTooLarge), false));
-    assert_eq!(producer.buffered(), 0);
+    assert_eq!(producer.buffered_bytes(), 0);
 }
 
 #[tokio::test(start_paused = true)]
@@ -259,8 +259,8 @@ async fn close_writes_what_it_can_and_fails_the_rest_with_a_reason() {
     assert_eq!(good.result().expect("known").expect("written").offset, 0);
     let error = bad.result().expect("known once close has returned").expect_err("not written");
     assert!(!error.is_maybe_done() || log(&cluster, "t", 1).is_empty(), "{error}");
-    let target = producer.known_target("t").unwrap();
-    let late = producer.try_send(&target, Some(0), &record(b"late"), None).expect_err("closed");
+    let writer = producer.cached_topic_writer("t").unwrap();
+    let late = producer.try_send(&writer, Some(0), &record(b"late"), None).expect_err("closed");
     assert_eq!(late.kind(), Kind::Closed);
     soon(producer.flush(SOON)).await.expect("nothing to wait for");
     soon(producer.close(SOON)).await.expect("again");
@@ -359,16 +359,19 @@ async fn a_full_buffer_is_told_without_waiting_to_those_who_try() {
     let cluster = cluster(1).await;
     let producer = producer(&cluster, &[("buffer.memory", "1000"), ("linger.ms", "0")]).await;
     cluster.inject(Fault::new(Match::api(PRODUCE), Reaction::Delay(ms(3_000))));
-    let target = soon(producer.target("t", producer.blocks_until())).await.unwrap();
+    let writer = soon(producer.topic_writer("t", producer.max_block_deadline())).await.unwrap();
     let value = [b'x'; 700];
-    assert!(matches!(producer.try_send(&target, None, &record(&value), None), Ok(Sent::Accepted(_))));
-    let Ok(Sent::Full(bytes)) = producer.try_send(&target, None, &record(&value), None) else {
+    assert!(matches!(producer.try_send(&writer, None, &record(&value), None), Ok(SendResult::Accepted(_))));
+    let Ok(SendResult::BufferFull(bytes)) = producer.try_send(&writer, None, &record(&value), None) else {
         panic!("full")
     };
-    let error = soon(producer.room_for(bytes, Instant::now())).await.expect_err("the call's time is over");
+    let error =
+        soon(producer.reserve_buffer(bytes, Instant::now())).await.expect_err("the call's time is over");
     assert_eq!(error.kind(), Kind::Timeout);
-    soon(producer.room_for(bytes, producer.blocks_until())).await.expect("room after the first is written");
-    assert!(matches!(producer.try_send(&target, None, &record(&value), None), Ok(Sent::Accepted(_))));
+    soon(producer.reserve_buffer(bytes, producer.max_block_deadline()))
+        .await
+        .expect("room after the first is written");
+    assert!(matches!(producer.try_send(&writer, None, &record(&value), None), Ok(SendResult::Accepted(_))));
 }
 
 #[tokio::test(start_paused = true)]
@@ -377,15 +380,15 @@ async fn whoever_watches_a_batch_is_called_once_before_those_who_wait() {
     let producer = producer(&cluster, &[("linger.ms", "0")]).await;
     let delivery = soon(producer.send("t", None, &record(b"v"))).await.unwrap();
     let calls = Arc::new(AtomicUsize::new(0));
-    let (watched, counted) = (Arc::clone(&delivery.completion), Arc::clone(&calls));
-    delivery.completion.on_done(move || {
-        assert_eq!(watched.settled(0).expect("known by now").offset, 0);
+    let (watched, counted) = (Arc::clone(&delivery.produce_result), Arc::clone(&calls));
+    delivery.produce_result.on_done(move || {
+        assert_eq!(watched.final_result(0).expect("known by now").offset, 0);
         counted.fetch_add(1, Ordering::Relaxed);
     });
     soon(delivery.wait()).await.expect("written");
     assert_eq!(calls.load(Ordering::Relaxed), 1);
     let counted = Arc::clone(&calls);
-    delivery.completion.on_done(move || {
+    delivery.produce_result.on_done(move || {
         counted.fetch_add(1, Ordering::Relaxed);
     });
     assert_eq!(calls.load(Ordering::Relaxed), 2, "late, and called at once");

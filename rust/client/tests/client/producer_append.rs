@@ -8,21 +8,21 @@ use std::sync::Arc;
 
 use crate::support::*;
 use ottla_client::Kind;
-use ottla_client::producer::{Appended, Delivery, Producer, Record, partition_for_key};
+use ottla_client::producer::{AppendResult, Delivery, Producer, Record, partition_for_key};
 use ottla_mock::{Fault, Match, Reaction, When};
 use ottla_protocol::ApiKey;
 
 /// Sends records through one appender, which must accept them all.
 fn append(producer: &Producer, records: &[(Option<i32>, Record<'_>)]) -> Vec<Delivery> {
-    let target = producer.known_target("t").unwrap();
-    let mut appender = producer.appender(&target, None);
+    let writer = producer.cached_topic_writer("t").unwrap();
+    let mut appender = producer.appender(&writer, None);
     let mut sent = Vec::new();
     for (partition, record) in records {
         match appender.send(*partition, record).expect("accepted") {
-            Appended::Accepted(completion, index) => {
-                sent.push(Delivery { completion: Arc::clone(completion), index });
+            AppendResult::Accepted(produce_result, index) => {
+                sent.push(Delivery { produce_result: Arc::clone(produce_result), index });
             }
-            Appended::Full(bytes) => panic!("no room for {bytes} bytes"),
+            AppendResult::BufferFull(bytes) => panic!("no room for {bytes} bytes"),
         }
     }
     sent
@@ -33,7 +33,7 @@ async fn records_go_where_they_would_go_one_by_one() {
     let cluster = cluster(3).await;
     // Small batches, so that a stretch of records is one of several.
     let producer = producer(&cluster, &[("batch.size", "600"), ("linger.ms", "1")]).await;
-    soon(producer.target("t", producer.blocks_until())).await.unwrap();
+    soon(producer.topic_writer("t", producer.max_block_deadline())).await.unwrap();
     let values: Vec<String> = (0..3000).map(|n| n.to_string()).collect();
     let keys: Vec<String> = (0..3000).map(|n| format!("key-{n}")).collect();
     let records: Vec<_> = (0..3000)
@@ -50,7 +50,7 @@ async fn records_go_where_they_would_go_one_by_one() {
     assert_eq!(logs.iter().map(BTreeMap::len).sum::<usize>(), 3000);
     let mut before = [-1; 3];
     for (n, (delivery, (partition, record))) in sent.iter().zip(&records).enumerate() {
-        let (_, chosen) = *delivery.completion.partition();
+        let (_, chosen) = *delivery.produce_result.partition();
         let told = partition.or(record.key.map(|key| partition_for_key(key, 3)));
         assert_eq!(chosen, told.unwrap_or(chosen), "record {n}");
         let offset = delivery.result().unwrap().expect("written").offset;
@@ -71,12 +71,12 @@ async fn what_fails_fails_alone_and_gives_its_room_back() {
         ("batch.size", "30000"),
     ];
     let producer = producer(&cluster, &pairs).await;
-    let target = soon(producer.target("t", producer.blocks_until())).await.unwrap();
+    let writer = soon(producer.topic_writer("t", producer.max_block_deadline())).await.unwrap();
     let (small, large) = ([b's'; 100], [b'l'; 6000]);
     append(&producer, &[(None, record(&small))]);
-    let one = producer.buffered();
+    let one = producer.buffered_bytes();
     assert!((100..200).contains(&one), "{one} bytes for one record: what was taken ahead is given back");
-    let mut appender = producer.appender(&target, None);
+    let mut appender = producer.appender(&writer, None);
     let error = appender.send(None, &record(&large)).expect_err("too large");
     assert_eq!(error.kind(), Kind::RecordTooLarge);
     let error = appender.send(Some(7), &record(&small)).expect_err("no such partition");
@@ -84,16 +84,16 @@ async fn what_fails_fails_alone_and_gives_its_room_back() {
     let mut accepted = 1;
     let missing = loop {
         match appender.send(None, &record(&small)).expect("accepted or full") {
-            Appended::Accepted(..) => accepted += 1,
-            Appended::Full(bytes) => break bytes,
+            AppendResult::Accepted(..) => accepted += 1,
+            AppendResult::BufferFull(bytes) => break bytes,
         }
     };
     assert_eq!(missing, one, "each takes the same");
-    assert_eq!(producer.buffered(), accepted * one, "nothing is held for records that did not come");
-    assert!(producer.buffered() + one > 40_000, "all room can be used");
+    assert_eq!(producer.buffered_bytes(), accepted * one, "nothing is held for records that did not come");
+    assert!(producer.buffered_bytes() + one > 40_000, "all room can be used");
     drop(appender);
     soon(producer.flush(ms(20_000))).await.expect("written");
-    assert_eq!(producer.buffered(), 0);
+    assert_eq!(producer.buffered_bytes(), 0);
     assert_eq!(log(&cluster, "t", 0).len(), accepted);
 }
 
@@ -101,13 +101,13 @@ async fn what_fails_fails_alone_and_gives_its_room_back() {
 async fn threads_that_send_at_once_lose_nothing() {
     let cluster = cluster(2).await;
     let producer = Arc::new(producer(&cluster, &[("batch.size", "4000"), ("linger.ms", "0")]).await);
-    let target = soon(producer.target("t", producer.blocks_until())).await.unwrap();
+    let writer = soon(producer.topic_writer("t", producer.max_block_deadline())).await.unwrap();
     let threads: Vec<_> = (0..4_usize)
         .map(|thread| {
-            let (producer, target) = (Arc::clone(&producer), Arc::clone(&target));
+            let (producer, writer) = (Arc::clone(&producer), Arc::clone(&writer));
             tokio::task::spawn_blocking(move || {
                 for round in 0..50_usize {
-                    let mut appender = producer.appender(&target, None);
+                    let mut appender = producer.appender(&writer, None);
                     for n in 0..100_usize {
                         // All ways of choosing, so that threads hold what others want.
                         let partition = ((n + thread) % 3 == 0).then_some((n % 2) as i32);
@@ -115,7 +115,7 @@ async fn threads_that_send_at_once_lose_nothing() {
                         let key = (n % 5 == 0).then_some(value.as_bytes());
                         let record = Record { key, ..record(value.as_bytes()) };
                         let sent = appender.send(partition, &record).expect("accepted");
-                        assert!(matches!(sent, Appended::Accepted(..)), "32 MB are enough");
+                        assert!(matches!(sent, AppendResult::Accepted(..)), "32 MB are enough");
                     }
                 }
             })
@@ -130,7 +130,7 @@ async fn threads_that_send_at_once_lose_nothing() {
     values.sort_unstable();
     values.dedup();
     assert_eq!(values.len(), 4 * 5000);
-    assert_eq!(producer.buffered(), 0);
+    assert_eq!(producer.buffered_bytes(), 0);
 }
 
 #[tokio::test(start_paused = true)]
@@ -139,7 +139,7 @@ async fn buffers_that_are_used_again_never_mix_two_batches() {
         let cluster = cluster(1).await;
         let pairs = [("batch.size", "200000"), ("linger.ms", "0"), ("compression.type", codec)];
         let producer = producer(&cluster, &pairs).await;
-        soon(producer.target("t", producer.blocks_until())).await.unwrap();
+        soon(producer.topic_writer("t", producer.max_block_deadline())).await.unwrap();
         // Answers that are lost have batches sent again from the same bytes, while others come and go.
         for skipped in [0, 2, 3, 7] {
             let lost = Match::api(ApiKey::Produce).skip(skipped);

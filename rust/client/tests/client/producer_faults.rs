@@ -179,7 +179,7 @@ async fn delivery_timeout_bounds_what_is_in_flight_too() {
     assert!(error.is_maybe_done(), "the broker has it: {error}");
     assert!(!log(&cluster, "t", 0).is_empty());
     // The batch's memory comes back once the connection has let go of it.
-    until(|| producer.buffered() == 0).await;
+    until(|| producer.buffered_bytes() == 0).await;
 }
 
 /// Regression: records behind five requests on their way were told a whole request too late, since

@@ -5,7 +5,9 @@ use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 use pyo3::types::{PyBytes, PyDict, PyInt, PyMapping, PyMemoryView, PyString};
 
-use ottla_client::producer::{Appended, Appender, Producer, Record, Room, Sent, Target};
+use ottla_client::producer::{
+    AppendResult, Appender, BufferReservation, Producer, Record, SendResult, TopicWriter,
+};
 use ottla_protocol::records::Header;
 
 use crate::convert::datetime;
@@ -145,14 +147,17 @@ impl Fields {
     pub(crate) fn try_send(
         &self,
         core: &Producer,
-        target: &Target,
-        room: Option<Room>,
-    ) -> ottla_client::Result<Sent> {
-        core.try_send(target, self.partition, &self.as_record(&self.headers.as_headers()), room)
+        writer: &TopicWriter,
+        room: Option<BufferReservation>,
+    ) -> ottla_client::Result<SendResult> {
+        core.try_send(writer, self.partition, &self.as_record(&self.headers.as_headers()), room)
     }
 
     /// Sends it after others, without waiting.
-    pub(crate) fn append<'a>(&self, appender: &'a mut Appender<'_>) -> ottla_client::Result<Appended<'a>> {
+    pub(crate) fn append<'a>(
+        &self,
+        appender: &'a mut Appender<'_>,
+    ) -> ottla_client::Result<AppendResult<'a>> {
         appender.send(self.partition, &self.as_record(&self.headers.as_headers()))
     }
 

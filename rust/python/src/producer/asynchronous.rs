@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use ottla_client::producer::{Producer as Core, Sent, UnseenFailure};
+use ottla_client::producer::{Producer as Core, SendResult, UnobservedFailure};
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -74,7 +74,7 @@ pub(crate) struct AsyncProducer {
 impl Drop for AsyncProducer {
     fn drop(&mut self) {
         let Some(Parts { core, backlog, .. }) = self.parts.peek() else { return };
-        if core.buffered() == 0 && backlog.is_empty() {
+        if core.buffered_bytes() == 0 && backlog.is_empty() {
             return;
         }
         let (backlog, Ok(runtime)) = (Arc::clone(backlog), runtime()) else { return };
@@ -82,7 +82,7 @@ impl Drop for AsyncProducer {
         runtime.spawn(async move {
             let config = core.client().config();
             let _ = backlog.close(config.max_block + config.delivery_timeout + Duration::from_secs(5)).await;
-            core.warn_of_unseen_failures();
+            core.warn_unobserved_failures();
             if own_client {
                 core.client().close();
             }
@@ -225,16 +225,16 @@ impl AsyncProducer {
             Told { topic: Arc::clone(&topic), groups: Arc::clone(groups), mailbox: asyncio::mailbox(py)? };
         let custom = self.hooks.partitioner.clone();
         let work = async move {
-            let deadline = core.blocks_until();
-            let target = match core.target_up_to(&topic, highest, deadline).await {
-                Ok(target) => target,
+            let deadline = core.max_block_deadline();
+            let writer = match core.topic_writer_for(&topic, highest, deadline).await {
+                Ok(writer) => writer,
                 Err(error) => {
                     told.refuse(rows.told(), error.clone());
                     return Err(error);
                 }
             };
             if let Some(custom) = custom {
-                let count = target.partitions();
+                let count = writer.partition_count();
                 let place = move |py: Python<'_>| {
                     if let Err(error) = custom.place(py, &topic, &mut rows, count) {
                         intercepted_rows::refuse(py, &topic, rows.told(), &error)?;
@@ -247,7 +247,7 @@ impl AsyncProducer {
                     Err(trouble) => return Ok(Err(trouble)),
                 }
             }
-            Ok(Ok(rows.send(&core, &target, &told).await))
+            Ok(Ok(rows.send(&core, &writer, &told).await))
         };
         start(py, work, |py, sent| match sent {
             Ok((runs, Ok(()))) => AsyncBatchDelivery::from(runs).into_py_any(py),
@@ -281,7 +281,7 @@ impl AsyncProducer {
         let work = async move { backlog.flush(timeout).await };
         start(py, work, move |py, ()| {
             groups.failed.warn(py);
-            core.warn_of_unseen_failures();
+            core.warn_unobserved_failures();
             Ok(py.None())
         })
     }
@@ -349,7 +349,7 @@ impl AsyncProducer {
     /// The bytes of ``buffer.memory`` that hold records without an acknowledgement.
     #[getter]
     fn buffered_bytes(&self) -> PyResult<usize> {
-        Ok(self.parts.get()?.core.buffered())
+        Ok(self.parts.get()?.core.buffered_bytes())
     }
 
     /// Send all buffered records, wait until they are acknowledged, and close the producer.
@@ -391,7 +391,7 @@ impl AsyncProducer {
             return "AsyncProducer(made in another process)".to_owned();
         };
         let servers = core.client().config().bootstrap_servers.join(",");
-        format!("AsyncProducer(bootstrap={servers:?}, buffered_bytes={})", core.buffered())
+        format!("AsyncProducer(bootstrap={servers:?}, buffered_bytes={})", core.buffered_bytes())
     }
 }
 
@@ -402,7 +402,7 @@ impl AsyncProducer {
         &self,
         py: Python<'py>,
         timeout: Option<f64>,
-        end: impl FnOnce(Python<'_>, Option<UnseenFailure>, PyResult<()>) -> PyResult<()> + Send + 'static,
+        end: impl FnOnce(Python<'_>, Option<UnobservedFailure>, PyResult<()>) -> PyResult<()> + Send + 'static,
     ) -> PyResult<Bound<'py, PyAny>> {
         let Parts { core, groups, backlog } = self.parts.get()?;
         let backlog = Arc::clone(backlog);
@@ -428,9 +428,10 @@ impl AsyncProducer {
         start(py, work, move |py, closed: ottla_client::Result<()>| {
             hooks.interceptors.iter().try_for_each(|all| all.close(py))?;
             groups.failed.warn(py);
-            core.warn_of_unseen_failures();
-            let unseen =
-                UnseenFailure::total(groups.failed.take_all(py).into_iter().chain(core.unseen_failure()));
+            core.warn_unobserved_failures();
+            let unseen = UnobservedFailure::total(
+                groups.failed.take_all(py).into_iter().chain(core.unobserved_failure()),
+            );
             end(py, unseen, closed.map_err(|error| errors::raise(py, &error)))?;
             Ok(py.None())
         })
@@ -446,14 +447,14 @@ impl AsyncProducer {
         let (future, bridge) = self.last_loop.future(py)?;
         let mailbox = bridge.get().mailbox();
         if backlog.is_empty()
-            && let Some(target) = core.known_target(given.topic)
-            && !target.ends_before(fields.partition)
+            && let Some(writer) = core.cached_topic_writer(given.topic)
+            && !writer.lacks_partition(fields.partition)
         {
             if let Some(custom) = &self.hooks.partitioner {
-                custom.place_record(py, given.topic, &mut fields, target.partitions())?;
+                custom.place_record(py, given.topic, &mut fields, writer.partition_count())?;
             }
-            if let Sent::Accepted(delivery) =
-                fields.try_send(core, &target, None).map_err(|error| errors::raise(py, &error))?
+            if let SendResult::Accepted(delivery) =
+                fields.try_send(core, &writer, None).map_err(|error| errors::raise(py, &error))?
             {
                 let told = (Some(future.clone().unbind()), fields.on_delivery);
                 groups.add(delivery, fields.timestamp, told, mailbox);
@@ -463,7 +464,7 @@ impl AsyncProducer {
         let cancelled = Arc::new(AtomicBool::new(false));
         future.call_method1("add_done_callback", (Cancelled(Arc::clone(&cancelled)),))?;
         let promise = Promise::of(future.clone().unbind(), Arc::clone(mailbox));
-        let deadline = core.blocks_until();
+        let deadline = core.max_block_deadline();
         backlog.push(given.topic, Waiting { fields, promise, deadline, cancelled })?;
         Ok(future)
     }

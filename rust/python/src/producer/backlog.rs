@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use ottla_client::producer::{Delivery, Producer, Sent};
+use ottla_client::producer::{Delivery, Producer, SendResult};
 use ottla_client::tasks::panics::catch;
 use ottla_client::{Error, Kind};
 use parking_lot::Mutex;
@@ -211,11 +211,11 @@ impl Backlog {
         deadline: Instant,
         cancelled: &AtomicBool,
     ) -> Result<Option<(Delivery, i64)>, Trouble> {
-        let target = self.core.target_up_to(topic, fields.partition, deadline).await?;
+        let writer = self.core.topic_writer_for(topic, fields.partition, deadline).await?;
         if let (None, Some(custom)) = (fields.partition, &self.partitioner)
             && !cancelled.load(Ordering::Acquire)
         {
-            let (custom, topic, count) = (Arc::clone(custom), Arc::clone(topic), target.partitions());
+            let (custom, topic, count) = (Arc::clone(custom), Arc::clone(topic), writer.partition_count());
             let placed = move |py: Python<'_>| {
                 custom.place_record(py, &topic, &mut fields, count)?;
                 Ok(fields)
@@ -227,9 +227,11 @@ impl Backlog {
             if cancelled.load(Ordering::Acquire) {
                 return Ok(None);
             }
-            match fields.try_send(&self.core, &target, room.take())? {
-                Sent::Accepted(delivery) => return Ok(Some((delivery, fields.timestamp))),
-                Sent::Full(bytes) => room = Some(self.core.room_for(bytes, deadline).await?),
+            match fields.try_send(&self.core, &writer, room.take())? {
+                SendResult::Accepted(delivery) => return Ok(Some((delivery, fields.timestamp))),
+                SendResult::BufferFull(bytes) => {
+                    room = Some(self.core.reserve_buffer(bytes, deadline).await?)
+                }
             }
         }
     }
@@ -239,7 +241,7 @@ impl Backlog {
     pub(crate) async fn flush(&self, time: Duration) -> ottla_client::Result<()> {
         let began = Instant::now();
         // What comes into the buffer while something else waits is sent at once.
-        let _flushing = self.core.without_linger();
+        let _flushing = self.core.suspend_linger();
         let (through, _) = tokio::join!(timeout(time, self.through()), self.core.flush(time));
         // What has come into the buffer meanwhile.
         self.core.flush(time.saturating_sub(began.elapsed())).await?;

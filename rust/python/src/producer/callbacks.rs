@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::ThreadId;
 use std::time::Duration;
 
-use ottla_client::producer::{Completion, Delivery};
+use ottla_client::producer::{Delivery, ProduceResult};
 use ottla_client::{Error, Kind};
 use parking_lot::Mutex;
 use pyo3::prelude::*;
@@ -157,7 +157,7 @@ impl Place<'_> {
         self.used = true;
         let queue = Arc::clone(&self.callbacks.queue);
         let group = Group::of_one(promise, callback, delivery);
-        promise.completion.on_done(move || queue.done(group));
+        promise.produce_result.on_done(move || queue.done(group));
     }
 }
 
@@ -233,15 +233,15 @@ pub(crate) struct DeliveryReports {
 type Call = (Option<Py<PyAny>>, Py<PyTuple>, bool);
 
 struct Current {
-    completion: Arc<Completion>,
+    produce_result: Arc<ProduceResult>,
     records: std::vec::IntoIter<Awaited>,
 }
 
 impl DeliveryReports {
-    fn next_of_current(&self) -> Option<(Arc<Completion>, Awaited)> {
+    fn next_of_current(&self) -> Option<(Arc<ProduceResult>, Awaited)> {
         let mut current = self.current.lock();
-        let Current { completion, records } = current.as_mut()?;
-        records.next().map(|record| (Arc::clone(completion), record))
+        let Current { produce_result, records } = current.as_mut()?;
+        records.next().map(|record| (Arc::clone(produce_result), record))
     }
 }
 
@@ -253,22 +253,23 @@ impl DeliveryReports {
 
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<Call>> {
         loop {
-            if let Some((completion, record)) = self.next_of_current() {
+            if let Some((produce_result, record)) = self.next_of_current() {
                 self.queue.waiting.fetch_sub(1, Ordering::AcqRel);
                 self.queue.open.fetch_sub(1, Ordering::AcqRel);
                 self.queue.went.notify_waiters();
                 // A done callback is not told of a failure: it is seen once it asks the delivery.
                 let (arguments, is_done_callback) = match record.delivery {
                     Some(delivery) => ((delivery,).into_pyobject(py)?, true),
-                    None => (report(py, &completion, &record)?.into_pyobject(py)?, false),
+                    None => (report(py, &produce_result, &record)?.into_pyobject(py)?, false),
                 };
                 return Ok(Some((record.on_delivery, arguments.unbind(), is_done_callback)));
             }
             self.queue.caller.lock().get_or_insert_with(|| std::thread::current().id());
             match wait(py, self.queue.next())? {
                 Some(Item::Group(group)) => {
-                    let completion = Arc::clone(group.completion());
-                    *self.current.lock() = Some(Current { completion, records: group.records.into_iter() });
+                    let produce_result = Arc::clone(group.produce_result());
+                    *self.current.lock() =
+                        Some(Current { produce_result, records: group.records.into_iter() });
                 }
                 Some(Item::Mark(passed)) => {
                     // Whoever wanted to know may have gone.

@@ -6,7 +6,7 @@
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use ottla_client::producer::{Completion, Delivery as Promise, Written};
+use ottla_client::producer::{AppendInfo, Delivery as Promise, ProduceResult};
 use ottla_client::{Error, Kind};
 use pyo3::exceptions::{PyException, PyTypeError};
 use pyo3::intern;
@@ -43,8 +43,8 @@ pub(crate) struct RecordMetadata {
 
 impl RecordMetadata {
     /// Of a record with this timestamp.
-    pub(crate) fn new(completion: &Completion, written: Written, timestamp: i64) -> Self {
-        let (topic, partition) = completion.partition();
+    pub(crate) fn new(produce_result: &ProduceResult, written: AppendInfo, timestamp: i64) -> Self {
+        let (topic, partition) = produce_result.partition();
         Self {
             topic: Arc::clone(topic),
             partition: *partition,
@@ -103,18 +103,18 @@ impl Delivery {
     }
 
     /// What became of the record, for somebody who is given the error if it failed.
-    fn given(&self, py: Python<'_>, result: ottla_client::Result<Written>) -> PyResult<RecordMetadata> {
+    fn given(&self, py: Python<'_>, result: ottla_client::Result<AppendInfo>) -> PyResult<RecordMetadata> {
         match result {
-            Ok(written) => Ok(RecordMetadata::new(&self.promise.completion, written, self.timestamp)),
+            Ok(written) => Ok(RecordMetadata::new(&self.promise.produce_result, written, self.timestamp)),
             Err(error) => Err(errors::raise(py, &error)),
         }
     }
 
     /// Waits for what became of the record, on behalf of somebody who wants to know.
-    fn wait(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<ottla_client::Result<Written>> {
+    fn wait(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<ottla_client::Result<AppendInfo>> {
         let result = self.wait_for_result(py, timeout)?;
         if self.promise.result().is_some() {
-            mark_seen(&self.promise, &result);
+            mark_observed(&self.promise, &result);
         }
         Ok(result)
     }
@@ -123,7 +123,7 @@ impl Delivery {
         &self,
         py: Python<'_>,
         timeout: Option<f64>,
-    ) -> PyResult<ottla_client::Result<Written>> {
+    ) -> PyResult<ottla_client::Result<AppendInfo>> {
         if let Some(result) = self.promise.result() {
             return Ok(result);
         }
@@ -133,7 +133,7 @@ impl Delivery {
         match wait(py, async { tokio::time::timeout(timeout, self.promise.wait()).await.ok() })? {
             Some(result) => Ok(result),
             None => {
-                let (topic, partition) = self.promise.completion.partition();
+                let (topic, partition) = self.promise.produce_result.partition();
                 let words =
                     format!("not acknowledged within {} s; it is still under way", timeout.as_secs_f64());
                 Err(errors::raise(py, &Error::new(Kind::Timeout, words).at(topic, *partition)))
@@ -198,8 +198,8 @@ impl Delivery {
         let owned = this.clone().unbind();
         let give = move |py: Python<'_>| {
             let delivery = owned.get();
-            let result = delivery.promise.completion.settled(delivery.promise.index);
-            mark_seen(&delivery.promise, &result);
+            let result = delivery.promise.produce_result.final_result(delivery.promise.index);
+            mark_observed(&delivery.promise, &result);
             Py::new(py, delivery.given(py, result)?).map(Py::into_any)
         };
         match known {
@@ -208,7 +208,7 @@ impl Delivery {
                 drop(promise.into_parts());
                 asyncio::settle(&future, give(py));
             }
-            None => delivery.promise.completion.on_done(move || promise.settle(give)),
+            None => delivery.promise.produce_result.on_done(move || promise.settle(give)),
         }
         future.call_method0(intern!(py, "__await__"))
     }
@@ -256,13 +256,13 @@ impl Delivery {
     /// The topic that the record was sent to.
     #[getter]
     fn topic(&self) -> &str {
-        &self.promise.completion.partition().0
+        &self.promise.produce_result.partition().0
     }
 
     /// The partition that was chosen for the record.
     #[getter]
     fn partition(&self) -> i32 {
-        self.promise.completion.partition().1
+        self.promise.produce_result.partition().1
     }
 
     fn __repr__(&self) -> String {
@@ -276,9 +276,9 @@ impl Delivery {
 }
 
 /// Notes that somebody was given the error, if the record has failed.
-fn mark_seen(promise: &Promise, result: &ottla_client::Result<Written>) {
+fn mark_observed(promise: &Promise, result: &ottla_client::Result<AppendInfo>) {
     if result.is_err() {
-        promise.completion.mark_seen(promise.index, promise.index + 1);
+        promise.produce_result.mark_observed(promise.index, promise.index + 1);
     }
 }
 

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 use hashbrown::hash_map::Entry;
 use ottla_client::Result;
-use ottla_client::producer::{Completion, Delivery, Written};
+use ottla_client::producer::{AppendInfo, Delivery, ProduceResult};
 use parking_lot::Mutex;
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -28,7 +28,7 @@ pub(crate) trait Sink: Send + Sync + 'static {
 
 /// The records of one batch that one sink is told of.
 pub(crate) struct Group {
-    completion: Arc<Completion>,
+    produce_result: Arc<ProduceResult>,
     pub(crate) records: Vec<Awaited>,
     is_done: bool,
     /// Where futures go that have got an error.
@@ -59,13 +59,13 @@ pub(crate) fn refused(
 }
 
 /// What is told of a record of a batch that is done.
-pub(crate) fn report(py: Python<'_>, completion: &Completion, awaited: &Awaited) -> PyResult<Report> {
-    let metadata = |written| RecordMetadata::new(completion, written, awaited.timestamp);
-    match completion.settled(awaited.index) {
+pub(crate) fn report(py: Python<'_>, produce_result: &ProduceResult, awaited: &Awaited) -> PyResult<Report> {
+    let metadata = |written| RecordMetadata::new(produce_result, written, awaited.timestamp);
+    match produce_result.final_result(awaited.index) {
         Ok(written) => Ok((None, metadata(written))),
         Err(error) => {
-            completion.mark_seen(awaited.index, awaited.index + 1);
-            Ok((Some(errors::value(py, &error)?), metadata(Written::UNKNOWN)))
+            produce_result.mark_observed(awaited.index, awaited.index + 1);
+            Ok((Some(errors::value(py, &error)?), metadata(AppendInfo::UNKNOWN)))
         }
     }
 }
@@ -75,19 +75,19 @@ impl Group {
     pub(crate) fn of_one(promise: &Delivery, callback: Py<PyAny>, delivery: Py<PyDelivery>) -> Self {
         let (on_delivery, delivery) = (Some(callback), Some(delivery));
         let awaited = Awaited { future: None, on_delivery, delivery, index: promise.index, timestamp: -1 };
-        let (completion, failed) = (Arc::clone(&promise.completion), Arc::default());
-        Self { completion, records: vec![awaited], is_done: true, failed }
+        let (produce_result, failed) = (Arc::clone(&promise.produce_result), Arc::default());
+        Self { produce_result, records: vec![awaited], is_done: true, failed }
     }
 
-    pub(crate) fn completion(&self) -> &Arc<Completion> {
-        &self.completion
+    pub(crate) fn produce_result(&self) -> &Arc<ProduceResult> {
+        &self.produce_result
     }
 
     /// Fills the futures and calls the callbacks, on the loop's thread.
     fn fill(self, py: Python<'_>) {
         for awaited in self.records {
             if let Some(callback) = &awaited.on_delivery {
-                let called = report(py, &self.completion, &awaited)
+                let called = report(py, &self.produce_result, &awaited)
                     .and_then(|(error, metadata)| callback.call1(py, (error, metadata)));
                 if let Err(error) = called {
                     report_to_loop(py, "on_delivery raised", error);
@@ -95,9 +95,9 @@ impl Group {
             }
             let Some(future) = awaited.future else { continue };
             let result: Result<RecordMetadata> = self
-                .completion
-                .settled(awaited.index)
-                .map(|written| RecordMetadata::new(&self.completion, written, awaited.timestamp));
+                .produce_result
+                .final_result(awaited.index)
+                .map(|written| RecordMetadata::new(&self.produce_result, written, awaited.timestamp));
             let failed = result.as_ref().err().cloned();
             let result = match result {
                 Ok(metadata) => Py::new(py, metadata).map(Py::into_any),
@@ -105,7 +105,7 @@ impl Group {
             };
             settle(future.bind(py), result);
             let Some(error) = failed else { continue };
-            self.completion.mark_seen(awaited.index, awaited.index + 1);
+            self.produce_result.mark_observed(awaited.index, awaited.index + 1);
             if awaited.on_delivery.is_some() {
                 // It was told, so asyncio need not complain that nobody asked the future.
                 let _ = future.call_method0(py, intern!(py, "exception"));
@@ -142,29 +142,34 @@ impl Groups {
         (future, on_delivery): (Option<Py<PyAny>>, Option<Py<PyAny>>),
         sink: &Arc<S>,
     ) {
-        let Delivery { completion, index } = delivery;
-        let (topic, partition) = completion.partition();
+        let Delivery { produce_result, index } = delivery;
+        let (topic, partition) = produce_result.partition();
         let line = (Arc::as_ptr(sink).addr(), Arc::as_ptr(topic).addr(), *partition);
         let awaited = Awaited { future, on_delivery, delivery: None, index, timestamp };
         let mut lines = self.lines.lock();
         let groups = lines.entry(line).or_default();
-        let same = |group: &&mut Group| Arc::ptr_eq(&group.completion, &completion);
+        let same = |group: &&mut Group| Arc::ptr_eq(&group.produce_result, &produce_result);
         if let Some(group) = groups.iter_mut().rev().find(same) {
             // Its turn has not come: it is taken out of here first.
             return group.records.push(awaited);
         }
         let records = vec![awaited];
         let failed = Arc::clone(&self.failed);
-        groups.push_back(Group { completion: Arc::clone(&completion), records, is_done: false, failed });
+        groups.push_back(Group {
+            produce_result: Arc::clone(&produce_result),
+            records,
+            is_done: false,
+            failed,
+        });
         drop(lines);
-        let (groups, sink, batch) = (Arc::clone(self), Arc::clone(sink), Arc::as_ptr(&completion).addr());
-        completion.on_done(move || groups.done(line, batch, &*sink));
+        let (groups, sink, batch) = (Arc::clone(self), Arc::clone(sink), Arc::as_ptr(&produce_result).addr());
+        produce_result.on_done(move || groups.done(line, batch, &*sink));
     }
 
     fn done(&self, line: Line, batch: usize, sink: &impl Sink) {
         let mut lines = self.lines.lock();
         let Entry::Occupied(mut groups) = lines.entry(line) else { return };
-        let is_it = |group: &&mut Group| Arc::as_ptr(&group.completion).addr() == batch;
+        let is_it = |group: &&mut Group| Arc::as_ptr(&group.produce_result).addr() == batch;
         if let Some(group) = groups.get_mut().iter_mut().find(is_it) {
             group.is_done = true;
         }

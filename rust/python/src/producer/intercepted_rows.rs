@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use ottla_client::Error;
-use ottla_client::producer::{Delivery, Producer, Sent, Target};
+use ottla_client::producer::{Delivery, Producer, SendResult, TopicWriter};
 use pyo3::prelude::*;
 
 use crate::asyncio::{Mailbox, report_to_loop};
@@ -24,13 +24,13 @@ pub(crate) fn send(
     py: Python<'_>,
     engine: &Engine,
     topic: &str,
-    target: &Target,
+    writer: &TopicWriter,
     rows: Vec<Fields>,
     runs: &mut Runs,
 ) -> PyResult<()> {
     let mut rows = rows.into_iter();
     while let Some(mut row) = rows.next() {
-        if let Err(error) = send_row(py, engine, topic, target, &mut row, runs) {
+        if let Err(error) = send_row(py, engine, topic, writer, &mut row, runs) {
             refuse(py, topic, [row].into_iter().chain(rows), &error)?;
             return Err(error);
         }
@@ -43,33 +43,34 @@ fn send_row(
     py: Python<'_>,
     engine: &Engine,
     topic: &str,
-    target: &Target,
+    writer: &TopicWriter,
     fields: &mut Fields,
     runs: &mut Runs,
 ) -> PyResult<()> {
     let core = &engine.core;
     let row = runs.count();
     let mut deadline = None;
-    let mut until = || *deadline.get_or_insert_with(|| core.blocks_until());
+    let mut until = || *deadline.get_or_insert_with(|| core.max_block_deadline());
     let place = engine.place(py, &mut until)?;
     let mut room = None;
     loop {
-        match fields.try_send(core, target, room.take()) {
-            Ok(Sent::Accepted(delivery)) => {
-                runs.push(&delivery.completion, delivery.index);
+        match fields.try_send(core, writer, room.take()) {
+            Ok(SendResult::Accepted(delivery)) => {
+                runs.push(&delivery.produce_result, delivery.index);
                 if let Some(told) = fields.on_delivery.take() {
                     place.take(delivery, fields.timestamp, told);
                 }
                 return Ok(());
             }
-            Ok(Sent::Full(bytes)) => {
-                let wait =
-                    async { core.room_for(bytes, until()).await.map_err(|error| cut_short(row, error)) };
+            Ok(SendResult::BufferFull(bytes)) => {
+                let wait = async {
+                    core.reserve_buffer(bytes, until()).await.map_err(|error| cut_short(row, error))
+                };
                 room = Some(wait_for(py, wait)?);
             }
             Err(error) => {
                 let alone = errors::raise(py, &error);
-                runs.refuse(core, target, error)
+                runs.refuse(core, writer, error)
                     .map_err(|error| errors::raise(py, &cut_short(row, error)))?;
                 let told = fields.on_delivery.take();
                 let metadata = RecordMetadata::nowhere(&topic.into(), fields.partition, fields.timestamp);
@@ -107,13 +108,13 @@ impl Told {
     pub(crate) async fn send(
         &self,
         core: &Producer,
-        target: &Target,
+        writer: &TopicWriter,
         rows: Vec<Fields>,
         runs: &mut Runs,
     ) -> ottla_client::Result<()> {
         let mut rows = rows.into_iter();
         while let Some(mut row) = rows.next() {
-            match append(core, target, &row, runs).await {
+            match append(core, writer, &row, runs).await {
                 Ok(Ok(delivery)) => {
                     let told = (None, row.on_delivery.take());
                     self.groups.add(delivery, row.timestamp, told, &self.mailbox);
@@ -143,7 +144,7 @@ impl Told {
 /// Sends a row, or says why it alone cannot be sent. An error concerns those after it, too.
 async fn append(
     core: &Producer,
-    target: &Target,
+    writer: &TopicWriter,
     fields: &Fields,
     runs: &mut Runs,
 ) -> ottla_client::Result<ottla_client::Result<Delivery>> {
@@ -151,17 +152,18 @@ async fn append(
     let mut deadline = None;
     let mut room = None;
     loop {
-        match fields.try_send(core, target, room.take()) {
-            Ok(Sent::Accepted(delivery)) => {
-                runs.push(&delivery.completion, delivery.index);
+        match fields.try_send(core, writer, room.take()) {
+            Ok(SendResult::Accepted(delivery)) => {
+                runs.push(&delivery.produce_result, delivery.index);
                 return Ok(Ok(delivery));
             }
-            Ok(Sent::Full(bytes)) => {
-                let deadline = *deadline.get_or_insert_with(|| core.blocks_until());
-                room = Some(core.room_for(bytes, deadline).await.map_err(|error| cut_short(row, error))?);
+            Ok(SendResult::BufferFull(bytes)) => {
+                let deadline = *deadline.get_or_insert_with(|| core.max_block_deadline());
+                room =
+                    Some(core.reserve_buffer(bytes, deadline).await.map_err(|error| cut_short(row, error))?);
             }
             Err(error) => {
-                runs.refuse(core, target, error.clone()).map_err(|error| cut_short(row, error))?;
+                runs.refuse(core, writer, error.clone()).map_err(|error| cut_short(row, error))?;
                 return Ok(Err(error));
             }
         }

@@ -6,7 +6,7 @@
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use ottla_client::producer::{Producer as Core, Target, UnseenFailure};
+use ottla_client::producer::{Producer as Core, TopicWriter, UnobservedFailure};
 use pyo3::prelude::*;
 use tokio::time::Instant;
 
@@ -32,16 +32,16 @@ impl Engine {
     }
 
     /// The topic, looked up if it has to be, for records that go to partitions up to this one.
-    pub(crate) fn target(
+    pub(crate) fn writer(
         &self,
         py: Python<'_>,
         topic: &str,
         partition: Option<i32>,
         until: impl FnOnce() -> Instant,
-    ) -> PyResult<Arc<Target>> {
-        match self.core.known_target(topic) {
-            Some(target) if !target.ends_before(partition) => Ok(target),
-            _ => wait_for(py, self.core.target_up_to(topic, partition, until())),
+    ) -> PyResult<Arc<TopicWriter>> {
+        match self.core.cached_topic_writer(topic) {
+            Some(writer) if !writer.lacks_partition(partition) => Ok(writer),
+            _ => wait_for(py, self.core.topic_writer_for(topic, partition, until())),
         }
     }
 
@@ -67,7 +67,7 @@ impl Engine {
             Some(callbacks) => callbacks.flush(py, timeout.saturating_sub(began.elapsed())),
             None => Ok(()),
         };
-        self.core.warn_of_unseen_failures();
+        self.core.warn_unobserved_failures();
         called
     }
 
@@ -82,14 +82,14 @@ impl Engine {
             // Also those of what failed, so that there is some time for them.
             callbacks.flush(py, timeout.saturating_sub(began.elapsed()).max(CALLBACKS))
         });
-        self.core.warn_of_unseen_failures();
+        self.core.warn_unobserved_failures();
         closed.and(called)
     }
 
     /// Closes it at the end of a `with` block. Without an exception in the block, raises the first failure
     /// of a record that nobody has asked about; with one, nothing takes its place.
     pub(crate) fn leave(&self, py: Python<'_>, failed: bool, closed: PyResult<()>) -> PyResult<()> {
-        leave(py, failed, closed, || self.core.unseen_failure())
+        leave(py, failed, closed, || self.core.unobserved_failure())
     }
 }
 
@@ -98,7 +98,7 @@ pub(crate) fn leave(
     py: Python<'_>,
     failed: bool,
     closed: PyResult<()>,
-    unseen: impl FnOnce() -> Option<UnseenFailure>,
+    unseen: impl FnOnce() -> Option<UnobservedFailure>,
 ) -> PyResult<()> {
     if failed {
         return errors::keep_that_of_the_block(py, closed, |error| {

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use arrow_array::ArrayRef;
 use arrow_array::builder::{Int32Builder, Int64Builder};
-use ottla_client::producer::{Completion, Producer, Target, Written};
+use ottla_client::producer::{AppendInfo, ProduceResult, Producer, TopicWriter};
 use ottla_client::{Error, Kind};
 use pyo3::prelude::*;
 
@@ -23,17 +23,17 @@ struct Stretch {
 
 enum Fate {
     /// That of the records of a batch from this index on.
-    Batch(Arc<Completion>, usize),
+    Batch(Arc<ProduceResult>, usize),
     /// Never sent; the promise has only one record.
-    Refused(Arc<Completion>),
+    Refused(Arc<ProduceResult>),
 }
 
 impl Fate {
     /// The promise, and the index of the first record in it.
-    fn place(&self) -> (&Arc<Completion>, usize) {
+    fn place(&self) -> (&Arc<ProduceResult>, usize) {
         match self {
-            Self::Batch(completion, first) => (completion, *first),
-            Self::Refused(completion) => (completion, 0),
+            Self::Batch(produce_result, first) => (produce_result, *first),
+            Self::Refused(produce_result) => (produce_result, 0),
         }
     }
 }
@@ -63,7 +63,7 @@ pub(crate) type Failed = (usize, usize, Error);
 
 /// Records of a stretch: the first one's place in it, how many, and where the first was written or why
 /// none was.
-type Outcome = (usize, usize, ottla_client::Result<Written>);
+type Outcome = (usize, usize, ottla_client::Result<AppendInfo>);
 
 impl Stretch {
     fn is_done(&self) -> bool {
@@ -71,15 +71,15 @@ impl Stretch {
     }
 
     /// Somebody has asked what became of its records.
-    fn mark_seen(&self) {
-        let (completion, first) = self.fate.place();
-        completion.mark_seen(first, first + self.count);
+    fn mark_observed(&self) {
+        let (produce_result, first) = self.fate.place();
+        produce_result.mark_observed(first, first + self.count);
     }
 
     /// What became of its records, as far as that is known.
     fn outcomes(&self) -> Vec<Outcome> {
-        let (completion, first) = self.fate.place();
-        let outcomes = completion.outcomes(first, first + self.count);
+        let (produce_result, first) = self.fate.place();
+        let outcomes = produce_result.segments(first, first + self.count);
         outcomes.into_iter().map(|(at, count, outcome)| (at - first, count, outcome)).collect()
     }
 }
@@ -91,15 +91,15 @@ impl Runs {
     }
 
     /// The next row was accepted: it is in this batch, at this place.
-    pub(crate) fn push(&mut self, batch: &Arc<Completion>, index: usize) {
+    pub(crate) fn push(&mut self, batch: &Arc<ProduceResult>, index: usize) {
         let partition = usize::try_from(batch.partition().1).unwrap_or_default();
         if self.open.len() <= partition {
             self.open.resize(partition + 1, NONE);
         }
         let known = self.open.get(partition).copied().unwrap_or(NONE);
         let stretch = match self.stretches.get_mut(known as usize) {
-            Some(Stretch { fate: Fate::Batch(completion, first), count })
-                if Arc::ptr_eq(completion, batch) && *first + *count == index =>
+            Some(Stretch { fate: Fate::Batch(produce_result, first), count })
+                if Arc::ptr_eq(produce_result, batch) && *first + *count == index =>
             {
                 *count += 1;
                 known
@@ -119,13 +119,13 @@ impl Runs {
     pub(crate) fn refuse(
         &mut self,
         core: &Producer,
-        target: &Target,
+        writer: &TopicWriter,
         error: Error,
     ) -> ottla_client::Result<()> {
         if matches!(error.kind(), Kind::Closed | Kind::Internal) {
             return Err(error);
         }
-        let stretch = self.begin(Fate::Refused(core.refused(target, error)));
+        let stretch = self.begin(Fate::Refused(core.reject(writer, error)));
         self.row_of(stretch);
         Ok(())
     }
@@ -154,8 +154,8 @@ impl Runs {
     pub(crate) async fn failures(&self, timeout: Duration) -> ottla_client::Result<Vec<Failed>> {
         let all = async {
             for stretch in &self.stretches {
-                if let Fate::Batch(completion, _) = &stretch.fate {
-                    completion.wait().await;
+                if let Fate::Batch(produce_result, _) = &stretch.fate {
+                    produce_result.wait().await;
                 }
             }
         };
@@ -166,7 +166,7 @@ impl Runs {
         })?;
         let mut failures = Vec::new();
         if self.stretches.iter().flat_map(Stretch::outcomes).any(|(_, _, outcome)| outcome.is_err()) {
-            self.stretches.iter().for_each(Stretch::mark_seen);
+            self.stretches.iter().for_each(Stretch::mark_observed);
             self.each(|row, count, outcome| {
                 if let Err(error) = outcome {
                     failures.push((row, count, error));
@@ -177,7 +177,7 @@ impl Runs {
     }
 
     /// Calls with all rows whose outcome is known, in order: the first, how many, their outcome.
-    fn each(&self, mut call: impl FnMut(usize, usize, ottla_client::Result<Written>)) {
+    fn each(&self, mut call: impl FnMut(usize, usize, ottla_client::Result<AppendInfo>)) {
         let outcomes: Vec<_> = self.stretches.iter().map(Stretch::outcomes).collect();
         // How many rows of each stretch there were already.
         let mut begun = vec![0; outcomes.len()];
@@ -188,7 +188,7 @@ impl Runs {
                 for (first, many, outcome) in of {
                     let (from, to) = ((*begun).max(*first), (*begun + count).min(first + many));
                     if from < to {
-                        let at = outcome.clone().map(|written| written.of(from - first));
+                        let at = outcome.clone().map(|info| info.at_index(from - first));
                         call(row + from - *begun, to - from, at);
                     }
                 }
@@ -205,8 +205,8 @@ impl Runs {
         let mut written: Vec<(i32, Option<i64>, usize)> = Vec::new();
         let mut last: HashMap<i32, usize> = HashMap::new();
         for stretch in &self.stretches {
-            let Fate::Batch(completion, _) = &stretch.fate else { continue };
-            let partition = completion.partition().1;
+            let Fate::Batch(produce_result, _) = &stretch.fate else { continue };
+            let partition = produce_result.partition().1;
             for (_, count, outcome) in stretch.outcomes() {
                 let Ok(at) = outcome else { continue };
                 let offset = (at.offset >= 0).then_some(at.offset);
@@ -231,7 +231,9 @@ impl Runs {
         for run in &self.runs {
             let count = run.count as usize;
             match self.stretches.get(run.stretch as usize).map(|stretch| &stretch.fate) {
-                Some(Fate::Batch(completion, _)) => column.append_value_n(completion.partition().1, count),
+                Some(Fate::Batch(produce_result, _)) => {
+                    column.append_value_n(produce_result.partition().1, count)
+                }
                 Some(Fate::Refused(_)) | None => column.append_nulls(count),
             }
         }

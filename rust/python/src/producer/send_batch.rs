@@ -9,7 +9,7 @@
 use std::ops::Range;
 
 use ottla_arrow::Columns;
-use ottla_client::producer::{Appended, Producer, Record, Room, Target, now_millis};
+use ottla_client::producer::{AppendResult, BufferReservation, Producer, Record, TopicWriter, now_millis};
 use ottla_client::{Error, Kind};
 use ottla_protocol::records::Header;
 use pyo3::prelude::*;
@@ -96,10 +96,10 @@ impl<'a, 'py> Rows<'a, 'py> {
         py: Python<'py>,
         engine: &Engine,
         topic: &str,
-        target: &Target,
+        writer: &TopicWriter,
     ) -> PyResult<Runs> {
         let mut runs = Runs::default();
-        match self.send_into(&mut runs, py, engine, topic, target) {
+        match self.send_into(&mut runs, py, engine, topic, writer) {
             Ok(()) => Ok(runs),
             Err(error) => {
                 let accepted = runs.count();
@@ -114,23 +114,23 @@ impl<'a, 'py> Rows<'a, 'py> {
         py: Python<'py>,
         engine: &Engine,
         topic: &str,
-        target: &Target,
+        writer: &TopicWriter,
     ) -> PyResult<()> {
         let core = &engine.core;
         match self {
             Self::Lists(given, _) => {
                 let plain = Serializers::default();
-                send_lists(py, core, target, ListRows::new(given, &plain, None)?, runs)
+                send_lists(py, core, writer, ListRows::new(given, &plain, None)?, runs)
             }
             Self::Owned(OwnedRows::Lists(rows)) => {
-                send_lists(py, core, target, rows.into_iter().map(Ok), runs)
+                send_lists(py, core, writer, rows.into_iter().map(Ok), runs)
             }
             Self::Owned(OwnedRows::Told(rows)) => {
-                intercepted_rows::send(py, engine, topic, target, rows, runs)
+                intercepted_rows::send(py, engine, topic, writer, rows, runs)
             }
             Self::Owned(OwnedRows::Arrow(pairs)) => {
                 let all = all_columns(&pairs).map_err(|error| errors::config(py, error.to_string()))?;
-                all.iter().try_for_each(|columns| send_columns(py, core, target, columns, runs))
+                all.iter().try_for_each(|columns| send_columns(py, core, writer, columns, runs))
             }
         }
     }
@@ -174,11 +174,11 @@ impl OwnedRows {
     pub(crate) async fn send(
         self,
         core: &Producer,
-        target: &Target,
+        writer: &TopicWriter,
         told: &Told,
     ) -> (Runs, ottla_client::Result<()>) {
         let mut runs = Runs::default();
-        let sent = self.send_into(&mut runs, core, target, told).await;
+        let sent = self.send_into(&mut runs, core, writer, told).await;
         (runs, sent)
     }
 
@@ -186,14 +186,14 @@ impl OwnedRows {
         self,
         runs: &mut Runs,
         core: &Producer,
-        target: &Target,
+        writer: &TopicWriter,
         told: &Told,
     ) -> ottla_client::Result<()> {
         match self {
-            Self::Told(rows) => told.send(core, target, rows, runs).await?,
+            Self::Told(rows) => told.send(core, writer, rows, runs).await?,
             Self::Lists(rows) => {
                 send_parts(core, runs, rows.len(), |part, runs, room| {
-                    append_rows(core, target, &rows, part, runs, room)
+                    append_rows(core, writer, &rows, part, runs, room)
                 })
                 .await?;
             }
@@ -202,7 +202,7 @@ impl OwnedRows {
                 for columns in &all {
                     let now = now_millis();
                     let append = |part: Range<usize>, runs: &mut Runs, room| {
-                        append_columns(core, target, columns, now, part, runs, room)
+                        append_columns(core, writer, columns, now, part, runs, room)
                     };
                     send_parts(core, runs, columns.len(), append).await?;
                 }
@@ -217,7 +217,7 @@ async fn send_parts(
     core: &Producer,
     runs: &mut Runs,
     count: usize,
-    append: impl Fn(Range<usize>, &mut Runs, Option<Room>) -> ottla_client::Result<Option<usize>>,
+    append: impl Fn(Range<usize>, &mut Runs, Option<BufferReservation>) -> ottla_client::Result<Option<usize>>,
 ) -> ottla_client::Result<()> {
     let (first, end) = (runs.count(), runs.count() + count);
     // Until when the row that found no room may wait, and what it got.
@@ -231,7 +231,8 @@ async fn send_parts(
             None => tokio::task::yield_now().await,
             Some(bytes) => {
                 let deadline = deadline(&mut waits, core, row);
-                room = Some(core.room_for(bytes, deadline).await.map_err(|error| cut_short(row, error))?);
+                room =
+                    Some(core.reserve_buffer(bytes, deadline).await.map_err(|error| cut_short(row, error))?);
             }
         }
     }
@@ -242,7 +243,7 @@ async fn send_parts(
 fn deadline(waits: &mut Option<(usize, Instant)>, core: &Producer, row: usize) -> Instant {
     match *waits {
         Some((of, deadline)) if of == row => deadline,
-        _ => waits.insert((row, core.blocks_until())).1,
+        _ => waits.insert((row, core.max_block_deadline())).1,
     }
 }
 
@@ -250,18 +251,18 @@ fn deadline(waits: &mut Option<(usize, Instant)>, core: &Producer, row: usize) -
 /// it holds locks.
 fn append_rows(
     core: &Producer,
-    target: &Target,
+    writer: &TopicWriter,
     rows: &[Fields],
     part: Range<usize>,
     runs: &mut Runs,
-    room: Option<Room>,
+    room: Option<BufferReservation>,
 ) -> ottla_client::Result<Option<usize>> {
-    let mut appender = core.appender(target, room);
+    let mut appender = core.appender(writer, room);
     for row in rows.get(part).unwrap_or_default() {
         match row.append(&mut appender) {
-            Ok(Appended::Full(bytes)) => return Ok(Some(bytes)),
-            Ok(Appended::Accepted(batch, index)) => runs.push(batch, index),
-            Err(error) => runs.refuse(core, target, error)?,
+            Ok(AppendResult::BufferFull(bytes)) => return Ok(Some(bytes)),
+            Ok(AppendResult::Accepted(batch, index)) => runs.push(batch, index),
+            Err(error) => runs.refuse(core, writer, error)?,
         }
     }
     Ok(None)
@@ -270,14 +271,14 @@ fn append_rows(
 /// As [`append_rows`], of columns.
 fn append_columns(
     core: &Producer,
-    target: &Target,
+    writer: &TopicWriter,
     columns: &Columns<'_>,
     now: i64,
     part: Range<usize>,
     runs: &mut Runs,
-    room: Option<Room>,
+    room: Option<BufferReservation>,
 ) -> ottla_client::Result<Option<usize>> {
-    let mut appender = core.appender(target, room);
+    let mut appender = core.appender(writer, room);
     let mut headers: Vec<Header<'_>> = Vec::new();
     for at in part {
         let Some(fields) = columns.row(at) else { break };
@@ -285,9 +286,9 @@ fn append_columns(
         let timestamp = fields.timestamp.unwrap_or(now);
         let record = Record { timestamp, key: fields.key, value: fields.value, headers: &headers };
         match appender.send(fields.partition, &record) {
-            Ok(Appended::Full(bytes)) => return Ok(Some(bytes)),
-            Ok(Appended::Accepted(batch, index)) => runs.push(batch, index),
-            Err(error) => runs.refuse(core, target, error)?,
+            Ok(AppendResult::BufferFull(bytes)) => return Ok(Some(bytes)),
+            Ok(AppendResult::Accepted(batch, index)) => runs.push(batch, index),
+            Err(error) => runs.refuse(core, writer, error)?,
         }
     }
     Ok(None)
@@ -301,14 +302,14 @@ pub(crate) fn cut_short(row: usize, error: Error) -> Error {
 fn send_columns(
     py: Python<'_>,
     core: &Producer,
-    target: &Target,
+    writer: &TopicWriter,
     columns: &Columns<'_>,
     runs: &mut Runs,
 ) -> PyResult<()> {
     let now = now_millis();
     let append = |part, runs: &mut Runs, room| {
         // Until the buffer is full, without the GIL; then wait and go on.
-        py.detach(|| append_columns(core, target, columns, now, part, runs, room))
+        py.detach(|| append_columns(core, writer, columns, now, part, runs, room))
     };
     send_all(py, core, runs, columns.len(), append)
 }
@@ -319,7 +320,7 @@ fn send_all(
     core: &Producer,
     runs: &mut Runs,
     count: usize,
-    append: impl Fn(Range<usize>, &mut Runs, Option<Room>) -> ottla_client::Result<Option<usize>>,
+    append: impl Fn(Range<usize>, &mut Runs, Option<BufferReservation>) -> ottla_client::Result<Option<usize>>,
 ) -> PyResult<()> {
     let first = runs.count();
     let (mut waits, mut room) = (None, None);
@@ -328,7 +329,7 @@ fn send_all(
         let row = runs.count();
         if let Some(bytes) = stopped.map_err(|error| errors::raise(py, &cut_short(row, error)))? {
             let deadline = deadline(&mut waits, core, row);
-            let waited = wait(py, core.room_for(bytes, deadline))?;
+            let waited = wait(py, core.reserve_buffer(bytes, deadline))?;
             room = Some(waited.map_err(|error| errors::raise(py, &cut_short(row, error)))?);
         }
     }
@@ -338,7 +339,7 @@ fn send_all(
 fn send_lists(
     py: Python<'_>,
     core: &Producer,
-    target: &Target,
+    writer: &TopicWriter,
     mut rows: impl Iterator<Item = PyResult<Fields>>,
     runs: &mut Runs,
 ) -> PyResult<()> {
@@ -348,7 +349,7 @@ fn send_lists(
         // Read first and appended then: what Python does meanwhile must find no lock taken.
         let read = rows.by_ref().take(ROWS_READ).try_for_each(|row| row.map(|row| some.push(row)));
         send_all(py, core, runs, some.len(), |part, runs, room| {
-            append_rows(core, target, &some, part, runs, room)
+            append_rows(core, writer, &some, part, runs, room)
         })?;
         read?;
         if some.len() < ROWS_READ {

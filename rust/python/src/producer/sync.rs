@@ -3,7 +3,7 @@
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use ottla_client::producer::{Producer as Core, Sent};
+use ottla_client::producer::{Producer as Core, SendResult};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -55,13 +55,15 @@ pub(crate) struct Producer {
 /// What was sent is written although the program has let go of the producer: it may hold the promises.
 impl Drop for Producer {
     fn drop(&mut self) {
-        let Some(engine) = self.engine.peek().filter(|engine| engine.core.buffered() > 0) else { return };
+        let Some(engine) = self.engine.peek().filter(|engine| engine.core.buffered_bytes() > 0) else {
+            return;
+        };
         let (engine, Ok(runtime)) = (Arc::clone(engine), runtime()) else { return };
         runtime.spawn(async move {
             let longest = engine.core.client().config().delivery_timeout + Duration::from_secs(5);
             // Each record has its promise, and what nobody has asked about is logged.
             let _ = engine.core.close(longest).await;
-            engine.core.warn_of_unseen_failures();
+            engine.core.warn_unobserved_failures();
         });
     }
 }
@@ -179,18 +181,18 @@ impl Producer {
         let given = Given { topic, values, keys, headers, timestamps, partitions };
         let rows = Rows::new(py, &given, &self.hooks)?;
         let highest = rows.highest_partition();
-        let target = || engine.target(py, topic, highest, || engine.core.blocks_until());
+        let writer = || engine.writer(py, topic, highest, || engine.core.max_block_deadline());
         let Rows::Owned(mut rows) = rows else {
-            return Ok(rows.send(py, engine, topic, &*target()?)?.into());
+            return Ok(rows.send(py, engine, topic, &*writer()?)?.into());
         };
-        let placed = target().and_then(|target| {
+        let placed = writer().and_then(|writer| {
             if let Some(custom) = &self.hooks.partitioner {
-                custom.place(py, topic, &mut rows, target.partitions())?;
+                custom.place(py, topic, &mut rows, writer.partition_count())?;
             }
-            Ok(target)
+            Ok(writer)
         });
         match placed {
-            Ok(target) => Ok(Rows::Owned(rows).send(py, engine, topic, &target)?.into()),
+            Ok(writer) => Ok(Rows::Owned(rows).send(py, engine, topic, &writer)?.into()),
             Err(error) => {
                 intercepted_rows::refuse(py, topic, rows.told(), &error)?;
                 Err(error)
@@ -274,7 +276,7 @@ impl Producer {
     /// The bytes of ``buffer.memory`` that hold records without an acknowledgement.
     #[getter]
     fn buffered_bytes(&self) -> PyResult<usize> {
-        Ok(self.engine.get()?.core.buffered())
+        Ok(self.engine.get()?.core.buffered_bytes())
     }
 
     /// Send all buffered records, wait until they are acknowledged, and close the producer.
@@ -311,7 +313,7 @@ impl Producer {
     fn __repr__(&self) -> String {
         let Some(engine) = self.engine.peek() else { return "Producer(made in another process)".to_owned() };
         let servers = engine.core.client().config().bootstrap_servers.join(",");
-        format!("Producer(bootstrap={servers:?}, buffered_bytes={})", engine.core.buffered())
+        format!("Producer(bootstrap={servers:?}, buffered_bytes={})", engine.core.buffered_bytes())
     }
 }
 
@@ -326,20 +328,22 @@ impl Producer {
         let mut fields = Fields::new(given, &self.hooks.serializers)?;
         // One for the whole call, whatever it waits for; most wait for nothing.
         let mut deadline = None;
-        let mut until = || *deadline.get_or_insert_with(|| core.blocks_until());
+        let mut until = || *deadline.get_or_insert_with(|| core.max_block_deadline());
         let told = match fields.on_delivery.take() {
             Some(callback) => Some((engine.place(py, &mut until)?, callback)),
             None => None,
         };
-        let target = engine.target(py, given.topic, fields.partition, &mut until)?;
+        let writer = engine.writer(py, given.topic, fields.partition, &mut until)?;
         if let Some(custom) = &self.hooks.partitioner {
-            custom.place_record(py, given.topic, &mut fields, target.partitions())?;
+            custom.place_record(py, given.topic, &mut fields, writer.partition_count())?;
         }
         let mut room = None;
         let promise = loop {
-            match fields.try_send(core, &target, room.take()).map_err(|error| errors::raise(py, &error))? {
-                Sent::Accepted(promise) => break promise,
-                Sent::Full(bytes) => room = Some(wait_for(py, core.room_for(bytes, until()))?),
+            match fields.try_send(core, &writer, room.take()).map_err(|error| errors::raise(py, &error))? {
+                SendResult::Accepted(promise) => break promise,
+                SendResult::BufferFull(bytes) => {
+                    room = Some(wait_for(py, core.reserve_buffer(bytes, until()))?)
+                }
             }
         };
         if let Some((place, callback)) = told {

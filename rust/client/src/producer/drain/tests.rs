@@ -6,7 +6,7 @@ use tokio::time::Duration;
 use super::*;
 use crate::config::{Config, Value};
 use crate::producer::Record;
-use crate::producer::produce_result::Written;
+use crate::producer::produce_result::AppendInfo;
 
 const PARTITIONS: i32 = 1_000;
 
@@ -44,7 +44,7 @@ fn only_partitions_with_batches_are_looked_at() {
     assert_eq!(batches.len(), 1_000);
     assert_eq!(active(&accumulator).len(), 1_000, "those on their way may run out of time");
     for batch in batches {
-        accumulator.complete(batch, Ok(Written::UNKNOWN));
+        accumulator.complete(batch, Ok(AppendInfo::UNKNOWN));
     }
     assert!(drain(&accumulator).is_empty() && active(&accumulator).is_empty());
 

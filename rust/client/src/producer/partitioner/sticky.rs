@@ -6,12 +6,12 @@
 
 /// Which partition it is now, and how much it has got.
 #[derive(Debug, Default)]
-pub struct Sticky {
+pub struct StickyPartition {
     partition: Option<i32>,
     bytes: usize,
 }
 
-impl Sticky {
+impl StickyPartition {
     /// The partition that it is now.
     #[must_use]
     pub fn partition(&self) -> Option<i32> {

@@ -11,8 +11,8 @@ use super::*;
 use crate::error::Kind;
 use ottla_protocol::records::Stamp;
 
-const ME: Option<ProducerId> = Some(ProducerId { id: 7, epoch: 0 });
-const MOST: usize = 5;
+const PRODUCER: Option<ProducerIdAndEpoch> = Some(ProducerIdAndEpoch { id: 7, epoch: 0 });
+const MAX_IN_FLIGHT: usize = 5;
 
 fn partition() -> TopicPartition {
     ("t".into(), 0)
@@ -27,40 +27,40 @@ fn batch(id: u64, count: usize, now: Instant) -> Batch {
 }
 
 /// A queue in which these batches of one record wait.
-fn waiting(ids: impl IntoIterator<Item = u64>, idempotent: bool, now: Instant) -> Queue {
-    let queue = Queue::new(partition(), (0, Arc::default()), 16_384, idempotent);
+fn waiting(ids: impl IntoIterator<Item = u64>, idempotent: bool, now: Instant) -> PartitionQueue {
+    let queue = PartitionQueue::new(partition(), (0, Arc::default()), 16_384, idempotent);
     queue.state.lock().ready.extend(ids.into_iter().map(|id| batch(id, 1, now)));
     queue
 }
 
 /// Takes out what may leave next.
-fn take(state: &mut State, now: Instant) -> Option<Batch> {
-    match state.next(ME, MOST, now) {
-        Next::Send(at) => state.take(at, now + Duration::from_secs(60), 1),
-        Next::At(_) | Next::Wait | Next::Identify => None,
+fn take(state: &mut QueueState, now: Instant) -> Option<Batch> {
+    match state.next(PRODUCER, MAX_IN_FLIGHT, now) {
+        NextBatch::Ready(at) => state.take(at, now + Duration::from_secs(60), 1),
+        NextBatch::NotBefore(_) | NextBatch::Wait | NextBatch::NeedsProducerId => None,
     }
 }
 
 fn id_of(batch: Option<&Batch>) -> Option<u64> {
-    batch.map(|batch| batch.place().0)
+    batch.map(|batch| batch.key().0)
 }
 
 /// The second and the third batch, on their way together since the first is in the log.
-fn two_after_the_first(state: &mut State, now: Instant) -> (Batch, Batch) {
+fn two_after_the_first(state: &mut QueueState, now: Instant) -> (Batch, Batch) {
     let first = take(state, now).expect("taken");
     written(state, &first);
     (take(state, now).expect("taken"), take(state, now).expect("taken"))
 }
 
 /// The batch is back, and in the log.
-fn written(state: &mut State, batch: &Batch) -> Vec<u64> {
-    state.back(batch);
-    state.written(batch).iter().map(|other| other.place().0).collect()
+fn written(state: &mut QueueState, batch: &Batch) -> Vec<u64> {
+    state.remove_in_flight(batch);
+    state.acknowledge(batch).iter().map(|other| other.key().0).collect()
 }
 
-fn refused(state: &mut State, mut batch: Batch, denied: bool) {
-    batch.denied = denied;
-    state.back(&batch);
+fn refused(state: &mut QueueState, mut batch: Batch, out_of_order: bool) {
+    batch.out_of_order = out_of_order;
+    state.remove_in_flight(&batch);
     state.put_back(batch);
 }
 
@@ -69,14 +69,14 @@ fn one_leaves_alone_and_then_five_at_once() {
     let now = Instant::now();
     let queue = waiting(0..8, true, now);
     let mut state = queue.state.lock();
-    assert_eq!(state.next(None, MOST, now), Next::Identify);
+    assert_eq!(state.next(None, MAX_IN_FLIGHT, now), NextBatch::NeedsProducerId);
     let first = take(&mut state, now);
     assert_eq!(id_of(first.as_ref()), Some(0));
-    assert_eq!(state.next(ME, MOST, now), Next::Wait);
+    assert_eq!(state.next(PRODUCER, MAX_IN_FLIGHT, now), NextBatch::Wait);
     assert!(written(&mut state, &first.expect("taken")).is_empty());
     let five: Vec<Batch> = (0..5).map_while(|_| take(&mut state, now)).collect();
-    assert_eq!(five.iter().map(|batch| batch.place().0).collect::<Vec<_>>(), [1, 2, 3, 4, 5]);
-    assert_eq!(state.next(ME, MOST, now), Next::Wait);
+    assert_eq!(five.iter().map(|batch| batch.key().0).collect::<Vec<_>>(), [1, 2, 3, 4, 5]);
+    assert_eq!(state.next(PRODUCER, MAX_IN_FLIGHT, now), NextBatch::Wait);
 }
 
 #[test]
@@ -85,7 +85,7 @@ fn without_numbers_the_limit_alone_counts() {
     let queue = waiting(0..8, false, now);
     let mut state = queue.state.lock();
     let taken: Vec<Batch> = (0..8).map_while(|_| take(&mut state, now)).collect();
-    assert_eq!(taken.len(), MOST);
+    assert_eq!(taken.len(), MAX_IN_FLIGHT);
     assert!(taken.iter().all(|batch| batch.sequence.is_none()));
 }
 
@@ -98,11 +98,11 @@ fn what_comes_back_goes_again_before_what_is_after_it() {
     let number = second.sequence;
     // The third is back first, and must not overtake the second.
     refused(&mut state, third, false);
-    assert_eq!(state.next(ME, MOST, now), Next::Wait);
+    assert_eq!(state.next(PRODUCER, MAX_IN_FLIGHT, now), NextBatch::Wait);
     refused(&mut state, second, false);
     let again = take(&mut state, now).expect("taken");
-    assert_eq!((again.place().0, again.sequence), (1, number), "under the same numbers");
-    assert_eq!(state.next(ME, MOST, now), Next::Wait, "alone, until one is acknowledged");
+    assert_eq!((again.key().0, again.sequence), (1, number), "under the same numbers");
+    assert_eq!(state.next(PRODUCER, MAX_IN_FLIGHT, now), NextBatch::Wait, "alone, until one is acknowledged");
     written(&mut state, &again);
     assert_eq!(id_of(take(&mut state, now).as_ref()), Some(2));
 }
@@ -116,8 +116,8 @@ fn a_pause_is_kept() {
     let later = now + Duration::from_secs(1);
     first.not_before = Some(later);
     refused(&mut state, first, false);
-    assert_eq!(state.next(ME, MOST, now), Next::At(later));
-    assert_eq!(state.next(ME, MOST, later), Next::Send(0));
+    assert_eq!(state.next(PRODUCER, MAX_IN_FLIGHT, now), NextBatch::NotBefore(later));
+    assert_eq!(state.next(PRODUCER, MAX_IN_FLIGHT, later), NextBatch::Ready(0));
 }
 
 #[test]
@@ -127,11 +127,11 @@ fn batches_that_are_all_denied_get_other_numbers() {
     let mut state = queue.state.lock();
     let (second, third) = two_after_the_first(&mut state, now);
     refused(&mut state, second, true);
-    assert_eq!(state.next(ME, MOST, now), Next::Wait, "one is on its way");
+    assert_eq!(state.next(PRODUCER, MAX_IN_FLIGHT, now), NextBatch::Wait, "one is on its way");
     refused(&mut state, third, true);
     let again = take(&mut state, now).expect("taken");
-    let Stamp { producer_epoch, base_sequence, .. } = again.sequence.expect("numbered").stamp();
-    assert_eq!((again.place().0, producer_epoch, base_sequence), (1, 1, 0));
+    let Stamp { producer_epoch, base_sequence, .. } = again.sequence.expect("sequenced").stamp();
+    assert_eq!((again.key().0, producer_epoch, base_sequence), (1, 1, 0));
 }
 
 #[test]
@@ -141,7 +141,7 @@ fn a_later_batch_in_the_log_proves_those_before_it() {
     let mut state = queue.state.lock();
     let (mut second, third) = two_after_the_first(&mut state, now);
     // Its answer was lost, and another broker does not know of it.
-    assert!(second.sending());
+    assert!(second.begin_attempt());
     refused(&mut state, second, true);
     assert_eq!(written(&mut state, &third), [1]);
     assert!(state.ready.is_empty());
@@ -158,11 +158,11 @@ fn a_batch_before_one_in_the_log_is_there_although_it_is_refused() {
     refused(&mut state, second, false);
     assert!(written(&mut state, &third).is_empty(), "it goes again, to learn its offset");
     let again = take(&mut state, now).expect("taken");
-    assert!(state.is_proven(&again));
-    state.back(&again);
-    state.given_up(&again);
+    assert!(state.is_acknowledged(&again));
+    state.remove_in_flight(&again);
+    state.abandon(&again);
     state.ready.push_back(batch(3, 1, now));
-    let next = take(&mut state, now).expect("taken").sequence.expect("numbered").stamp();
+    let next = take(&mut state, now).expect("taken").sequence.expect("sequenced").stamp();
     assert_eq!((next.producer_epoch, next.base_sequence), (0, 3), "no number is lost");
 }
 
@@ -173,14 +173,14 @@ fn what_has_no_numbers_can_be_taken_out() {
     let mut state = queue.state.lock();
     let first = take(&mut state, now).expect("taken");
     refused(&mut state, first, false);
-    assert!(state.take_unnumbered(ME).is_empty(), "the partition has its id");
-    assert_eq!(state.next(ME, MOST, now), Next::Send(0));
+    assert!(state.take_without_sequence(PRODUCER).is_empty(), "the partition has its id");
+    assert_eq!(state.next(PRODUCER, MAX_IN_FLIGHT, now), NextBatch::Ready(0));
     // Its id is refused, and its numbers end with the batch that has some.
     let first = take(&mut state, now).expect("taken");
-    state.spend(&first);
+    state.invalidate_producer_id(&first);
     refused(&mut state, first, true);
-    assert_eq!(state.next(ME, MOST, now), Next::Identify);
-    let others: Vec<u64> = state.take_unnumbered(ME).iter().map(|batch| batch.place().0).collect();
+    assert_eq!(state.next(PRODUCER, MAX_IN_FLIGHT, now), NextBatch::NeedsProducerId);
+    let others: Vec<u64> = state.take_without_sequence(PRODUCER).iter().map(|batch| batch.key().0).collect();
     assert_eq!(others, [0, 1, 2]);
 }
 
@@ -195,7 +195,7 @@ struct Broker {
 
 #[derive(Debug, PartialEq)]
 enum Answer {
-    Written,
+    AppendInfo,
     OutOfOrder,
 }
 
@@ -208,7 +208,7 @@ impl Broker {
             None => first,
             Some((epoch, _)) if *epoch < stamp.producer_epoch => 0,
             Some((epoch, _)) if *epoch > stamp.producer_epoch => return Answer::OutOfOrder,
-            Some((_, last)) if last.contains(&(first, end)) => return Answer::Written,
+            Some((_, last)) if last.contains(&(first, end)) => return Answer::AppendInfo,
             Some((_, last)) => last.last().map_or(0, |(_, end)| *end),
         };
         if first != expected {
@@ -222,16 +222,16 @@ impl Broker {
         if last.len() > 5 {
             last.remove(0);
         }
-        self.log.push(batch.place().0);
-        Answer::Written
+        self.log.push(batch.key().0);
+        Answer::AppendInfo
     }
 }
 
 /// One partition, the connection to its leader, and what was told of each batch.
 struct World {
     random: fastrand::Rng,
-    queue: Queue,
-    current: Option<ProducerId>,
+    queue: PartitionQueue,
+    current: Option<ProducerIdAndEpoch>,
     now: Instant,
     next_id: u64,
     wire: VecDeque<Batch>,
@@ -245,7 +245,7 @@ impl World {
     fn new(seed: u64) -> Self {
         Self {
             random: fastrand::Rng::with_seed(seed),
-            queue: Queue::new(partition(), (0, Arc::default()), 16_384, true),
+            queue: PartitionQueue::new(partition(), (0, Arc::default()), 16_384, true),
             current: None,
             now: Instant::now(),
             next_id: 0,
@@ -264,20 +264,20 @@ impl World {
 
     fn send(&mut self) {
         let mut state = self.queue.state.lock();
-        match state.next(self.current, MOST, self.now) {
-            Next::Send(at) => {
+        match state.next(self.current, MAX_IN_FLIGHT, self.now) {
+            NextBatch::Ready(at) => {
                 if let Some(mut batch) = state.take(at, self.now + Duration::from_secs(60), 1) {
-                    assert!(batch.sending());
+                    assert!(batch.begin_attempt());
                     self.wire.push_back(batch);
                 }
             }
             // Sometimes an id whose epochs will soon be used up.
-            Next::Identify => {
+            NextBatch::NeedsProducerId => {
                 let id = self.current.map_or(1, |current| current.id + 1);
                 let epoch = if self.random.bool() { 0 } else { i16::MAX - 2 };
-                self.current = Some(ProducerId { id, epoch });
+                self.current = Some(ProducerIdAndEpoch { id, epoch });
             }
-            Next::At(_) | Next::Wait => {}
+            NextBatch::NotBefore(_) | NextBatch::Wait => {}
         }
     }
 
@@ -286,13 +286,13 @@ impl World {
         let Some(mut batch) = self.wire.pop_front() else { return };
         let answer = self.broker.append(&batch);
         let mut state = self.queue.state.lock();
-        state.back(&batch);
-        if answer == Answer::Written {
-            let proved: Vec<u64> = state.written(&batch).iter().map(|other| other.place().0).collect();
-            self.acknowledged.extend(proved.into_iter().chain([batch.place().0]));
+        state.remove_in_flight(&batch);
+        if answer == Answer::AppendInfo {
+            let proved: Vec<u64> = state.acknowledge(&batch).iter().map(|other| other.key().0).collect();
+            self.acknowledged.extend(proved.into_iter().chain([batch.key().0]));
         } else {
-            batch.refused();
-            batch.denied = true;
+            batch.attempt_rejected();
+            batch.out_of_order = true;
             state.put_back(batch);
         }
     }
@@ -300,9 +300,9 @@ impl World {
     /// The broker does not lead the partition any more, and says so.
     fn turn_away(&mut self) {
         let Some(mut batch) = self.wire.pop_front() else { return };
-        batch.refused();
+        batch.attempt_rejected();
         let mut state = self.queue.state.lock();
-        state.back(&batch);
+        state.remove_in_flight(&batch);
         state.put_back(batch);
     }
 
@@ -314,7 +314,7 @@ impl World {
             if at < arrived {
                 self.broker.append(&batch);
             }
-            state.back(&batch);
+            state.remove_in_flight(&batch);
             state.put_back(batch);
         }
     }
@@ -323,10 +323,10 @@ impl World {
     fn expire(&mut self) {
         let mut state = self.queue.state.lock();
         let Some(batch) = state.ready.pop_front() else { return };
-        state.given_up(&batch);
+        state.abandon(&batch);
         let maybe = batch.maybe_written();
-        batch.settle(Err(Error::new(Kind::Timeout, "its time is over")));
-        self.failed.insert(batch.place().0, maybe);
+        batch.complete(Err(Error::new(Kind::Timeout, "its time is over")));
+        self.failed.insert(batch.key().0, maybe);
     }
 
     fn check(&self, seed: u64) {

@@ -10,7 +10,7 @@ use crate::config::Acks;
 /// Whether a broker that answers this has surely written nothing: it looks at these before it appends.
 /// With `acks=all` it then waits for its followers, and if it loses its place or the topic meanwhile
 /// it says so although the records are in its log, and may be in the next leader's.
-pub(super) fn is_refusal(code: ErrorCode, acks: Acks) -> bool {
+pub(super) fn is_rejected_before_append(code: ErrorCode, acks: Acks) -> bool {
     use ErrorCode as E;
     match code {
         E::TopicAuthorizationFailed

@@ -7,47 +7,47 @@
 
 /// A partition that may be the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Load {
+pub struct PartitionLoad {
     /// Its number.
     pub partition: i32,
     /// Whether it has a leader, to which batches can be sent.
     pub available: bool,
     /// Whether that is in the client's rack.
-    pub near: bool,
+    pub in_rack: bool,
     /// How many batches wait for it.
-    pub waiting: usize,
+    pub queued_batches: usize,
 }
 
 /// Partitions and their chances, as running sums.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Table {
+pub struct PartitionWeights {
     partitions: Vec<i32>,
     ends: Vec<u64>,
 }
 
-/// Those that may be chosen: the available ones, of these the near ones; or all, if none is available.
-fn eligible(loads: &[Load]) -> impl Iterator<Item = &Load> {
+/// Those that may be chosen: the available ones, of these the in_rack ones; or all, if none is available.
+fn eligible(loads: &[PartitionLoad]) -> impl Iterator<Item = &PartitionLoad> {
     let available = loads.iter().any(|load| load.available);
-    let near = loads.iter().any(|load| load.available && load.near);
-    loads.iter().filter(move |load| (load.available || !available) && (load.near || !near))
+    let in_rack = loads.iter().any(|load| load.available && load.in_rack);
+    loads.iter().filter(move |load| (load.available || !available) && (load.in_rack || !in_rack))
 }
 
-impl Table {
+impl PartitionWeights {
     /// The chances that Java's adaptive partitioner gives: each partition weighs what its queue is
     /// shorter than the longest one, plus one.
     #[must_use]
-    pub fn adaptive(loads: &[Load]) -> Self {
-        let longest = eligible(loads).map(|load| load.waiting).max().unwrap_or_default();
-        Self::of(loads, |load| (longest - load.waiting.min(longest)) as u64 + 1)
+    pub fn adaptive(loads: &[PartitionLoad]) -> Self {
+        let longest = eligible(loads).map(|load| load.queued_batches).max().unwrap_or_default();
+        Self::of(loads, |load| (longest - load.queued_batches.min(longest)) as u64 + 1)
     }
 
     /// The same chance for each.
     #[must_use]
-    pub fn uniform(loads: &[Load]) -> Self {
+    pub fn uniform(loads: &[PartitionLoad]) -> Self {
         Self::of(loads, |_| 1)
     }
 
-    fn of(loads: &[Load], weight: impl Fn(&Load) -> u64) -> Self {
+    fn of(loads: &[PartitionLoad], weight: impl Fn(&PartitionLoad) -> u64) -> Self {
         let mut end = 0_u64;
         let rows = eligible(loads).map(|load| {
             end = end.saturating_add(weight(load));

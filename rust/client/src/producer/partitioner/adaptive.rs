@@ -6,20 +6,20 @@ use std::sync::Arc;
 
 use tokio::time::Instant;
 
-use super::{Availability, Load, Table};
+use super::{BrokerAvailability, PartitionLoad, PartitionWeights};
 use crate::config::Config;
 use crate::connection::{ConnectionState, Lane};
 use crate::metadata::{Broker, Partition, Topic};
-use crate::producer::Target;
+use crate::producer::TopicWriter;
 use crate::producer::sender::Shared;
 
 /// What is known of the brokers between two looks.
 #[derive(Debug, Default)]
-pub(in crate::producer) struct Balance {
-    availability: Availability,
+pub(in crate::producer) struct AdaptivePartitioning {
+    availability: BrokerAvailability,
 }
 
-impl Balance {
+impl AdaptivePartitioning {
     /// Looks at the queues, of which those that could leave have just left. `in_flight` are the
     /// requests on their way, by broker.
     pub(in crate::producer) fn update(
@@ -31,36 +31,36 @@ impl Balance {
         if !shared.client.config().partitioner_adaptive {
             return;
         }
-        let targets = shared.targets.read();
-        let used: Vec<&Arc<Target>> =
-            targets.values().filter(|target| target.chooser.is_adaptive()).collect();
-        if used.is_empty() {
+        let topic_writers = shared.topic_writers.read();
+        let writers: Vec<&Arc<TopicWriter>> =
+            topic_writers.values().filter(|writer| writer.partitioner.is_adaptive()).collect();
+        if writers.is_empty() {
             return;
         }
         let brokers = Arc::clone(&shared.client.snapshot().brokers);
-        self.look(shared, &used, in_flight, now);
-        for target in used {
+        self.update_availability(shared, &writers, in_flight, now);
+        for writer in writers {
             let config = shared.client.config();
-            let mut loads = loads(&target.topic, &brokers, config);
+            let mut loads = loads(&writer.topic, &brokers, config);
             for (load, (partition, queue)) in
-                loads.iter_mut().zip(target.topic.partitions.iter().zip(&target.queues))
+                loads.iter_mut().zip(writer.topic.partitions.iter().zip(&writer.queues))
             {
-                load.waiting = queue.waiting(config.batch_size);
+                load.queued_batches = queue.queued_batches(config.batch_size);
                 load.available &= self.availability.is_available(
                     partition.leader,
                     config.partitioner_availability_timeout,
                     now,
                 );
             }
-            target.chooser.weigh(Table::adaptive(&loads));
+            writer.partitioner.set_weights(PartitionWeights::adaptive(&loads));
         }
     }
 
     /// Looks at which brokers take nothing, if that matters.
-    fn look(
+    fn update_availability(
         &mut self,
         shared: &Shared,
-        used: &[&Arc<Target>],
+        writers: &[&Arc<TopicWriter>],
         in_flight: &HashMap<i32, usize>,
         now: Instant,
     ) {
@@ -69,8 +69,8 @@ impl Balance {
             return;
         }
         let mut brokers: BTreeMap<i32, bool> = BTreeMap::new();
-        for target in used {
-            for (partition, queue) in target.topic.partitions.iter().zip(&target.queues) {
+        for writer in writers {
+            for (partition, queue) in writer.topic.partitions.iter().zip(&writer.queues) {
                 let waits = shared.accumulator.has_sendable(queue, now);
                 *brokers.entry(partition.leader).or_default() |= waits;
             }
@@ -85,28 +85,28 @@ impl Balance {
             .collect();
         for (broker, waits) in brokers {
             if waits {
-                self.availability.waits(broker, now);
+                self.availability.mark_waiting(broker, now);
             } else if in_flight.get(&broker).is_none_or(|count| *count == 0) && !down.contains(&broker) {
-                self.availability.moves(broker);
+                self.availability.mark_progress(broker);
             }
         }
     }
 
     /// A broker has answered a request.
-    pub(in crate::producer) fn answered(&mut self, broker: i32) {
-        self.availability.moves(broker);
+    pub(in crate::producer) fn response_received(&mut self, broker: i32) {
+        self.availability.mark_progress(broker);
     }
 }
 
 /// A topic's partitions, none of which has anything waiting yet.
-pub(super) fn loads(topic: &Topic, brokers: &BTreeMap<i32, Broker>, config: &Config) -> Vec<Load> {
+pub(super) fn loads(topic: &Topic, brokers: &BTreeMap<i32, Broker>, config: &Config) -> Vec<PartitionLoad> {
     let rack = Some(&config.client_rack).filter(|rack| config.partitioner_rack_aware && !rack.is_empty());
-    let near = |leader: i32| rack.is_some() && brokers.get(&leader).and_then(|b| b.rack.as_ref()) == rack;
-    let load = |partition: &Partition| Load {
+    let in_rack = |leader: i32| rack.is_some() && brokers.get(&leader).and_then(|b| b.rack.as_ref()) == rack;
+    let load = |partition: &Partition| PartitionLoad {
         partition: partition.index,
         available: partition.leader >= 0,
-        near: near(partition.leader),
-        waiting: 0,
+        in_rack: in_rack(partition.leader),
+        queued_batches: 0,
     };
     topic.partitions.iter().map(load).collect()
 }
