@@ -1,54 +1,37 @@
-//! The accumulator: records go straight into the open batch of their partition, and batches come
-//! out when they are full, old, or flushed. No I/O, and the time is an argument.
+//! The accumulator: appends records to the open batch of their partition, and tracks every batch
+//! until it completes. No I/O; the time is an argument. `drain.rs` takes batches out.
 //!
-//! Invariants: per partition, batches leave in the order in which they were opened (`queue.rs`). The
-//! bytes of all batches together stay within `buffer.memory`.
+//! Invariants: batches of a partition leave in the order in which they were opened (`queue.rs`). All
+//! batches together stay within `buffer.memory`.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use ottla_protocol::records::{BatchBuilder, Compression, Compressor, Header, RecordError};
+use ottla_protocol::records::{BatchBuilder, Compression, Compressor, RecordError};
 use parking_lot::{Mutex, RwLock};
 use tokio::time::{Duration, Instant};
 
 use super::batch::{Batch, BatchKey};
+use super::buffer_memory::BufferMemory;
+use super::buffer_pool::BufferPool;
 use super::compression_ratio::CompressionRatio;
+use super::errors::{closed, delivery_timed_out};
 use super::idempotence::ProducerIdAndEpoch;
 use super::metrics::Metrics;
+use super::produce_result::{AppendInfo, ProduceResult};
 use super::queue::{PartitionQueue, QueueState};
+use super::record::Record;
+use super::unobserved_failures::UnobservedFailures;
 use crate::config::Config;
 use crate::error::{Error, Kind, Result};
-use crate::producer::buffer_memory::BufferMemory;
-use crate::producer::buffer_pool::BufferPool;
-use crate::producer::produce_result::{AppendInfo, ProduceResult};
-use crate::producer::unobserved_failures::UnobservedFailures;
 use crate::topic_partition::TopicPartition;
 
-/// The most that a batch takes before its records need it: there may be thousands of partitions.
+/// The most bytes to allocate for a batch before records need them: there may be thousands of
+/// partitions.
 const CAPACITY: usize = 64 * 1024;
 
-/// A record as the caller has it.
-#[derive(Debug, Clone, Copy)]
-pub struct Record<'a> {
-    /// Milliseconds since 1970.
-    pub timestamp: i64,
-    /// The key.
-    pub key: Option<&'a [u8]>,
-    /// The value.
-    pub value: Option<&'a [u8]>,
-    /// The headers.
-    pub headers: &'a [Header<'a>],
-}
-
-impl Record<'_> {
-    /// At most what the record takes in a batch.
-    pub(super) fn size(&self) -> usize {
-        BatchBuilder::upper_bound(self.key, self.value, self.headers)
-    }
-}
-
-/// The queues, also in a fixed order, so that they can be served in drain_index.
+/// The queues by partition, and in a fixed order to drain them round robin.
 #[derive(Debug, Default)]
 pub(super) struct PartitionQueues {
     by_partition: HashMap<TopicPartition, Arc<PartitionQueue>>,
@@ -59,9 +42,9 @@ pub(super) struct PartitionQueues {
 #[derive(Debug)]
 pub(super) struct Accumulator {
     pub(super) queues: RwLock<PartitionQueues>,
-    /// The queues with batches, by their numbers: the sender looks at no others.
+    /// The indexes of the queues that have batches: the sender visits no others.
     pub(super) active: Mutex<Vec<usize>>,
-    /// Where the next drain starts: a different queue each time, so that none starves.
+    /// Where the next drain starts: at another queue each time, so that none starves.
     pub(super) drain_index: AtomicUsize,
     pub(super) memory: BufferMemory,
     buffer_pool: BufferPool,
@@ -72,20 +55,20 @@ pub(super) struct Accumulator {
     max_record_size: usize,
     pub(super) linger: Duration,
     pub(super) delivery_timeout: Duration,
-    /// At most so many batches of a partition are on their way.
+    /// The maximum number of batches of a partition in flight.
     pub(super) max_in_flight: usize,
     idempotent: bool,
-    /// The batches that are not complete, for flush to wait for.
+    /// The incomplete batches, which `flush` waits for.
     pub(super) incomplete: Mutex<BTreeMap<BatchKey, Arc<ProduceResult>>>,
     next_id: AtomicU64,
-    /// What has failed and nobody has asked about.
+    /// Failures whose results the application has not checked.
     pub(super) failures: Arc<UnobservedFailures>,
-    /// Calls of flush under way: while there are any, nothing lingers.
+    /// The number of running flushes: while there are any, no batch lingers.
     pub(super) flushing: AtomicUsize,
     pub(super) closed: AtomicBool,
     /// Nothing is sent any more.
     finished: AtomicBool,
-    /// Why, if it is not that the producer was closed.
+    /// The error that ended the sender, if one did.
     fatal_error: OnceLock<Error>,
 }
 
@@ -116,7 +99,7 @@ impl Accumulator {
         }
     }
 
-    /// The queue of a partition.
+    /// Returns the queue of a partition.
     pub(super) fn queue(&self, topic: &Arc<str>, partition: i32) -> Arc<PartitionQueue> {
         let key = (Arc::clone(topic), partition);
         if let Some(queue) = self.queues.read().by_partition.get(&key) {
@@ -134,26 +117,26 @@ impl Accumulator {
         queue
     }
 
-    /// Refuses what can never be sent, or what Java's producer would not send.
+    /// Rejects a record that can never be sent, or that the Java producer would reject.
     pub(super) fn validate(&self, queue: &PartitionQueue, record: &Record<'_>, bytes: usize) -> Result<()> {
         if record.timestamp < 0 {
-            let words =
-                format!("timestamp is {}: expected milliseconds since 1970, not before", record.timestamp);
-            return Err(Error::new(Kind::Config, words).at(&queue.partition.0, queue.partition.1));
+            let message =
+                format!("timestamp is {}: expected milliseconds since 1970, 0 or more", record.timestamp);
+            return Err(Error::new(Kind::Config, message).at(&queue.partition.0, queue.partition.1));
         }
         if bytes > self.max_record_size || bytes > self.memory.limit() {
-            let words = format!(
+            let message = format!(
                 "a record of {bytes} bytes is larger than max.request.size ({}) or buffer.memory ({}): raise them, and the topic's max.message.bytes, or send smaller records",
                 self.max_record_size,
                 self.memory.limit()
             );
-            return Err(Error::new(Kind::RecordTooLarge, words).at(&queue.partition.0, queue.partition.1));
+            return Err(Error::new(Kind::RecordTooLarge, message).at(&queue.partition.0, queue.partition.1));
         }
         Ok(())
     }
 
-    /// Appends a record for which `bytes` were reserved to its partition: its place in the open batch,
-    /// and whether the sender is to be told. After an error the bytes are the caller's again.
+    /// Appends a record, for which `bytes` are reserved, to its partition. Returns its index in the
+    /// open batch, and whether to wake the sender. After an error the caller still owns the bytes.
     pub(super) fn append(
         &self,
         queue: &PartitionQueue,
@@ -189,12 +172,12 @@ impl Accumulator {
         batch.reserved += bytes;
         batch.largest_record = batch.largest_record.max(bytes);
         let index = batch.builder().map_or(0, |builder| builder.len() - 1);
-        // Told once: a batch that cannot leave goes on growing.
+        // Wake the sender once: a batch that cannot be sent keeps growing.
         let is_sendable = !was_sendable && batch.size() >= batch.sendable_size;
         Ok((index, full || first || is_sendable))
     }
 
-    /// A new batch, which is expected to hold so many bytes.
+    /// Opens a batch that is expected to hold `bytes`.
     fn open_batch(&self, queue: &PartitionQueue, bytes: usize) -> Batch {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let least = self.batch_size.min(CAPACITY);
@@ -212,7 +195,7 @@ impl Accumulator {
         self.incomplete.lock().values().cloned().collect()
     }
 
-    /// A batch is back: written, or failed for good.
+    /// Completes a batch: it was written, or has failed for good.
     pub(super) fn complete(&self, batch: Batch, result: Result<AppendInfo>) {
         let queue = self.queue_for(&batch);
         let mut state = queue.state.lock();
@@ -238,14 +221,14 @@ impl Accumulator {
             self.metrics.failed(&batch.part.partition().0, batch.count());
         }
         batch.complete(result);
-        // Only now, or a flush could find it neither here nor settled.
+        // Removed last: a flush must find the batch either here or complete.
         self.incomplete.lock().remove(&batch.key());
         if let Some(bytes) = batch.into_bytes() {
             self.buffer_pool.deallocate_bytes(bytes, self.unused_memory());
         }
     }
 
-    /// Closes a batch, if it is open.
+    /// Closes a batch if it is open.
     pub(super) fn close_batch(&self, batch: &mut Batch, compressor: &mut Compressor) -> Result<()> {
         let was_open = batch.builder().is_some();
         let buffer = batch.close(compressor)?;
@@ -256,21 +239,21 @@ impl Accumulator {
         Ok(())
     }
 
-    /// What is left of `buffer.memory`.
+    /// The free bytes of `buffer.memory`.
     fn unused_memory(&self) -> usize {
         self.memory.limit().saturating_sub(self.memory.used())
     }
 
-    /// A batch is back and goes again when its time comes, if there is time left.
+    /// Queues a failed batch for another attempt, unless it has completed meanwhile.
     pub(super) fn retry(&self, mut batch: Batch, not_before: Instant, error: Error) {
         batch.failed_attempts += 1;
         self.metrics.retried(&batch.part.partition().0, batch.count());
         self.put_back(batch, Some(not_before), error);
     }
 
-    /// A broker says that a batch does not follow what is in its log: it waits for what is before
-    /// it, or for other numbers, unless it is there already. `invalidate_id` says that the producer id is of
-    /// no more use.
+    /// Queues a batch that a broker rejected as out of order: it waits for earlier batches or for new
+    /// sequence numbers, or completes if it is known to be written. `invalidate_id`: the producer id
+    /// is no longer usable.
     pub(super) fn retry_out_of_order(
         &self,
         mut batch: Batch,
@@ -297,7 +280,7 @@ impl Accumulator {
         let queue = self.queue_for(&batch);
         let mut state = queue.state.lock();
         state.remove_in_flight(&batch);
-        // Looked at under the lock, so that what comes back late is not left behind in the queue.
+        // Checked under the lock, so that no late batch stays behind in the queue.
         if batch.part.is_complete() || self.finished.load(Ordering::Acquire) {
             state.abandon(&batch);
             drop(state);
@@ -311,7 +294,7 @@ impl Accumulator {
         state.put_back(batch);
     }
 
-    /// A batch is back as too large, and goes again in parts.
+    /// Queues the parts of a batch that was too large.
     pub(super) fn retry_split(&self, batch: Batch, parts: Vec<Batch>, error: Error) {
         self.metrics.split.count();
         let mut incomplete = self.incomplete.lock();
@@ -321,27 +304,23 @@ impl Accumulator {
         let queue = self.queue_for(&batch);
         let mut state = queue.state.lock();
         state.remove_in_flight(&batch);
-        // The topic takes no batches of this size: the next ones stay smaller.
+        // The topic rejects batches of this size, so the next ones stay smaller.
         state.max_size = state.max_size.min(batch.uncompressed_size() / 2);
         drop(state);
         parts.into_iter().for_each(|part| self.put_back(part, None, error.clone()));
     }
 
-    pub(super) fn delivery_timed_out(&self, last: Option<&Error>) -> Error {
-        let millis = self.delivery_timeout.as_millis();
-        let words = format!("not acknowledged within delivery.timeout.ms ({millis} ms)");
-        match last {
-            Some(last) => last.clone().because(words).as_kind(Kind::Timeout),
-            None => Error::new(Kind::Timeout, words),
-        }
+    /// The error of records that were not acknowledged in time.
+    pub(super) fn delivery_timed_out(&self, last_error: Option<&Error>) -> Error {
+        delivery_timed_out(self.delivery_timeout, last_error)
     }
 
-    /// Fails a batch that waits in its queue.
+    /// Fails a batch that is not in flight.
     pub(super) fn fail_unsent(&self, batch: Batch, error: Error) {
         self.finish(batch, Err(error));
     }
 
-    /// Fails everything that waits for another producer id than `current`: there is none to be had.
+    /// Fails the batches that need a producer id other than `current`, because none can be had.
     pub(super) fn fail_without_producer_id(&self, error: &Error, current: Option<ProducerIdAndEpoch>) {
         for queue in &self.queues.read().order {
             let waiting = queue.state.lock().take_without_sequence(current);
@@ -349,13 +328,13 @@ impl Accumulator {
         }
     }
 
-    /// From now until the guard goes, nothing lingers.
+    /// Disables lingering until the guard is dropped.
     pub(super) fn begin_flush(&self) -> FlushGuard<'_> {
         self.flushing.fetch_add(1, Ordering::AcqRel);
         FlushGuard(self)
     }
 
-    /// The sender has fatal_error: nothing is accepted any more, and why is said to all who try.
+    /// Closes the accumulator after the sender has failed: every later call reports `error`.
     pub(super) fn abort(&self, error: Error) {
         let _ = self.fatal_error.set(error);
         self.close();
@@ -364,17 +343,17 @@ impl Accumulator {
         }
     }
 
-    /// Why nothing is accepted.
+    /// The error for records that come after the accumulator was closed.
     pub(super) fn closed_error(&self) -> Error {
         self.fatal_error.get().cloned().unwrap_or_else(closed)
     }
 
-    /// From now on nothing is accepted.
+    /// Rejects records from now on.
     pub(super) fn close(&self) {
         self.closed.store(true, Ordering::Release);
     }
 
-    /// Takes out everything that still waits in a queue; what comes back later fails at once.
+    /// Takes all queued batches. Batches that come back later fail at once.
     pub(super) fn take_unsent(&self) -> Vec<Batch> {
         self.finished.store(true, Ordering::Release);
         let mut all = Vec::new();
@@ -387,15 +366,11 @@ impl Accumulator {
     }
 }
 
-/// Keeps batches from lingering.
+/// Disables lingering until it is dropped.
 pub(super) struct FlushGuard<'a>(&'a Accumulator);
 
 impl Drop for FlushGuard<'_> {
     fn drop(&mut self) {
         self.0.flushing.fetch_sub(1, Ordering::AcqRel);
     }
-}
-
-pub(super) fn closed() -> Error {
-    Error::new(Kind::Closed, "this producer was closed: create another one")
 }

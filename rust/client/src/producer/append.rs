@@ -1,37 +1,38 @@
-//! Records on their way into open batches, one or many in a row.
+//! Appends records to open batches, one or many in a row.
 //!
-//! Invariants: a topic's sticky choice is locked before a queue, and a queue while no other is held, so
-//! that threads never wait for each other in a circle. Nothing is held for more than [`MAX_LOCKED_BYTES`] bytes
-//! of records. BufferReservation that was taken and not used is given back.
+//! Invariants: a thread locks a topic's sticky partition before a queue, and one queue at a time, so
+//! threads cannot deadlock. Locks are held for at most [`MAX_LOCKED_BYTES`] of records. Memory that
+//! was reserved and not used is released.
 
 use std::sync::Arc;
 
 use parking_lot::MutexGuard;
 
-use super::accumulator::Record;
+use super::Producer;
 use super::partitioner::StickyPartition;
+use super::produce_result::ProduceResult;
 use super::queue::QueueState;
-use super::{Producer, TopicWriter};
+use super::record::Record;
+use super::reservation::BufferReservation;
+use super::topic_writer::TopicWriter;
 use crate::error::{Error, Kind, Result};
-use crate::producer::buffer_memory::BufferReservation;
-use crate::producer::produce_result::ProduceResult;
 
-/// So many bytes are appended before others get at the locks, and so much room is taken at once.
+/// The most bytes to append before other threads may take the locks, and the bytes to reserve at
+/// once.
 const MAX_LOCKED_BYTES: usize = 16 * 1024;
 
-/// What came of a record.
+/// The result of appending a record (`RecordAppendResult` in the Java client).
 #[derive(Debug)]
 pub enum AppendResult<'a> {
-    /// It is in a batch of which this will tell what became, at this place.
+    /// The record is in a batch: its result, and the record's index there.
     Accepted(&'a Arc<ProduceResult>, usize),
-    /// `buffer.memory` has no room for this many bytes now: drop the appender, and wait with
+    /// `buffer.memory` has no space for this many bytes: drop the appender and wait with
     /// [`Producer::reserve_buffer`].
     BufferFull(usize),
 }
 
-/// Sends records of one topic without waiting, and keeps hold of a partition's open batch from one
-/// record to the next. Other threads wait for it meanwhile: nothing may be waited for before it is
-/// dropped.
+/// Sends records of one topic without waiting, and keeps a partition's open batch locked from one
+/// record to the next. Other threads wait for it meanwhile, so do not block before you drop it.
 #[derive(Debug)]
 pub struct Appender<'a> {
     producer: &'a Producer,
@@ -40,11 +41,11 @@ pub struct Appender<'a> {
     queue: Option<(i32, MutexGuard<'a, QueueState>)>,
     /// Bytes appended since the locks were taken.
     locked_bytes: usize,
-    /// BufferReservation is taken in steps of this many bytes.
+    /// Memory is reserved in steps of this many bytes.
     reserve_step: usize,
-    /// BufferReservation that was taken and not used yet.
+    /// Reserved bytes that are not used yet.
     reserved: usize,
-    /// The sender has something to look at.
+    /// The sender has to be woken.
     wake_sender: bool,
 }
 
@@ -55,7 +56,7 @@ impl Drop for Appender<'_> {
 }
 
 impl<'a> Appender<'a> {
-    /// For one record.
+    /// An appender for one record.
     pub(super) fn single(
         producer: &'a Producer,
         writer: &'a TopicWriter,
@@ -64,7 +65,7 @@ impl<'a> Appender<'a> {
         Self::new(producer, writer, 0, reservation)
     }
 
-    /// For many records.
+    /// An appender for many records.
     pub(super) fn many(
         producer: &'a Producer,
         writer: &'a TopicWriter,
@@ -99,21 +100,21 @@ impl<'a> Appender<'a> {
         }
         let bytes = record.size();
         let (partitioner, client) = (&self.writer.partitioner, self.producer.client());
-        let chosen = partition.or_else(|| partitioner.partition_for(client, self.writer, record));
+        let chosen = partition.or_else(|| partitioner.partition_for(client, &self.writer.topic, record));
         let to = chosen.unwrap_or_else(|| self.sticky_partition(bytes));
-        let sent = self.append(to, record, bytes);
-        if !matches!(sent, Ok(Some(_)))
+        let appended = self.append(to, record, bytes);
+        if !matches!(appended, Ok(Some(_)))
             && chosen.is_none()
             && let Some(sticky) = &mut self.sticky
         {
             sticky.give_back(to, bytes);
         }
-        if sent.is_err() {
+        if appended.is_err() {
             self.producer.accumulator().metrics.failed(&self.writer.topic.name, 1);
         }
-        let Some(index) = sent? else {
+        let Some(index) = appended? else {
             self.release();
-            self.producer.shared.wake.notify_one();
+            self.producer.inner.wake.notify_one();
             return Ok(AppendResult::BufferFull(bytes));
         };
         self.locked_bytes += bytes;
@@ -123,14 +124,14 @@ impl<'a> Appender<'a> {
         }
     }
 
-    /// The partition that records without a chosen one go to.
+    /// The partition for records whose partition is not determined by a key or the caller.
     fn sticky_partition(&mut self, bytes: usize) -> i32 {
         if self.sticky.is_none() {
             self.queue = None;
         }
         let (writer, client) = (self.writer, self.producer.client());
         let sticky = self.sticky.get_or_insert_with(|| writer.partitioner.lock());
-        self.queue.take_if(|(held, _)| sticky.partition() != Some(*held));
+        self.queue.take_if(|(locked, _)| sticky.partition() != Some(*locked));
         let batch_size = client.config().batch_size;
         let has_room = |partition: i32| match &self.queue {
             Some((_, state)) => state.has_room_for(bytes, batch_size),
@@ -139,14 +140,14 @@ impl<'a> Appender<'a> {
                 state.has_room_for(bytes, batch_size)
             }),
         };
-        writer.partitioner.sticky_partition(sticky, client, writer, bytes, has_room)
+        writer.partitioner.sticky_partition(sticky, client, &writer.topic, bytes, has_room)
     }
 
-    /// Appends a record to a partition, and says at which place of the open batch; `None` if there is no
-    /// room for it.
+    /// Appends a record to a partition and returns its index in the open batch, or `None` if there is
+    /// no memory for it.
     fn append(&mut self, partition: i32, record: &Record<'_>, bytes: usize) -> Result<Option<usize>> {
         let writer = self.writer;
-        let accumulator = &self.producer.shared.accumulator;
+        let accumulator = &self.producer.inner.accumulator;
         let queue = writer.queue(partition).ok_or_else(|| {
             let (topic, count) = (&writer.topic.name, writer.partition_count());
             let message = format!(
@@ -159,7 +160,7 @@ impl<'a> Appender<'a> {
         if !self.take_reserved(bytes) {
             return Ok(None);
         }
-        self.queue.take_if(|(held, _)| *held != partition);
+        self.queue.take_if(|(locked, _)| *locked != partition);
         let (_, state) = self.queue.get_or_insert_with(|| (partition, queue.state.lock()));
         let appended = accumulator.append(queue, state, record, bytes);
         match &appended {
@@ -169,14 +170,14 @@ impl<'a> Appender<'a> {
         appended.map(|(index, _)| Some(index))
     }
 
-    /// Takes room for a record, and if there is much of it for some more.
+    /// Reserves memory for a record, and for some more if there is plenty.
     fn take_reserved(&mut self, bytes: usize) -> bool {
-        let memory = &self.producer.shared.accumulator.memory;
+        let memory = &self.producer.inner.accumulator.memory;
         let missing = bytes.saturating_sub(self.reserved);
         if missing > 0 {
-            let taken =
+            let reserved =
                 [missing.max(self.reserve_step), missing].into_iter().find(|more| memory.try_reserve(*more));
-            self.reserved += taken.unwrap_or_default();
+            self.reserved += reserved.unwrap_or_default();
         }
         match self.reserved.checked_sub(bytes) {
             Some(left) => self.reserved = left,
@@ -185,17 +186,17 @@ impl<'a> Appender<'a> {
         true
     }
 
-    /// Lets others at everything that is held.
+    /// Releases the locks and the unused memory.
     fn release(&mut self) {
         self.queue = None;
         self.sticky = None;
         self.locked_bytes = 0;
         let unused = std::mem::take(&mut self.reserved);
         if unused > 0 {
-            self.producer.shared.accumulator.memory.release(unused);
+            self.producer.inner.accumulator.memory.release(unused);
         }
         if std::mem::take(&mut self.wake_sender) {
-            self.producer.shared.wake.notify_one();
+            self.producer.inner.wake.notify_one();
         }
     }
 }

@@ -1,8 +1,8 @@
-//! A batch on its way: its records, its numbers, and what is known of its attempts.
+//! A batch of records: its bytes, its sequence numbers and the state of its attempts.
 //!
-//! Invariant: its bytes, once closed, are immutable and owned by reference count, so a batch that
-//! expired while the socket still holds it cannot turn into another one's bytes (CVE-2026-35554).
-//! New numbers are written into a copy if anyone still holds the old bytes.
+//! Invariant: the bytes of a closed batch are immutable and reference-counted, so a batch that
+//! expires while the socket still writes it cannot become another batch's bytes (CVE-2026-35554). New
+//! sequence numbers are written into a copy if anything else still references the old bytes.
 
 use std::sync::Arc;
 
@@ -12,19 +12,20 @@ use tokio::time::Instant;
 
 use super::idempotence::BatchSequence;
 use crate::error::{Error, Result};
-use crate::producer::produce_result::{AppendInfo, SplitPart};
+use crate::producer::produce_result::AppendInfo;
+use crate::producer::split_part::SplitPart;
 use crate::producer::unobserved_failures::UnobservedFailures;
 use crate::topic_partition::TopicPartition;
 
-/// The records: still open, or closed and immutable under these numbers.
+/// The records: still open, or closed and immutable with these sequence numbers.
 #[derive(Debug)]
 enum Records {
     Open(BatchBuilder),
     Closed { bytes: Bytes, stamp: Stamp, count: usize, uncompressed: usize },
 }
 
-/// The order of a partition's batches: the number of the batch as it was opened, and the index of
-/// the first record in it.
+/// Identifies and orders the batches of a partition: the batch's id, and the index of its first
+/// record in the original batch.
 pub(super) type BatchKey = (u64, usize);
 
 /// A batch.
@@ -33,29 +34,29 @@ pub(super) struct Batch {
     id: u64,
     records: Records,
     pub(super) part: Arc<SplitPart>,
-    /// When its first record came.
+    /// When its first record was appended.
     pub(super) created: Instant,
-    /// From this size on, in bytes before compression, it is sent without waiting for more records.
+    /// The size, in bytes before compression, from which on it is sent without lingering.
     pub(super) sendable_size: usize,
-    /// What it takes of `buffer.memory`.
+    /// The bytes of `buffer.memory` that it has reserved.
     pub(super) reserved: usize,
-    /// At most what its largest_record record takes, as far as that is known.
+    /// An upper bound of the size of its largest record, as far as known.
     pub(super) largest_record: usize,
-    /// Attempts that have failed.
+    /// The number of failed attempts.
     pub(super) failed_attempts: u32,
-    /// Not to be sent again before.
+    /// It is not sent again before this time.
     pub(super) not_before: Option<Instant>,
-    /// Its numbers, once it has some.
+    /// Its sequence numbers, once assigned.
     pub(super) sequence: Option<BatchSequence>,
-    /// A broker has said that it does not follow what is in the log: it is not sent again before
-    /// its numbers have changed.
+    /// A broker rejected it because it does not follow the log. It is not sent again until earlier
+    /// batches are acknowledged or it has new sequence numbers.
     pub(super) out_of_order: bool,
-    /// Whether an attempt before the one under way may have been written.
+    /// Whether an attempt before the current one may have been written.
     maybe_written_before: bool,
-    /// It is a part of a batch that may have been written before it was split: the limit of sizes may
-    /// have been lowered since.
+    /// It was split from a batch that may already have been written: the size limit may have been
+    /// lowered in between.
     pub(super) split_in_doubt: bool,
-    /// Why the last attempt failed.
+    /// The error of the last attempt.
     pub(super) last_error: Option<Error>,
 }
 
@@ -89,7 +90,7 @@ impl Batch {
         }
     }
 
-    /// A part of this batch, made of `builder`, which holds its records from where `part` starts.
+    /// Creates a batch for `part` of this batch; `builder` holds its records.
     pub(super) fn split_off(&self, part: Arc<SplitPart>, builder: BatchBuilder, reserved: usize) -> Self {
         let skipped = part.first().saturating_sub(self.part.first());
         let sequence = self.sequence.map(|sequence| sequence.skip(skipped));
@@ -109,7 +110,7 @@ impl Batch {
         (self.id, self.part.first())
     }
 
-    /// How many records it holds.
+    /// The number of records.
     pub(super) fn count(&self) -> usize {
         match &self.records {
             Records::Open(builder) => builder.len(),
@@ -117,7 +118,7 @@ impl Batch {
         }
     }
 
-    /// The builder, as long as the batch is open.
+    /// The builder, while the batch is open.
     pub(super) fn builder(&mut self) -> Option<&mut BatchBuilder> {
         match &mut self.records {
             Records::Open(builder) => Some(builder),
@@ -125,7 +126,7 @@ impl Batch {
         }
     }
 
-    /// The closed batch.
+    /// The bytes, once the batch is closed.
     pub(super) fn closed(&self) -> Option<&Bytes> {
         match &self.records {
             Records::Open(_) => None,
@@ -133,7 +134,7 @@ impl Batch {
         }
     }
 
-    /// The size so far: of the records before compression, or of the closed batch.
+    /// The current size: of the records before compression, or of the closed batch.
     pub(super) fn size(&self) -> usize {
         match &self.records {
             Records::Open(builder) => builder.size_in_bytes(),
@@ -141,7 +142,7 @@ impl Batch {
         }
     }
 
-    /// The bytes of its records before compression.
+    /// The size of the records before compression.
     pub(super) fn uncompressed_size(&self) -> usize {
         match &self.records {
             Records::Open(builder) => builder.size_in_bytes(),
@@ -149,13 +150,13 @@ impl Batch {
         }
     }
 
-    /// Its bytes divided by those before compression.
+    /// The size divided by the size before compression.
     pub(super) fn compression_ratio(&self) -> f64 {
         self.size() as f64 / self.uncompressed_size().max(1) as f64
     }
 
-    /// Closes the batch, if it is open, and gives its bytes its present numbers. Returns the buffer that
-    /// was compressed, or an empty one.
+    /// Closes the batch if it is open, and writes its current sequence numbers. Returns the
+    /// compressed buffer for reuse, or an empty one.
     pub(super) fn close(&mut self, compressor: &mut Compressor) -> Result<Vec<u8>> {
         let stamp = self.sequence.map_or_else(Stamp::default, BatchSequence::stamp);
         match &mut self.records {
@@ -176,7 +177,7 @@ impl Batch {
         Ok(Vec::new())
     }
 
-    /// Its bytes, once nobody needs it any more.
+    /// The bytes, for the buffer pool.
     pub(super) fn into_bytes(self) -> Option<Bytes> {
         match self.records {
             Records::Open(_) => None,
@@ -184,8 +185,8 @@ impl Batch {
         }
     }
 
-    /// The batch is about to be handed to a connection: from here on a broker may write it without
-    /// our knowing. Not if its senders have been told already that it was not written.
+    /// Marks the batch as possibly written: a connection is about to send it. Returns false if it has
+    /// already completed as not written, and must not be sent.
     pub(super) fn begin_attempt(&mut self) -> bool {
         let before = self.part.set_maybe_written(true);
         if self.part.is_complete() {
@@ -196,7 +197,7 @@ impl Batch {
         true
     }
 
-    /// A broker said that this attempt has written nothing.
+    /// The broker has rejected this attempt without writing anything.
     pub(super) fn attempt_rejected(&mut self) {
         self.part.set_maybe_written(self.maybe_written_before);
     }
@@ -206,7 +207,7 @@ impl Batch {
         self.part.maybe_written()
     }
 
-    /// Takes its numbers away, since nobody has written it under them.
+    /// Removes its sequence numbers: no broker has written it under them.
     pub(super) fn clear_sequence(&mut self) {
         self.sequence = None;
         self.out_of_order = false;
@@ -215,7 +216,7 @@ impl Batch {
         self.part.set_maybe_written(false);
     }
 
-    /// Tells its senders what became of it.
+    /// Completes its records.
     pub(super) fn complete(&self, result: Result<AppendInfo>) {
         self.part.set_count(self.count());
         self.part.complete(result);

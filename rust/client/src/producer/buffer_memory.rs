@@ -1,26 +1,23 @@
-//! `buffer.memory`: the bytes that may wait to be written, as a bound and a wait.
+//! `buffer.memory`: a bound on the bytes of unacknowledged records, and the wait for free bytes.
 //!
-//! Invariants: what is reserved is released exactly once, when its batch is complete; a wait that is
-//! given up takes nothing. Who waits longest is served first, and what is released goes to it alone, or
-//! small records would for ever take the room that a large one needs.
+//! Invariants: reserved bytes are released exactly once, when their batch is complete. A cancelled wait
+//! reserves nothing. Waiters are served in order, and released bytes go to the first one alone:
+//! otherwise small records could starve a large one for ever.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-use super::sender::Shared;
-
 #[derive(Debug)]
 pub(super) struct BufferMemory {
     limit: usize,
-    /// A permit is a byte. Waiters are served in turn, each with all that is released.
+    /// One permit is one byte. The semaphore is fair: the first waiter gets all released permits.
     permits: Semaphore,
-    /// Senders that wait for permits: while there are any, no batch may linger.
+    /// The number of senders that wait for memory; while there are any, no batch may linger.
     waiters: AtomicUsize,
 }
 
-/// Somebody waits for permits, until this is dropped.
+/// Counts a waiter until it is dropped.
 pub(super) struct WaiterGuard<'a>(&'a BufferMemory);
 
 impl Drop for WaiterGuard<'_> {
@@ -39,22 +36,22 @@ impl BufferMemory {
         self.limit
     }
 
-    /// What is taken, that which was put aside for who waits among it.
+    /// The reserved bytes, including those set aside for a waiter.
     pub(super) fn used(&self) -> usize {
         self.limit.saturating_sub(self.permits.available_permits())
     }
 
-    /// Takes `bytes` if there is room for them that nobody waits for.
+    /// Reserves `bytes` if they are free and no waiter comes first.
     pub(super) fn try_reserve(&self, bytes: usize) -> bool {
-        let taken = u32::try_from(bytes).ok().and_then(|bytes| self.permits.try_acquire_many(bytes).ok());
-        taken.map(SemaphorePermit::forget).is_some()
+        let permit = u32::try_from(bytes).ok().and_then(|bytes| self.permits.try_acquire_many(bytes).ok());
+        permit.map(SemaphorePermit::forget).is_some()
     }
 
     pub(super) fn release(&self, bytes: usize) {
         self.permits.add_permits(bytes);
     }
 
-    /// Says that somebody waits for room.
+    /// Counts the caller as a waiter until the guard is dropped.
     pub(super) fn register_waiter(&self) -> WaiterGuard<'_> {
         self.waiters.fetch_add(1, Ordering::AcqRel);
         WaiterGuard(self)
@@ -64,43 +61,16 @@ impl BufferMemory {
         self.waiters() > 0
     }
 
-    /// How many wait for room.
+    /// The number of senders that wait for memory.
     pub(super) fn waiters(&self) -> usize {
         self.waiters.load(Ordering::Acquire)
     }
 
-    /// Takes `bytes` when it is this wait's turn. Cancel-safe.
+    /// Waits in line and reserves `bytes`. Cancel-safe.
     pub(super) async fn reserve(&self, bytes: usize) {
-        // What does not fit in 32 bits is no record.
-        if let Ok(taken) = self.permits.acquire_many(u32::try_from(bytes).unwrap_or(u32::MAX)).await {
-            taken.forget();
-        }
-    }
-}
-
-/// BufferReservation that was waited for, for one record. Dropping it gives it back.
-#[derive(Debug)]
-pub struct BufferReservation {
-    shared: Arc<Shared>,
-    bytes: usize,
-}
-
-impl BufferReservation {
-    /// `bytes` that were taken.
-    pub(super) fn new(shared: Arc<Shared>, bytes: usize) -> Self {
-        Self { shared, bytes }
-    }
-
-    /// The bytes, to be given back by the caller.
-    pub(super) fn into_bytes(mut self) -> usize {
-        std::mem::take(&mut self.bytes)
-    }
-}
-
-impl Drop for BufferReservation {
-    fn drop(&mut self) {
-        if self.bytes > 0 {
-            self.shared.accumulator.memory.release(self.bytes);
+        // No record has a size beyond 32 bits.
+        if let Ok(permit) = self.permits.acquire_many(u32::try_from(bytes).unwrap_or(u32::MAX)).await {
+            permit.forget();
         }
     }
 }

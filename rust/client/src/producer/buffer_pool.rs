@@ -1,13 +1,13 @@
-//! Large buffers of batches that are done, for the batches to come: fresh memory would be cleared page
-//! by page by the system, which costs more than filling it.
+//! A pool of the large buffers of completed batches. The system clears fresh memory page by page, which
+//! costs more than filling it.
 //!
-//! Invariant: what rests here and what is in batches stay within `buffer.memory` together; a buffer
-//! comes here only when nobody else has hold of its bytes.
+//! Invariants: pooled buffers and open batches together stay within `buffer.memory`. A buffer enters the
+//! pool only when nothing else references its bytes.
 
 use bytes::Bytes;
 use parking_lot::Mutex;
 
-/// Smaller ones are had from the allocator without a system call.
+/// The smallest buffer to pool: the allocator serves smaller ones without a system call.
 const MIN_POOLED: usize = 64 * 1024;
 
 #[derive(Debug, Default)]
@@ -22,7 +22,7 @@ struct FreeBuffers {
 }
 
 impl BufferPool {
-    /// A buffer that is empty, of this capacity or more if there is one.
+    /// Returns an empty buffer of at least this capacity.
     pub(super) fn allocate(&self, capacity: usize) -> Vec<u8> {
         if capacity >= MIN_POOLED {
             let mut free = self.free.lock();
@@ -35,15 +35,15 @@ impl BufferPool {
         Vec::with_capacity(capacity)
     }
 
-    /// Takes back the bytes of a batch, unless somebody else still has them; at most `limit` bytes rest
-    /// here.
+    /// Pools the bytes of a batch, unless something else still references them. The pool holds at most
+    /// `limit` bytes.
     pub(super) fn deallocate_bytes(&self, bytes: Bytes, limit: usize) {
         if bytes.len() >= MIN_POOLED / 2 && bytes.is_unique() {
             self.deallocate(bytes.into(), limit);
         }
     }
 
-    /// Takes a buffer back.
+    /// Pools a buffer. The pool holds at most `limit` bytes.
     pub(super) fn deallocate(&self, mut buffer: Vec<u8>, limit: usize) {
         let capacity = buffer.capacity();
         if capacity < MIN_POOLED {

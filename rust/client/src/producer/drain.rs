@@ -1,9 +1,9 @@
-//! What leaves the accumulator and when: batches that are due, by leader, and those whose time is
-//! over. No I/O; the time, the leaders and the room are arguments. Only partitions that have batches are
-//! looked at, however many there are.
+//! Draining the accumulator: which batches to send now, by leader, and which have expired. No I/O;
+//! the time, the leaders and the brokers' capacity are arguments. It visits only partitions that have
+//! batches.
 //!
-//! Invariants: a request holds at most one batch of a partition, and partitions take turns at the front. A
-//! batch is closed only when it leaves: as long as it has to wait, it grows.
+//! Invariants: a request holds at most one batch of a partition, and each drain starts at another
+//! partition. A batch is closed only when it is sent: it grows as long as it waits.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -15,30 +15,30 @@ use super::accumulator::Accumulator;
 use super::batch::Batch;
 use super::idempotence::ProducerIdAndEpoch;
 use super::queue::{NextBatch, PartitionQueue, QueueState};
+use super::split_part::SplitPart;
 use crate::error::Error;
-use crate::producer::produce_result::SplitPart;
 use crate::topic_partition::TopicPartition;
 
-/// What came out of the accumulator.
+/// What a drain took out of the accumulator.
 #[derive(Debug, Default)]
 pub(super) struct DrainResult {
-    /// Requests by broker: each a list of batches, at most one a partition.
+    /// Requests by broker: lists of batches, with at most one batch per partition.
     pub(super) requests: BTreeMap<i32, Vec<Vec<Batch>>>,
-    /// Batches whose time is over.
+    /// Queued batches whose `delivery.timeout.ms` has expired.
     pub(super) expired: Vec<Batch>,
-    /// Batches on their way whose time is over: their senders are to be told.
+    /// Batches in flight whose `delivery.timeout.ms` has expired: their records fail now.
     pub(super) expired_in_flight: Vec<ExpiredInFlight>,
-    /// A ready partition that has no leader.
+    /// A partition with a ready batch and no leader.
     pub(super) leaderless: Option<TopicPartition>,
-    /// A partition with records that have no producer id.
+    /// A partition whose records need a producer id.
     pub(super) needs_producer_id: Option<TopicPartition>,
-    /// A partition that gave a batch has another.
+    /// A partition that gave a batch has another one.
     pub(super) has_more: bool,
-    /// When something will be due.
+    /// When to drain again.
     pub(super) next_wakeup: Option<Instant>,
 }
 
-/// A batch on its way that is overdue: to whom it goes, and why it did not arrive before.
+/// An expired batch in flight: its broker, and the error of its previous attempt.
 #[derive(Debug)]
 pub(super) struct ExpiredInFlight {
     pub(super) part: Arc<SplitPart>,
@@ -54,7 +54,7 @@ impl DrainResult {
 }
 
 impl Accumulator {
-    /// Whether a batch has waited long enough, or is not to wait.
+    /// Whether a batch may be sent without lingering any longer.
     pub(super) fn is_sendable(&self, batch: &Batch, now: Instant) -> bool {
         self.flushing.load(Ordering::Acquire) > 0
             || self.closed.load(Ordering::Acquire)
@@ -63,14 +63,14 @@ impl Accumulator {
             || now >= batch.created + self.linger
     }
 
-    /// Whether a partition has a batch that would leave if it could.
+    /// Whether a partition has a batch that could be sent now.
     pub(super) fn has_sendable(&self, queue: &PartitionQueue, now: Instant) -> bool {
         let state = queue.state.lock();
         !state.ready.is_empty() || state.open.as_ref().is_some_and(|open| self.is_sendable(open, now))
     }
 
-    /// Takes the next batch of each partition that is ready, by leader. A request holds at most
-    /// `max_bytes` of records, and a broker gets at most `capacity(broker)` requests.
+    /// Takes the next batch of each ready partition, by leader. A request holds at most `max_bytes`
+    /// of records, and a broker gets at most `capacity(broker)` requests.
     pub(super) fn drain(
         &self,
         now: Instant,
@@ -86,7 +86,7 @@ impl Accumulator {
         let mut some_became_empty = false;
         let start = self.drain_index.fetch_add(1, Ordering::Relaxed) % active.len().max(1);
         let (before, after) = active.split_at(start.min(active.len()));
-        for queue in after.iter().chain(before).filter_map(|number| queues.order.get(*number)) {
+        for queue in after.iter().chain(before).filter_map(|index| queues.order.get(*index)) {
             let mut state = queue.state.lock();
             self.expire(&mut state, now, &mut drained);
             if state.is_empty() {
@@ -121,9 +121,10 @@ impl Accumulator {
             }
         }
         if some_became_empty {
-            // Only here does a queue stop being active, under its lock, so that no record is missed.
-            active.retain(|number| {
-                let Some(queue) = queues.order.get(*number) else { return false };
+            // The only place where a queue becomes inactive: under its lock, so that no record is
+            // missed.
+            active.retain(|index| {
+                let Some(queue) = queues.order.get(*index) else { return false };
                 let mut state = queue.state.lock();
                 state.is_active = !state.is_empty();
                 state.is_active
@@ -150,8 +151,8 @@ impl Accumulator {
         state.take(at, deadline, broker)
     }
 
-    /// Whether a partition has a batch that should leave now, if it can. If not, says when to ask again,
-    /// unless that is when a request comes back or a record is added.
+    /// Whether a partition has a batch to send now. If not, schedules the next drain, unless a
+    /// response or a new record will cause it.
     fn is_due(
         &self,
         queue: &PartitionQueue,
@@ -164,7 +165,7 @@ impl Accumulator {
             return true;
         }
         let Some(open) = &state.open else { return false };
-        // Asked for while the first batch lingers, so that it need not wait afterwards.
+        // Requested while the first batch lingers, so that it need not wait later.
         if state.needs_producer_id(producer) {
             drained.needs_producer_id = Some(queue.partition.clone());
             return false;
@@ -179,8 +180,7 @@ impl Accumulator {
         true
     }
 
-    /// The batch of a partition that leaves next, of those that wait; the open one is closed if there are
-    /// none.
+    /// The index of the ready batch to send next. Closes the open batch if none is ready.
     fn next_batch(
         &self,
         queue: &PartitionQueue,
@@ -203,8 +203,7 @@ impl Accumulator {
         None
     }
 
-    /// Takes out what has been waiting longer than `delivery.timeout.ms`, and names what has been
-    /// on its way for longer.
+    /// Takes queued batches that have expired, and reports expired ones in flight.
     fn expire(&self, state: &mut QueueState, now: Instant, drained: &mut DrainResult) {
         let is_expired = |batch: &Batch| now >= batch.created + self.delivery_timeout;
         while state.ready.front().is_some_and(is_expired)
@@ -216,14 +215,14 @@ impl Accumulator {
         if state.ready.is_empty() && state.open.as_ref().is_some_and(is_expired) {
             drained.expired.extend(state.open.take());
         }
-        // Whatever else keeps them from leaving: the oldest of those that stay is the first whose time ends.
+        // Of the remaining batches, the oldest one expires first, whatever else holds it back.
         let oldest = state.ready.front().or(state.open.as_ref());
         drained.wake_at(oldest.map(|batch| batch.created + self.delivery_timeout));
         for batch in &mut state.in_flight {
             if now < batch.deadline {
                 drained.wake_at(Some(batch.deadline));
             } else if let Some(part) = batch.part.upgrade().filter(|part| !part.is_complete()) {
-                // Its memory stays taken until the connection has let go of its bytes.
+                // Its memory stays reserved until the connection drops the bytes.
                 let (broker, count) = (batch.broker, batch.count);
                 drained.expired_in_flight.push(ExpiredInFlight {
                     part,

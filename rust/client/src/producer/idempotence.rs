@@ -1,18 +1,17 @@
-//! Idempotence: the numbers of one partition's batches, and what must hold before another gets its
-//! own (KIP-98, KIP-360). No I/O and no clock.
+//! Sequence numbers of the idempotent producer: the state of one partition (KIP-98, KIP-360). No I/O
+//! and no clock.
 //!
-//! A broker keeps, for each producer id and partition, the number of the last record, and takes only
-//! what follows it. So a batch that was written and is sent again is recognised, and one that
-//! overtook another is refused. A producer whose numbers have a gap, since a batch of them failed,
-//! raises its epoch and starts over at 0.
+//! For each producer id and partition, a broker keeps the last sequence number and accepts only the
+//! next one. It recognizes a batch that is sent again, and rejects one that overtook another. If a
+//! batch fails and leaves a gap, the producer bumps its epoch and starts again at 0.
 //!
-//! Invariants: a number is used for other records only when it is certain that nobody wrote it under
-//! its first meaning. The epoch is raised only when no batch is on its way and none of those that
-//! wait can be in the log; until then, batches without numbers wait.
+//! Invariants: a sequence number is reused only if no broker can have written it. The epoch is bumped
+//! only while no batch is in flight and no queued batch can be in the log; until then, batches
+//! without sequence numbers wait.
 
 use ottla_protocol::records::Stamp;
 
-/// Who writes: an id that the cluster has given out, and an epoch.
+/// A producer id assigned by the cluster, and its epoch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ProducerIdAndEpoch {
     pub(super) id: i64,
@@ -20,22 +19,22 @@ pub(super) struct ProducerIdAndEpoch {
 }
 
 impl ProducerIdAndEpoch {
-    /// The same producer anew; `None` if it has had all epochs.
+    /// The next epoch of the same id; `None` after the last one.
     fn next_epoch(self) -> Option<Self> {
         self.epoch.checked_add(1).map(|epoch| Self { epoch, ..self })
     }
 }
 
-/// The numbers of a batch.
+/// The sequence numbers of a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct BatchSequence {
     producer: ProducerIdAndEpoch,
-    /// How many records the epoch had before it. The protocol has 31 bits of it.
+    /// The number of records in this epoch before the batch. The protocol keeps 31 bits of it.
     first: u64,
 }
 
 impl BatchSequence {
-    /// What goes into the batch's header.
+    /// The fields for the batch header.
     pub(super) fn stamp(self) -> Stamp {
         Stamp {
             producer_id: self.producer.id,
@@ -45,42 +44,42 @@ impl BatchSequence {
         }
     }
 
-    /// The numbers `count` records further on.
+    /// The sequence numbers starting `count` records further on.
     pub(super) fn skip(self, count: usize) -> Self {
         Self { first: self.first + count as u64, ..self }
     }
 }
 
-/// The numbers of one partition.
+/// The sequence numbers of one partition.
 #[derive(Debug, Default)]
 pub(super) struct SequenceState {
     producer: Option<ProducerIdAndEpoch>,
-    /// The id whose epochs are used up, or which a broker has refused.
+    /// A producer id that a broker rejected, or whose epochs are used up.
     invalidated_id: Option<i64>,
     next_sequence: u64,
-    /// A batch was acknowledged and nothing has failed since: the broker knows of this producer, so
-    /// that it will refuse what overtakes. Only then may there be more than one batch on its way.
+    /// A batch was acknowledged and none has failed since. The broker then knows the producer and
+    /// rejects batches that overtake, so more than one may be in flight.
     can_pipeline: bool,
-    /// SequenceState up to this one may never arrive.
+    /// The last sequence number of a gap: those up to it may never be written.
     gap_end: Option<u64>,
-    /// All numbers before this one are in the log: the broker has taken what follows them.
+    /// All sequence numbers before this one are in the log, because the broker accepted a later one.
     acknowledged_end: u64,
 }
 
-/// Whether a batch may have numbers now.
+/// Whether a batch can get sequence numbers now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SequenceAvailability {
-    /// Yes.
+    /// Now.
     Available,
-    /// When those on their way are back.
+    /// After the batches in flight have completed.
     WaitForInFlight,
-    /// When there is another producer id.
+    /// After a new producer id has been assigned.
     NeedsProducerId,
 }
 
 impl SequenceState {
-    /// Whether a batch may have numbers, with so many others of the partition on their way. None
-    /// that has numbers waits in the queue.
+    /// Prepares to assign sequence numbers, with `in_flight` batches of the partition in flight. Call
+    /// it only if no queued batch has sequence numbers.
     pub(super) fn prepare(
         &mut self,
         current: Option<ProducerIdAndEpoch>,
@@ -107,24 +106,24 @@ impl SequenceState {
         }
     }
 
-    /// Whether another producer id than `current` is needed.
+    /// Whether the partition needs a producer id other than `current`.
     pub(super) fn needs_producer_id(&self, current: Option<ProducerIdAndEpoch>) -> bool {
         self.producer.is_none() && current.is_none_or(|current| self.invalidated_id == Some(current.id))
     }
 
-    /// Whether there may be more than one batch on its way.
+    /// Whether more than one batch may be in flight.
     pub(super) fn can_pipeline(&self) -> bool {
         self.can_pipeline && self.gap_end.is_none()
     }
 
-    /// The numbers of the next `count` records, after [`SequenceAvailability::Available`].
+    /// Assigns the next `count` sequence numbers, after [`SequenceAvailability::Available`].
     pub(super) fn assign(&mut self, count: usize) -> Option<BatchSequence> {
         let sequence = BatchSequence { producer: self.producer?, first: self.next_sequence };
         self.next_sequence += count as u64;
         Some(sequence)
     }
 
-    /// A batch is in the log, and with it everything before it.
+    /// A batch was written, and therefore everything before it.
     pub(super) fn acknowledge(&mut self, sequence: BatchSequence, count: usize) {
         if self.is_current(sequence) {
             self.can_pipeline = true;
@@ -133,19 +132,19 @@ impl SequenceState {
         }
     }
 
-    /// Whether a batch is in the log whatever a broker says of it: one after it is. A leader that took
-    /// over may know the last batch of a producer alone, and refuse those before it as out of order.
+    /// Whether a batch was certainly written, whatever the broker reports, because a later one was. A
+    /// new leader may know only the last batch of a producer and reject earlier ones as out of order.
     pub(super) fn is_acknowledged(&self, sequence: BatchSequence) -> bool {
         self.is_current(sequence) && sequence.first < self.acknowledged_end
     }
 
-    /// A batch goes again under its numbers.
+    /// A batch is sent again with its sequence numbers.
     pub(super) fn retry(&mut self) {
         self.can_pipeline = false;
     }
 
-    /// A batch is given up. `last` says that no batch after it has numbers, `maybe` that it may be
-    /// in the log.
+    /// A batch has failed for good. `last`: no later batch has sequence numbers. `maybe`: it may have
+    /// been written.
     pub(super) fn abandon(&mut self, sequence: BatchSequence, count: usize, last: bool, maybe: bool) {
         if !self.is_current(sequence) {
             return;
@@ -162,14 +161,14 @@ impl SequenceState {
         }
     }
 
-    /// The producer id is of no more use.
+    /// The producer id is no longer usable.
     pub(super) fn invalidate_producer_id(&mut self, sequence: BatchSequence) {
         if self.is_current(sequence) {
             self.invalidated_id = Some(sequence.producer.id);
         }
     }
 
-    /// Raises the epoch: the next number is 0. Nothing may be on its way.
+    /// Bumps the epoch: the next sequence number is 0. No batch may be in flight.
     pub(super) fn bump_epoch(&mut self) {
         let old = self.producer.take();
         self.producer =

@@ -1,9 +1,9 @@
-//! What a producer counts and measures, by the Java client's names.
+//! The producer's metrics, by the Java client's names, in total and per topic as in Java.
 //!
-//! Recording is by batch or by request, never by record. What Java has per topic is here per topic.
+//! Metrics are recorded per batch or request, never per record.
 //!
-//! Invariant: a record that was accepted and fails is counted once as an error, whatever was tried; a
-//! record that `send` refuses is counted too, as with Java.
+//! Invariant: an accepted record that fails counts as one error, however many attempts it took; so
+//! does a record that `send` rejects, as in Java.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,52 +13,52 @@ use parking_lot::RwLock;
 use tokio::time::{Duration, Instant};
 
 use super::batch::Batch;
+use super::buffer_memory::BufferMemory;
 use crate::config::Config;
 use crate::metrics::{Metric, Sensor};
-use crate::producer::buffer_memory::BufferMemory;
 
-/// What is counted of records, of one topic or of all.
+/// Sensors for records, of one topic or in total.
 #[derive(Debug)]
 struct RecordSensors {
-    /// Batches that went into a request, by their records.
+    /// Records of each batch sent.
     sent: Sensor,
-    /// The same, by their bytes.
+    /// Bytes of each batch sent.
     bytes: Sensor,
-    /// The same, by their bytes divided by those before compression.
+    /// Compression ratio of each batch sent.
     compression: Sensor,
     retried: Sensor,
     failed: Sensor,
 }
 
-/// What one producer counts.
+/// The sensors of one producer.
 #[derive(Debug)]
 pub(super) struct Metrics {
     total: RecordSensors,
     topics: RwLock<HashMap<Arc<str>, Arc<RecordSensors>>>,
     samples: usize,
     window: Duration,
-    /// Requests on their way.
+    /// The number of requests in flight.
     pub(super) in_flight: AtomicUsize,
     /// Bytes of the largest record of each batch.
     largest_record: Sensor,
     records_per_request: Sensor,
     /// Milliseconds from a batch's first record to its request.
     queue_time: Sensor,
-    /// Milliseconds from a request to its answer.
+    /// Milliseconds from a request to its response.
     latency: Sensor,
-    /// Milliseconds for which brokers asked the producer to wait.
+    /// Milliseconds that brokers asked the producer to wait.
     pub(super) throttled: Sensor,
     pub(super) split: Sensor,
-    /// Nanoseconds that senders have buffer_wait for room, and how often in vain.
+    /// Nanoseconds that senders waited for buffer memory, and the waits that timed out.
     pub(super) buffer_wait: Sensor,
     pub(super) buffer_exhausted: Sensor,
     /// Nanoseconds in `flush`.
     pub(super) flush_time: Sensor,
-    /// Nanoseconds that senders have buffer_wait for metadata.
+    /// Nanoseconds that senders waited for metadata.
     pub(super) metadata_wait: Sensor,
 }
 
-/// A duration as the sensors of milliseconds have it.
+/// A duration in milliseconds.
 fn millis(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
 }
@@ -103,7 +103,7 @@ impl Metrics {
         Arc::clone(self.topics.write().entry(Arc::clone(topic)).or_insert_with(made))
     }
 
-    /// A request with these batches goes out.
+    /// A request with these batches is sent.
     pub(super) fn sent(&self, batches: &[Batch], now: Instant) {
         let mut records = 0;
         for batch in batches {
@@ -121,25 +121,25 @@ impl Metrics {
         self.records_per_request.record(records as f64);
     }
 
-    /// A request was answered.
+    /// A response has arrived.
     pub(super) fn response_received(&self, after: Duration, throttle: Duration) {
         self.latency.record(millis(after));
         self.throttled.record(millis(throttle));
     }
 
-    /// RecordSensors of a topic go again.
+    /// Records of a topic are sent again.
     pub(super) fn retried(&self, topic: &Arc<str>, count: usize) {
         self.total.retried.record(count as f64);
         self.topic(topic).retried.record(count as f64);
     }
 
-    /// RecordSensors of a topic have failed.
+    /// Records of a topic have failed.
     pub(super) fn failed(&self, topic: &Arc<str>, count: usize) {
         self.total.failed.record(count as f64);
         self.topic(topic).failed.record(count as f64);
     }
 
-    /// All values now.
+    /// The current values of all metrics.
     pub(super) fn snapshot(&self, memory: &BufferMemory) -> Vec<Metric> {
         let now = Instant::now();
         let read = |sensor: &Sensor| sensor.read(now);
@@ -154,78 +154,86 @@ impl Metrics {
         let (total, used) = (memory.limit() as f64, memory.used() as f64);
         let metric = |(name, value, doc)| Metric { name, value, doc };
         [
-            ("record-send-rate", sent.sum_rate, "RecordSensors sent per second."),
-            ("record-send-total", sent.sum, "RecordSensors sent."),
-            ("record-retry-rate", retried.sum_rate, "RecordSensors sent again per second."),
-            ("record-retry-total", retried.sum, "RecordSensors sent again."),
-            ("record-error-rate", failed.sum_rate, "RecordSensors that failed, per second."),
-            ("record-error-total", failed.sum, "RecordSensors that failed."),
-            ("record-size-avg", largest_record.average, "Bytes of a batch's largest record, on average."),
-            ("record-size-max", largest_record.max, "Bytes of the largest record."),
+            ("record-send-rate", sent.sum_rate, "Records sent per second."),
+            ("record-send-total", sent.sum, "Records sent."),
+            ("record-retry-rate", retried.sum_rate, "Records sent again, per second."),
+            ("record-retry-total", retried.sum, "Records sent again."),
+            ("record-error-rate", failed.sum_rate, "Records that failed, per second."),
+            ("record-error-total", failed.sum, "Records that failed."),
+            (
+                "record-size-avg",
+                largest_record.average,
+                "Average size of the largest record of a batch, in bytes.",
+            ),
+            ("record-size-max", largest_record.max, "Size of the largest record, in bytes."),
             (
                 "records-per-request-avg",
                 records_per_request.average,
-                "RecordSensors of a request, on average.",
+                "Average number of records per request.",
             ),
             (
                 "record-queue-time-avg",
                 queue_time.average,
-                "Milliseconds of a batch in the buffer, on average.",
+                "Average time of a batch in the buffer, in milliseconds.",
             ),
-            ("record-queue-time-max", queue_time.max, "Milliseconds of a batch in the buffer, at most."),
-            ("batch-size-avg", bytes.average, "Bytes of a batch in its request, on average."),
-            ("batch-size-max", bytes.max, "Bytes of the largest batch in its request."),
-            ("batch-split-rate", split.rate, "Batches split, as they were too large, per second."),
-            ("batch-split-total", split.count, "Batches split, as they were too large."),
+            (
+                "record-queue-time-max",
+                queue_time.max,
+                "Longest time of a batch in the buffer, in milliseconds.",
+            ),
+            ("batch-size-avg", bytes.average, "Average size of a batch as sent, in bytes."),
+            ("batch-size-max", bytes.max, "Size of the largest batch as sent, in bytes."),
+            ("batch-split-rate", split.rate, "Batches split because they were too large, per second."),
+            ("batch-split-total", split.count, "Batches split because they were too large."),
             (
                 "compression-rate-avg",
                 compression.average,
-                "Bytes of a batch divided by those before compression, on average.",
+                "Average compression ratio: bytes of a batch divided by those before compression.",
             ),
-            ("request-latency-avg", latency.average, "Milliseconds until an answer came, on average."),
-            ("request-latency-max", latency.max, "Milliseconds until an answer came, at most."),
-            ("requests-in-flight", self.in_flight.load(Ordering::Relaxed) as f64, "Requests on their way."),
+            ("request-latency-avg", latency.average, "Average time until the response, in milliseconds."),
+            ("request-latency-max", latency.max, "Longest time until the response, in milliseconds."),
+            ("requests-in-flight", self.in_flight.load(Ordering::Relaxed) as f64, "Requests in flight."),
             (
                 "produce-throttle-time-avg",
                 throttled.average,
-                "Milliseconds for which a broker asked to wait, on average.",
+                "Average time that a broker asked to wait, in milliseconds.",
             ),
             (
                 "produce-throttle-time-max",
                 throttled.max,
-                "Milliseconds for which a broker asked to wait, at most.",
+                "Longest time that a broker asked to wait, in milliseconds.",
             ),
-            ("waiting-threads", memory.waiters() as f64, "Senders that wait for room in the buffer."),
-            ("buffer-total-bytes", total, "Bytes of the buffer: buffer.memory."),
-            ("buffer-available-bytes", total - used, "Bytes of the buffer that are free."),
+            ("waiting-threads", memory.waiters() as f64, "Senders that wait for buffer memory."),
+            ("buffer-total-bytes", total, "Size of the buffer (buffer.memory), in bytes."),
+            ("buffer-available-bytes", total - used, "Free bytes of the buffer."),
             (
                 "bufferpool-wait-time-ns-total",
                 buffer_wait.sum,
-                "Nanoseconds for which senders buffer_wait for room in the buffer.",
+                "Nanoseconds that senders waited for buffer memory.",
             ),
             (
                 "bufferpool-wait-ratio",
                 buffer_wait.sum_rate / 1e9,
-                "The part of the time in which a sender buffer_wait for room in the buffer.",
+                "Fraction of the time that senders waited for buffer memory.",
             ),
             (
-                "buffer-buffer_exhausted-rate",
+                "buffer-exhausted-rate",
                 buffer_exhausted.rate,
-                "Waits for room that were in vain, per second.",
+                "Waits for buffer memory that timed out, per second.",
             ),
-            ("buffer-buffer_exhausted-total", buffer_exhausted.count, "Waits for room that were in vain."),
-            ("flush-time-ns-total", read(&self.flush_time).sum, "Nanoseconds in flush."),
+            ("buffer-exhausted-total", buffer_exhausted.count, "Waits for buffer memory that timed out."),
+            ("flush-time-ns-total", read(&self.flush_time).sum, "Nanoseconds spent in flush."),
             (
                 "metadata-wait-time-ns-total",
                 read(&self.metadata_wait).sum,
-                "Nanoseconds for which senders buffer_wait for metadata.",
+                "Nanoseconds that senders waited for metadata.",
             ),
         ]
         .map(metric)
         .to_vec()
     }
 
-    /// All values of each topic that records were sent to.
+    /// The current values of each topic's metrics.
     pub(super) fn topics(&self) -> Vec<(Arc<str>, Vec<Metric>)> {
         let now = Instant::now();
         let topics = self.topics.read();
@@ -234,19 +242,19 @@ impl Metrics {
             let (retried, failed) = (of.retried.read(now), of.failed.read(now));
             let metric = |(name, value, doc)| Metric { name, value, doc };
             [
-                ("record-send-rate", sent.sum_rate, "RecordSensors sent per second."),
-                ("record-send-total", sent.sum, "RecordSensors sent."),
+                ("record-send-rate", sent.sum_rate, "Records sent per second."),
+                ("record-send-total", sent.sum, "Records sent."),
                 ("byte-rate", bytes.sum_rate, "Bytes of batches sent per second."),
                 ("byte-total", bytes.sum, "Bytes of batches sent."),
                 (
                     "compression-rate",
                     of.compression.read(now).average,
-                    "Bytes of a batch divided by those before compression, on average.",
+                    "Average compression ratio: bytes of a batch divided by those before compression.",
                 ),
-                ("record-retry-rate", retried.sum_rate, "RecordSensors sent again per second."),
-                ("record-retry-total", retried.sum, "RecordSensors sent again."),
-                ("record-error-rate", failed.sum_rate, "RecordSensors that failed, per second."),
-                ("record-error-total", failed.sum, "RecordSensors that failed."),
+                ("record-retry-rate", retried.sum_rate, "Records sent again, per second."),
+                ("record-retry-total", retried.sum, "Records sent again."),
+                ("record-error-rate", failed.sum_rate, "Records that failed, per second."),
+                ("record-error-total", failed.sum, "Records that failed."),
             ]
             .map(metric)
             .to_vec()

@@ -1,35 +1,35 @@
-//! What became of a batch: the promise that its senders hold.
+//! The result of one batch, shared by everything that waits for a record of it
+//! (`ProduceRequestResult` in the Java client).
 //!
-//! Invariant: each part of a batch is settled exactly once, with where it was written or with an
-//! error; whoever waits is told when the last part is. A batch has one part unless a broker found it
-//! too large and it was split.
+//! Invariant: each segment of a batch completes exactly once, with an offset or an error, and waiters
+//! wake when the last one has. A batch has one segment unless a broker rejected it as too large and
+//! it was split.
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 use crate::error::{Error, Kind, Result};
-use crate::producer::unobserved_failures::UnobservedFailures;
 use crate::topic_partition::TopicPartition;
 
-/// Where a record was written, or the first record of a batch.
+/// The place in the log where a record, or the first record of a batch, was appended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AppendInfo {
-    /// Its offset; -1 if the broker does not tell: with `acks=0`, or when all that is known is that
-    /// an earlier attempt has succeeded.
+    /// The offset, or -1 if it is unknown: with `acks=0`, or if the broker only reports that an
+    /// earlier attempt succeeded.
     pub offset: i64,
     /// The broker's timestamp if the topic uses LogAppendTime, else -1.
     pub log_append_time: i64,
 }
 
 impl AppendInfo {
-    /// Nobody knows where.
+    /// Appended at an unknown place.
     pub const UNKNOWN: Self = Self { offset: -1, log_append_time: -1 };
 
-    /// The same for the record that is `index` records further on.
+    /// The place of the record that is `index` records further on.
     #[must_use]
     pub fn at_index(self, index: usize) -> Self {
         let offset = if self.offset < 0 { -1 } else { self.offset + index as i64 };
@@ -37,15 +37,15 @@ impl AppendInfo {
     }
 }
 
-/// Consecutive records with the same fate.
+/// Consecutive records that share a result.
 #[derive(Debug)]
 struct Segment {
-    /// The index of the first.
+    /// The index of its first record in the batch.
     first: usize,
     result: Option<Result<AppendInfo>>,
 }
 
-/// Whom to call when a batch is done.
+/// Functions to call when the batch is done.
 #[derive(Default)]
 struct Callbacks(Mutex<Vec<Box<dyn FnOnce() + Send>>>);
 
@@ -55,36 +55,36 @@ impl fmt::Debug for Callbacks {
     }
 }
 
-/// What became of a batch: shared by all who sent a record of it.
+/// The result of a batch.
 #[derive(Debug)]
 pub struct ProduceResult {
     partition: TopicPartition,
-    /// In order; the first starts at 0.
+    /// Ordered by `first`; the first segment starts at 0.
     segments: Mutex<Vec<Segment>>,
     is_done: AtomicBool,
     done: Notify,
     callbacks: Callbacks,
-    /// Records whose failure somebody has asked about: from which index to before which.
+    /// The records whose failure was reported to the application, as ranges of indexes.
     observed: Mutex<Vec<(usize, usize)>>,
 }
 
 impl ProduceResult {
-    /// The topic and the partition.
+    /// The batch's topic and partition.
     #[must_use]
     pub fn partition(&self) -> &TopicPartition {
         &self.partition
     }
 
-    /// Whether it is known what became of all records.
+    /// Whether the result of every record is known.
     #[must_use]
     pub fn is_done(&self) -> bool {
         self.is_done.load(Ordering::Acquire)
     }
 
-    /// What became of the record at `index`, if that is known.
+    /// The result of the record at `index`, if it is known.
     #[must_use]
     pub fn result_of(&self, index: usize) -> Option<Result<AppendInfo>> {
-        // Without the lock, since this is asked often.
+        // Checked without the lock, because this is called often.
         if !self.is_done() {
             return None;
         }
@@ -95,16 +95,16 @@ impl ProduceResult {
         Some(result.clone().map(|info| info.at_index(index - segment.first)))
     }
 
-    /// What became of the record at `index` of a batch that is done.
+    /// The result of the record at `index`, once the batch is done.
     pub fn final_result(&self, index: usize) -> Result<AppendInfo> {
         let lost = || Error::new(Kind::Closed, "the batch has lost its record");
         self.result_of(index).unwrap_or_else(|| Err(lost()))
     }
 
-    /// What became of the records from index `first` to before `end`, as far as that is known: first
-    /// index, how many in a row, and where the first of them was written or why none of them was.
+    /// The known results of the records `first..end`: index of the first record, number of records,
+    /// and where the first of them was appended or why all of them failed.
     #[must_use]
-    pub fn segments(&self, first: usize, end: usize) -> Vec<(usize, usize, Result<AppendInfo>)> {
+    pub fn results_in(&self, first: usize, end: usize) -> Vec<(usize, usize, Result<AppendInfo>)> {
         let segments = self.segments.lock();
         let ends = segments.iter().skip(1).map(|segment| segment.first).chain([usize::MAX]);
         segments
@@ -119,23 +119,23 @@ impl ProduceResult {
             .collect()
     }
 
-    /// Which of the records from index `first` to before `end` have failed, if that is known: first
-    /// index, how many in a row, why.
+    /// The known failures among the records `first..end`: index of the first record, number of
+    /// records, and the error.
     #[must_use]
     pub fn failures(&self, first: usize, end: usize) -> Vec<(usize, usize, Error)> {
         let failed =
             |(at, count, result): (usize, usize, Result<AppendInfo>)| Some((at, count, result.err()?));
-        self.segments(first, end).into_iter().filter_map(failed).collect()
+        self.results_in(first, end).into_iter().filter_map(failed).collect()
     }
 
-    /// The promise of a record that is in no batch, and why.
+    /// The result of a record that was rejected before it was in a batch.
     pub(super) fn rejected(topic: &Arc<str>, error: Error) -> Arc<Self> {
         let produce_result = Self::new((Arc::clone(topic), -1));
         produce_result.complete(0, Err(error));
         Arc::new(produce_result)
     }
 
-    fn new(partition: TopicPartition) -> Self {
+    pub(super) fn new(partition: TopicPartition) -> Self {
         Self {
             partition,
             segments: Mutex::new(vec![Segment { first: 0, result: None }]),
@@ -146,8 +146,8 @@ impl ProduceResult {
         }
     }
 
-    /// Notes that somebody has asked what became of the records from index `first` to before `end`: if
-    /// they failed, nobody else needs to hear of it.
+    /// Notes that the results of the records `first..end` were reported to the application: their
+    /// failures need not be logged.
     pub fn mark_observed(&self, first: usize, end: usize) {
         let mut observed = self.observed.lock();
         match observed.last_mut() {
@@ -156,7 +156,7 @@ impl ProduceResult {
         }
     }
 
-    /// How many of `count` records from index `first` on nobody has asked about.
+    /// The number of records, of `count` from index `first` on, whose results were not reported yet.
     pub(super) fn unobserved(&self, first: usize, count: usize) -> usize {
         let mut observed = self.observed.lock();
         observed.sort_unstable();
@@ -168,14 +168,14 @@ impl ProduceResult {
         unobserved + (first + count).saturating_sub(at)
     }
 
-    /// Waits until it is known what became of all records.
+    /// Waits until the result of every record is known.
     pub async fn wait(&self) {
         loop {
             let done = self.done.notified();
             tokio::pin!(done);
             done.as_mut().enable();
             if self.is_done() {
-                // Those who are to be called have been, then.
+                // Taking the lock waits for the callbacks that are running.
                 drop(self.callbacks.0.lock());
                 return;
             }
@@ -183,12 +183,12 @@ impl ProduceResult {
         }
     }
 
-    /// Has `call` called once it is known what became of all records: on the thread that finds out,
-    /// before those who wait go on, or at once if it is known already. It must not wait for anything,
-    /// nor ask this for anything but results.
+    /// Calls `call` once the result of every record is known: on the completing thread, before
+    /// waiters wake, or immediately if the batch is already done. `call` must not block, and may only
+    /// query results.
     pub fn on_done(&self, call: impl FnOnce() + Send + 'static) {
         let mut callbacks = self.callbacks.0.lock();
-        // Looked at under the lock: whoever settles takes the list after it has said that it is done.
+        // Checked under the lock: `complete` takes the list after it has set `is_done`.
         if !self.is_done() {
             return callbacks.push(Box::new(call));
         }
@@ -196,8 +196,15 @@ impl ProduceResult {
         call();
     }
 
-    /// Settles the part that starts at `first`; only the first call for a part counts.
-    fn complete(&self, first: usize, result: Result<AppendInfo>) {
+    /// Starts a new segment at the record `first`, which has its own result.
+    pub(super) fn split_at(&self, first: usize) {
+        let mut segments = self.segments.lock();
+        let at = segments.partition_point(|segment| segment.first < first);
+        segments.insert(at, Segment { first, result: None });
+    }
+
+    /// Completes the segment that starts at `first`. Only the first call for a segment counts.
+    pub(super) fn complete(&self, first: usize, result: Result<AppendInfo>) {
         let mut segments = self.segments.lock();
         let Some(segment) =
             segments.iter_mut().find(|segment| segment.first == first && segment.result.is_none())
@@ -216,129 +223,24 @@ impl ProduceResult {
     }
 }
 
-/// The sender's end of the promise, for one part of a batch. Dropping it unsettled tells those who
-/// wait: nobody waits for ever.
-#[derive(Debug)]
-pub(super) struct SplitPart {
-    produce_result: Arc<ProduceResult>,
-    first: usize,
-    /// This and the next are of one order for all threads: either who settles sees that it may have
-    /// been written, or who sends sees that it is settled.
-    completed: AtomicBool,
-    /// A broker may have written the records although no answer says so.
-    maybe_written: AtomicBool,
-    /// How many records it has, once it has left its queue.
-    count: AtomicUsize,
-    /// Where it is noted if they fail.
-    failures: Arc<UnobservedFailures>,
-}
-
-impl Drop for SplitPart {
-    fn drop(&mut self) {
-        if !self.is_complete() {
-            self.complete(Err(super::accumulator::closed().because("not acknowledged")));
-        }
-    }
-}
-
-impl SplitPart {
-    /// The promise of a new batch.
-    pub(super) fn new(partition: TopicPartition, failures: Arc<UnobservedFailures>) -> Self {
-        Self {
-            produce_result: Arc::new(ProduceResult::new(partition)),
-            first: 0,
-            completed: AtomicBool::new(false),
-            maybe_written: AtomicBool::new(false),
-            count: AtomicUsize::new(0),
-            failures,
-        }
-    }
-
-    /// Notes how many records it has; none come any more.
-    pub(super) fn set_count(&self, count: usize) {
-        self.count.store(count, Ordering::Release);
-    }
-
-    pub(super) fn produce_result(&self) -> &Arc<ProduceResult> {
-        &self.produce_result
-    }
-
-    pub(super) fn partition(&self) -> &TopicPartition {
-        &self.produce_result.partition
-    }
-
-    /// The index of its first record in the batch as it was sent.
-    pub(super) fn first(&self) -> usize {
-        self.first
-    }
-
-    pub(super) fn is_complete(&self) -> bool {
-        self.completed.load(Ordering::SeqCst)
-    }
-
-    pub(super) fn maybe_written(&self) -> bool {
-        self.maybe_written.load(Ordering::SeqCst)
-    }
-
-    /// Says whether a broker may have written the records; returns what was said before.
-    pub(super) fn set_maybe_written(&self, maybe: bool) -> bool {
-        self.maybe_written.swap(maybe, Ordering::SeqCst)
-    }
-
-    /// Parts with it: its records from `count` on become a part of their own.
-    pub(super) fn split(&self, count: usize) -> Self {
-        let first = self.first + count;
-        let mut segments = self.produce_result.segments.lock();
-        let at = segments.partition_point(|segment| segment.first < first);
-        segments.insert(at, Segment { first, result: None });
-        drop(segments);
-        Self {
-            produce_result: Arc::clone(&self.produce_result),
-            first,
-            completed: AtomicBool::new(false),
-            maybe_written: AtomicBool::new(self.maybe_written()),
-            count: AtomicUsize::new(0),
-            failures: Arc::clone(&self.failures),
-        }
-    }
-
-    /// Settles it. An error carries the partition, and whether the records may be in the log all
-    /// the same. Only the first call counts.
-    pub(super) fn complete(&self, result: Result<AppendInfo>) {
-        if self.completed.swap(true, Ordering::SeqCst) {
-            return;
-        }
-        let (topic, partition) = self.partition();
-        let result = result.map_err(|error| match self.maybe_written() {
-            true => error.at(topic, *partition).maybe_done(),
-            false => error.at(topic, *partition),
-        });
-        // Before anybody who waits for the result can look for what nobody has observed.
-        if let Err(error) = &result {
-            let count = self.count.load(Ordering::Acquire).max(1);
-            self.failures.add(&self.produce_result, self.first, count, error);
-        }
-        self.produce_result.complete(self.first, result);
-    }
-}
-
-/// The promise of one record.
+/// The result of one record: its batch's result and its index there (`FutureRecordMetadata` in the
+/// Java client).
 #[derive(Debug, Clone)]
 pub struct Delivery {
-    /// What becomes of the record's batch.
+    /// The result of the record's batch.
     pub produce_result: Arc<ProduceResult>,
-    /// The record's place in the batch.
+    /// The record's index in the batch.
     pub index: usize,
 }
 
 impl Delivery {
-    /// What became of the record, if that is known.
+    /// The result of the record, if it is known.
     #[must_use]
     pub fn result(&self) -> Option<Result<AppendInfo>> {
         self.produce_result.result_of(self.index)
     }
 
-    /// Waits until it is known.
+    /// Waits for the result of the record.
     pub async fn wait(&self) -> Result<AppendInfo> {
         self.produce_result.wait().await;
         self.produce_result.final_result(self.index)

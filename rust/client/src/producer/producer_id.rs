@@ -1,9 +1,8 @@
-//! Getting a producer id from the cluster (InitProducerId), on the side of the sender's other work.
+//! The producer id of the idempotent producer, requested from the cluster (InitProducerId) in a task
+//! next to the sender.
 //!
-//! Invariant: one request at a time, with a pause between them; a refusal that will not pass is told
-//! once to whoever waits, and asked about again when new records come.
-
-use std::sync::Arc;
+//! Invariant: one request at a time, with a pause in between. A permanent error fails the batches
+//! that wait, once; new records cause a new request.
 
 use ottla_protocol::ErrorCode;
 use ottla_protocol::messages::init_producer_id::InitProducerIdRequest;
@@ -11,17 +10,16 @@ use tokio::task::JoinSet;
 use tokio::time::{Duration, Instant};
 
 use super::idempotence::ProducerIdAndEpoch;
-use super::sender::Shared;
 use crate::cluster::{Client, Route};
 use crate::error::{Error, Kind, Result};
 use crate::tasks::panics::try_catch;
 
-/// The producer's id, and the request for another.
+/// The current producer id and the request for the next one.
 pub(super) struct ProducerIdState {
     pub(super) current: Option<ProducerIdAndEpoch>,
-    /// Why there is none yet.
+    /// The last error, while there is no id.
     pub(super) error: Option<Error>,
-    /// When the first of the failures in a row happened.
+    /// When the current series of failures began.
     pub(super) failing_since: Option<Instant>,
     task: JoinSet<Result<ProducerIdAndEpoch>>,
     not_before: Instant,
@@ -40,10 +38,11 @@ impl ProducerIdState {
         }
     }
 
-    /// Asks for an id, to write to `leader` with, if it is time; otherwise says when it will be.
+    /// Starts a request if it is time, and otherwise returns when it will be. `leader` is the broker
+    /// that the batches go to.
     pub(super) fn start_request(
         &mut self,
-        shared: &Arc<Shared>,
+        client: &Client,
         leader: Option<i32>,
         now: Instant,
     ) -> Option<Instant> {
@@ -53,41 +52,40 @@ impl ProducerIdState {
         if now < self.not_before {
             return Some(self.not_before);
         }
-        let client = shared.client.clone();
+        let client = client.clone();
         self.task.spawn(async move {
             try_catch("a request for a producer id", init_producer_id(&client, leader)).await
         });
         None
     }
 
-    /// Waits for the response. An error is one that does not pass; otherwise says whether the metadata
-    /// is stale.
+    /// Waits for the response. Returns a permanent error, or whether the metadata is stale.
     pub(super) async fn response(&mut self) -> Option<Result<bool>> {
         let done = self.task.join_next().await?.ok()?;
         self.not_before = Instant::now() + self.pause;
         match done {
             Ok(producer) => {
-                tracing::debug!(target: "ottla.producer", id = producer.id, epoch = producer.epoch, "producer id");
+                tracing::debug!(target: "ottla.producer", id = producer.id, epoch = producer.epoch, "got a producer id");
                 (self.current, self.error, self.failing_since) = (Some(producer), None, None);
                 Some(Ok(false))
             }
             Err(error) if error.may_pass() => {
-                tracing::debug!(target: "ottla.producer", %error, "no producer id yet");
-                let stale = error.kind() == Kind::Connection;
+                tracing::debug!(target: "ottla.producer", %error, "cannot get a producer id yet");
+                let metadata_is_stale = error.kind() == Kind::Connection;
                 self.error = Some(error);
                 self.failing_since.get_or_insert_with(Instant::now);
-                Some(Ok(stale))
+                Some(Ok(metadata_is_stale))
             }
             Err(error) => {
-                let message = "the cluster gives no producer id, which enable.idempotence=true needs";
+                let message = "the cluster assigned no producer id, which enable.idempotence=true requires";
                 Some(Err(error.because(message)))
             }
         }
     }
 }
 
-/// Asks a broker, once, for an id of our own (KIP-98): any that is connected, or the one that will
-/// be written to.
+/// Requests a producer id, once (KIP-98): from any connected broker, or from the leader that the
+/// batches go to.
 async fn init_producer_id(client: &Client, leader: Option<i32>) -> Result<ProducerIdAndEpoch> {
     let route = match leader {
         Some(leader) if client.inner.pool.least_busy().is_none() => Route::Broker(leader),

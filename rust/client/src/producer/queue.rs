@@ -1,9 +1,9 @@
-//! The batches of one partition: the open one, those that wait, those on their way, and which of
-//! them may leave next. No I/O; the time is an argument.
+//! The batches of one partition: open, ready and in flight, and which one may be sent next. No I/O;
+//! the time is an argument.
 //!
-//! Invariants: batches wait in the order in which they were opened, those with numbers first. After
-//! a failure they go one at a time, the oldest first, until one is acknowledged; so with idempotence
-//! on nothing overtakes.
+//! Invariants: ready batches keep the order in which they were opened, those with sequence numbers
+//! first. After a failure they are sent one at a time, oldest first, until one is acknowledged. With
+//! idempotence, no batch overtakes another.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Weak};
@@ -15,16 +15,16 @@ use super::batch::{Batch, BatchKey};
 use super::compression_ratio::CompressionRatio;
 use super::idempotence::{ProducerIdAndEpoch, SequenceAvailability, SequenceState};
 use crate::error::Error;
-use crate::producer::produce_result::SplitPart;
+use crate::producer::split_part::SplitPart;
 use crate::topic_partition::TopicPartition;
 
 /// The batches of one partition.
 #[derive(Debug)]
 pub(super) struct PartitionQueue {
     pub(super) partition: TopicPartition,
-    /// Of its topic.
+    /// The compression ratio of the topic.
     pub(super) compression: Arc<CompressionRatio>,
-    /// Its key among all queues.
+    /// Its index among all queues.
     pub(super) index: usize,
     pub(super) state: Mutex<QueueState>,
 }
@@ -33,43 +33,43 @@ pub(super) struct PartitionQueue {
 pub(super) struct QueueState {
     pub(super) open: Option<Batch>,
     pub(super) ready: VecDeque<Batch>,
-    /// The batches of this partition that are on their way.
+    /// The batches that are being sent.
     pub(super) in_flight: Vec<InFlightBatch>,
-    /// How large the batch before the open one became: the next one will hardly be larger.
+    /// The size of the previous batch, as an estimate for the next one.
     pub(super) last_size: usize,
-    /// To how many bytes before compression a batch grows.
+    /// The size limit of a batch, in bytes before compression.
     pub(super) max_size: usize,
-    /// Whether the queue is among the active ones, which the sender looks at.
+    /// Whether the queue is in the list of active queues, which the sender visits.
     pub(super) is_active: bool,
-    /// With idempotence.
+    /// Sequence numbers, with idempotence.
     sequences: Option<SequenceState>,
 }
 
-/// A batch on its way: it is with the sender, its promise and its time are not.
+/// A batch in flight. The sender owns the batch; its deadline is watched here.
 #[derive(Debug)]
 pub(super) struct InFlightBatch {
     pub(super) key: BatchKey,
     pub(super) deadline: Instant,
-    /// Weak, so that a batch that is dropped is settled.
+    /// Weak, so that dropping the batch completes it.
     pub(super) part: Weak<SplitPart>,
-    /// How many records it has.
+    /// The number of records.
     pub(super) count: usize,
-    /// Whom it is on its way to.
+    /// The broker that it is being sent to.
     pub(super) broker: i32,
-    /// Why the attempt before this one failed.
+    /// The error of the previous attempt.
     pub(super) last_error: Option<Error>,
 }
 
-/// What may leave a queue next.
+/// Which batch may be sent next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NextBatch {
-    /// The batch at this key of those that wait.
+    /// The ready batch at this index.
     Ready(usize),
-    /// Nothing before this time.
+    /// None before this time.
     NotBefore(Instant),
-    /// Nothing before one on its way is back, or another is added.
+    /// None until a batch in flight completes or another one is ready.
     Wait,
-    /// Nothing before there is a producer id.
+    /// None until there is a producer id.
     NeedsProducerId,
 }
 
@@ -92,7 +92,7 @@ impl PartitionQueue {
         Self { partition, compression, index, state: Mutex::new(state) }
     }
 
-    /// How many batches of `batch_size` wait, the open one among them, however large they have grown.
+    /// The queued bytes in batches of `batch_size`, each batch counting as at least one.
     pub(super) fn queued_batches(&self, batch_size: usize) -> usize {
         let state = self.state.lock();
         let batches = state.ready.iter().chain(&state.open);
@@ -101,29 +101,29 @@ impl PartitionQueue {
 }
 
 impl QueueState {
-    /// The batch that was open is ready.
+    /// Moves the open batch to the ready ones.
     pub(super) fn close(&mut self, open: Batch) {
         self.last_size = open.size();
         self.ready.push_back(open);
     }
 
-    /// Whether there is no batch, not even one on its way.
+    /// Whether there is no batch at all, open, ready or in flight.
     pub(super) fn is_empty(&self) -> bool {
         self.ready.is_empty() && self.open.is_none() && self.in_flight.is_empty()
     }
 
-    /// Whether so many bytes more would go into the batch that is open.
+    /// Whether the open batch has space for `bytes`.
     pub(super) fn has_room_for(&self, bytes: usize, batch_size: usize) -> bool {
         self.open.as_ref().is_some_and(|open| open.size() + bytes <= batch_size)
     }
 
-    /// Whether another batch may be on its way, with at max_in_flight `max_in_flight` of them.
+    /// Whether another batch may be in flight, of at most `max_in_flight`.
     pub(super) fn may_send_more(&self, max_in_flight: usize) -> bool {
         let can_pipeline = self.sequences.as_ref().is_none_or(SequenceState::can_pipeline);
         self.in_flight.is_empty() || can_pipeline && self.in_flight.len() < max_in_flight
     }
 
-    /// What may leave next, with at max_in_flight `max_in_flight` on their way.
+    /// Which batch may be sent next, with at most `max_in_flight` in flight.
     pub(super) fn next(
         &mut self,
         current: Option<ProducerIdAndEpoch>,
@@ -145,7 +145,7 @@ impl QueueState {
             if !self.in_flight.is_empty() {
                 return NextBatch::Wait;
             }
-            // None of them is in the log, and none can get there under its sequences.
+            // None of them is in the log, and none can get there with its sequence numbers.
             sequences.bump_epoch();
             self.ready.iter_mut().take(sequenced).for_each(Batch::clear_sequence);
         }
@@ -167,7 +167,7 @@ impl QueueState {
         }
     }
 
-    /// Takes a batch out, to send it to a broker; it has numbers then, with idempotence.
+    /// Takes a ready batch to send it to a broker. With idempotence, it has sequence numbers then.
     pub(super) fn take(&mut self, at: usize, deadline: Instant, broker: i32) -> Option<Batch> {
         let mut batch = self.ready.remove(at)?;
         if batch.sequence.is_none()
@@ -187,12 +187,12 @@ impl QueueState {
         Some(batch)
     }
 
-    /// Notes that a batch is back.
+    /// Removes a batch from those in flight.
     pub(super) fn remove_in_flight(&mut self, batch: &Batch) {
         self.in_flight.retain(|in_flight| in_flight.key != batch.key());
     }
 
-    /// Puts a batch back to where it was among those that wait.
+    /// Puts a batch back among the ready ones, in its order.
     pub(super) fn put_back(&mut self, batch: Batch) {
         if let Some(sequences) = &mut self.sequences {
             sequences.retry();
@@ -201,7 +201,8 @@ impl QueueState {
         self.ready.insert(at, batch);
     }
 
-    /// Takes out all that has no numbers yet, if it can't have any without another producer id.
+    /// Takes the batches that have no sequence numbers, if they need a producer id other than
+    /// `current`.
     pub(super) fn take_without_sequence(&mut self, current: Option<ProducerIdAndEpoch>) -> Vec<Batch> {
         if !self.needs_producer_id(current) {
             return Vec::new();
@@ -210,8 +211,8 @@ impl QueueState {
         self.ready.drain(sequenced..).chain(self.open.take()).collect()
     }
 
-    /// A batch is in the log. Returns those before it of which that was unknown: they are, too, or
-    /// it would have been refused.
+    /// A batch was written. Returns earlier ones whose result was unknown: they were written too, or
+    /// it would have been rejected.
     pub(super) fn acknowledge(&mut self, batch: &Batch) -> Vec<Batch> {
         let (Some(sequences), Some(sequence)) = (&mut self.sequences, batch.sequence) else {
             return Vec::new();
@@ -225,18 +226,18 @@ impl QueueState {
         while let Some(at) = self.ready.iter().position(known) {
             written.extend(self.ready.remove(at));
         }
-        // Those after it may have been refused only since it was missing.
+        // Later batches may have been rejected only because this one was missing.
         self.ready.iter_mut().for_each(|other| other.out_of_order &= other.key() < key);
         written
     }
 
-    /// Whether a batch is in the log although a broker refuses it, since one after it is.
+    /// Whether a batch was certainly written although the broker rejects it, because a later one was.
     pub(super) fn is_acknowledged(&self, batch: &Batch) -> bool {
         let (Some(sequences), Some(sequence)) = (&self.sequences, batch.sequence) else { return false };
         sequences.is_acknowledged(sequence)
     }
 
-    /// A batch will not be sent again although it is not known to be in the log.
+    /// A batch is not sent again although it is not known to be written.
     pub(super) fn abandon(&mut self, batch: &Batch) {
         let (Some(sequences), Some(sequence)) = (&mut self.sequences, batch.sequence) else { return };
         let key = batch.key();
@@ -245,14 +246,14 @@ impl QueueState {
         sequences.abandon(sequence, batch.count(), !later, batch.maybe_written());
     }
 
-    /// A broker refuses the producer's epoch: it needs another id.
+    /// The broker rejects the producer id and epoch.
     pub(super) fn invalidate_producer_id(&mut self, batch: &Batch) {
         if let (Some(sequences), Some(sequence)) = (&mut self.sequences, batch.sequence) {
             sequences.invalidate_producer_id(sequence);
         }
     }
 
-    /// Whether the next batch would have to wait for a producer id.
+    /// Whether the next batch has to wait for a new producer id.
     pub(super) fn needs_producer_id(&self, current: Option<ProducerIdAndEpoch>) -> bool {
         self.sequences.as_ref().is_some_and(|sequences| sequences.needs_producer_id(current))
     }

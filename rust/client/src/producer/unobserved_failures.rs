@@ -1,7 +1,8 @@
-//! Failures of records that nobody has asked about, so that none is silent.
+//! Failed records whose results the application has not checked: they are logged, so that no failure
+//! is silent.
 //!
-//! Invariants: a record that was accepted and has failed stays here until somebody asks what became of it;
-//! it is reported once. At most [`MAX_BATCHES`] batches are remembered; of what is overflow, the number is.
+//! Invariants: the failure of an accepted record stays here until the application checks it, and is
+//! logged once. At most [`MAX_BATCHES`] batches are kept; beyond that, records are only counted.
 
 use std::sync::Arc;
 
@@ -11,23 +12,24 @@ use tokio::time::{Duration, Instant};
 use crate::error::Error;
 use crate::producer::produce_result::ProduceResult;
 
-/// Batches with failed records that are remembered.
+/// The maximum number of batches with failed records to keep.
 const MAX_BATCHES: usize = 10_000;
 
-/// How long a program may take to ask about a failure, if it never flushes.
+/// How long the application may take to check a result before the failure is logged. `flush` and
+/// `close` log it at once.
 pub(super) const REPORT_AFTER: Duration = Duration::from_secs(30);
 
-/// Records that failed for the same reason, and about which nobody has asked.
+/// Records that failed for the same reason and whose results were not checked.
 #[derive(Debug, Clone)]
 pub struct UnobservedFailure {
-    /// Why the first of them failed, and where.
+    /// The error of the first of them.
     pub error: Error,
-    /// How many records there are.
+    /// The number of records.
     pub count: usize,
 }
 
 impl UnobservedFailure {
-    /// The same failures, those of one place and for one reason together.
+    /// Merges failures of the same partition and cause.
     #[must_use]
     pub fn grouped(failures: impl IntoIterator<Item = Self>) -> Vec<Self> {
         let mut groups: Vec<Self> = Vec::new();
@@ -40,30 +42,30 @@ impl UnobservedFailure {
         groups
     }
 
-    /// All of them as one: the first, with the number of all.
+    /// Merges all failures into one: the first error, with the total number of records.
     #[must_use]
     pub fn total(failures: impl IntoIterator<Item = Self>) -> Option<Self> {
         failures.into_iter().reduce(|first, other| Self { count: first.count + other.count, ..first })
     }
 
-    /// The error of a block that ends without anybody having asked.
+    /// The error that ends a `with` block whose application has not checked the results.
     #[must_use]
     pub fn into_error(self) -> Error {
-        let what = match self.count {
-            1 => "1 record was not written, and nobody has asked for its result".to_owned(),
-            count => format!("{count} records were not written, and nobody has asked for their results"),
+        let message = match self.count {
+            1 => "1 record was not written, and its result was not checked".to_owned(),
+            count => format!("{count} records were not written, and their results were not checked"),
         };
-        self.error.because(what)
+        self.error.because(message)
     }
 
-    /// Logs it.
+    /// Logs the failure.
     pub fn warn(&self) {
         let Self { error, count } = self;
-        tracing::warn!(target: "ottla.producer", count, %error, "records were not written, and nobody has asked for their results");
+        tracing::warn!(target: "ottla.producer", count, %error, "records were not written, and their results were not checked");
     }
 }
 
-/// Failed records of one batch that follow each other.
+/// Consecutive failed records of one batch.
 #[derive(Debug)]
 struct FailedRecords {
     produce_result: Arc<ProduceResult>,
@@ -77,17 +79,17 @@ struct FailedRecords {
 #[derive(Debug, Default)]
 struct Log {
     failed: Vec<FailedRecords>,
-    /// What there was no room for.
+    /// The failures beyond [`MAX_BATCHES`].
     overflow: Option<UnobservedFailure>,
     overflow_reported: bool,
 }
 
-/// The failures of one producer.
+/// The unobserved failures of one producer.
 #[derive(Debug, Default)]
 pub(super) struct UnobservedFailures(Mutex<Log>);
 
 impl FailedRecords {
-    /// How many of the records nobody has asked about.
+    /// The number of these records whose results were not checked.
     fn unobserved(&self) -> usize {
         self.produce_result.unobserved(self.first, self.count)
     }
@@ -99,7 +101,7 @@ impl FailedRecords {
 }
 
 impl UnobservedFailures {
-    /// Records of a batch have failed.
+    /// Adds failed records of a batch.
     pub(super) fn add(&self, produce_result: &Arc<ProduceResult>, first: usize, count: usize, error: &Error) {
         let mut log = self.0.lock();
         if log.failed.len() >= MAX_BATCHES {
@@ -115,7 +117,8 @@ impl UnobservedFailures {
         log.failed.push(FailedRecords { produce_result, first, count, error, since, reported: false });
     }
 
-    /// What was not reported yet and is older than `age`, by place and cause.
+    /// Takes the failures that were not logged yet and are older than `age`, merged by partition and
+    /// cause.
     pub(super) fn take_unreported(&self, age: Duration) -> Vec<UnobservedFailure> {
         let now = Instant::now();
         let mut log = self.0.lock();
@@ -134,8 +137,7 @@ impl UnobservedFailures {
         failures
     }
 
-    /// The first failure that nobody has asked about, reported or not, and how many records there are in
-    /// all.
+    /// The first unobserved failure, logged or not, with the total number of records.
     pub(super) fn first(&self) -> Option<UnobservedFailure> {
         let log = self.0.lock();
         UnobservedFailure::total(
@@ -144,7 +146,7 @@ impl UnobservedFailures {
     }
 }
 
-/// Whether two failures are of one place and for one reason.
+/// Whether two failures have the same partition and cause.
 fn same_cause(a: &Error, b: &Error) -> bool {
     let place = |error: &Error| (error.context().topic.clone(), error.context().partition);
     (a.kind(), a.code(), place(a)) == (b.kind(), b.code(), place(b))

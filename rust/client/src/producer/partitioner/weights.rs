@@ -1,31 +1,32 @@
-//! How likely each partition is the next for records without a key. No I/O; queue lengths, leaders
-//! and the random number are arguments.
+//! Weights by which the next sticky partition is chosen. No I/O; queue lengths, leaders and the
+//! random number are arguments.
 //!
-//! Invariants: a partition without a leader, or on a broker that takes nothing, is chosen only if all
-//! are so; with rack awareness, one in another rack only if none in ours can be. Among the rest the
-//! chance falls with the length of the queue, and is never zero.
+//! Invariants: a partition whose broker is unavailable is chosen only if all are; with rack
+//! awareness, one in another rack only if no leader in the client's rack is available. Among the
+//! rest, the weight falls with the queue length and is never zero.
 
-/// A partition that may be the next.
+/// The load of a partition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PartitionLoad {
-    /// Its number.
+    /// The partition's index.
     pub partition: i32,
-    /// Whether it has a leader, to which batches can be sent.
+    /// Whether it has a leader that accepts batches.
     pub available: bool,
-    /// Whether that is in the client's rack.
+    /// Whether its leader is in the client's rack.
     pub in_rack: bool,
-    /// How many batches wait for it.
+    /// The number of batches that wait to be sent.
     pub queued_batches: usize,
 }
 
-/// Partitions and their chances, as running sums.
+/// Partitions and their cumulative weights (`PartitionLoadStats` in the Java client).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PartitionWeights {
     partitions: Vec<i32>,
     ends: Vec<u64>,
 }
 
-/// Those that may be chosen: the available ones, of these the in_rack ones; or all, if none is available.
+/// The candidates: the available partitions, of these the ones in the client's rack; all, if none is
+/// available.
 fn eligible(loads: &[PartitionLoad]) -> impl Iterator<Item = &PartitionLoad> {
     let available = loads.iter().any(|load| load.available);
     let in_rack = loads.iter().any(|load| load.available && load.in_rack);
@@ -33,15 +34,15 @@ fn eligible(loads: &[PartitionLoad]) -> impl Iterator<Item = &PartitionLoad> {
 }
 
 impl PartitionWeights {
-    /// The chances that Java's adaptive partitioner gives: each partition weighs what its queue is
-    /// shorter than the longest one, plus one.
+    /// The weights of Java's adaptive partitioner: the length of the longest queue, minus that of the
+    /// partition's own, plus one.
     #[must_use]
     pub fn adaptive(loads: &[PartitionLoad]) -> Self {
         let longest = eligible(loads).map(|load| load.queued_batches).max().unwrap_or_default();
         Self::of(loads, |load| (longest - load.queued_batches.min(longest)) as u64 + 1)
     }
 
-    /// The same chance for each.
+    /// The same weight for each candidate.
     #[must_use]
     pub fn uniform(loads: &[PartitionLoad]) -> Self {
         Self::of(loads, |_| 1)
@@ -57,7 +58,7 @@ impl PartitionWeights {
         Self { partitions, ends }
     }
 
-    /// The partition that a random number in `0.0..1.0` stands for; `None` if there are none.
+    /// Picks a partition with a random number in `0.0..1.0`; `None` if there are no partitions.
     #[must_use]
     pub fn pick(&self, random: f64) -> Option<i32> {
         let total = *self.ends.last()?;
