@@ -1,4 +1,4 @@
-//! What `send_batch` was given as Arrow: keys and values side by side, or tables, in chunks of one length.
+//! What `send_batch` was args as Arrow: keys and values side by side, or tables, in chunks of one length.
 //!
 //! Invariant: of each pair keys and values have as many rows.
 
@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use pyo3_arrow::input::AnyArray;
 
 use crate::convert::errors;
-use crate::producer::send_batch::Given;
+use crate::producer::batch_args::BatchArgs;
 
 /// Keys, if there are any, and values; or a table alone.
 pub(crate) type Pair = (Option<ArrayRef>, ArrayRef);
@@ -20,13 +20,13 @@ pub(crate) fn speaks_arrow(object: &Bound<'_, PyAny>) -> PyResult<bool> {
 }
 
 /// Keys and values, or tables.
-pub(crate) fn pairs(py: Python<'_>, given: &Given<'_, '_>) -> PyResult<Vec<Pair>> {
-    if given.headers.is_some() || given.timestamps.is_some() || given.partitions.is_some() {
-        let words = "with Arrow, headers, timestamps and partitions are columns of the table: headers, timestamp, partition";
-        return Err(errors::config(py, words));
+pub(crate) fn pairs(py: Python<'_>, args: &BatchArgs<'_, '_>) -> PyResult<Vec<Pair>> {
+    if args.headers.is_some() || args.timestamps.is_some() || args.partitions.is_some() {
+        let message = "with Arrow, headers, timestamps and partitions are columns of the table: headers, timestamp, partition";
+        return Err(errors::config(py, message));
     }
-    let values = chunks("values", given.values)?;
-    let keys = given.keys.filter(|keys| !keys.is_none()).map(|keys| chunks("keys", keys)).transpose()?;
+    let values = chunks("values", args.values)?;
+    let keys = args.keys.filter(|keys| !keys.is_none()).map(|keys| chunks("keys", keys)).transpose()?;
     match keys {
         None => Ok(values.into_iter().map(|values| (None, values)).collect()),
         Some(keys) => aligned(py, &keys, &values),
@@ -63,8 +63,8 @@ fn aligned(py: Python<'_>, keys: &[ArrayRef], values: &[ArrayRef]) -> PyResult<V
     }
     let length = |chunks: &[ArrayRef]| chunks.iter().map(|chunk| chunk.len()).sum::<usize>();
     if length(keys) != length(values) {
-        let words = format!("keys has {} items and values has {}", length(keys), length(values));
-        return Err(errors::config(py, words));
+        let message = format!("keys has {} items and values has {}", length(keys), length(values));
+        return Err(errors::config(py, message));
     }
     let mut pairs = Vec::new();
     let mut keys = keys.iter().filter(|keys| !keys.is_empty()).cloned();

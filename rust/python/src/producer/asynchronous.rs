@@ -2,38 +2,29 @@
 //!
 //! Invariant: no call waits on the loop's thread, and no thread is made to wait in.
 
-use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use ottla_client::producer::{Producer as Core, SendResult, UnobservedFailure};
-use pyo3::IntoPyObjectExt;
+use ottla_client::producer::Producer as CoreProducer;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::asyncio::{self, LastLoop, Promise, start};
+use crate::asyncio::{LastLoop, start};
 use crate::client::asynchronous as async_client;
 use crate::client::client_arg::{connect, given_or_new};
 use crate::client::sync as sync_client;
 use crate::client::sync::ConnectionStatus;
 use crate::convert::errors;
-use crate::convert::record::{self, Fields};
-use crate::producer::backlog::{Backlog, Cancelled, Waiting, ask};
-use crate::producer::batch_delivery::AsyncBatchDelivery;
-use crate::producer::delivery_groups::Groups;
+use crate::convert::record;
+use crate::producer::async_producer_handle::AsyncProducerHandle;
+use crate::producer::backlog::Backlog;
+use crate::producer::batch_args::BatchArgs;
+use crate::producer::delivery_groups::DeliveryGroups;
 use crate::producer::exit;
 use crate::producer::hooks::Hooks;
-use crate::producer::intercepted_rows::{self, Told};
 use crate::producer::producer_handle::leave;
-use crate::producer::send_batch::{Given, Rows};
-use crate::producer::sync::CLOSE;
+use crate::producer::sync::CLOSE_TIMEOUT;
 use crate::runtime::{Owned, runtime, seconds};
-
-struct Parts {
-    core: Arc<Core>,
-    groups: Arc<Groups>,
-    backlog: Arc<Backlog>,
-}
 
 /// A producer for asyncio; it mirrors ``Producer``.
 ///
@@ -58,27 +49,26 @@ struct Parts {
 ///     partitioner: as for ``Producer``; called on the loop's thread.
 ///
 /// Raises:
-///     ConfigError: a key or a value is wrong, or a client was given together with configuration.
+///     ConfigError: a key or a value is wrong, or a client was args together with configuration.
 #[pyclass(frozen, module = "ottla")]
 pub(crate) struct AsyncProducer {
-    parts: Owned<Parts>,
+    handle: Owned<AsyncProducerHandle>,
     hooks: Arc<Hooks>,
     last_loop: LastLoop,
     /// For connecting.
     timeout: Duration,
-    /// The client was made for this producer and goes with it.
-    own_client: bool,
 }
 
 /// What was sent is written although the program has let go of the producer: it may await the futures.
 impl Drop for AsyncProducer {
     fn drop(&mut self) {
-        let Some(Parts { core, backlog, .. }) = self.parts.peek() else { return };
+        let Some(handle) = self.handle.peek() else { return };
+        let AsyncProducerHandle { core, backlog, own_client, .. } = handle;
         if core.buffered_bytes() == 0 && backlog.is_empty() {
             return;
         }
         let (backlog, Ok(runtime)) = (Arc::clone(backlog), runtime()) else { return };
-        let (core, own_client) = (Arc::clone(core), self.own_client);
+        let (core, own_client) = (Arc::clone(core), *own_client);
         runtime.spawn(async move {
             let config = core.client().config();
             let _ = backlog.close(config.max_block + config.delivery_timeout + Duration::from_secs(5)).await;
@@ -105,19 +95,19 @@ impl AsyncProducer {
         interceptors: Option<&Bound<'_, PyAny>>,
         kwargs: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
-        let (hooks, kwargs) = Hooks::take(key_serializer, value_serializer, interceptors, kwargs)?;
+        let (hooks, kwargs) = Hooks::from_arguments(key_serializer, value_serializer, interceptors, kwargs)?;
         let (client, own_client) = given_or_new(py, "AsyncProducer", bootstrap, config, kwargs.as_ref())?;
         let timeout = seconds(timeout, client.config().default_api_timeout)?;
         let runtime = runtime()?;
         let _entered = runtime.enter();
-        let core = Arc::new(Core::new(client).map_err(|error| errors::raise(py, &error))?);
-        let groups = Arc::new(Groups::default());
+        let core = Arc::new(CoreProducer::new(client).map_err(|error| errors::raise(py, &error))?);
+        let groups = Arc::new(DeliveryGroups::default());
         let backlog =
             Arc::new(Backlog::new(Arc::clone(&core), Arc::clone(&groups), hooks.partitioner.clone()));
         let open: Weak<Backlog> = Arc::downgrade(&backlog);
-        exit::watch(open);
-        let parts = Owned::new(Parts { core, groups, backlog });
-        Ok(Self { parts, hooks: Arc::new(hooks), last_loop: LastLoop::default(), timeout, own_client })
+        exit::register(open);
+        let handle = Owned::new(AsyncProducerHandle { core, groups, backlog, own_client });
+        Ok(Self { handle, hooks: Arc::new(hooks), last_loop: LastLoop::default(), timeout })
     }
 
     /// Find the cluster, unless it was found before.
@@ -127,8 +117,8 @@ impl AsyncProducer {
     ///     BootstrapError: no bootstrap server could be used; the message lists each with its
     ///         cause.
     fn connect<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let client = self.parts.get()?.core.client().clone();
-        start(py, connect(client, self.own_client, self.timeout), |py, ()| Ok(py.None()))
+        let AsyncProducerHandle { core, own_client, .. } = self.handle.get()?;
+        start(py, connect(core.client().clone(), *own_client, self.timeout), |py, ()| Ok(py.None()))
     }
 
     /// Send a record; the future completes when it is acknowledged or failed.
@@ -177,10 +167,13 @@ impl AsyncProducer {
         partition: Option<i32>,
         on_delivery: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let given = record::Given { topic, value, key, headers, timestamp, partition, on_delivery };
+        let args = record::RecordArgs { topic, value, key, headers, timestamp, partition, on_delivery };
+        let handle = self.handle.get()?;
         match &self.hooks.interceptors {
-            None => self.send_record(py, &given),
-            Some(all) => all.around(py, &given, |given| self.send_record(py, given)),
+            None => handle.send(py, &self.hooks, &self.last_loop, &args),
+            Some(all) => {
+                all.send_through(py, &args, |args| handle.send(py, &self.hooks, &self.last_loop, args))
+            }
         }
     }
 
@@ -215,49 +208,8 @@ impl AsyncProducer {
         timestamps: Option<&Bound<'py, PyAny>>,
         partitions: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let Parts { core, groups, .. } = self.parts.get()?;
-        let given = Given { topic, values, keys, headers, timestamps, partitions };
-        let rows = Rows::new(py, &given, &self.hooks)?;
-        let highest = rows.highest_partition();
-        let mut rows = rows.owned()?;
-        let (core, topic) = (Arc::clone(core), Arc::<str>::from(topic));
-        let told =
-            Told { topic: Arc::clone(&topic), groups: Arc::clone(groups), mailbox: asyncio::mailbox(py)? };
-        let custom = self.hooks.partitioner.clone();
-        let work = async move {
-            let deadline = core.max_block_deadline();
-            let writer = match core.topic_writer_for(&topic, highest, deadline).await {
-                Ok(writer) => writer,
-                Err(error) => {
-                    told.refuse(rows.told(), error.clone());
-                    return Err(error);
-                }
-            };
-            if let Some(custom) = custom {
-                let count = writer.partition_count();
-                let place = move |py: Python<'_>| {
-                    if let Err(error) = custom.place(py, &topic, &mut rows, count) {
-                        intercepted_rows::refuse(py, &topic, rows.told(), &error)?;
-                        return Err(error);
-                    }
-                    Ok(rows)
-                };
-                match ask(&told.mailbox, deadline, place).await {
-                    Ok(placed) => rows = placed,
-                    Err(trouble) => return Ok(Err(trouble)),
-                }
-            }
-            Ok(Ok(rows.send(&core, &writer, &told).await))
-        };
-        start(py, work, |py, sent| match sent {
-            Ok((runs, Ok(()))) => AsyncBatchDelivery::from(runs).into_py_any(py),
-            Ok((runs, Err(error))) => {
-                let accepted = runs.count();
-                let delivery = AsyncBatchDelivery::from(runs);
-                Err(errors::cut_short(py, errors::raise(py, &error), accepted, delivery))
-            }
-            Err(trouble) => Err(trouble.raise(py)),
-        })
+        let args = BatchArgs { topic, values, keys, headers, timestamps, partitions };
+        self.handle.get()?.send_batch(py, &self.hooks, &args)
     }
 
     /// Send all buffered records; the future completes when all are acknowledged or failed.
@@ -271,7 +223,7 @@ impl AsyncProducer {
     ///     TimeoutError: records are still under way after ``timeout`` seconds.
     #[pyo3(signature = (timeout=None))]
     fn flush<'py>(&self, py: Python<'py>, timeout: Option<f64>) -> PyResult<Bound<'py, PyAny>> {
-        let Parts { core, groups, backlog } = self.parts.get()?;
+        let AsyncProducerHandle { core, groups, backlog, .. } = self.handle.get()?;
         let backlog = Arc::clone(backlog);
         // Every record has its own deadline, so this one only has to be later.
         let config = core.client().config();
@@ -305,14 +257,14 @@ impl AsyncProducer {
         topic: &str,
         timeout: Option<f64>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        async_client::partitions_for(py, self.parts.get()?.core.client(), topic, timeout)
+        async_client::partitions_for(py, self.handle.get()?.core.client(), topic, timeout)
     }
 
     /// Return the state of each connection, by broker, without waiting.
     ///
     /// On a shared client, those of its other users are included.
     fn connections(&self) -> PyResult<Vec<ConnectionStatus>> {
-        Ok(sync_client::connections(self.parts.get()?.core.client()))
+        Ok(sync_client::connections(self.handle.get()?.core.client()))
     }
 
     /// Return the changes of the cluster and of the connections, from now on.
@@ -329,27 +281,27 @@ impl AsyncProducer {
         all_topics: bool,
         timeout: Option<f64>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        async_client::events(py, self.parts.get()?.core.client(), all_topics, timeout)
+        async_client::events(py, self.handle.get()?.core.client(), all_topics, timeout)
     }
 
     /// Return the metrics of this producer and its client, by the Java client's names.
     ///
     /// See ``ottla.ProducerMetrics`` for their meaning.
     fn metrics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        sync_client::metrics(py, self.parts.get()?.core.metrics())
+        sync_client::metrics(py, self.handle.get()?.core.metrics())
     }
 
     /// Return the metrics of each topic that records were sent to, by topic.
     ///
     /// See ``ottla.TopicMetrics`` for their meaning.
     fn topic_metrics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        sync_client::topic_metrics(py, &self.parts.get()?.core)
+        sync_client::topic_metrics(py, &self.handle.get()?.core)
     }
 
     /// The bytes of ``buffer.memory`` that hold records without an acknowledgement.
     #[getter]
     fn buffered_bytes(&self) -> PyResult<usize> {
-        Ok(self.parts.get()?.core.buffered_bytes())
+        Ok(self.handle.get()?.core.buffered_bytes())
     }
 
     /// Send all buffered records, wait until they are acknowledged, and close the producer.
@@ -364,13 +316,14 @@ impl AsyncProducer {
     ///     TimeoutError: records were not acknowledged within ``timeout`` seconds.
     #[pyo3(signature = (timeout=None))]
     fn close<'py>(&self, py: Python<'py>, timeout: Option<f64>) -> PyResult<Bound<'py, PyAny>> {
-        self.start_closing(py, timeout, |_, _, closed| closed)
+        let timeout = seconds(timeout, CLOSE_TIMEOUT)?;
+        self.handle.get()?.close(py, &self.hooks, timeout, |_, _, closed| closed)
     }
 
     fn __aenter__<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let producer = this.get();
-        let client = producer.parts.get()?.core.client().clone();
-        let work = connect(client, producer.own_client, producer.timeout);
+        let AsyncProducerHandle { core, own_client, .. } = producer.handle.get()?;
+        let work = connect(core.client().clone(), *own_client, producer.timeout);
         let this_too = this.clone().into_any().unbind();
         start(this.py(), work, |_, ()| Ok(this_too))
     }
@@ -383,89 +336,16 @@ impl AsyncProducer {
         _trace: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let failed = kind.is_some();
-        self.start_closing(py, None, move |py, unseen, closed| leave(py, failed, closed, || unseen))
+        self.handle.get()?.close(py, &self.hooks, CLOSE_TIMEOUT, move |py, unobserved, closed| {
+            leave(py, failed, closed, || unobserved)
+        })
     }
 
     fn __repr__(&self) -> String {
-        let Some(Parts { core, .. }) = self.parts.peek() else {
+        let Some(AsyncProducerHandle { core, .. }) = self.handle.peek() else {
             return "AsyncProducer(made in another process)".to_owned();
         };
         let servers = core.client().config().bootstrap_servers.join(",");
         format!("AsyncProducer(bootstrap={servers:?}, buffered_bytes={})", core.buffered_bytes())
-    }
-}
-
-impl AsyncProducer {
-    /// Closes it; `end` makes of the failures that nobody has asked about, and of what closing came to, what
-    /// the wait for it raises.
-    fn start_closing<'py>(
-        &self,
-        py: Python<'py>,
-        timeout: Option<f64>,
-        end: impl FnOnce(Python<'_>, Option<UnobservedFailure>, PyResult<()>) -> PyResult<()> + Send + 'static,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let Parts { core, groups, backlog } = self.parts.get()?;
-        let backlog = Arc::clone(backlog);
-        let own_client = self.own_client.then(|| core.client().clone());
-        let timeout = seconds(timeout, CLOSE)?;
-        // Not the future's own work: cancelling the wait does not leave the producer half closed.
-        let closing = runtime()?.spawn(async move {
-            let closed = backlog.close(timeout).await;
-            if let Some(client) = own_client {
-                client.close();
-            }
-            closed
-        });
-        let work = async move {
-            let ended = |error: tokio::task::JoinError| {
-                let words = format!("closing has ended early: {error}");
-                ottla_client::Error::new(ottla_client::Kind::Closed, words)
-            };
-            // Whatever it came to, the interceptors are told of the end first.
-            Ok(closing.await.map_err(ended).and_then(|closed| closed))
-        };
-        let (hooks, groups, core) = (Arc::clone(&self.hooks), Arc::clone(groups), Arc::clone(core));
-        start(py, work, move |py, closed: ottla_client::Result<()>| {
-            hooks.interceptors.iter().try_for_each(|all| all.close(py))?;
-            groups.failed.warn(py);
-            core.warn_unobserved_failures();
-            let unseen = UnobservedFailure::total(
-                groups.failed.take_all(py).into_iter().chain(core.unobserved_failure()),
-            );
-            end(py, unseen, closed.map_err(|error| errors::raise(py, &error)))?;
-            Ok(py.None())
-        })
-    }
-
-    fn send_record<'py>(
-        &self,
-        py: Python<'py>,
-        given: &record::Given<'_, 'py>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let Parts { core, groups, backlog } = self.parts.get()?;
-        let mut fields = Fields::new(given, &self.hooks.serializers)?;
-        let (future, bridge) = self.last_loop.future(py)?;
-        let mailbox = bridge.get().mailbox();
-        if backlog.is_empty()
-            && let Some(writer) = core.cached_topic_writer(given.topic)
-            && !writer.lacks_partition(fields.partition)
-        {
-            if let Some(custom) = &self.hooks.partitioner {
-                custom.place_record(py, given.topic, &mut fields, writer.partition_count())?;
-            }
-            if let SendResult::Accepted(delivery) =
-                fields.try_send(core, &writer, None).map_err(|error| errors::raise(py, &error))?
-            {
-                let told = (Some(future.clone().unbind()), fields.on_delivery);
-                groups.add(delivery, fields.timestamp, told, mailbox);
-                return Ok(future);
-            }
-        }
-        let cancelled = Arc::new(AtomicBool::new(false));
-        future.call_method1("add_done_callback", (Cancelled(Arc::clone(&cancelled)),))?;
-        let promise = Promise::of(future.clone().unbind(), Arc::clone(mailbox));
-        let deadline = core.max_block_deadline();
-        backlog.push(given.topic, Waiting { fields, promise, deadline, cancelled })?;
-        Ok(future)
     }
 }

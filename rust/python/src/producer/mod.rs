@@ -6,9 +6,12 @@
 //! - `delivery`, `batch_delivery`, `delivery_groups`, `callbacks`: how the application learns of results.
 //! - `exit`: producers that are open when the interpreter ends.
 
+pub(crate) mod arrow_array;
 pub(crate) mod arrow_rows;
+pub(crate) mod async_producer_handle;
 pub(crate) mod asynchronous;
 pub(crate) mod backlog;
+pub(crate) mod batch_args;
 pub(crate) mod batch_delivery;
 pub(crate) mod callbacks;
 pub(crate) mod delivery;
@@ -18,8 +21,10 @@ pub(crate) mod hooks;
 pub(crate) mod intercepted_rows;
 pub(crate) mod interceptors;
 pub(crate) mod list_rows;
+pub(crate) mod owned_rows;
 pub(crate) mod partitioner;
 pub(crate) mod producer_handle;
+pub(crate) mod record_metadata;
 pub(crate) mod row_results;
 pub(crate) mod send_batch;
 pub(crate) mod serializers;

@@ -1,4 +1,4 @@
-//! What a `Producer` holds besides its hooks: the engine's producer, its client and its callbacks.
+//! What a `Producer` holds besides its hooks: the handle's producer, its client and its callbacks.
 //!
 //! Invariant: `flush` and `close` return when all that they waited for is acknowledged or failed, and
 //! its callbacks were called; both are bounded in time.
@@ -6,33 +6,33 @@
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use ottla_client::producer::{Producer as Core, TopicWriter, UnobservedFailure};
+use ottla_client::producer::{Producer as CoreProducer, TopicWriter, UnobservedFailure};
 use pyo3::prelude::*;
 use tokio::time::Instant;
 
 use crate::convert::errors;
-use crate::producer::callbacks::{Callbacks, Place};
-use crate::producer::exit::Ending;
+use crate::producer::callbacks::{CallbackPermit, Callbacks};
+use crate::producer::exit::CloseAtExit;
 use crate::runtime::wait_for;
 
 /// How long `close` waits for callbacks at least.
-const CALLBACKS: Duration = Duration::from_secs(5);
+const MIN_CALLBACK_TIMEOUT: Duration = Duration::from_secs(5);
 
-pub(crate) struct Engine {
-    pub(crate) core: Core,
+pub(crate) struct ProducerHandle {
+    pub(crate) core: CoreProducer,
     /// From the first record with one on.
     callbacks: OnceLock<Callbacks>,
     /// The client was made for this producer and goes with it.
     own_client: bool,
 }
 
-impl Engine {
-    pub(crate) fn new(core: Core, own_client: bool) -> Self {
+impl ProducerHandle {
+    pub(crate) fn new(core: CoreProducer, own_client: bool) -> Self {
         Self { core, callbacks: OnceLock::new(), own_client }
     }
 
     /// The topic, looked up if it has to be, for records that go to partitions up to this one.
-    pub(crate) fn writer(
+    pub(crate) fn topic_writer(
         &self,
         py: Python<'_>,
         topic: &str,
@@ -46,8 +46,12 @@ impl Engine {
     }
 
     /// A place for one more callback.
-    pub(crate) fn place(&self, py: Python<'_>, until: impl FnOnce() -> Instant) -> PyResult<Place<'_>> {
-        self.callbacks(py)?.place(py, until)
+    pub(crate) fn callback_permit(
+        &self,
+        py: Python<'_>,
+        until: impl FnOnce() -> Instant,
+    ) -> PyResult<CallbackPermit<'_>> {
+        self.callbacks(py)?.permit(py, until)
     }
 
     /// The callbacks, and their thread from the first time on.
@@ -80,7 +84,7 @@ impl Engine {
         let called = self.callbacks.get().map_or(Ok(()), |callbacks| {
             callbacks.close();
             // Also those of what failed, so that there is some time for them.
-            callbacks.flush(py, timeout.saturating_sub(began.elapsed()).max(CALLBACKS))
+            callbacks.flush(py, timeout.saturating_sub(began.elapsed()).max(MIN_CALLBACK_TIMEOUT))
         });
         self.core.warn_unobserved_failures();
         closed.and(called)
@@ -109,8 +113,8 @@ pub(crate) fn leave(
     unseen().map_or(Ok(()), |unseen| Err(errors::raise(py, &unseen.into_error())))
 }
 
-impl Ending for Engine {
-    fn end(&self, py: Python<'_>, timeout: Duration) -> PyResult<()> {
+impl CloseAtExit for ProducerHandle {
+    fn close_at_exit(&self, py: Python<'_>, timeout: Duration) -> PyResult<()> {
         self.close(py, timeout)
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use ottla_client::producer::{Producer as Core, SendResult};
+use ottla_client::producer::{Producer as CoreProducer, SendResult};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -11,18 +11,20 @@ use crate::client::events::Events;
 use crate::client::sync as sync_client;
 use crate::client::sync::{Client, ConnectionStatus};
 use crate::convert::errors;
-use crate::convert::record::{self, Fields, data};
+use crate::convert::field_bytes::field_bytes;
+use crate::convert::record::{self, OwnedRecord};
+use crate::producer::batch_args::BatchArgs;
 use crate::producer::batch_delivery::BatchDelivery;
 use crate::producer::delivery::Delivery;
 use crate::producer::exit;
 use crate::producer::hooks::Hooks;
 use crate::producer::intercepted_rows;
-use crate::producer::producer_handle::Engine;
-use crate::producer::send_batch::{Given, Rows};
+use crate::producer::producer_handle::ProducerHandle;
+use crate::producer::send_batch::Rows;
 use crate::runtime::{Owned, runtime, seconds, wait_for};
 
-/// How long `close` waits for unsent records unless told otherwise.
-pub(crate) const CLOSE: Duration = Duration::from_secs(60);
+/// How long `close` waits for unsent records unless row_sender otherwise.
+pub(crate) const CLOSE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A producer. Use it in a ``with`` block, or ``close()`` it, so that every record is written.
 ///
@@ -45,25 +47,25 @@ pub(crate) const CLOSE: Duration = Duration::from_secs(60);
 /// Raises:
 ///     AuthenticationError: the credentials, or the certificate of either side, were rejected.
 ///     BootstrapError: no bootstrap server could be used; the message lists each with its cause.
-///     ConfigError: a key or a value is wrong, or a client was given together with configuration.
+///     ConfigError: a key or a value is wrong, or a client was args together with configuration.
 #[pyclass(frozen, module = "ottla")]
 pub(crate) struct Producer {
-    engine: Owned<Arc<Engine>>,
+    handle: Owned<Arc<ProducerHandle>>,
     hooks: Hooks,
 }
 
 /// What was sent is written although the program has let go of the producer: it may hold the promises.
 impl Drop for Producer {
     fn drop(&mut self) {
-        let Some(engine) = self.engine.peek().filter(|engine| engine.core.buffered_bytes() > 0) else {
+        let Some(handle) = self.handle.peek().filter(|handle| handle.core.buffered_bytes() > 0) else {
             return;
         };
-        let (engine, Ok(runtime)) = (Arc::clone(engine), runtime()) else { return };
+        let (handle, Ok(runtime)) = (Arc::clone(handle), runtime()) else { return };
         runtime.spawn(async move {
-            let longest = engine.core.client().config().delivery_timeout + Duration::from_secs(5);
+            let longest = handle.core.client().config().delivery_timeout + Duration::from_secs(5);
             // Each record has its promise, and what nobody has asked about is logged.
-            let _ = engine.core.close(longest).await;
-            engine.core.warn_unobserved_failures();
+            let _ = handle.core.close(longest).await;
+            handle.core.warn_unobserved_failures();
         });
     }
 }
@@ -83,16 +85,16 @@ impl Producer {
         interceptors: Option<&Bound<'_, PyAny>>,
         kwargs: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
-        let (hooks, kwargs) = Hooks::take(key_serializer, value_serializer, interceptors, kwargs)?;
+        let (hooks, kwargs) = Hooks::from_arguments(key_serializer, value_serializer, interceptors, kwargs)?;
         let (client, own_client) =
             Client::given_or_connected(py, "Producer", bootstrap, config, timeout, kwargs.as_ref())?;
         let runtime = runtime()?;
         let _entered = runtime.enter();
-        let core = Core::new(client).map_err(|error| errors::raise(py, &error))?;
-        let engine = Arc::new(Engine::new(core, own_client));
-        let open: Weak<Engine> = Arc::downgrade(&engine);
-        exit::watch(open);
-        Ok(Self { engine: Owned::new(engine), hooks })
+        let core = CoreProducer::new(client).map_err(|error| errors::raise(py, &error))?;
+        let handle = Arc::new(ProducerHandle::new(core, own_client));
+        let open: Weak<ProducerHandle> = Arc::downgrade(&handle);
+        exit::register(open);
+        Ok(Self { handle: Owned::new(handle), hooks })
     }
 
     /// Put a record into its partition's batch; returns at once unless the buffer is full.
@@ -134,11 +136,11 @@ impl Producer {
         partition: Option<i32>,
         on_delivery: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Delivery> {
-        let given = record::Given { topic, value, key, headers, timestamp, partition, on_delivery };
-        let engine = self.engine.get()?;
+        let args = record::RecordArgs { topic, value, key, headers, timestamp, partition, on_delivery };
+        let handle = self.handle.get()?;
         match &self.hooks.interceptors {
-            None => self.send_record(py, engine, &given),
-            Some(all) => all.around(py, &given, |given| self.send_record(py, engine, given)),
+            None => self.send_record(py, handle, &args),
+            Some(all) => all.send_through(py, &args, |args| self.send_record(py, handle, args)),
         }
     }
 
@@ -177,24 +179,24 @@ impl Producer {
         timestamps: Option<&Bound<'_, PyAny>>,
         partitions: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<BatchDelivery> {
-        let engine = self.engine.get()?;
-        let given = Given { topic, values, keys, headers, timestamps, partitions };
-        let rows = Rows::new(py, &given, &self.hooks)?;
+        let handle = self.handle.get()?;
+        let args = BatchArgs { topic, values, keys, headers, timestamps, partitions };
+        let rows = Rows::new(py, &args, &self.hooks)?;
         let highest = rows.highest_partition();
-        let writer = || engine.writer(py, topic, highest, || engine.core.max_block_deadline());
+        let writer = || handle.topic_writer(py, topic, highest, || handle.core.max_block_deadline());
         let Rows::Owned(mut rows) = rows else {
-            return Ok(rows.send(py, engine, topic, &*writer()?)?.into());
+            return Ok(rows.send(py, handle, topic, &*writer()?)?.into());
         };
-        let placed = writer().and_then(|writer| {
+        let assigned = writer().and_then(|writer| {
             if let Some(custom) = &self.hooks.partitioner {
-                custom.place(py, topic, &mut rows, writer.partition_count())?;
+                custom.assign_partitions(py, topic, &mut rows, writer.partition_count())?;
             }
             Ok(writer)
         });
-        match placed {
-            Ok(writer) => Ok(Rows::Owned(rows).send(py, engine, topic, &writer)?.into()),
+        match assigned {
+            Ok(writer) => Ok(Rows::Owned(rows).send(py, handle, topic, &writer)?.into()),
             Err(error) => {
-                intercepted_rows::refuse(py, topic, rows.told(), &error)?;
+                intercepted_rows::report_unsent(py, topic, rows.into_intercepted(), &error)?;
                 Err(error)
             }
         }
@@ -212,10 +214,10 @@ impl Producer {
     ///     TimeoutError: records are still under way after ``timeout`` seconds.
     #[pyo3(signature = (timeout=None))]
     fn flush(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<()> {
-        let engine = self.engine.get()?;
+        let handle = self.handle.get()?;
         // Every record has its own deadline, so this one only has to be later.
-        let longest = engine.core.client().config().delivery_timeout + Duration::from_secs(5);
-        engine.flush(py, seconds(timeout, longest)?)
+        let longest = handle.core.client().config().delivery_timeout + Duration::from_secs(5);
+        handle.flush(py, seconds(timeout, longest)?)
     }
 
     /// Return the partitions of a topic by index.
@@ -237,14 +239,14 @@ impl Producer {
         topic: &str,
         timeout: Option<f64>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        sync_client::partitions_for(py, self.engine.get()?.core.client(), topic, timeout)
+        sync_client::partitions_for(py, self.handle.get()?.core.client(), topic, timeout)
     }
 
     /// Return the state of each connection, by broker, without waiting.
     ///
     /// On a shared client, those of its other users are included.
     fn connections(&self) -> PyResult<Vec<ConnectionStatus>> {
-        Ok(sync_client::connections(self.engine.get()?.core.client()))
+        Ok(sync_client::connections(self.handle.get()?.core.client()))
     }
 
     /// Return the changes of the cluster and of the connections, from now on.
@@ -256,27 +258,27 @@ impl Producer {
     /// See ``Client.events``.
     #[pyo3(signature = (*, all_topics=false, timeout=None))]
     fn events(&self, py: Python<'_>, all_topics: bool, timeout: Option<f64>) -> PyResult<Events> {
-        sync_client::events(py, self.engine.get()?.core.client(), all_topics, timeout)
+        sync_client::events(py, self.handle.get()?.core.client(), all_topics, timeout)
     }
 
     /// Return the metrics of this producer and its client, by the Java client's names.
     ///
     /// See ``ottla.ProducerMetrics`` for their meaning.
     fn metrics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        sync_client::metrics(py, self.engine.get()?.core.metrics())
+        sync_client::metrics(py, self.handle.get()?.core.metrics())
     }
 
     /// Return the metrics of each topic that records were sent to, by topic.
     ///
     /// See ``ottla.TopicMetrics`` for their meaning.
     fn topic_metrics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        sync_client::topic_metrics(py, &self.engine.get()?.core)
+        sync_client::topic_metrics(py, &self.handle.get()?.core)
     }
 
     /// The bytes of ``buffer.memory`` that hold records without an acknowledgement.
     #[getter]
     fn buffered_bytes(&self) -> PyResult<usize> {
-        Ok(self.engine.get()?.core.buffered_bytes())
+        Ok(self.handle.get()?.core.buffered_bytes())
     }
 
     /// Send all buffered records, wait until they are acknowledged, and close the producer.
@@ -290,7 +292,7 @@ impl Producer {
     ///     TimeoutError: records were not acknowledged within ``timeout`` seconds.
     #[pyo3(signature = (timeout=None))]
     fn close(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<()> {
-        let closed = self.engine.get()?.close(py, seconds(timeout, CLOSE)?);
+        let closed = self.handle.get()?.close(py, seconds(timeout, CLOSE_TIMEOUT)?);
         self.hooks.interceptors.iter().try_for_each(|all| all.close(py))?;
         closed
     }
@@ -307,13 +309,13 @@ impl Producer {
         _trace: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
         let closed = self.close(py, None);
-        self.engine.get()?.leave(py, kind.is_some(), closed)
+        self.handle.get()?.leave(py, kind.is_some(), closed)
     }
 
     fn __repr__(&self) -> String {
-        let Some(engine) = self.engine.peek() else { return "Producer(made in another process)".to_owned() };
-        let servers = engine.core.client().config().bootstrap_servers.join(",");
-        format!("Producer(bootstrap={servers:?}, buffered_bytes={})", engine.core.buffered_bytes())
+        let Some(handle) = self.handle.peek() else { return "Producer(made in another process)".to_owned() };
+        let servers = handle.core.client().config().bootstrap_servers.join(",");
+        format!("Producer(bootstrap={servers:?}, buffered_bytes={})", handle.core.buffered_bytes())
     }
 }
 
@@ -321,35 +323,38 @@ impl Producer {
     fn send_record(
         &self,
         py: Python<'_>,
-        engine: &Arc<Engine>,
-        given: &record::Given<'_, '_>,
+        handle: &Arc<ProducerHandle>,
+        args: &record::RecordArgs<'_, '_>,
     ) -> PyResult<Delivery> {
-        let core = &engine.core;
-        let mut fields = Fields::new(given, &self.hooks.serializers)?;
+        let core = &handle.core;
+        let mut fields = OwnedRecord::new(args, &self.hooks.serializers)?;
         // One for the whole call, whatever it waits for; most wait for nothing.
         let mut deadline = None;
         let mut until = || *deadline.get_or_insert_with(|| core.max_block_deadline());
-        let told = match fields.on_delivery.take() {
-            Some(callback) => Some((engine.place(py, &mut until)?, callback)),
+        let callback = match fields.on_delivery.take() {
+            Some(callback) => Some((handle.callback_permit(py, &mut until)?, callback)),
             None => None,
         };
-        let writer = engine.writer(py, given.topic, fields.partition, &mut until)?;
+        let writer = handle.topic_writer(py, args.topic, fields.partition, &mut until)?;
         if let Some(custom) = &self.hooks.partitioner {
-            custom.place_record(py, given.topic, &mut fields, writer.partition_count())?;
+            custom.assign_partition(py, args.topic, &mut fields, writer.partition_count())?;
         }
-        let mut room = None;
-        let promise = loop {
-            match fields.try_send(core, &writer, room.take()).map_err(|error| errors::raise(py, &error))? {
-                SendResult::Accepted(promise) => break promise,
+        let mut reservation = None;
+        let delivery = loop {
+            match fields
+                .try_send(core, &writer, reservation.take())
+                .map_err(|error| errors::raise(py, &error))?
+            {
+                SendResult::Accepted(delivery) => break delivery,
                 SendResult::BufferFull(bytes) => {
-                    room = Some(wait_for(py, core.reserve_buffer(bytes, until()))?)
+                    reservation = Some(wait_for(py, core.reserve_buffer(bytes, until()))?)
                 }
             }
         };
-        if let Some((place, callback)) = told {
-            place.take(promise.clone(), fields.timestamp, callback);
+        if let Some((permit, callback)) = callback {
+            permit.register(delivery.clone(), fields.timestamp, callback);
         }
-        Ok(Delivery::new(promise, fields.timestamp, engine))
+        Ok(Delivery::new(delivery, fields.timestamp, handle))
     }
 }
 
@@ -366,7 +371,7 @@ pub(crate) fn partition_for_key(py: Python<'_>, key: &Bound<'_, PyAny>, partitio
     if partitions == 0 {
         return Err(errors::config(py, "partitions is 0: expected the topic's number of partitions"));
     }
-    match data("key", key)? {
+    match field_bytes("key", key)? {
         Some(key) => Ok(ottla_client::producer::partition_for_key(key.as_slice(), partitions)),
         None => Err(errors::config(py, "key is None: a record without a key has no fixed partition")),
     }
