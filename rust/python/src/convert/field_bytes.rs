@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 use pyo3::types::{PyBytes, PyMemoryView, PyString};
 
-/// A key or a value.
+/// The bytes of a key, a value, or a header's name or value.
 pub(crate) enum FieldBytes {
     Bytes(PyBackedBytes),
     Str(PyBackedStr),
@@ -20,7 +20,7 @@ impl FieldBytes {
     }
 }
 
-/// Bytes, text (as UTF-8), or None.
+/// Takes bytes, text (as UTF-8) or None.
 pub(crate) fn field_bytes(what: &str, value: &Bound<'_, PyAny>) -> PyResult<Option<FieldBytes>> {
     if value.is_none() {
         return Ok(None);
@@ -31,7 +31,7 @@ pub(crate) fn field_bytes(what: &str, value: &Bound<'_, PyAny>) -> PyResult<Opti
     if let Ok(text) = value.cast::<PyString>() {
         return Ok(Some(FieldBytes::Str(text.clone().try_into()?)));
     }
-    // bytearray, memoryview and whatever else has a buffer: copied, since it may change.
+    // bytearray, memoryview and other buffers are copied, because they may change.
     if let Ok(view) = PyMemoryView::from(value) {
         let copied = value.py().get_type::<PyBytes>().call1((view,))?.cast_into::<PyBytes>()?;
         return Ok(Some(FieldBytes::Bytes(copied.into())));
@@ -44,7 +44,7 @@ pub(crate) fn field_bytes(what: &str, value: &Bound<'_, PyAny>) -> PyResult<Opti
     Err(PyTypeError::new_err(format!("{what} is of type {ty}; expected bytes, str or None{advice}")))
 }
 
-/// Whether [`field_bytes`] will take a value, without taking it.
+/// Whether [`field_bytes`] accepts a value, without converting it.
 pub(crate) fn is_field_bytes(value: &Bound<'_, PyAny>) -> bool {
     value.is_none()
         || value.is_instance_of::<PyBytes>()

@@ -1,4 +1,4 @@
-//! A record as Python has it: bytes and text, headers, timestamps.
+//! A record of Python's `send`: its arguments, and an owned copy that can wait without the GIL.
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -46,7 +46,7 @@ impl Headers {
     }
 }
 
-/// A record that holds on to what Python gave, so that it can wait without the GIL.
+/// A record that owns its Python data, so that it can wait without the GIL.
 pub(crate) struct OwnedRecord {
     pub(crate) key: Option<FieldBytes>,
     pub(crate) value: Option<FieldBytes>,
@@ -56,7 +56,7 @@ pub(crate) struct OwnedRecord {
     pub(crate) on_delivery: Option<Py<PyAny>>,
 }
 
-/// A record as it was args to `send`.
+/// The arguments of `send`.
 pub(crate) struct RecordArgs<'a, 'py> {
     pub(crate) topic: &'a str,
     pub(crate) value: Option<&'a Bound<'py, PyAny>>,
@@ -72,7 +72,7 @@ impl OwnedRecord {
         Self::read(args, serializers, None, ottla_client::producer::now_millis)
     }
 
-    /// As the record at `index` of a batch, in which `now` is the same for all.
+    /// Reads the record at `index` of a batch, whose records share `now`.
     pub(crate) fn read(
         args: &RecordArgs<'_, '_>,
         serializers: &Serializers,
@@ -94,12 +94,12 @@ impl OwnedRecord {
         })
     }
 
-    /// Key and value as bytes.
+    /// The key and the value as bytes.
     pub(crate) fn as_slices(&self) -> [Option<&[u8]>; 2] {
         [&self.key, &self.value].map(|data| data.as_ref().map(FieldBytes::as_slice))
     }
 
-    /// Sends it without waiting.
+    /// Sends the record without waiting.
     pub(crate) fn try_send(
         &self,
         core: &Producer,
@@ -109,7 +109,7 @@ impl OwnedRecord {
         core.try_send(writer, self.partition, &self.as_record(&self.headers.as_headers()), reservation)
     }
 
-    /// Sends it after others, without waiting.
+    /// Appends the record through an appender, without waiting.
     pub(crate) fn append<'a>(
         &self,
         appender: &'a mut Appender<'_>,
@@ -127,7 +127,7 @@ impl OwnedRecord {
     }
 }
 
-/// A callback, if one was args.
+/// Returns a callback, if one was passed.
 fn callback(args: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Py<PyAny>>> {
     let Some(args) = args.filter(|args| !args.is_none()) else { return Ok(None) };
     if args.is_callable() {
@@ -140,7 +140,7 @@ fn callback(args: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Py<PyAny>>> {
 }
 
 fn is_mapping(value: &Bound<'_, PyAny>) -> bool {
-    // The first is the common case, and cheap.
+    // A dict is the common case, and cheap to check.
     value.is_instance_of::<PyDict>() || value.cast::<PyMapping>().is_ok()
 }
 

@@ -1,4 +1,4 @@
-//! `Array`: an Arrow array for any Arrow library of Python.
+//! `Array`: an Arrow array that any Arrow library of Python can read.
 
 use std::sync::Arc;
 
@@ -8,9 +8,10 @@ use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
 use pyo3_arrow::ffi::{to_array_pycapsules, to_schema_pycapsule};
 
-/// An Arrow array that any Arrow library takes over without a copy: ``pyarrow.array(array)``.
+/// An Arrow array that any Arrow library reads without a copy: ``pyarrow.array(array)``.
 ///
-/// It implements Arrow's PyCapsule interface (``__arrow_c_array__``); ``len()`` is its length.
+/// It implements Arrow's PyCapsule interface (``__arrow_c_array__``); ``len()`` is its
+/// length.
 #[pyclass(frozen, module = "ottla")]
 pub(crate) struct Array(ArrayRef);
 

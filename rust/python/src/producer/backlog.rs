@@ -1,8 +1,8 @@
-//! Records of asyncio that wait for their topic or for reservation in the buffer.
+//! Asyncio records that wait for their topic or for buffer memory.
 //!
-//! Invariants: records of a topic leave in the order in which `send` was called, whether they had to
-//! wait or not. A record that waits and is cancelled is never sent; nothing else is changed by it. When
-//! `close` returns, none waits any more. A user's partitioner is asked on the loop's thread.
+//! Invariants: records of a topic are sent in the order of the `send` calls, whether they waited or
+//! not. A waiting record that is cancelled is never sent, and nothing else changes. None waits any
+//! more when `close` returns. A custom partitioner is called on the loop's thread.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
@@ -27,7 +27,7 @@ use crate::producer::partitioner::CustomPartitioner;
 use crate::producer::record_metadata::RecordMetadata;
 use crate::runtime::{runtime, wait_for};
 
-/// A record that waits for its topic or for reservation.
+/// A record that waits for its topic or for buffer memory.
 pub(crate) struct WaitingRecord {
     pub(crate) record: OwnedRecord,
     pub(crate) promise: Promise,
@@ -38,14 +38,14 @@ pub(crate) struct WaitingRecord {
 
 enum BacklogEntry {
     Record(WaitingRecord),
-    /// Somebody wants to know when all before it is sent.
+    /// Reports that all entries before it are done.
     Marker(oneshot::Sender<()>),
 }
 
-/// Why a record or a batch of them is not sent.
+/// Why a record or a batch of records is not sent.
 pub(crate) enum SendFailure {
     Client(Error),
-    /// What a user's code has raised.
+    /// An exception of the application's code.
     Python(PyErr),
 }
 
@@ -71,19 +71,19 @@ impl SendFailure {
     }
 }
 
-/// Has a loop's thread make something, and waits for it.
+/// Runs `make` on a loop's thread and waits for its result.
 pub(crate) async fn run_on_loop<T: Send + 'static>(
     mailbox: &Mailbox,
     deadline: Instant,
     make: impl FnOnce(Python<'_>) -> PyResult<T> + Send + 'static,
 ) -> Result<T, SendFailure> {
-    let (made, response) = oneshot::channel();
+    let (sender, result) = oneshot::channel();
     mailbox.post(move |py| {
-        // Whoever asked may have gone.
-        let _ = made.send(make(py));
+        // The receiver may have been dropped.
+        let _ = sender.send(make(py));
     });
-    match timeout_at(deadline, response).await {
-        Ok(Ok(made)) => made.map_err(SendFailure::Python),
+    match timeout_at(deadline, result).await {
+        Ok(Ok(result)) => result.map_err(SendFailure::Python),
         Ok(Err(_)) | Err(_) => {
             let message = "the event loop did not call the partitioner within max.block.ms";
             Err(Error::new(Kind::Timeout, message).into())
@@ -91,20 +91,20 @@ pub(crate) async fn run_on_loop<T: Send + 'static>(
     }
 }
 
-/// The records that wait, by topic: one topic that is unknown holds up no other. There are no more of
-/// them than futures that the program awaits.
+/// The waiting records, by topic, so that an unknown topic does not delay others. There are no more
+/// of them than futures that the application awaits.
 pub(crate) struct Backlog {
     core: Arc<Producer>,
     groups: Arc<DeliveryGroups>,
     partitioner: Option<Arc<CustomPartitioner>>,
     topics: Mutex<HashMap<Arc<str>, VecDeque<BacklogEntry>>>,
-    /// How many wait, and are being sent after they waited.
+    /// The number of records that wait or are being sent after waiting.
     count: AtomicUsize,
-    /// The producer was closed: nothing waits any longer.
+    /// Set when the producer is closed: the remaining records fail.
     closed: watch::Sender<bool>,
 }
 
-/// How long `close` waits for the failure of what still waits.
+/// How long `close` waits for the remaining records to fail.
 const CLOSE_GRACE: Duration = Duration::from_secs(5);
 
 impl Backlog {
@@ -117,7 +117,7 @@ impl Backlog {
         Self { core, groups, partitioner, topics, count, closed: watch::Sender::new(false) }
     }
 
-    /// Whether a record may be sent without waiting for others.
+    /// Whether a new record may be sent at once, without overtaking others.
     pub(crate) fn is_empty(&self) -> bool {
         self.count.load(Ordering::Acquire) == 0
     }
@@ -136,17 +136,17 @@ impl Backlog {
         Ok(())
     }
 
-    /// Sends what waits for a topic, one after the other.
+    /// Sends the waiting records of a topic, one after another.
     async fn send_all(self: Arc<Self>, topic: Arc<str>) {
         while let Some(entry) = self.next(&topic) {
             match entry {
                 BacklogEntry::Record(record) => {
-                    // What becomes of one record is no reason to leave those behind it waiting.
+                    // A panic in one record must not block those behind it.
                     let _ = catch("a record in the backlog", self.send(&topic, record)).await;
                     self.count.fetch_sub(1, Ordering::AcqRel);
                 }
                 BacklogEntry::Marker(passed) => {
-                    // Whoever wanted to know may have gone.
+                    // The receiver may have been dropped.
                     let _ = passed.send(());
                 }
             }
@@ -162,15 +162,15 @@ impl Backlog {
         entry
     }
 
-    async fn send(&self, topic: &Arc<str>, record: WaitingRecord) {
-        let WaitingRecord { record: mut fields, promise, deadline, cancelled } = record;
-        let metadata = RecordMetadata::unsent(topic, fields.partition, fields.timestamp);
-        let on_delivery = fields.on_delivery.take();
+    async fn send(&self, topic: &Arc<str>, waiting: WaitingRecord) {
+        let WaitingRecord { mut record, promise, deadline, cancelled } = waiting;
+        let metadata = RecordMetadata::unsent(topic, record.partition, record.timestamp);
+        let on_delivery = record.on_delivery.take();
         let mut closed = self.closed.subscribe();
         let accepted = tokio::select! {
-            // First, so that what need not wait is sent.
+            // First, so that a record that need not wait is still sent.
             biased;
-            accepted = self.accept(topic, fields, promise.mailbox(), deadline, &cancelled) => accepted,
+            accepted = self.accept(topic, record, promise.mailbox(), deadline, &cancelled) => accepted,
             _ = closed.wait_for(|closed| *closed) => {
                 let message = "the producer was closed while the record waited for its topic or for buffer memory: it was not sent";
                 Err(Error::new(Kind::Closed, message).topic(topic).into())
@@ -206,33 +206,34 @@ impl Backlog {
         }
     }
 
-    /// Waits until the record is in a batch; nothing, if it was cancelled. Gives its timestamp back.
+    /// Waits until the record is in a batch, and returns its delivery and timestamp; `None` if it was
+    /// cancelled.
     async fn accept(
         &self,
         topic: &Arc<str>,
-        mut fields: OwnedRecord,
+        mut record: OwnedRecord,
         mailbox: &Mailbox,
         deadline: Instant,
         cancelled: &AtomicBool,
     ) -> Result<Option<(Delivery, i64)>, SendFailure> {
-        let writer = self.core.topic_writer_for(topic, fields.partition, deadline).await?;
-        if let (None, Some(custom)) = (fields.partition, &self.partitioner)
+        let writer = self.core.topic_writer_for(topic, record.partition, deadline).await?;
+        if let (None, Some(custom)) = (record.partition, &self.partitioner)
             && !cancelled.load(Ordering::Acquire)
         {
             let (custom, topic, count) = (Arc::clone(custom), Arc::clone(topic), writer.partition_count());
             let assign = move |py: Python<'_>| {
-                custom.assign_partition(py, &topic, &mut fields, count)?;
-                Ok(fields)
+                custom.assign_partition(py, &topic, &mut record, count)?;
+                Ok(record)
             };
-            fields = run_on_loop(mailbox, deadline, assign).await?;
+            record = run_on_loop(mailbox, deadline, assign).await?;
         }
         let mut reservation = None;
         loop {
             if cancelled.load(Ordering::Acquire) {
                 return Ok(None);
             }
-            match fields.try_send(&self.core, &writer, reservation.take())? {
-                SendResult::Accepted(delivery) => return Ok(Some((delivery, fields.timestamp))),
+            match record.try_send(&self.core, &writer, reservation.take())? {
+                SendResult::Accepted(delivery) => return Ok(Some((delivery, record.timestamp))),
                 SendResult::BufferFull(bytes) => {
                     reservation = Some(self.core.reserve_buffer(bytes, deadline).await?)
                 }
@@ -240,34 +241,35 @@ impl Backlog {
         }
     }
 
-    /// Waits until all that waits or is in the buffer now is acknowledged or failed: both at once, so
-    /// that a topic that has to be looked up holds up no other.
+    /// Waits until all waiting and buffered records are acknowledged or failed. It waits for both at
+    /// once, so that a topic lookup does not delay other topics.
     pub(crate) async fn flush(&self, time: Duration) -> ottla_client::Result<()> {
         let began = Instant::now();
-        // What comes into the buffer while something else waits is sent at once.
+        // Records that enter the buffer meanwhile are sent without lingering.
         let _flushing = self.core.suspend_linger();
         let (sent, _) = tokio::join!(timeout(time, self.sent()), self.core.flush(time));
-        // What has come into the buffer meanwhile.
+        // Wait for records that entered the buffer meanwhile.
         self.core.flush(time.saturating_sub(began.elapsed())).await?;
         sent.map_err(|_| {
             let (count, millis) = (self.count.load(Ordering::Acquire), time.as_millis());
-            let message =
-                format!("records still waiting for their topic or for buffer memory after {millis} ms: {count}");
+            let message = format!(
+                "records still waiting for their topic or for buffer memory after {millis} ms: {count}"
+            );
             Error::new(Kind::Timeout, message)
         })
     }
 
-    /// Closes the producer: what waits may still be sent in this time, and fails after it.
+    /// Closes the producer: waiting records may still be sent within `time`, and fail afterwards.
     pub(crate) async fn close(&self, time: Duration) -> ottla_client::Result<()> {
         let began = Instant::now();
         let flushed = self.flush(time).await;
         self.closed.send_replace(true);
-        // Each fails when its turn comes, which is at once.
+        // The remaining records fail at once, in order.
         let _ = timeout(CLOSE_GRACE, self.sent()).await;
         self.core.close(time.saturating_sub(began.elapsed())).await.and(flushed)
     }
 
-    /// Waits until all that waits now is in the buffer, or failed.
+    /// Waits until all waiting records are in the buffer or have failed.
     async fn sent(&self) {
         let mut markers = Vec::new();
         for waiting in self.topics.lock().values_mut() {
@@ -276,7 +278,7 @@ impl Backlog {
             markers.push(passed);
         }
         for passed in markers {
-            // It is dropped when its turn has come.
+            // An error means that the marker was dropped, which is as good.
             let _ = passed.await;
         }
     }
@@ -288,7 +290,7 @@ impl CloseAtExit for Backlog {
     }
 }
 
-/// Notes that a future was cancelled.
+/// Sets a flag when a future is cancelled.
 #[pyclass(frozen, module = "ottla._core")]
 pub(crate) struct CancellationFlag(pub(crate) Arc<AtomicBool>);
 

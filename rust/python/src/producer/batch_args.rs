@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 
-/// The arguments of `send_batch`, not checked yet.
+/// The arguments of `send_batch`, unchecked.
 pub(crate) struct BatchArgs<'a, 'py> {
     pub(crate) topic: &'a str,
     pub(crate) values: &'a Bound<'py, PyAny>,

@@ -1,6 +1,6 @@
-//! `BatchDelivery` and `AsyncBatchDelivery`: what became of the records of one `send_batch`.
+//! `BatchDelivery` and `AsyncBatchDelivery`: the results of the records of one `send_batch`.
 //!
-//! Invariant: what is to_tuple is to_tuple once all records are settled; asking waits without the GIL.
+//! Invariant: results are returned once all are known; waiting for them releases the GIL.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,7 +24,8 @@ fn repr(class: &str, results: &RowResults) -> String {
     format!("{class}(count={}, done={done})", results.count())
 }
 
-/// A future of many records. ``Producer.send_batch`` returns it; ``len()`` is their number.
+/// A future of many records. ``Producer.send_batch`` returns it; ``len()`` is their
+/// number.
 #[pyclass(frozen, module = "ottla")]
 pub(crate) struct BatchDelivery {
     results: RowResults,
@@ -59,11 +60,12 @@ impl BatchDelivery {
     /// Wait until all records are acknowledged, and return their number.
     ///
     /// Args:
-    ///     timeout: seconds to wait. Default: without limit.
+    ///     timeout: seconds to wait. Default: no limit.
     ///
     /// Raises:
-    ///     TimeoutError: not all are known within ``timeout`` seconds; they are still under way.
-    ///     KafkaError: the first failure; its message says how many records failed, and
+    ///     TimeoutError: not all results are known within ``timeout`` seconds; the records
+    ///         are still pending.
+    ///     KafkaError: the first failure; its message has the number of failed records, and
     ///         ``context["index"]`` is the index of the first.
     #[pyo3(signature = (timeout=None))]
     fn result(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<usize> {
@@ -74,14 +76,15 @@ impl BatchDelivery {
     /// Wait until every record is acknowledged or failed, and return the failures.
     ///
     /// Args:
-    ///     timeout: seconds to wait. Default: without limit.
+    ///     timeout: seconds to wait. Default: no limit.
     ///
     /// Returns:
-    ///     ``(index of the first record, number of records, error)`` for each run of records that
-    ///     failed together. The error has the index in ``context["index"]``, too.
+    ///     ``(index of the first record, number of records, error)`` for each run of records
+    ///     that failed together. The error also has the index in ``context["index"]``.
     ///
     /// Raises:
-    ///     TimeoutError: not all are known within ``timeout`` seconds; they are still under way.
+    ///     TimeoutError: not all results are known within ``timeout`` seconds; the records
+    ///         are still pending.
     #[pyo3(signature = (timeout=None))]
     fn errors(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<Vec<(usize, usize, Py<PyAny>)>> {
         to_python(py, self.wait(py, timeout)?)
@@ -97,14 +100,15 @@ impl BatchDelivery {
     /// Wait until every record is acknowledged or failed, and return the offset of each.
     ///
     /// Args:
-    ///     timeout: seconds to wait. Default: without limit.
+    ///     timeout: seconds to wait. Default: no limit.
     ///
     /// Returns:
-    ///     An Arrow array of int64; null for a record that failed, and where the broker did not
+    ///     An Arrow array of int64; null for a record that failed, and if the broker did not
     ///     report the offset, as with ``acks=0``.
     ///
     /// Raises:
-    ///     TimeoutError: not all are known within ``timeout`` seconds; they are still under way.
+    ///     TimeoutError: not all results are known within ``timeout`` seconds; the records
+    ///         are still pending.
     #[pyo3(signature = (timeout=None))]
     fn offsets(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<Array> {
         self.wait(py, timeout)?;
@@ -114,15 +118,16 @@ impl BatchDelivery {
     /// Wait until all records are acknowledged, and return where they were written.
     ///
     /// Args:
-    ///     timeout: seconds to wait. Default: without limit.
+    ///     timeout: seconds to wait. Default: no limit.
     ///
     /// Returns:
-    ///     ``(partition, offset of the first record, number of records)`` for each run of records
-    ///     with consecutive offsets; the offset is None if the broker did not report it, as with
-    ///     ``acks=0``.
+    ///     ``(partition, offset of the first record, number of records)`` for each run of
+    ///     records with consecutive offsets. The offset is None if the broker did not report
+    ///     it, as with ``acks=0``.
     ///
     /// Raises:
-    ///     TimeoutError: not all are known within ``timeout`` seconds; they are still under way.
+    ///     TimeoutError: not all results are known within ``timeout`` seconds; the records
+    ///         are still pending.
     ///     KafkaError: the first failure, as from ``result``.
     #[pyo3(signature = (timeout=None))]
     fn written(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<Vec<(i32, Option<i64>, usize)>> {
@@ -177,10 +182,11 @@ impl AsyncBatchDelivery {
     /// Wait until all records are acknowledged, and return their number.
     ///
     /// Args:
-    ///     timeout: seconds to wait. Default: without limit.
+    ///     timeout: seconds to wait. Default: no limit.
     ///
     /// Raises:
-    ///     TimeoutError: not all are known within ``timeout`` seconds; they are still under way.
+    ///     TimeoutError: not all results are known within ``timeout`` seconds; the records
+    ///         are still pending.
     ///     KafkaError: the first failure, as from ``BatchDelivery.result``.
     #[pyo3(signature = (timeout=None))]
     fn result<'py>(&self, py: Python<'py>, timeout: Option<f64>) -> PyResult<Bound<'py, PyAny>> {
@@ -190,14 +196,15 @@ impl AsyncBatchDelivery {
     /// Wait until every record is acknowledged or failed, and return the failures.
     ///
     /// Args:
-    ///     timeout: seconds to wait. Default: without limit.
+    ///     timeout: seconds to wait. Default: no limit.
     ///
     /// Returns:
-    ///     ``(index of the first record, number of records, error)`` for each run of records that
-    ///     failed together.
+    ///     ``(index of the first record, number of records, error)`` for each run of records
+    ///     that failed together.
     ///
     /// Raises:
-    ///     TimeoutError: not all are known within ``timeout`` seconds; they are still under way.
+    ///     TimeoutError: not all results are known within ``timeout`` seconds; the records
+    ///         are still pending.
     #[pyo3(signature = (timeout=None))]
     fn errors<'py>(&self, py: Python<'py>, timeout: Option<f64>) -> PyResult<Bound<'py, PyAny>> {
         self.wait(py, timeout, |py, _, failures| to_python(py, failures)?.into_py_any(py))
@@ -213,14 +220,15 @@ impl AsyncBatchDelivery {
     /// Wait until every record is acknowledged or failed, and return the offset of each.
     ///
     /// Args:
-    ///     timeout: seconds to wait. Default: without limit.
+    ///     timeout: seconds to wait. Default: no limit.
     ///
     /// Returns:
-    ///     An Arrow array of int64; null for a record that failed, and where the broker did not
+    ///     An Arrow array of int64; null for a record that failed, and if the broker did not
     ///     report the offset, as with ``acks=0``.
     ///
     /// Raises:
-    ///     TimeoutError: not all are known within ``timeout`` seconds; they are still under way.
+    ///     TimeoutError: not all results are known within ``timeout`` seconds; the records
+    ///         are still pending.
     #[pyo3(signature = (timeout=None))]
     fn offsets<'py>(&self, py: Python<'py>, timeout: Option<f64>) -> PyResult<Bound<'py, PyAny>> {
         self.wait(py, timeout, |py, results, _| results.offsets().into_py_any(py))
@@ -229,15 +237,16 @@ impl AsyncBatchDelivery {
     /// Wait until all records are acknowledged, and return where they were written.
     ///
     /// Args:
-    ///     timeout: seconds to wait. Default: without limit.
+    ///     timeout: seconds to wait. Default: no limit.
     ///
     /// Returns:
-    ///     ``(partition, offset of the first record, number of records)`` for each run of records
-    ///     with consecutive offsets; the offset is None if the broker did not report it, as with
-    ///     ``acks=0``.
+    ///     ``(partition, offset of the first record, number of records)`` for each run of
+    ///     records with consecutive offsets. The offset is None if the broker did not report
+    ///     it, as with ``acks=0``.
     ///
     /// Raises:
-    ///     TimeoutError: not all are known within ``timeout`` seconds; they are still under way.
+    ///     TimeoutError: not all results are known within ``timeout`` seconds; the records
+    ///         are still pending.
     ///     KafkaError: the first failure, as from ``result``.
     #[pyo3(signature = (timeout=None))]
     fn written<'py>(&self, py: Python<'py>, timeout: Option<f64>) -> PyResult<Bound<'py, PyAny>> {

@@ -1,11 +1,11 @@
-//! `on_delivery` and `Delivery.add_done_callback`: the callbacks of a producer, called on a thread of
-//! their own.
+//! The callbacks of a producer (`on_delivery` and `Delivery.add_done_callback`), called on a thread
+//! of their own.
 //!
-//! Invariants: each callback of a record that was accepted is called exactly once, `on_delivery` of a
-//! partition in the order of its records. The handle never waits for a callback; whoever sends with one
-//! does, if too many have not been called yet. What `on_delivery` raises is raised by `flush` or `close`;
-//! what a done callback raises is logged. The thread ends when the producer is closed or gone and all
-//! were called.
+//! Invariants: each callback of an accepted record is called exactly once, and `on_delivery` of a
+//! partition in the order of its records. The sender never waits for callbacks; a caller that sends
+//! with one waits while too many are outstanding. `flush` and `close` raise what `on_delivery`
+//! raised; exceptions of done callbacks are logged. The thread ends once the producer is closed or
+//! dropped and all callbacks were called.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -27,28 +27,28 @@ use crate::producer::delivery_groups::{
 };
 use crate::runtime::{wait, wait_for};
 
-/// So many records that are done may wait for their callbacks.
+/// The maximum number of completed records that wait for their callbacks.
 const MAX_WAITING: usize = 100_000;
 
 enum QueueEntry {
     Group(DeliveryGroup),
-    /// Somebody wants to know when all before it is called.
+    /// Reports that all entries before it were called.
     FlushMarker(oneshot::Sender<()>),
 }
 
 struct CallbackQueue {
-    /// None once the thread has ended: nothing is put there then, and nobody waits for it.
+    /// `None` once the thread has ended: later entries are dropped.
     entries: Mutex<Option<VecDeque<QueueEntry>>>,
-    /// Records that are done.
+    /// The number of completed records that wait for their callbacks.
     waiting: AtomicUsize,
-    /// Records that were or are being accepted, and whose callbacks were not taken yet.
+    /// The number of records, accepted or about to be, whose callbacks were not called yet.
     pending: AtomicUsize,
     closed: AtomicBool,
     entry_added: Notify,
     callback_taken: Notify,
-    /// What a callback has raised.
+    /// The first exception of a callback.
     raised: Mutex<Option<Py<PyAny>>>,
-    /// The thread that calls.
+    /// The thread that calls the callbacks.
     callback_thread: Mutex<Option<ThreadId>>,
 }
 
@@ -108,7 +108,7 @@ impl CallbackQueue {
         }
     }
 
-    /// Waits for an entry; nothing, when none can come any more.
+    /// Waits for the next entry; `None` if there will be no more.
     async fn next(&self) -> Option<QueueEntry> {
         loop {
             {
@@ -139,21 +139,23 @@ impl Drop for Callbacks {
     }
 }
 
-/// A record that is about to be sent: the thread does not end before it is called or given up.
+/// Reserves a callback for a record that is about to be sent: the thread does not end
+/// before the callback is called or the permit is dropped.
 pub(crate) struct CallbackPermit<'a> {
     callbacks: &'a Callbacks,
     used: bool,
 }
 
 impl CallbackPermit<'_> {
-    /// Has a callback called when the record is done.
+    /// Registers a callback to call when the record is done.
     pub(crate) fn register(mut self, delivery: Delivery, timestamp: i64, callback: Py<PyAny>) {
         self.used = true;
         let Callbacks { queue, groups } = self.callbacks;
         groups.add(delivery, timestamp, (None, Some(callback)), queue);
     }
 
-    /// Has a callback called with the delivery when its record is done, whatever becomes of others.
+    /// Registers a callback to call with the delivery when its record is done, independently
+    /// of other records.
     pub(crate) fn register_done_callback(
         mut self,
         delivery: &Delivery,
@@ -185,13 +187,13 @@ impl Callbacks {
         Ok(Self { queue, groups: Arc::default() })
     }
 
-    /// A place for one more, when not too many are waiting to be called.
+    /// Returns a permit for one callback, and waits while too many are outstanding.
     pub(crate) fn permit(
         &self,
         py: Python<'_>,
         until: impl FnOnce() -> Instant,
     ) -> PyResult<CallbackPermit<'_>> {
-        // A callback that sends would wait for itself.
+        // A callback that sends must not wait for itself.
         if self.queue.waiting.load(Ordering::Acquire) >= MAX_WAITING && !self.queue.is_callback_thread() {
             wait_for(py, self.queue.wait_for_capacity(until()))?;
         }
@@ -199,22 +201,23 @@ impl Callbacks {
         Ok(CallbackPermit { callbacks: self, used: false })
     }
 
-    /// A place for one more, however many are waiting; none, if the thread has ended.
+    /// Returns a permit for one callback, however many are outstanding; `None` if the thread
+    /// has ended.
     pub(crate) fn permit_without_waiting(&self) -> Option<CallbackPermit<'_>> {
-        // Under the lock, under which the thread finds out that it has nothing more to do.
+        // The thread decides to end under the same lock.
         let entries = self.queue.entries.lock();
         entries.as_ref()?;
         self.queue.pending.fetch_add(1, Ordering::AcqRel);
         Some(CallbackPermit { callbacks: self, used: false })
     }
 
-    /// Waits until the callbacks of all that is done now were called, and raises what one of them has
-    /// raised.
+    /// Waits until the callbacks of all completed records were called, and raises what one of
+    /// them raised.
     pub(crate) fn flush(&self, py: Python<'_>, time: Duration) -> PyResult<()> {
         if !self.queue.is_callback_thread() {
             let (marker, passed) = oneshot::channel();
             self.queue.push(QueueEntry::FlushMarker(marker));
-            // If the thread has ended it is dropped, and there is nothing to wait for.
+            // The marker is dropped if the thread has ended: then there is nothing to wait for.
             if wait(py, async { timeout(time, passed).await.is_err() })? {
                 let message = format!("on_delivery is still being called after {} s", time.as_secs_f64());
                 return Err(errors::raise(py, &Error::new(Kind::Timeout, message)));
@@ -224,22 +227,23 @@ impl Callbacks {
         raised.map_or(Ok(()), |raised| Err(PyErr::from_value(raised.into_bound(py))))
     }
 
-    /// Has the thread end when it has called what was accepted.
+    /// Lets the thread end once all accepted callbacks were called.
     pub(crate) fn close(&self) {
         self.queue.close();
     }
 }
 
-/// The queue of completed records that have a callback, for the thread that calls it.
+/// The queue of completed records with a callback, for the thread that calls them.
 ///
-/// Iterating waits for the next one: callback, its arguments, and whether it is a done callback.
+/// Iterating waits for the next callback: the function, its arguments, and whether it is
+/// a done callback.
 #[pyclass(frozen, module = "ottla._core")]
 pub(crate) struct DeliveryReports {
     queue: Arc<CallbackQueue>,
     current: Mutex<Option<Current>>,
 }
 
-/// The callback, its arguments, and whether `add_done_callback` was given it.
+/// The callback, its arguments, and whether it is a done callback.
 type Call = (Option<Py<PyAny>>, Py<PyTuple>, bool);
 
 struct Current {
@@ -267,7 +271,8 @@ impl DeliveryReports {
                 self.queue.waiting.fetch_sub(1, Ordering::AcqRel);
                 self.queue.pending.fetch_sub(1, Ordering::AcqRel);
                 self.queue.callback_taken.notify_waiters();
-                // A done callback is not told of a failure: it is seen once it asks the delivery.
+                // A done callback gets no error: the failure is unobserved until it asks the
+                // delivery.
                 let (arguments, is_done_callback) = match waiter.py_delivery {
                     Some(delivery) => ((delivery,).into_pyobject(py)?, true),
                     None => (callback_args(py, &produce_result, &waiter)?.into_pyobject(py)?, false),
@@ -282,7 +287,7 @@ impl DeliveryReports {
                         Some(Current { produce_result, waiters: group.waiters.into_iter() });
                 }
                 Some(QueueEntry::FlushMarker(passed)) => {
-                    // Whoever wanted to know may have gone.
+                    // The receiver may have been dropped.
                     let _ = passed.send(());
                 }
                 None => return Ok(None),
@@ -290,7 +295,7 @@ impl DeliveryReports {
         }
     }
 
-    /// Keep an exception of a callback for ``flush``; return False if one is kept already.
+    /// Keep a callback's exception for ``flush``; return False if there already is one.
     fn raised(&self, error: Py<PyAny>) -> bool {
         let mut raised = self.queue.raised.lock();
         if raised.is_some() {

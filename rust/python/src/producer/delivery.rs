@@ -1,7 +1,7 @@
-//! `Delivery` and `RecordMetadata`: the core of a record sent, and where it was written.
+//! `Delivery`: the future of a sent record.
 //!
-//! Invariants: whoever waits for a delivery, in whatever way, changes nothing of the record. A failure
-//! counts as seen once somebody was given its error. Python runs on no thread of the handle.
+//! Invariants: waiting for a delivery never affects the record. A failure counts as observed once its
+//! error was returned or raised. Python code never runs on the core's threads.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -20,23 +20,23 @@ use crate::producer::producer_handle::ProducerHandle;
 use crate::producer::record_metadata::RecordMetadata;
 use crate::runtime::{check_process, pid, seconds, wait};
 
-/// A future of one record, acknowledged or failed. ``Producer.send`` returns it.
+/// A future of one record's metadata. ``Producer.send`` returns it.
 #[pyclass(frozen, module = "ottla")]
 pub(crate) struct Delivery {
     core: CoreDelivery,
     timestamp: i64,
     pid: u32,
-    /// Of the producer, whose thread calls the callbacks.
+    /// The producer, whose thread calls the callbacks.
     handle: Weak<ProducerHandle>,
 }
 
 impl Delivery {
-    /// Of a record that was accepted with this timestamp.
+    /// The delivery of a record that was accepted with this timestamp.
     pub(crate) fn new(core: CoreDelivery, timestamp: i64, handle: &Arc<ProducerHandle>) -> Self {
         Self { core, timestamp, pid: pid(), handle: Arc::downgrade(handle) }
     }
 
-    /// What became of the record, for somebody who is given the error if it failed.
+    /// The metadata of a written record, or the error of a failed one.
     fn metadata(&self, py: Python<'_>, result: ottla_client::Result<AppendInfo>) -> PyResult<RecordMetadata> {
         match result {
             Ok(written) => Ok(RecordMetadata::new(&self.core.produce_result, written, self.timestamp)),
@@ -44,7 +44,7 @@ impl Delivery {
         }
     }
 
-    /// Waits for what became of the record, on behalf of somebody who wants to know.
+    /// Waits for the result, and marks a failure as observed.
     fn wait(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<ottla_client::Result<AppendInfo>> {
         let result = self.wait_for_result(py, timeout)?;
         if self.core.result().is_some() {
@@ -61,7 +61,7 @@ impl Delivery {
         if let Some(result) = self.core.result() {
             return Ok(result);
         }
-        // What is known may be told anywhere, but nothing comes to a forked child.
+        // A known result is available anywhere, but a forked child gets no new ones.
         check_process(self.pid)?;
         let timeout = seconds(timeout, Duration::MAX)?;
         match wait(py, async { tokio::time::timeout(timeout, self.core.wait()).await.ok() })? {
@@ -69,7 +69,7 @@ impl Delivery {
             None => {
                 let (topic, partition) = self.core.produce_result.partition();
                 let message =
-                    format!("not acknowledged within {} s; it is still under way", timeout.as_secs_f64());
+                    format!("not acknowledged within {} s; it is still pending", timeout.as_secs_f64());
                 Err(errors::raise(py, &Error::new(Kind::Timeout, message).at(topic, *partition)))
             }
         }
@@ -86,28 +86,31 @@ impl Delivery {
     /// Wait until the record is acknowledged, and return where it was written.
     ///
     /// Args:
-    ///     timeout: seconds to wait. Default: without limit; the record itself ends within
+    ///     timeout: seconds to wait. Default: no limit; the record itself completes within
     ///         ``delivery.timeout.ms``.
     ///
     /// Raises:
-    ///     TimeoutError: it is not known within ``timeout`` seconds; the record is still under way.
-    ///     KafkaError: the record failed; ``maybe_done`` says whether it may have been written.
+    ///     TimeoutError: the result is not known within ``timeout`` seconds; the record is
+    ///         still pending.
+    ///     KafkaError: the record failed; ``maybe_done`` says whether it may have been
+    ///         written.
     #[pyo3(signature = (timeout=None))]
     fn result(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<RecordMetadata> {
         let result = self.wait(py, timeout)?;
         self.metadata(py, result)
     }
 
-    /// Wait until the record is acknowledged or failed, and return why it failed.
+    /// Wait until the record is acknowledged or failed, and return its error.
     ///
     /// Args:
-    ///     timeout: seconds to wait. Default: without limit.
+    ///     timeout: seconds to wait. Default: no limit.
     ///
     /// Returns:
     ///     The error, or None if the record was written.
     ///
     /// Raises:
-    ///     TimeoutError: it is not known within ``timeout`` seconds; the record is still under way.
+    ///     TimeoutError: the result is not known within ``timeout`` seconds; the record is
+    ///         still pending.
     #[pyo3(signature = (timeout=None))]
     fn exception(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<Option<Py<PyAny>>> {
         match self.wait(py, timeout)? {
@@ -118,7 +121,7 @@ impl Delivery {
 
     /// Wait for the acknowledgement without blocking the running asyncio loop.
     ///
-    /// A cancelled wait does not cancel the record, and the delivery can be awaited again.
+    /// Cancelling the wait does not cancel the record; the delivery can be awaited again.
     ///
     /// Raises:
     ///     KafkaError: the record was not written.
@@ -137,7 +140,7 @@ impl Delivery {
             Py::new(py, delivery.metadata(py, result)?).map(Py::into_any)
         };
         match known {
-            // Its future is settled here, so that the loop need not come round for it.
+            // Completes the future at once, which saves a turn of the loop.
             Some(_) => {
                 drop(core.into_parts());
                 asyncio::settle(&future, give(py));
@@ -147,16 +150,16 @@ impl Delivery {
         future.call_method0(intern!(py, "__await__"))
     }
 
-    /// Call a function with this delivery when it is done; at once if it is.
+    /// Call a function with this delivery when it is done, or at once if it already is.
     ///
     /// As with ``concurrent.futures.Future``, the function is called once: on the producer's
-    /// delivery thread, which calls ``on_delivery`` too, or, if the delivery is done, on this one.
-    /// ``flush()`` and ``close()`` wait for it. What it raises is logged as an error of
-    /// ``ottla.producer``. A failure that it does not ask for, with ``exception()`` or
-    /// ``result()``, counts as unseen.
+    /// delivery thread, which also calls ``on_delivery``, or on the calling thread if the
+    /// delivery is done. ``flush()`` and ``close()`` wait for it. Its exceptions are logged
+    /// as errors of ``ottla.producer``. A failure counts as unobserved unless the function
+    /// calls ``exception()`` or ``result()``.
     ///
     /// Args:
-    ///     callback: the function; it is called with the delivery.
+    ///     callback: the function to call with the delivery.
     ///
     /// Raises:
     ///     TypeError: the callback is not callable.
@@ -179,7 +182,8 @@ impl Delivery {
             permit.register_done_callback(&delivery.core, callback, owned.into_any());
             return Ok(());
         }
-        // The producer is closed or gone and its thread has ended: one of its own calls this one.
+        // The producer is closed or dropped, and its thread has ended: start another one for this
+        // callback.
         let callbacks = Callbacks::start(py)?;
         if let Some(permit) = callbacks.permit_without_waiting() {
             permit.register_done_callback(&delivery.core, callback, owned.into_any());
@@ -187,13 +191,13 @@ impl Delivery {
         Ok(())
     }
 
-    /// The topic that the record was sent to.
+    /// The record's topic.
     #[getter]
     fn topic(&self) -> &str {
         &self.core.produce_result.partition().0
     }
 
-    /// The partition that was chosen for the record.
+    /// The partition chosen for the record.
     #[getter]
     fn partition(&self) -> i32 {
         self.core.produce_result.partition().1
@@ -209,14 +213,15 @@ impl Delivery {
     }
 }
 
-/// Notes that somebody was given the error, if the record has failed.
+/// Marks a failure as observed.
 fn mark_observed(core: &CoreDelivery, result: &ottla_client::Result<AppendInfo>) {
     if result.is_err() {
         core.produce_result.mark_observed(core.index, core.index + 1);
     }
 }
 
-/// Calls a done callback on this thread. What it raises is logged; what ends the program is raised.
+/// Calls a done callback on this thread. Logs an exception, and raises what ends the
+/// program.
 fn call_now(delivery: &Bound<'_, Delivery>, callback: &Bound<'_, PyAny>) -> PyResult<()> {
     let py = delivery.py();
     let Err(error) = callback.call1((delivery,)) else { return Ok(()) };

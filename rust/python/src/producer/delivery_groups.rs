@@ -1,8 +1,8 @@
-//! Records that somebody wants to hear of, by batch: futures of asyncio and callbacks.
+//! Asyncio futures and callbacks that wait for records, grouped by batch.
 //!
-//! Invariants: whoever wants to hear of a record is told once. Those of a partition are told in the
-//! order of its batches, whatever the order in which these are done. The futures of a batch are filled
-//! together, so that a loop is woken once a batch and not once a record.
+//! Invariants: each waiter is notified once. Notifications of a partition come in the order of its
+//! batches, whatever order they complete in. The futures of a batch complete together, so a loop
+//! wakes once per batch and not once per record.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -20,35 +20,35 @@ use crate::asyncio::{Mailbox, report_to_loop, settle};
 use crate::convert::errors;
 use crate::producer::record_metadata::RecordMetadata;
 
-/// Who is told what became of records, a batch at a time.
+/// Receives the completed groups of batches: the loop's mailbox, or the callback queue.
 pub(crate) trait GroupReceiver: Send + Sync + 'static {
-    /// A batch is done: told once, on any thread, which must not wait.
+    /// Called once for each batch, on any thread. It must not block.
     fn on_group_done(&self, group: DeliveryGroup);
 }
 
-/// The records of one batch that one receiver is told of.
+/// The waiters of one receiver for one batch.
 pub(crate) struct DeliveryGroup {
     produce_result: Arc<ProduceResult>,
     pub(crate) waiters: Vec<RecordWaiter>,
     is_done: bool,
-    /// Where futures go that have got an error.
+    /// Where futures that got an error are registered.
     failed: Arc<FailedFutures>,
 }
 
-/// A record, and who awaits it.
+/// A future or callback that waits for a record.
 pub(crate) struct RecordWaiter {
     pub(crate) future: Option<Py<PyAny>>,
     pub(crate) on_delivery: Option<Py<PyAny>>,
-    /// Of a callback that `add_done_callback` was given: what it is called with.
+    /// The argument of a callback of `add_done_callback`.
     pub(crate) py_delivery: Option<Py<PyAny>>,
     index: usize,
     timestamp: i64,
 }
 
-/// What `on_delivery` is told: the error, if it failed, and where it is.
+/// The arguments of `on_delivery`: the error, if the record failed, and its metadata.
 pub(crate) type CallbackArgs = (Option<Py<PyAny>>, RecordMetadata);
 
-/// Tells, of a record that was never in a batch, why.
+/// Calls `on_delivery` for a record that was never in a batch.
 pub(crate) fn report_rejected(
     py: Python<'_>,
     on_delivery: &Py<PyAny>,
@@ -58,7 +58,7 @@ pub(crate) fn report_rejected(
     on_delivery.call1(py, (error.value(py), metadata)).map(drop)
 }
 
-/// What is told of a record of a batch that is done.
+/// The arguments of `on_delivery` for a record of a completed batch.
 pub(crate) fn callback_args(
     py: Python<'_>,
     produce_result: &ProduceResult,
@@ -75,7 +75,7 @@ pub(crate) fn callback_args(
 }
 
 impl DeliveryGroup {
-    /// Of one record whose delivery a callback is called with, whatever other records there are.
+    /// A group for one callback that gets the delivery, independent of other records.
     pub(crate) fn of_one(delivery: &Delivery, callback: Py<PyAny>, py_delivery: Py<PyAny>) -> Self {
         let waiter = RecordWaiter {
             future: None,
@@ -92,7 +92,7 @@ impl DeliveryGroup {
         &self.produce_result
     }
 
-    /// Fills the futures and calls the callbacks, on the loop's thread.
+    /// Completes the futures and calls the callbacks, on the loop's thread.
     fn complete(self, py: Python<'_>) {
         for waiter in self.waiters {
             if let Some(callback) = &waiter.on_delivery {
@@ -116,7 +116,8 @@ impl DeliveryGroup {
             let Some(error) = failed else { continue };
             self.produce_result.mark_observed(waiter.index, waiter.index + 1);
             if waiter.on_delivery.is_some() {
-                // It was told, so asyncio need not complain that nobody asked the future.
+                // The callback got the error, so asyncio must not warn that the future's exception
+                // was never retrieved.
                 let _ = future.call_method0(py, intern!(py, "exception"));
             } else {
                 self.failed.push(future, error);
@@ -131,11 +132,11 @@ impl GroupReceiver for Mailbox {
     }
 }
 
-/// A partition, as a receiver hears of it: the addresses of the receiver and of the topic's name, and the
-/// number. Both live for as long as there is a batch of it here, so nobody else has their addresses.
+/// A partition of a receiver: the addresses of the receiver and of the topic's name, and the
+/// partition's index. Both live as long as a batch of it is in the map, so the addresses are unique.
 type PartitionKey = (usize, usize, i32);
 
-/// The batches that somebody waits for, those of a partition in their order.
+/// The batches that have waiters, in order for each partition.
 #[derive(Default)]
 pub(crate) struct DeliveryGroups {
     partitions: Mutex<HashMap<PartitionKey, VecDeque<DeliveryGroup>>>,
@@ -143,7 +144,8 @@ pub(crate) struct DeliveryGroups {
 }
 
 impl DeliveryGroups {
-    /// Has `receiver` told when the record's batch is done, and those before it.
+    /// Adds a waiter for a record: `receiver` gets it once the record's batch and those before it are
+    /// done.
     pub(crate) fn add<S: GroupReceiver>(
         self: &Arc<Self>,
         delivery: Delivery,
@@ -159,7 +161,7 @@ impl DeliveryGroups {
         let groups = partitions.entry(key).or_default();
         let same = |group: &&mut DeliveryGroup| Arc::ptr_eq(&group.produce_result, &produce_result);
         if let Some(group) = groups.iter_mut().rev().find(same) {
-            // Its turn has not come: it is taken out of here first.
+            // The group was not delivered yet: that removes it from the queue first.
             return group.waiters.push(waiter);
         }
         let waiters = vec![waiter];
@@ -183,7 +185,7 @@ impl DeliveryGroups {
         if let Some(group) = groups.get_mut().iter_mut().find(is_it) {
             group.is_done = true;
         }
-        // Told under the lock, or another thread could tell of a later batch first.
+        // Delivered under the lock: otherwise another thread could deliver a later batch first.
         while groups.get().front().is_some_and(|group| group.is_done)
             && let Some(group) = groups.get_mut().pop_front()
         {

@@ -1,8 +1,8 @@
-//! What a program that ends leaves open: producers that nobody has closed.
+//! Closes producers that are still open when the interpreter exits.
 //!
-//! Invariants: at the interpreter's end, what they hold unsent is written for up to [`EXIT_TIMEOUT`], all of
-//! them together, or what was not is reported on stderr. The exit code stays what it was, and Ctrl-C
-//! ends the wait. A forked child does not touch its parent's.
+//! Invariants: at exit, unsent records are written within [`EXIT_TIMEOUT`], for all producers
+//! together, or their loss is reported on stderr. The exit code does not change, and Ctrl-C ends the
+//! wait. A forked child leaves its parent's producers alone.
 
 use std::sync::Weak;
 use std::time::Duration;
@@ -11,29 +11,29 @@ use parking_lot::Mutex;
 use pyo3::prelude::*;
 use tokio::time::Instant;
 
-/// How long a program that has ended may take to write what is unsent.
+/// How long an exiting program may take to write unsent records.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Something that may hold unsent records when the program ends.
+/// Something that may hold unsent records at exit.
 pub(crate) trait CloseAtExit: Send + Sync {
-    /// Closes it. An error says what was not written.
+    /// Closes it. An error reports records that were not written.
     fn close_at_exit(&self, py: Python<'_>, timeout: Duration) -> PyResult<()>;
 }
 
 struct OpenProducers {
     pid: u32,
     all: Vec<Weak<dyn CloseAtExit>>,
-    /// So many are looked through before the next.
+    /// The length of the list at which dropped producers are removed.
     next_prune: usize,
 }
 
 static OPEN: Mutex<OpenProducers> = Mutex::new(OpenProducers { pid: 0, all: Vec::new(), next_prune: 0 });
 
-/// Has something ended with the program, if it is still there then.
+/// Registers a producer to close at exit, if it still exists then.
 pub(crate) fn register(open: Weak<dyn CloseAtExit>) {
     let mut known = OPEN.lock();
     if known.pid != std::process::id() {
-        // What the parent has left open is its own business; only the memory of the list is ours.
+        // In a forked child: the parent closes its own producers.
         (known.pid, known.all, known.next_prune) = (std::process::id(), Vec::new(), 16);
     }
     if known.all.len() >= known.next_prune {
@@ -43,7 +43,7 @@ pub(crate) fn register(open: Weak<dyn CloseAtExit>) {
     known.all.push(open);
 }
 
-/// Ends all that is open. An error is what ended the wait: Ctrl-C.
+/// Closes everything that is open. Returns the error that ended the wait: Ctrl-C.
 pub(crate) fn close_all(py: Python<'_>) -> PyResult<()> {
     let all = {
         let mut known = OPEN.lock();

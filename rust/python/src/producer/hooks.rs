@@ -1,5 +1,5 @@
-//! What a program has a producer do with each record before it is sent: interceptors, serializers, and
-//! a partitioner of its own, in this order.
+//! The application's hooks for each record before it is sent: interceptors, serializers and a custom
+//! partitioner, in this order.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ pub(crate) struct Hooks {
 }
 
 impl Hooks {
-    /// Also the keywords that are configuration.
+    /// Takes the hooks from the constructor's arguments, and returns the remaining keywords.
     pub(crate) fn from_arguments<'py>(
         key_serializer: Option<&Bound<'py, PyAny>>,
         value_serializer: Option<&Bound<'py, PyAny>>,

@@ -1,7 +1,7 @@
-//! Rows of a `send_batch` whose interceptors are on_delivery of each: sent one by one.
+//! Rows of a `send_batch` with interceptors: sent one by one, because each has an `on_delivery`.
 //!
-//! Invariant: of each row that is passed here its `on_delivery` is called once: when it is known what
-//! became of it, or with the reason why it is not sent.
+//! Invariant: the `on_delivery` of each row is called once: with the record's result, or with the
+//! reason why it was not sent.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::producer::row_results::RowResults;
 use crate::producer::row_results::error_at_row;
 use crate::runtime::wait_for;
 
-/// Sends all; returns when all are in the buffer.
+/// Sends all rows; returns when all are in the buffer.
 pub(crate) fn send(
     py: Python<'_>,
     handle: &ProducerHandle,
@@ -38,7 +38,7 @@ pub(crate) fn send(
     Ok(())
 }
 
-/// Sends a row; an error concerns those after it, too.
+/// Sends one row. An error also ends the rows after it.
 fn send_row(
     py: Python<'_>,
     handle: &ProducerHandle,
@@ -82,7 +82,7 @@ fn send_row(
     }
 }
 
-/// Tells those who want to know of a row that it is not sent.
+/// Reports to the interceptors that rows are not sent.
 pub(crate) fn report_unsent(
     py: Python<'_>,
     topic: &str,
@@ -98,7 +98,7 @@ pub(crate) fn report_unsent(
     Ok(())
 }
 
-/// Where asyncio is on_delivery of rows.
+/// Sends intercepted rows for asyncio, and notifies the interceptors on the loop's thread.
 pub(crate) struct AsyncRowSender {
     pub(crate) topic: Arc<str>,
     pub(crate) groups: Arc<DeliveryGroups>,
@@ -106,7 +106,7 @@ pub(crate) struct AsyncRowSender {
 }
 
 impl AsyncRowSender {
-    /// Sends all; returns when all are in the buffer.
+    /// Sends all rows; returns when all are in the buffer.
     pub(crate) async fn send(
         &self,
         core: &Producer,
@@ -131,7 +131,7 @@ impl AsyncRowSender {
         Ok(())
     }
 
-    /// Tells that rows are not sent.
+    /// Reports that rows are not sent.
     pub(crate) fn report_unsent(&self, rows: Vec<OwnedRecord>, error: Error) {
         let topic = Arc::clone(&self.topic);
         self.mailbox.post(move |py| {
@@ -143,7 +143,7 @@ impl AsyncRowSender {
     }
 }
 
-/// Sends a row, or says why it alone cannot be sent. An error concerns those after it, too.
+/// Sends one row; the inner error concerns this row alone, the outer one also the rows after it.
 async fn append(
     core: &Producer,
     writer: &TopicWriter,

@@ -1,8 +1,8 @@
-//! `interceptors`: what sees, and may change, each record before anything else does, and hears what
-//! became of it. The chain itself is `python/ottla/interceptors.py`.
+//! Interceptors: they see each record first, may change it, and learn its result. The chain itself is
+//! `python/ottla/interceptors.py`.
 //!
-//! Invariant: of each record that the interceptors saw they are on_delivery once: by the way of
-//! `on_delivery` if it was accepted, else at once.
+//! Invariant: for each record that they saw, the interceptors are notified once: through
+//! `on_delivery` if the record was accepted, else at once.
 
 use std::sync::Arc;
 
@@ -18,9 +18,9 @@ static RECORD: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 /// A producer's interceptors.
 pub(crate) struct Interceptors(Py<PyAny>);
 
-/// A record as the interceptors want it sent.
+/// A record as the interceptors returned it.
 pub(crate) struct Intercepted<'py> {
-    /// Whom to tell, as an `on_delivery`.
+    /// Notifies the interceptors and calls the application's `on_delivery`.
     pub(crate) on_delivery: Bound<'py, PyAny>,
     topic: String,
     value: Bound<'py, PyAny>,
@@ -43,8 +43,8 @@ impl<'py> Intercepted<'py> {
         }
     }
 
-    /// Tells the interceptors that the record is not sent.
-    pub(crate) fn refused(&self, error: &PyErr) -> PyResult<()> {
+    /// Notifies the interceptors that the record is not sent.
+    pub(crate) fn report_unsent(&self, error: &PyErr) -> PyResult<()> {
         let py = self.on_delivery.py();
         let timestamp = self.timestamp.extract().unwrap_or(-1);
         let metadata = RecordMetadata::unsent(&Arc::from(&*self.topic), self.partition, timestamp);
@@ -53,14 +53,15 @@ impl<'py> Intercepted<'py> {
 }
 
 impl Interceptors {
-    /// None if there are none.
-    pub(crate) fn new(args: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Self>> {
-        let Some(args) = args.filter(|args| !args.is_none()) else { return Ok(None) };
-        let chain = args.py().import("ottla.interceptors")?.getattr("_Chain")?.call1((args,))?;
+    /// Creates the chain; `None` without interceptors.
+    pub(crate) fn new(interceptors: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Self>> {
+        let Some(interceptors) = interceptors.filter(|given| !given.is_none()) else { return Ok(None) };
+        let chain =
+            interceptors.py().import("ottla.interceptors")?.getattr("_Chain")?.call1((interceptors,))?;
         Ok(Some(Self(chain.unbind())))
     }
 
-    /// What they make of a record.
+    /// Passes a record through the chain.
     pub(crate) fn on_send<'py>(
         &self,
         py: Python<'py>,
@@ -85,7 +86,8 @@ impl Interceptors {
         })
     }
 
-    /// Sends what they make of a record, and tells them if that fails.
+    /// Passes a record through the chain and sends the result. If that fails, the interceptors are
+    /// notified.
     pub(crate) fn send_through<'py, T>(
         &self,
         py: Python<'py>,
@@ -96,13 +98,13 @@ impl Interceptors {
         match send(&intercepted.args()) {
             Ok(sent) => Ok(sent),
             Err(error) => {
-                intercepted.refused(&error)?;
+                intercepted.report_unsent(&error)?;
                 Err(error)
             }
         }
     }
 
-    /// Tells them that the producer was closed.
+    /// Notifies the interceptors that the producer was closed.
     pub(crate) fn close(&self, py: Python<'_>) -> PyResult<()> {
         self.0.call_method0(py, "close").map(drop)
     }

@@ -1,6 +1,6 @@
-//! Lists as they are passed to `send_batch`: looked through, and read record by record.
+//! List arguments of `send_batch`: checked, and read record by record.
 //!
-//! Invariant: what is wrong with the types of what was args is told before anything is sent.
+//! Invariant: wrong types are reported before anything is sent.
 
 use ottla_client::producer::now_millis;
 use pyo3::exceptions::PyTypeError;
@@ -15,7 +15,7 @@ use crate::producer::hooks::Hooks;
 use crate::producer::interceptors::Interceptors;
 use crate::producer::serializers::Serializers;
 
-/// The records of lists that were looked through.
+/// Iterates over the records of checked lists.
 pub(crate) struct ListRows<'a, 'py> {
     topic: &'a str,
     serializers: &'a Serializers,
@@ -71,11 +71,11 @@ impl<'a, 'py> ListRows<'a, 'py> {
             return OwnedRecord::read(&args, self.serializers, index, || self.now);
         };
         let intercepted = all.on_send(value.py(), &args, true)?;
-        let fields = OwnedRecord::read(&intercepted.args(), self.serializers, index, || self.now);
-        if let Err(error) = &fields {
-            intercepted.refused(error)?;
+        let record = OwnedRecord::read(&intercepted.args(), self.serializers, index, || self.now);
+        if let Err(error) = &record {
+            intercepted.report_unsent(error)?;
         }
-        fields
+        record
     }
 }
 
@@ -88,7 +88,7 @@ impl Iterator for ListRows<'_, '_> {
     }
 }
 
-/// Looks through the lists before anything is sent, but not at what hooks are to see. Returns the
+/// Checks the lists before anything is sent, except for values that hooks will convert. Returns the
 /// highest partition.
 pub(crate) fn check_lists(py: Python<'_>, args: &BatchArgs<'_, '_>, hooks: &Hooks) -> PyResult<Option<i32>> {
     let (intercepted, serializers) = (hooks.interceptors.is_some(), &hooks.serializers);
@@ -118,11 +118,11 @@ pub(crate) fn check_lists(py: Python<'_>, args: &BatchArgs<'_, '_>, hooks: &Hook
 }
 
 fn check(value: &Bound<'_, PyAny>, is_hooked: bool) -> PyResult<()> {
-    // The error is made by whom it is made anyway.
+    // The conversion itself reports the error.
     if is_hooked || is_field_bytes(value) { Ok(()) } else { field_bytes("it", value).map(drop) }
 }
 
-/// Checks a list that may not have been args; an error names the list and the index.
+/// Checks an optional list. An error names the list and the index.
 fn each<'py>(
     name: &str,
     list: Option<&Bound<'py, PyAny>>,
@@ -143,7 +143,7 @@ fn each<'py>(
     Ok(())
 }
 
-/// An iterator over a list that may not have been args.
+/// An iterator over an optional list.
 fn iterate<'py>(list: Option<&Bound<'py, PyAny>>) -> PyResult<Option<Bound<'py, PyIterator>>> {
     list.filter(|list| !list.is_none()).map(|list| list.try_iter()).transpose()
 }

@@ -1,10 +1,13 @@
 //! `Producer` and `AsyncProducer`.
 //!
-//! - `sync`, `asynchronous`: the two classes over one `producer_handle`; `backlog`: records that wait for room.
-//! - `hooks`: `interceptors`, `serializers` and `partitioner` of the application, in this order.
-//! - `send_batch`: many records in one call, from `arrow_rows` or `list_rows`; `row_results`: the result of each row.
-//! - `delivery`, `batch_delivery`, `delivery_groups`, `callbacks`: how the application learns of results.
-//! - `exit`: producers that are open when the interpreter ends.
+//! - `sync` and `asynchronous`: the two classes, over `producer_handle` and `async_producer_handle`;
+//!   `backlog`: asyncio records that wait for their topic or for memory.
+//! - `hooks`: the application's `interceptors`, `serializers` and `partitioner`, in this order.
+//! - `send_batch`: many records in one call, given as `batch_args`, read by `arrow_rows` or
+//!   `list_rows` into `owned_rows`; `intercepted_rows` are sent one by one; `row_results`: their results.
+//! - `delivery`, `batch_delivery`, `record_metadata`: what the application gets for its records;
+//!   `delivery_groups` and `callbacks` complete futures and call callbacks.
+//! - `exit`: closes open producers when the interpreter exits.
 
 pub(crate) mod arrow_array;
 pub(crate) mod arrow_rows;

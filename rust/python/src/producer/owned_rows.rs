@@ -5,16 +5,16 @@ use ottla_arrow::Columns;
 use crate::convert::record::OwnedRecord;
 use crate::producer::arrow_rows::{Pair, all_columns};
 
-/// Rows that need no GIL.
+/// Rows that can be sent without the GIL.
 pub(crate) enum OwnedRows {
     Arrow(Vec<Pair>),
     Lists(Vec<OwnedRecord>),
-    /// Interceptors are row_sender of each.
+    /// Rows whose interceptors are notified of each.
     Intercepted(Vec<OwnedRecord>),
 }
 
 impl OwnedRows {
-    /// The rows that are row_sender of, if there are such.
+    /// The intercepted rows, if there are any.
     pub(crate) fn into_intercepted(self) -> Vec<OwnedRecord> {
         match self {
             Self::Intercepted(rows) => rows,

@@ -1,9 +1,9 @@
-//! A producer's own partitioner: a Python callable for each record, or an object that takes whole
-//! columns of keys; and where the Java client would send keys.
+//! Custom partitioners, which are a Python callable for each record or an object for whole columns of
+//! keys; and the Java client's partition for keys.
 //!
-//! Invariants: it is asked about records that name no partition only, and before any record of its
-//! call is sent, so that what it raises reaches the caller with nothing under way. What it returns
-//! is checked.
+//! Invariants: a custom partitioner is called only for records without a partition, and before any
+//! record of the call is sent, so that its exception reaches the caller with nothing in flight. Its
+//! result is checked.
 
 use std::sync::Arc;
 
@@ -21,18 +21,18 @@ use crate::producer::arrow_array::Array;
 use crate::producer::arrow_rows::{Pair, chunks, columns, speaks_arrow};
 use crate::producer::owned_rows::OwnedRows;
 
-/// The keyword, and the key of the configuration that it is when it is a name.
+/// The keyword argument; a string is the configuration key of the same name.
 const KEYWORD: &str = "partitioner";
 
-/// The method that is asked about many records, `(topic, keys, partitions)`; a callable is asked about
-/// one, `(topic, key, value, partitions)`.
+/// The method for many records, `(topic, keys, partitions)`. A callable is called for
+/// each record, `(topic, key, value, partitions)`.
 const BATCH_METHOD: &str = "partition_batch";
 
-/// A user's partitioner.
+/// A custom partitioner.
 pub(crate) struct CustomPartitioner(Py<PyAny>);
 
 impl CustomPartitioner {
-    /// Takes the partitioner out of a producer's keywords, unless it is a name.
+    /// Takes the partitioner from the keyword arguments, unless it is a name.
     pub(crate) fn from_kwargs<'py>(
         kwargs: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<(Option<Self>, Option<Bound<'py, PyDict>>)> {
@@ -55,7 +55,7 @@ impl CustomPartitioner {
         Ok((Some(Self(partitioner.unbind())), Some(rest)))
     }
 
-    /// The partition for one record.
+    /// Chooses the partition of one record.
     pub(crate) fn choose(
         &self,
         py: Python<'_>,
@@ -75,7 +75,7 @@ impl CustomPartitioner {
         check_partition(topic, &returned, count)
     }
 
-    /// The partitions for a column of keys.
+    /// Chooses the partitions of a column of keys.
     fn choose_batch(&self, py: Python<'_>, topic: &str, keys: ArrayRef, count: usize) -> PyResult<Vec<i32>> {
         let rows = keys.len();
         let returned = self.0.bind(py).call_method1(BATCH_METHOD, (topic, Array::from(keys), count))?;
@@ -105,22 +105,22 @@ impl CustomPartitioner {
         Err(invalid_result(py, topic, &what, count))
     }
 
-    /// Gives a record its partition, unless it names one.
+    /// Assigns a partition to a record that names none.
     pub(crate) fn assign_partition(
         &self,
         py: Python<'_>,
         topic: &str,
-        fields: &mut OwnedRecord,
+        record: &mut OwnedRecord,
         count: usize,
     ) -> PyResult<()> {
-        if fields.partition.is_none() {
-            let [key, value] = fields.as_slices();
-            fields.partition = Some(self.choose(py, topic, key, value, count)?);
+        if record.partition.is_none() {
+            let [key, value] = record.as_slices();
+            record.partition = Some(self.choose(py, topic, key, value, count)?);
         }
         Ok(())
     }
 
-    /// Gives all rows a partition that name none.
+    /// Assigns partitions to all rows that name none.
     pub(crate) fn assign_partitions(
         &self,
         py: Python<'_>,
@@ -181,7 +181,7 @@ impl CustomPartitioner {
     }
 }
 
-/// Columns of records with these partitions.
+/// Adds a column of partitions to keys and values, or to a table.
 fn with_partitions(
     keys: Option<&ArrayRef>,
     values: &ArrayRef,
@@ -211,7 +211,7 @@ fn with_partitions(
     Ok(Arc::new(StructArray::try_new(fields.into(), arrays, nulls)?))
 }
 
-/// The error for what a partitioner must not return.
+/// The error for an invalid result of a partitioner.
 fn invalid_result(py: Python<'_>, topic: &str, what: &str, count: usize) -> PyErr {
     let last = count.saturating_sub(1);
     let message =
@@ -231,7 +231,7 @@ fn check_range(py: Python<'_>, topic: &str, partition: i64, count: usize) -> PyR
 }
 
 fn check_partition(topic: &str, returned: &Bound<'_, PyAny>, count: usize) -> PyResult<i32> {
-    // A bool is an int to Python, and a mistake here.
+    // A bool is an int in Python, and an error here.
     if returned.is_instance_of::<PyBool>() {
         return Err(invalid_type(topic, returned, count));
     }
@@ -269,7 +269,7 @@ pub(crate) fn partitions_for_keys(
     let mut chosen: Vec<Option<i32>> = Vec::with_capacity(chunks.iter().map(|chunk| chunk.len()).sum());
     for chunk in chunks {
         let pair = (None, chunk);
-        // A column of keys is read as one of values is.
+        // Columns of keys and of values have the same types.
         let column = columns(&pair).map_err(|error| errors::config(py, error.to_string()))?;
         py.detach(|| {
             for row in 0..column.len() {

@@ -11,7 +11,7 @@ use pyo3::types::PyType;
 /// Args:
 ///     topic: the topic.
 ///     partition: the partition; -1 if none was chosen.
-///     offset: the offset; None if it is not known, as with ``acks=0``.
+///     offset: the offset; None if it is unknown, as with ``acks=0``.
 ///     timestamp: milliseconds since 1970.
 #[pyclass(frozen, eq, hash, module = "ottla")]
 #[derive(PartialEq, Eq, Hash)]
@@ -29,7 +29,7 @@ pub(crate) struct RecordMetadata {
 }
 
 impl RecordMetadata {
-    /// Of a record with this timestamp.
+    /// The metadata of a record in a batch.
     pub(crate) fn new(produce_result: &ProduceResult, written: AppendInfo, timestamp: i64) -> Self {
         let (topic, partition) = produce_result.partition();
         Self {
@@ -40,7 +40,8 @@ impl RecordMetadata {
         }
     }
 
-    /// Of a record that is in no batch: its partition is -1 if none was chosen.
+    /// The metadata of a record that was never in a batch; its partition is -1 if none was
+    /// chosen.
     pub(crate) fn unsent(topic: &Arc<str>, partition: Option<i32>, timestamp: i64) -> Self {
         Self { topic: Arc::clone(topic), partition: partition.unwrap_or(-1), offset: None, timestamp }
     }

@@ -1,6 +1,7 @@
-//! The fates of the rows of one `send_batch`, without a word of them for each.
+//! The results of the rows of one `send_batch`, run-length encoded.
 //!
-//! Invariant: each row has exactly one result: that of its place in a batch, or why it was never sent.
+//! Invariant: each row has exactly one result: that of its record in a batch, or why it was never
+//! sent.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,21 +16,21 @@ use pyo3::prelude::*;
 use crate::convert::errors;
 use crate::producer::arrow_array::Array;
 
-/// Records of one call that follow each other in a batch, or rows that were refused.
+/// Consecutive records of one call in a batch, or a rejected row.
 struct BatchSpan {
     result: SpanResult,
     count: usize,
 }
 
 enum SpanResult {
-    /// That of the records of a batch from this index on.
+    /// The records of a batch from this index on.
     Batch(Arc<ProduceResult>, usize),
-    /// Never sent; the promise has only one record.
+    /// Never sent; the result covers only this record.
     Rejected(Arc<ProduceResult>),
 }
 
 impl SpanResult {
-    /// The promise, and the index of the first record in it.
+    /// The batch's result, and the index of the span's first record in it.
     fn location(&self) -> (&Arc<ProduceResult>, usize) {
         match self {
             Self::Batch(produce_result, first) => (produce_result, *first),
@@ -38,31 +39,31 @@ impl SpanResult {
     }
 }
 
-/// Rows in a row that are the next ones of a span. Rows with keys change partitions at every row, so
-/// these are as small as can be, and what they share is in the span.
+/// Consecutive rows that continue a span. Rows with keys change partitions at every row, so this type
+/// is as small as possible, and shared data is in the span.
 #[derive(Clone, Copy)]
 struct RowRun {
     span: u32,
     count: u32,
 }
 
-/// The fates of all rows.
+/// The results of all rows.
 #[derive(Default)]
 pub(crate) struct RowResults {
     spans: Vec<BatchSpan>,
     runs: Vec<RowRun>,
-    /// The last span of each partition, and none where it is [`NO_SPAN`].
+    /// The last span of each partition, or [`NO_SPAN`].
     last_spans: Vec<u32>,
     count: usize,
 }
 
 const NO_SPAN: u32 = u32::MAX;
 
-/// Rows that failed: the first one, how many, why.
+/// Rows that failed: first row, number of rows, error.
 pub(crate) type FailedRows = (usize, usize, Error);
 
-/// Records of a span: the first one's place in it, how many, and where the first was written or why
-/// none was.
+/// Records of a span: index of the first one in the span, number of records, and where the first was
+/// appended or why all failed.
 type SegmentResult = (usize, usize, ottla_client::Result<AppendInfo>);
 
 impl BatchSpan {
@@ -70,13 +71,13 @@ impl BatchSpan {
         self.result.location().0.is_done()
     }
 
-    /// Somebody has asked what became of its records.
+    /// Notes that the application has checked the results.
     fn mark_observed(&self) {
         let (produce_result, first) = self.result.location();
         produce_result.mark_observed(first, first + self.count);
     }
 
-    /// What became of its records, as far as that is known.
+    /// The known results of the span's records.
     fn segments(&self) -> Vec<SegmentResult> {
         let (produce_result, first) = self.result.location();
         let segments = produce_result.results_in(first, first + self.count);
@@ -85,12 +86,12 @@ impl BatchSpan {
 }
 
 impl RowResults {
-    /// How many rows there are so far.
+    /// The number of rows so far.
     pub(crate) fn count(&self) -> usize {
         self.count
     }
 
-    /// The next row was accepted: it is in this batch, at this place.
+    /// Adds a row that was accepted: its batch and its index there.
     pub(crate) fn push_accepted(&mut self, batch: &Arc<ProduceResult>, index: usize) {
         let partition = usize::try_from(batch.partition().1).unwrap_or_default();
         if self.last_spans.len() <= partition {
@@ -105,17 +106,17 @@ impl RowResults {
                 known
             }
             _ => {
-                let made = self.add_span(SpanResult::Batch(Arc::clone(batch), index));
+                let new = self.add_span(SpanResult::Batch(Arc::clone(batch), index));
                 if let Some(last) = self.last_spans.get_mut(partition) {
-                    *last = made;
+                    *last = new;
                 }
-                made
+                new
             }
         };
         self.add_row(span);
     }
 
-    /// The next row cannot be sent; what concerns all of them is an error of the call.
+    /// Adds a row that was rejected. An error that concerns all rows is returned instead.
     pub(crate) fn push_rejected(
         &mut self,
         core: &Producer,
@@ -130,12 +131,12 @@ impl RowResults {
         Ok(())
     }
 
-    /// A new span with the next row.
+    /// Starts a span with the next row.
     fn add_span(&mut self, result: SpanResult) -> u32 {
-        let made = self.spans.len();
+        let index = self.spans.len();
         self.spans.push(BatchSpan { result, count: 1 });
-        // There is no Arrow array of so many rows, nor a list that fits into memory.
-        u32::try_from(made).unwrap_or(NO_SPAN)
+        // No Arrow array or list in memory has that many rows.
+        u32::try_from(index).unwrap_or(NO_SPAN)
     }
 
     fn add_row(&mut self, span: u32) {
@@ -150,7 +151,7 @@ impl RowResults {
         self.spans.iter().all(BatchSpan::is_done)
     }
 
-    /// Waits for all.
+    /// Waits for all results, and returns the failures.
     pub(crate) async fn failures(&self, timeout: Duration) -> ottla_client::Result<Vec<FailedRows>> {
         let all = async {
             for span in &self.spans {
@@ -161,7 +162,7 @@ impl RowResults {
         };
         tokio::time::timeout(timeout, all).await.map_err(|_| {
             let message =
-                format!("not all acknowledged within {} s; they are still under way", timeout.as_secs_f64());
+                format!("not all acknowledged within {} s; they are still pending", timeout.as_secs_f64());
             Error::new(Kind::Timeout, message)
         })?;
         let mut failures = Vec::new();
@@ -176,10 +177,10 @@ impl RowResults {
         Ok(failures)
     }
 
-    /// Calls with all rows whose result is known, in order: the first, how many, their result.
+    /// Calls `call` for all rows with a known result, in order: first row, number of rows, result.
     fn for_each_result(&self, mut call: impl FnMut(usize, usize, ottla_client::Result<AppendInfo>)) {
         let segments: Vec<_> = self.spans.iter().map(BatchSpan::segments).collect();
-        // How many rows of each span there were already.
+        // The rows of each span that were already visited.
         let mut seen = vec![0; segments.len()];
         let mut row = 0;
         for run in &self.runs {
@@ -198,9 +199,9 @@ impl RowResults {
         }
     }
 
-    /// Where the rows were written, once all are settled and none failed: partition, offset of the
-    /// first if the broker told it, how many follow each other there. Rows that take turns among
-    /// partitions are as few entries as rows of one.
+    /// Where the rows were written, once all are written: partition, offset of the first if known,
+    /// and number of consecutive rows. Rows that alternate between partitions take no more entries
+    /// than others.
     pub(crate) fn written(&self) -> Vec<(i32, Option<i64>, usize)> {
         let mut written: Vec<(i32, Option<i64>, usize)> = Vec::new();
         let mut last: HashMap<i32, usize> = HashMap::new();
@@ -225,7 +226,7 @@ impl RowResults {
         written
     }
 
-    /// The partition of each row; null for one that was never in a batch.
+    /// The partition of each row; null for a row that was never in a batch.
     pub(crate) fn partitions(&self) -> Array {
         let mut column = Int32Builder::with_capacity(self.count);
         for run in &self.runs {
@@ -240,8 +241,8 @@ impl RowResults {
         Array::from(Arc::new(column.finish()) as ArrayRef)
     }
 
-    /// The offset of each row, once all are settled; null for one that failed, or if the broker did not
-    /// tell it.
+    /// The offset of each row, once all results are known; null for a failed row, and if the broker
+    /// did not report it.
     pub(crate) fn offsets(&self) -> Array {
         let mut column = Int64Builder::with_capacity(self.count);
         self.for_each_result(|_, count, result| match result {
@@ -253,7 +254,7 @@ impl RowResults {
         Array::from(Arc::new(column.finish()) as ArrayRef)
     }
 
-    /// How many rows there are, if none failed.
+    /// The number of rows, or the error of the first failed one.
     pub(crate) fn result(&self, py: Python<'_>, failures: &[FailedRows]) -> PyResult<usize> {
         let Some((first, _, error)) = failures.first() else { return Ok(self.count) };
         let failed: usize = failures.iter().map(|(_, count, _)| count).sum();
@@ -268,5 +269,5 @@ impl RowResults {
 
 /// The error of a call that ends before its last row.
 pub(crate) fn error_at_row(row: usize, error: Error) -> Error {
-    error.because(format_args!("at index {row}; the records before it are under way"))
+    error.because(format_args!("at index {row}; earlier records are still pending"))
 }

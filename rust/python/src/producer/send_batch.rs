@@ -1,10 +1,10 @@
-//! `Producer.send_batch`: many records in one call, from lists or from Arrow columns.
+//! `send_batch`: many records in one call, from lists or from Arrow columns.
 //!
-//! Rows go straight from where they are into their partition's open batch. Arrow columns are read
-//! without the GIL; lists are read with it, but never waited with.
+//! Rows are encoded from where they are straight into their partition's open batch. Arrow columns are
+//! read without the GIL; lists need the GIL, but never wait with it.
 //!
-//! Invariant: what is wrong with the types of what was args is row_sender before anything is sent; what
-//! is wrong with a single record (too large, no such partition) fails that record alone.
+//! Invariant: wrong types are reported before anything is sent. An error of a single record (too
+//! large, no such partition) fails that record alone.
 
 use std::ops::Range;
 
@@ -29,19 +29,19 @@ use crate::producer::row_results::{RowResults, error_at_row};
 use crate::producer::serializers::Serializers;
 use crate::runtime::wait;
 
-/// All rows, looked through and ready to be sent.
+/// All rows, checked and ready to be sent.
 pub(crate) enum Rows<'a, 'py> {
-    /// Read row by row as they are sent; the highest partition among them.
+    /// Read row by row while they are sent, with the highest partition among them.
     Lists(&'a BatchArgs<'a, 'py>, Option<i32>),
     Owned(OwnedRows),
 }
 
 impl<'a, 'py> Rows<'a, 'py> {
-    /// Looks through all that was args, and has it serialized.
+    /// Checks all arguments, and runs interceptors and serializers.
     pub(crate) fn new(py: Python<'py>, args: &'a BatchArgs<'a, 'py>, hooks: &Hooks) -> PyResult<Self> {
         if speaks_arrow(args.values)? {
             if hooks.interceptors.is_some() {
-                let message = "interceptors see records of Python, not columns of Arrow: pass lists, or use a producer without interceptors";
+                let message = "interceptors take Python records, not Arrow columns: pass lists, or use a producer without interceptors";
                 return Err(errors::config(py, message));
             }
             let pairs = pairs(py, args)?;
@@ -53,7 +53,7 @@ impl<'a, 'py> Rows<'a, 'py> {
         if interceptors.is_none() && serializers.are_none() && partitioner.is_none() {
             return Ok(Self::Lists(args, highest));
         }
-        // All of them first: what cannot be serialized is row_sender before anything is sent.
+        // All rows first: a serialization error is reported before anything is sent.
         let mut rows = Vec::new();
         for row in ListRows::new(args, serializers, interceptors.as_ref())? {
             match row {
@@ -64,8 +64,8 @@ impl<'a, 'py> Rows<'a, 'py> {
                 }
             }
         }
-        let made = if interceptors.is_some() { OwnedRows::Intercepted } else { OwnedRows::Lists };
-        Ok(Self::Owned(made(rows)))
+        let variant = if interceptors.is_some() { OwnedRows::Intercepted } else { OwnedRows::Lists };
+        Ok(Self::Owned(variant(rows)))
     }
 
     /// The highest partition that a row names.
@@ -76,7 +76,8 @@ impl<'a, 'py> Rows<'a, 'py> {
         }
     }
 
-    /// Sends all; returns when all are in the buffer. An error has the promise of those that are.
+    /// Sends all rows; returns when all are in the buffer. An error carries the delivery of the
+    /// accepted ones.
     pub(crate) fn send(
         self,
         py: Python<'py>,
@@ -134,13 +135,14 @@ impl<'a, 'py> Rows<'a, 'py> {
     }
 }
 
-/// So many rows are sent before a task lets others run.
+/// The number of rows that a task sends before it yields.
 const ROWS_AT_ONCE: usize = 1000;
-/// So many rows of a list are read before they are sent.
+/// The number of list rows to read before sending them.
 const ROWS_READ: usize = 128;
 
 impl OwnedRows {
-    /// Sends all; returns when all are in the buffer, or with an error and the fates of those that are.
+    /// Sends all rows; returns when all are in the buffer. With an error come the results of the
+    /// accepted ones.
     pub(crate) async fn send(
         self,
         core: &Producer,
@@ -182,7 +184,7 @@ impl OwnedRows {
     }
 }
 
-/// Sends `count` rows, some at a time, and waits for reservation where there is none.
+/// Sends `count` rows, some at a time, and waits for buffer memory when necessary.
 async fn send_parts(
     core: &Producer,
     results: &mut RowResults,
@@ -194,7 +196,7 @@ async fn send_parts(
     ) -> ottla_client::Result<Option<usize>>,
 ) -> ottla_client::Result<()> {
     let (first, end) = (results.count(), results.count() + count);
-    // Until when the row that found no reservation may wait, and what it got.
+    // The deadline of the row that waits for memory, and its reservation.
     let (mut waits, mut reservation) = (None, None);
     while results.count() < end {
         let row = results.count();
@@ -214,7 +216,7 @@ async fn send_parts(
     Ok(())
 }
 
-/// Until when a row may wait for reservation, in all.
+/// The deadline of a row, over all its waits for memory.
 fn deadline(waits: &mut Option<(usize, Instant)>, core: &Producer, row: usize) -> Instant {
     match *waits {
         Some((of, deadline)) if of == row => deadline,
@@ -222,8 +224,8 @@ fn deadline(waits: &mut Option<(usize, Instant)>, core: &Producer, row: usize) -
     }
 }
 
-/// Appends these rows until one finds no reservation: how many bytes it needs. Calls nothing of Python's, since
-/// it holds locks.
+/// Appends rows until the buffer is full, and returns the bytes that the next row needs. Must not
+/// call Python, because it holds locks.
 fn append_rows(
     core: &Producer,
     writer: &TopicWriter,
@@ -243,7 +245,7 @@ fn append_rows(
     Ok(None)
 }
 
-/// As [`append_rows`], of columns.
+/// As [`append_rows`], for columns.
 fn append_columns(
     core: &Producer,
     writer: &TopicWriter,
@@ -256,11 +258,11 @@ fn append_columns(
     let mut appender = core.appender(writer, reservation);
     let mut headers: Vec<Header<'_>> = Vec::new();
     for at in part {
-        let Some(fields) = columns.row(at) else { break };
+        let Some(row) = columns.row(at) else { break };
         columns.headers(at, &mut headers);
-        let timestamp = fields.timestamp.unwrap_or(now);
-        let record = Record { timestamp, key: fields.key, value: fields.value, headers: &headers };
-        match appender.send(fields.partition, &record) {
+        let timestamp = row.timestamp.unwrap_or(now);
+        let record = Record { timestamp, key: row.key, value: row.value, headers: &headers };
+        match appender.send(row.partition, &record) {
             Ok(AppendResult::BufferFull(bytes)) => return Ok(Some(bytes)),
             Ok(AppendResult::Accepted(batch, index)) => results.push_accepted(batch, index),
             Err(error) => results.push_rejected(core, writer, error)?,
@@ -278,13 +280,13 @@ fn send_columns(
 ) -> PyResult<()> {
     let now = now_millis();
     let append = |part, results: &mut RowResults, reservation| {
-        // Until the buffer is full, without the GIL; then wait and go on.
+        // Without the GIL until the buffer is full; then wait and continue.
         py.detach(|| append_columns(core, writer, columns, now, part, results, reservation))
     };
     send_all(py, core, results, columns.len(), append)
 }
 
-/// Sends `count` rows, and waits for reservation where there is none.
+/// Sends `count` rows, and waits for buffer memory when necessary.
 fn send_all(
     py: Python<'_>,
     core: &Producer,
@@ -320,7 +322,7 @@ fn send_lists(
     let mut some = Vec::with_capacity(ROWS_READ);
     loop {
         some.clear();
-        // Read first and appended then: what Python does meanwhile must find no lock taken.
+        // Read first and append later: Python code that runs in between must not find locks held.
         let read = rows.by_ref().take(ROWS_READ).try_for_each(|row| row.map(|row| some.push(row)));
         send_all(py, core, results, some.len(), |part, results, reservation| {
             append_rows(core, writer, &some, part, results, reservation)

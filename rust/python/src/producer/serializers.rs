@@ -1,7 +1,7 @@
-//! `key_serializer` and `value_serializer`: what makes bytes of keys and values before they are sent.
+//! Serializers, which turn keys and values into bytes before they are sent.
 //!
-//! Invariant: whatever a serializer raises or returns, what the caller sees is bytes on their way or
-//! a `SerializationError` that names the topic, the field, and in a batch the record's index.
+//! Invariant: whatever a serializer raises or returns, the caller gets bytes that are sent, or a
+//! `SerializationError` that names the topic, the field, and in a batch the record's index.
 
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -15,7 +15,7 @@ static ERROR: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 struct Serializer {
     field: &'static str,
     call: Py<PyAny>,
-    /// It wants the topic, the value and the headers.
+    /// Takes the topic, the value and the headers.
     is_object: bool,
 }
 
@@ -26,12 +26,12 @@ pub(crate) struct Serializers {
     value: Option<Serializer>,
 }
 
-/// The record that a key or a value is part of.
+/// The record that a key or value belongs to.
 #[derive(Clone, Copy)]
 pub(crate) struct FieldContext<'a, 'py> {
     pub(crate) topic: &'a str,
     pub(crate) headers: Option<&'a Bound<'py, PyAny>>,
-    /// In a batch.
+    /// The record's index in a batch.
     pub(crate) index: Option<usize>,
 }
 
@@ -108,22 +108,23 @@ impl Serializer {
     ) -> PyResult<Option<FieldBytes>> {
         let py = value.py();
         let call = self.call.bind(py);
-        let made = match (self.is_object, context.headers) {
+        let returned = match (self.is_object, context.headers) {
             (false, _) => call.call1((value,)),
             (true, Some(headers)) if !headers.is_none() => call.call1((context.topic, value, headers)),
             (true, _) => call.call1((context.topic, value, PyTuple::empty(py))),
         };
-        made.and_then(|made| field_bytes("what the serializer returned", &made))
+        returned
+            .and_then(|returned| field_bytes("what the serializer returned", &returned))
             .map_err(|cause| self.error(py, context, cause).unwrap_or_else(|failure| failure))
     }
 
     fn error(&self, py: Python<'_>, context: FieldContext<'_, '_>, cause: PyErr) -> PyResult<PyErr> {
         if !cause.is_instance_of::<pyo3::exceptions::PyException>(py) {
-            // Ctrl-C, or the end of the program.
+            // Ctrl-C or interpreter exit.
             return Ok(cause);
         }
         let make = ERROR.import(py, "ottla.errors", "_not_serialized")?;
-        let made = make.call1((context.topic, self.field, context.index, cause.value(py)))?;
-        Ok(PyErr::from_value(made))
+        let error = make.call1((context.topic, self.field, context.index, cause.value(py)))?;
+        Ok(PyErr::from_value(error))
     }
 }
