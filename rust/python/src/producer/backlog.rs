@@ -235,7 +235,7 @@ impl Backlog {
             match record.try_send(&self.core, &writer, reservation.take())? {
                 SendResult::Accepted(delivery) => return Ok(Some((delivery, record.timestamp))),
                 SendResult::BufferFull(bytes) => {
-                    reservation = Some(self.core.reserve_buffer(bytes, deadline).await?)
+                    reservation = Some(self.core.reserve_buffer(bytes, deadline).await?);
                 }
             }
         }

@@ -133,7 +133,8 @@ impl GroupReceiver for Mailbox {
 }
 
 /// A partition of a receiver: the addresses of the receiver and of the topic's name, and the
-/// partition's index. Both live as long as a batch of it is in the map, so the addresses are unique.
+/// partition's index. The receiver and the name live as long as the map has a batch of them, so their
+/// addresses are unique.
 type PartitionKey = (usize, usize, i32);
 
 /// The batches that have waiters, in order for each partition.
@@ -181,8 +182,8 @@ impl DeliveryGroups {
     fn done(&self, key: PartitionKey, batch: usize, receiver: &impl GroupReceiver) {
         let mut partitions = self.partitions.lock();
         let Entry::Occupied(mut groups) = partitions.entry(key) else { return };
-        let is_it = |group: &&mut DeliveryGroup| Arc::as_ptr(&group.produce_result).addr() == batch;
-        if let Some(group) = groups.get_mut().iter_mut().find(is_it) {
+        let is_this_batch = |group: &&mut DeliveryGroup| Arc::as_ptr(&group.produce_result).addr() == batch;
+        if let Some(group) = groups.get_mut().iter_mut().find(is_this_batch) {
             group.is_done = true;
         }
         // Delivered under the lock: otherwise another thread could deliver a later batch first.

@@ -34,7 +34,7 @@ impl SpanResult {
     fn location(&self) -> (&Arc<ProduceResult>, usize) {
         match self {
             Self::Batch(produce_result, first) => (produce_result, *first),
-            SpanResult::Rejected(produce_result) => (produce_result, 0),
+            Self::Rejected(produce_result) => (produce_result, 0),
         }
     }
 }
@@ -185,8 +185,8 @@ impl RowResults {
         let mut row = 0;
         for run in &self.runs {
             let (span, count) = (run.span as usize, run.count as usize);
-            if let (Some(of), Some(seen)) = (segments.get(span), seen.get_mut(span)) {
-                for (first, many, result) in of {
+            if let (Some(segments), Some(seen)) = (segments.get(span), seen.get_mut(span)) {
+                for (first, many, result) in segments {
                     let (from, to) = ((*seen).max(*first), (*seen + count).min(first + many));
                     if from < to {
                         let at = result.clone().map(|info| info.at_index(from - first));
