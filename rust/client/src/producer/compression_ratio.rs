@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn estimates_follow_what_is_seen_and_stay_in_their_bounds() {
+    fn estimates_follow_observed_ratios_within_their_bounds() {
         let ratio = CompressionRatio::default();
         assert_eq!(ratio.uncompressed_size(16_384), 16_384);
         (0..40).for_each(|_| ratio.observe(0.25));

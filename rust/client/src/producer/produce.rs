@@ -323,8 +323,7 @@ fn fail_or_retry(inner: &ProducerInner, batch: Batch, error: Error) {
         return inner.accumulator.complete(batch, Err(error));
     }
     if batch.failed_attempts >= retries {
-        let error =
-            error.because(format_args!("given up after {} attempts (retries={retries})", retries + 1));
+        let error = error.because(format_args!("failed after {} attempts (retries={retries})", retries + 1));
         return inner.accumulator.complete(batch, Err(error));
     }
     let wait = pause(inner, &batch);

@@ -131,7 +131,7 @@ impl Delivery {
         if known.is_none() {
             check_process(delivery.pid)?;
         }
-        let (core, future) = asyncio::Promise::new(py)?;
+        let (promise, future) = asyncio::Promise::new(py)?;
         let owned = this.clone().unbind();
         let give = move |py: Python<'_>| {
             let delivery = owned.get();
@@ -142,10 +142,10 @@ impl Delivery {
         match known {
             // Completes the future at once, which saves a turn of the loop.
             Some(_) => {
-                drop(core.into_parts());
+                drop(promise.into_parts());
                 asyncio::settle(&future, give(py));
             }
-            None => delivery.core.produce_result.on_done(move || core.settle(give)),
+            None => delivery.core.produce_result.on_done(move || promise.settle(give)),
         }
         future.call_method0(intern!(py, "__await__"))
     }

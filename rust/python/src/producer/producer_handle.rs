@@ -102,7 +102,7 @@ pub(crate) fn leave(
     py: Python<'_>,
     failed: bool,
     closed: PyResult<()>,
-    unseen: impl FnOnce() -> Option<UnobservedFailure>,
+    unobserved: impl FnOnce() -> Option<UnobservedFailure>,
 ) -> PyResult<()> {
     if failed {
         return errors::keep_that_of_the_block(py, closed, |error| {
@@ -110,7 +110,7 @@ pub(crate) fn leave(
         });
     }
     closed?;
-    unseen().map_or(Ok(()), |unseen| Err(errors::raise(py, &unseen.into_error())))
+    unobserved().map_or(Ok(()), |failure| Err(errors::raise(py, &failure.into_error())))
 }
 
 impl CloseAtExit for ProducerHandle {
